@@ -1,0 +1,44 @@
+# Everything starts here. Needs python3 (3.11 or newer) and a network that
+# reaches a package index.  All paths are relative, so the checkout may lie
+# anywhere, also in a folder with a space in its name.
+PYTHON ?= python3
+VENV := .venv/bin/python
+
+.PHONY: help demo test lint types pytest bench clean
+
+help:
+	@echo "make demo    install, write a table with three views, compare, train, predict"
+	@echo "make test    install, then lint, types and the whole test suite"
+	@echo "make bench   install the peers, measure, rewrite docs/benchmarks.md"
+	@echo "make clean   remove the environment and what the demo wrote"
+
+# One environment; a stamp a set of extras, remade when pyproject.toml changes.
+.venv/created:
+	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else f"Crossview needs Python 3.11 or newer, and this is {v.major}.{v.minor}: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv .venv
+	touch $@
+
+.venv/installed-%: .venv/created pyproject.toml
+	$(VENV) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	touch $@
+
+demo: .venv/installed-cli
+	PATH="$(CURDIR)/.venv/bin:$$PATH" sh examples/demo.sh
+
+test: .venv/installed-dev lint types pytest
+
+lint: .venv/installed-dev
+	$(VENV) -m ruff check .
+	$(VENV) -m ruff format --check .
+
+types: .venv/installed-dev
+	$(VENV) -m mypy
+
+pytest: .venv/installed-dev
+	$(VENV) -m pytest
+
+bench: .venv/installed-bench
+	$(VENV) benchmarks/run.py --write docs/benchmarks.md
+
+clean:
+	rm -rf .venv demo

@@ -1,0 +1,1 @@
+"""The papers' equations, one file a family of papers."""

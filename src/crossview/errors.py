@@ -1,0 +1,57 @@
+"""What goes wrong with input, said in one line."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """Data, a column name, a parameter or a file that cannot be used as it is.
+
+    The message is one line that says what is wrong, where, and what to do.
+    ``str`` of the error names whichever of file, row and column are known.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what to do.
+    file : str or None
+        The file it was read from.
+    row : int or None
+        The row, from 0 for the first row of data in that file or table.
+    column : str or None
+        The column, by its name where it has one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        row: int | None = None,
+        column: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.row = row
+        self.column = column
+
+    def __str__(self) -> str:
+        where = []
+        if self.file is not None:
+            where.append(str(self.file))
+        if self.row is not None:
+            where.append(f"row {self.row}")
+        if self.column is not None:
+            where.append(f"column {self.column!r}")
+        return f"{', '.join(where)}: {self.message}" if where else self.message
+
+    def __reduce__(self) -> tuple:
+        # an exception with keyword arguments does not pickle by itself, and
+        # joblib sends errors between processes
+        return _rebuild, (type(self), self.message, self.file, self.row, self.column)
+
+
+def _rebuild(
+    kind: type[InputError], message: str, file: str | None, row: int | None, column: str | None
+) -> InputError:
+    return kind(message, file=file, row=row, column=column)

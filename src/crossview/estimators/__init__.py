@@ -1,0 +1,1 @@
+"""scikit-learn faces: validate, call the loop, store."""

@@ -1,0 +1,1 @@
+"""Which model is better, and by how much."""

@@ -1,0 +1,1 @@
+"""Arithmetic that no paper owns."""

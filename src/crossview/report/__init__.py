@@ -1,0 +1,1 @@
+"""Records to something that a person reads."""
