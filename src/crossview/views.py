@@ -213,7 +213,9 @@ class MultiView:
         for name, columns in feature_names.items():
             width = layout.widths[layout.index(name)]
             if len(columns) != width:
-                raise InputError(f"{len(columns)} feature names for the {width} columns of {name!r}")
+                raise InputError(
+                    f"{len(columns)} feature names for the {width} columns of {name!r}"
+                )
         self.matrix = matrix
         self.layout = layout
         self.present = present

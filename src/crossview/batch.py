@@ -1,0 +1,173 @@
+"""Any matrix to `Rows`: type, order and writability are fixed here and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from crossview.errors import InputError
+from crossview.kernels.rows import Rows
+from crossview.views import ViewLayout
+
+__all__ = ["make_rows", "read_only"]
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """The same memory, not to be written to.
+
+    Numba compiles a loop once for arrays it may write to and once more for
+    those it may not, so everything that is only read goes in read-only.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def make_rows(
+    X: Any,
+    layout: ViewLayout,
+    present: np.ndarray | None = None,
+    *,
+    places: np.ndarray | None = None,
+    names: Any = None,
+) -> Rows:
+    """Rows of a matrix, for the loops.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_samples, n_columns)
+        The values.  It is not changed.
+    layout : ViewLayout
+        Views as blocks of columns.
+    present : ndarray of bool of shape (n_samples, n_views), default=None
+        False where a view is missing.  None: a view is missing in a row where
+        all its columns are NaN.
+    places : ndarray of shape (n_columns,), default=None
+        Where each column of ``X`` stands in the layout; -1: nowhere, the
+        column is left out.  None: the columns already lie view after view.
+    names : sequence of str, default=None
+        Names of the columns of ``X``, for error messages.
+
+    Returns
+    -------
+    Rows
+        The batch; it shares memory with ``X`` where ``X`` is float64 and in
+        order.
+
+    Raises
+    ------
+    InputError
+        An infinity, or a NaN in a view that is not missing; the message names
+        row and column.
+    """
+    if places is not None:
+        X, names = _rearrange(X, places, layout.n_columns, names)
+    if sp.issparse(X):
+        matrix = sp.csr_array(X)
+        if not matrix.has_canonical_format:
+            # sorted columns, each once; the caller's matrix stays as it is
+            matrix = sp.csr_array(matrix, copy=True)
+            matrix.sum_duplicates()
+        data = np.ascontiguousarray(matrix.data, dtype=np.float64)
+        indices, indptr, shared = matrix.indices, matrix.indptr, False
+    else:
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        data = X.reshape(-1)
+        indices = np.arange(X.shape[1], dtype=np.int32)
+        indptr = np.arange(X.shape[0] + 1, dtype=np.int64) * X.shape[1]
+        shared = True
+    wide = layout.n_columns > np.iinfo(np.int32).max
+    indices = np.ascontiguousarray(indices, dtype=np.int64 if wide else np.int32)
+    indptr = np.ascontiguousarray(indptr, dtype=np.int64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(data.sum())  # no temporary; a false alarm costs only time
+    if not finite:
+        data, present = _missing_views(data, indices, indptr, shared, layout, present, names)
+    elif present is not None and not present.all():
+        data = _blank(data, indices, indptr, shared, layout, present)
+    else:
+        present = None
+    if present is None:
+        present = np.empty((0, layout.n_views), dtype=np.bool_)
+    return Rows(
+        read_only(data),
+        read_only(indices.view(np.uint64 if wide else np.uint32)),
+        read_only(indptr),
+        shared,
+        read_only(layout.ptr),
+        read_only(np.ascontiguousarray(present)),
+    )
+
+
+def _rearrange(X: Any, places: np.ndarray, width: int, names: Any) -> tuple[Any, Any]:
+    """The columns of X at their places in the layout."""
+    used = np.flatnonzero(places >= 0)
+    order = used[np.argsort(places[used], kind="stable")]
+    if len(order) == width:
+        names = None if names is None else [names[c] for c in order]
+        return (sp.csr_array(X) if sp.issparse(X) else X)[:, order], names
+    # places that no column of X fills stay empty
+    coo = sp.coo_array(X)
+    keep = places[coo.col] >= 0
+    matrix = sp.csr_array(
+        (coo.data[keep], (coo.row[keep], places[coo.col[keep]])), shape=(X.shape[0], width)
+    )
+    return matrix, None
+
+
+def _entries(
+    indices: np.ndarray, indptr: np.ndarray, shared: bool, layout: ViewLayout
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row, column and view of every entry."""
+    row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    column = np.tile(indices, len(indptr) - 1) if shared else indices
+    return row, column, np.searchsorted(layout.ptr, column, side="right") - 1
+
+
+def _blank(
+    data: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    shared: bool,
+    layout: ViewLayout,
+    present: np.ndarray,
+) -> np.ndarray:
+    """The values with 0 where the view is missing."""
+    row, _, view = _entries(indices, indptr, shared, layout)
+    return np.where(present[row, view], data, 0.0)
+
+
+def _missing_views(
+    data: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    shared: bool,
+    layout: ViewLayout,
+    present: np.ndarray | None,
+    names: Any,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Views that are all NaN in a row become missing; what else is not finite is an error."""
+    row, column, view = _entries(indices, indptr, shared, layout)
+    nan = np.isnan(data)
+    count = np.zeros((len(indptr) - 1, layout.n_views), dtype=np.int64)
+    np.add.at(count, (row[nan], view[nan]), 1)
+    here = count < np.asarray(layout.widths)
+    present = here if present is None else here & present
+    wrong = np.flatnonzero(present[row, view] & ~np.isfinite(data))
+    if len(wrong):
+        first = wrong[0]
+        what = "NaN" if nan[first] else "infinity"
+        v = view[first]
+        name = layout.names[v]
+        label = names[column[first]] if names is not None else str(column[first] - layout.ptr[v])
+        where = f"of view {name!r}" if layout.n_views > 1 else "of X"
+        raise InputError(
+            f"{what} {where}; a view is missing where all its columns are NaN, "
+            "and otherwise every value must be finite (impute it, or encode with ViewEncoder)",
+            row=int(row[first]),
+            column=str(label),
+        )
+    blanked = np.where(present[row, view], data, 0.0)
+    return blanked, None if present.all() else present

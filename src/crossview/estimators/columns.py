@@ -1,0 +1,171 @@
+"""Columns that are known by name and come one after the other: rows as mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from crossview.errors import InputError
+from crossview.views import ViewLayout, closest_names
+
+__all__ = ["NamedColumns"]
+
+
+class NamedColumns:
+    """Where each named feature of each view has its weight.
+
+    Views lie side by side in ``slots``, each with room to grow: when a view is
+    full its room doubles and the others move, so that n features cost O(n).
+
+    Parameters
+    ----------
+    views : sequence of str
+        Views known from the start; others are added as they come.
+    """
+
+    def __init__(self, views: list[str]) -> None:
+        self.views: dict[str, dict[Any, int]] = {name: {} for name in views}
+        self.room: list[int] = [1] * len(views)
+        self.fixed: np.ndarray | None = None  # places of a learner that was fitted on a matrix
+        self.row: Any = None
+        self.present: np.ndarray | None = None
+
+    @classmethod
+    def of_fitted(cls, layout: ViewLayout, places: np.ndarray, names: Any) -> NamedColumns:
+        """Names for the columns of a learner that was fitted on a matrix; they do not grow.
+
+        A feature is called by its column name, or by its position in its view.
+        """
+        self = cls(list(layout.names))
+        self.room = list(layout.widths)
+        self.fixed = places
+        column_of = np.full(layout.n_columns, -1)
+        column_of[places[places >= 0]] = np.flatnonzero(places >= 0)
+        for v, known in enumerate(self.views.values()):
+            for position, place in enumerate(range(layout.ptr[v], layout.ptr[v + 1])):
+                known[position if names is None else str(names[column_of[place]])] = position
+        return self
+
+    @property
+    def slots(self) -> ViewLayout:
+        """The places of the state, with the room to grow."""
+        return ViewLayout(list(self.views), self.room)
+
+    @property
+    def layout(self) -> ViewLayout:
+        """The features that have come so far (a view without any counts one)."""
+        return ViewLayout(list(self.views), [max(1, len(known)) for known in self.views.values()])
+
+    @property
+    def places(self) -> np.ndarray:
+        """Place of every feature, view after view, in the order in which they came."""
+        if self.fixed is not None:
+            return self.fixed
+        starts, widths = self.slots.ptr, self.layout.widths
+        return np.concatenate([starts[v] + np.arange(width) for v, width in enumerate(widths)])
+
+    def only_view(self) -> str:
+        """The view of a row that names none."""
+        if len(self.views) > 1:
+            raise InputError(
+                "a row of a learner with several views is a mapping of view to features, such as "
+                f"{{{next(iter(self.views))!r}: {{'feature': 1.0}}}}"
+            )
+        return next(iter(self.views), "all")
+
+    def read(self, x: Mapping[Any, Mapping[Any, Any]], *, learn: bool) -> np.ndarray | None:
+        """Take one row, as ``row`` and ``present``.
+
+        Returns where the old places are now if the columns grew, else None.
+        """
+        # 1. look, and refuse what is wrong before anything changes
+        row: list[tuple[str, Any, float]] = []
+        for view, features in x.items():
+            if view not in self.views and self.fixed is not None:
+                raise InputError(f"no view {view!r}{closest_names(str(view), list(self.views))}")
+            for feature, value in features.items():
+                if self.fixed is not None and feature not in self.views[view]:
+                    raise InputError(
+                        f"view {view!r} has no feature {feature!r}"
+                        f"{closest_names(str(feature), [str(k) for k in self.views[view]])}"
+                    )
+                row.append((view, feature, _number(view, feature, value)))
+
+        # 2. take in what is new
+        old_room = list(self.room)
+        grown = False
+        if learn and self.fixed is None:
+            for view in x:
+                if view not in self.views:
+                    self.views[view] = {}
+                    self.room.append(1)
+                    grown = True
+            for view, feature, _ in row:
+                known = self.views[view]
+                if feature not in known:
+                    known[feature] = len(known)
+                    v = list(self.views).index(view)
+                    while len(known) > self.room[v]:
+                        self.room[v] *= 2
+                    grown = True
+
+        # 3. the row in its places
+        index = {view: v for v, view in enumerate(self.views)}
+        found = [
+            (index[view], self.views[view][feature], number)
+            for view, feature, number in row
+            if view in index and feature in self.views[view]
+        ]
+        slots = self.slots
+        columns = np.asarray([slots.ptr[v] + place for v, place, _ in found], dtype=np.int64)
+        values = np.asarray([number for _, _, number in found], dtype=np.float64)
+        order = np.argsort(columns)
+        self.row = sp.csr_array(
+            (values[order], columns[order], np.asarray([0, len(found)])),
+            shape=(1, slots.n_columns),
+        )
+        self.present = np.asarray([[view in x for view in self.views]], dtype=bool)
+        if not grown:
+            return None
+        moved = [slots.ptr[v] + np.arange(room) for v, room in enumerate(old_room)]
+        return np.concatenate([np.empty(0, dtype=np.int64), *moved])
+
+    def to_json(self) -> dict[str, Any]:
+        """For a model file; names that are not text, numbers or truth values cannot be kept."""
+        for view, known in self.views.items():
+            for feature in known:
+                if not isinstance(feature, str | int | float | bool):
+                    raise InputError(
+                        f"feature {feature!r} of view {view!r} is not text; a model file "
+                        "cannot keep its name"
+                    )
+        return {
+            "views": [[name, list(known)] for name, known in self.views.items()],
+            "room": self.room,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The other way round."""
+        self = cls([name for name, _ in value["views"]])
+        for name, features in value["views"]:
+            self.views[name] = {feature: place for place, feature in enumerate(features)}
+        self.room = list(value["room"])
+        return self
+
+
+def _number(view: str, feature: Any, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise InputError(
+            f"{value!r} is not a finite number; leave the feature out where it is 0, "
+            f"and the whole view {view!r} where it is missing",
+            column=str(feature),
+        )
+    return number
