@@ -19,6 +19,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import numpy as np
+
 from crossview.errors import InputError
 from crossview.views import closest_names
 
@@ -409,7 +411,9 @@ class _Memory:
     """A data frame, through Arrow."""
 
     def __init__(self, frame: Any) -> None:
-        self._table = to_arrow(frame)
+        pa = _pyarrow()
+        arrow = to_arrow(frame)
+        self._table = arrow if isinstance(arrow, pa.Table) else pa.Table.from_batches([arrow])
         self.files: Sequence[str] = []
         self.schema = self._table.schema.remove_metadata()
         self.n_rows: int | None = self._table.num_rows
@@ -421,24 +425,52 @@ class _Memory:
             row += data.num_rows
 
 
-def to_arrow(frame: Any) -> pa.Table:
-    """A data frame of any library as an Arrow table; of pandas, without its index."""
+def column_names(frame: Any) -> list[str]:
+    """The names of a data frame's columns; ``x0``, ``x1``, ... for an ndarray."""
+    if isinstance(frame, np.ndarray):
+        if frame.ndim != 2:
+            raise InputError(f"an array of {frame.ndim} dimensions; a table has 2")
+        return [f"x{c}" for c in range(frame.shape[1])]
     pa = _pyarrow()
-    import narwhals.stable.v2 as nw
+    if isinstance(frame, pa.Table | pa.RecordBatch):
+        names = list(frame.schema.names)
+        _check_unique(names, None)
+        return names
+    return [str(name) for name in _eager(frame).columns]
 
-    if isinstance(frame, pa.RecordBatch):
-        frame = pa.Table.from_batches([frame])
-    if isinstance(frame, pa.Table):
-        _check_unique(frame.column_names, None)
-        return frame
+
+def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
+    """A data frame of any library as an Arrow table, or a record batch if it is one.
+
+    Of pandas without its index; there and in an ndarray NaN becomes null.
+    ``columns`` says which columns, and then the others may hold anything.
+    """
+    pa = _pyarrow()
+    names = column_names(frame)
+    columns = names if columns is None else list(columns)
+    if isinstance(frame, pa.Table | pa.RecordBatch):
+        return frame.select(columns)
     try:
-        table = nw.from_native(frame, eager_only=True)
-        native = nw.to_native(table)
+        if isinstance(frame, np.ndarray):
+            arrays = [pa.array(frame[:, names.index(c)], from_pandas=True) for c in columns]
+            return pa.table(dict(zip(columns, arrays, strict=True)))
+        table = _eager(frame)
+        table = table.select([name for name in table.columns if str(name) in columns])
         if table.implementation.is_pandas():
-            return pa.Table.from_pandas(native, preserve_index=False)
-        return table.to_arrow()
+            arrow = pa.Table.from_pandas(table.to_native(), preserve_index=False)
+        else:
+            arrow = table.to_arrow()
+        return arrow.select(columns)
     except pa.ArrowException as error:
         raise InputError(f"cannot read the data frame: {_first_line(error)}") from None
+
+
+def _eager(frame: Any) -> Any:
+    """Any data frame in memory, as narwhals sees it."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        return nw.from_native(frame, eager_only=True)
     except nw.exceptions.DuplicateError:
         _check_unique([str(name) for name in frame.columns], None)
         raise
