@@ -15,7 +15,7 @@ from __future__ import annotations
 import fnmatch
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["ViewEncoder"]
 
 # beyond this, squares and differences overflow
-_LARGEST = 1e150
+_LARGEST = 1e100
 
 
 class ViewEncoder(
@@ -54,8 +54,9 @@ class ViewEncoder(
         ``"user_*"``.  None: a column called ``user__age`` belongs to the view
         ``user``.  Columns in no view are left out.
     text : sequence of str, default=()
-        Columns (names or globs) of free text: counts of words and n-grams,
-        scaled so that each text has length 1, however long it is.
+        Columns (names or globs) of free text: counts of lower-case words (of two
+        letters or more) and n-grams, scaled so that each text's part of the row
+        has Euclidean length 1, however long the text is.
     categorical : sequence of str, default=()
         Columns to be taken as categories although they hold numbers, such as ids.
         Strings, booleans and dictionaries are categories without being named.
@@ -191,12 +192,12 @@ class ViewEncoder(
         n_rows, n_views = batch.values.shape[1], self.layout_.n_views
         present = np.zeros((n_rows, n_views), dtype=bool)
         categories = [c for c in self._hashed if c.kind == "categorical"]
-        slots = np.empty((len(categories), n_rows), dtype=np.int32)
+        slots = np.empty((n_rows, len(categories)), dtype=np.int32)
         texts = []
         for column, coded in zip(self._hashed, batch.coded, strict=True):
             table = self._table(column, coded.dictionary)
             if column.kind == "categorical":
-                np.take(table, coded.codes, out=slots[categories.index(column)], mode="wrap")
+                slots[:, categories.index(column)] = table[coded.codes]
             else:
                 texts.append((column, table, coded.codes))
                 present[:, self.layout_.index(column.view)] |= coded.codes >= 0
@@ -204,6 +205,8 @@ class ViewEncoder(
         # 1. numbers and categories, row by row; 2. texts, as one matrix a column
         counts = np.array([self._count(name) for name in self.layout_.names]).reshape(-1, 2)
         numeric_ptr, slots_ptr = np.vstack([[0, 0], counts.cumsum(axis=0)]).T.copy()
+        for start, stop in pairwise(slots_ptr):
+            slots[:, start:stop].sort(axis=1)
         most = n_rows * (len(self._numbers) + len(categories))
         if max(most, self.layout_.n_columns) > np.iinfo(np.int32).max:
             raise InputError(f"{n_rows} rows are too many at once; transform them in batches")
@@ -211,7 +214,7 @@ class ViewEncoder(
         indices = np.empty(most, dtype=np.int32)
         data = np.empty(most)
         _fill_rows(
-            self._scale(batch.values), slots, present,
+            np.ascontiguousarray(self._scale(batch.values).T), slots, present,
             numeric_ptr, slots_ptr, self.layout_.ptr, indptr, indices, data,
         )  # fmt: skip
         matrix = self._csr(data, indices, indptr)
@@ -310,8 +313,8 @@ class ViewEncoder(
     def _check_parameters(self) -> None:
         if not (isinstance(self.hash_bits, int | np.integer) and 1 <= self.hash_bits <= 28):
             raise InputError(f"hash_bits={self.hash_bits!r}; give a whole number from 1 to 28")
-        shortest, longest = self.ngram_range
-        if not 1 <= shortest <= longest:
+        ngrams = tuple(self.ngram_range) if isinstance(self.ngram_range, Sequence) else ()
+        if len(ngrams) != 2 or not 1 <= ngrams[0] <= ngrams[1]:
             raise InputError(
                 f"ngram_range={self.ngram_range!r}; give shortest and longest, such as (1, 2)"
             )
@@ -454,14 +457,9 @@ class ViewEncoder(
             slots = _slots_of(hasher, names)
             if remember:
                 self._remember(column.view, names, slots)
-            slots = np.append(slots, np.int32(-1))
-            slots[[i for i, value in enumerate(values) if value is None]] = -1
-            return slots
+            return np.append(slots, np.int32(-1))
         analyze = HashingVectorizer(ngram_range=tuple(self.ngram_range)).build_analyzer()
-        words = [
-            [] if value is None else [f"{column.name}:{word}" for word in analyze(value)]
-            for value in values
-        ]
+        words = [[f"{column.name}:{word}" for word in analyze(value)] for value in values]
         if remember and len(self._names[column.view]) < self.remember_names:
             names = list(dict.fromkeys(chain.from_iterable(words)))
             self._remember(column.view, names, _slots_of(hasher, names))
@@ -673,6 +671,8 @@ def _as_codes(column: _Column, array: pa.Array) -> _Coded:
         if pa.types.is_string_view(array.type):
             array = array.cast(pa.large_string())
         array = pc.dictionary_encode(array)
+    elif array.dictionary.null_count:
+        array = array.dictionary_decode().dictionary_encode()
     codes = array.indices
     if codes.type != pa.int32():
         codes = codes.cast(pa.int32())
@@ -724,11 +724,13 @@ def _changed(column: _Column, array: pa.Array) -> InputError:
 
 def _not_a_number(column: _Column, array: pa.Array) -> InputError:
     """The error that names the first row whose string is no number."""
-    for row, value in enumerate(array.to_pylist()):
+    import pyarrow as pa
+
+    for row, value in enumerate(array):
         try:
-            float(value or 0)
-        except ValueError:
-            return InputError(f"{value!r} is not a number", row=row, column=column.name)
+            value.cast(pa.float64())
+        except pa.ArrowInvalid:
+            return InputError(f"{value.as_py()!r} is not a number", row=row, column=column.name)
     return InputError(f"holds {array.type}, which is not numbers", column=column.name)
 
 
@@ -754,9 +756,9 @@ def _fill_rows(
 ) -> None:
     """Write the numbers and categories of all rows as CSR.
 
-    ``values[c, i]`` is number ``c`` of row ``i``, NaN where missing;
-    ``slots[c, i]`` the slot of category ``c``, -1 where missing.  View ``v``
-    has the numbers from ``numeric_ptr[v]`` and the categories from
+    ``values[i, c]`` is number ``c`` of row ``i``, NaN where missing;
+    ``slots[i]`` its slots, sorted within each view, -1 where missing.  View
+    ``v`` has the numbers from ``numeric_ptr[v]`` and the categories from
     ``slots_ptr[v]`` on, and its block begins at column ``ptr[v]``.
     ``present[i, v]`` comes in True where the view has a text.
     """
@@ -766,39 +768,30 @@ def _fill_rows(
             numbers = range(numeric_ptr[v], numeric_ptr[v + 1])
             categories = range(slots_ptr[v], slots_ptr[v + 1])
             for c in numbers:
-                present[i, v] |= not np.isnan(values[c, i])
+                present[i, v] |= not np.isnan(values[i, c])
             for c in categories:
-                present[i, v] |= slots[c, i] >= 0
+                present[i, v] |= slots[i, c] >= 0
             if not present[i, v]:
                 continue
             column = ptr[v] - numeric_ptr[v]
             for c in numbers:
-                x = values[c, i]
+                x = values[i, c]
                 if x != 0.0 and not np.isnan(x):
                     indices[p], data[p] = column + c, x
                     p += 1
             column += len(numbers)
             for c in numbers:
-                if np.isnan(values[c, i]):
+                if np.isnan(values[i, c]):
                     indices[p], data[p] = column + c, 1.0
                     p += 1
-            first, column = p, ptr[v] + 2 * len(numbers)
+            column = ptr[v] + 2 * len(numbers)
+            before = -1
             for c in categories:
-                if slots[c, i] >= 0:
-                    p = _insert(indices, data, first, p, column + slots[c, i])
+                slot = slots[i, c]
+                if slot == before and slot >= 0:  # two share a slot
+                    data[p - 1] += 1.0
+                elif slot >= 0:
+                    indices[p], data[p] = column + slot, 1.0
+                    p += 1
+                before = slot
         indptr[i + 1] = p
-
-
-@njit
-def _insert(indices: np.ndarray, data: np.ndarray, first: int, end: int, column: int) -> int:
-    """Add 1 at ``column`` to the sorted entries ``first`` to ``end - 1``; their new end."""
-    k = end
-    while k > first and indices[k - 1] > column:
-        k -= 1
-    if k > first and indices[k - 1] == column:
-        data[k - 1] += 1.0
-        return end
-    for j in range(end, k, -1):
-        indices[j], data[j] = indices[j - 1], data[j - 1]
-    indices[k], data[k] = column, 1.0
-    return end + 1

@@ -516,7 +516,7 @@ def _header(file: str) -> tuple[list[str], str]:
     for name in names:
         if not name.strip():
             raise InputError("has a column without a name in its first line", file=file)
-    _check_unique(names, file)
+    _check_unique([name.lower() for name in names], file)  # DuckDB takes A for a
     return names, delimiter
 
 
