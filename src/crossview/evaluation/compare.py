@@ -1,0 +1,636 @@
+"""Which way of using the views is best on some data, and by how much."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+
+from crossview.batch import make_rows
+from crossview.errors import InputError
+from crossview.evaluation.labelled import LabelledTable, Piece, located, read_classes
+from crossview.evaluation.methods import Method, compared_methods
+from crossview.evaluation.metrics import Tally, check_metric, decide, hinge_losses, measure
+from crossview.evaluation.progressive import encode_labels, positive_code
+from crossview.views import MultiView, ViewLayout, closest_names
+
+__all__ = ["Comparison", "ComparisonRow", "compare", "corrected_t_test", "mcnemar_test"]
+
+SIGNIFICANT = 0.05
+# an inner validation with three folds up to this many rows, one split beyond
+MOST_ROWS_FOR_INNER_FOLDS = 50_000
+# rows of a stream that choose the parameters
+SHARE_TO_TUNE, MOST_TO_TUNE, TO_TUNE_OF_UNKNOWN = 0.1, 10_000, 1_000
+ROWS_AT_ONCE = 10_000
+
+
+@dataclass
+class ComparisonRow:
+    """How one way of using the views has done.
+
+    Attributes
+    ----------
+    title : str
+        What it is.
+    model : str
+        Its name for ``crossview train --model``.
+    value, std : float
+        The measure: mean and standard deviation over the folds.  Progressive:
+        of the stream, and NaN.
+    accuracy, roc_auc : float
+        Likewise, the means.
+    rows_per_second : float
+        Rows learned a second, without reading, encoding and compiling.
+    setting : dict
+        The parameters that were chosen, most often over the folds.
+    p : float or None
+        Of the test against the best row; None for the best row itself.
+    scores, accuracies, roc_aucs : list of float
+        The measures fold by fold.
+    chosen : list of dict
+        The parameters fold by fold.
+    """
+
+    title: str
+    model: str
+    value: float = math.nan
+    std: float = math.nan
+    accuracy: float = math.nan
+    roc_auc: float = math.nan
+    rows_per_second: float = math.nan
+    setting: dict[str, Any] = field(default_factory=dict)
+    p: float | None = None
+    scores: list[float] = field(default_factory=list)
+    accuracies: list[float] = field(default_factory=list)
+    roc_aucs: list[float] = field(default_factory=list)
+    chosen: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Comparison:
+    """The answer of `compare`.
+
+    Attributes
+    ----------
+    metric : str
+        What decides.
+    positive : label or None
+        The class it is about; None with more than two classes.
+    classes : list
+        All labels.
+    views : dict of str to int
+        Names and widths of the views.
+    n_rows : int
+        Rows in the data.
+    n_scored : int
+        Rows that were predicted and scored.
+    mode : {"cross-validation", "progressive"}
+        How they were scored.
+    test : str
+        Which test the p values come from.
+    folds : int
+        Number of folds; 0 in progressive mode.
+    seed : int
+        Seed of folds and shuffling.
+    epochs : int
+        Passes over the training rows.
+    rows : list of ComparisonRow
+        Each view alone, then the ways of using all of them.
+    best, runner_up : int
+        Positions in ``rows`` of the highest measure and the next one.
+    """
+
+    metric: str
+    positive: Any
+    classes: list[Any]
+    views: dict[str, int]
+    n_rows: int
+    n_scored: int
+    mode: str
+    test: str
+    folds: int
+    seed: int
+    epochs: int
+    rows: list[ComparisonRow]
+    best: int
+    runner_up: int
+
+    @property
+    def tie(self) -> bool:
+        """Whether the best row is not significantly better than the next one."""
+        p = self.rows[self.runner_up].p
+        return p is None or not p < SIGNIFICANT
+
+    @property
+    def verdict(self) -> str:
+        """The answer in plain words."""
+        best, other = self.rows[self.best], self.rows[self.runner_up]
+        lead = f"{best.value - other.value:.4f} {self.metric}"
+        p = "< 0.001" if other.p is not None and other.p < 0.001 else f"= {other.p:.2g}"
+        if self.tie:
+            return (
+                f"tie: {best.title} leads {other.title} by {lead}, "
+                f"which is not significant at {SIGNIFICANT} (p {p})"
+            )
+        return f"best: {best.title} leads {other.title} by {lead} (p {p})"
+
+    @property
+    def train_options(self) -> list[str]:
+        """What ``crossview train`` needs to train the best row on all data."""
+        best = self.rows[self.best]
+        options = ["--model", best.model]
+        for name, value in best.setting.items():
+            options += ["--set", f"{name}={value:g}"]
+        return [*options, *(["--epochs", str(self.epochs)] if self.epochs > 1 else [])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON; what is not defined is None."""
+        content = asdict(self) | {
+            "tie": self.tie,
+            "verdict": self.verdict,
+            "train_options": self.train_options,
+        }
+        return _json(content)
+
+    def __str__(self) -> str:
+        from crossview.report.tables import to_markdown
+
+        return to_markdown(self)
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    views: Mapping[str, Any] | None = None,
+    text: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    hash_bits: int = 18,
+    cv: int = 5,
+    progressive: bool = False,
+    metric: str = "f1",
+    positive: Any = None,
+    seed: int = 0,
+    epochs: int = 1,
+    grid: Mapping[str, Sequence[float]] | None = None,
+    on_step: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Compare each view alone, all views pasted together, independent, and coupled.
+
+    C and gamma are chosen for each row inside each training part, by a
+    validation with three folds (one split of 80 to 20 beyond 50,000 rows), so
+    that the comparison is fair to all.  The folds are stratified, shuffled and
+    the same for every row.
+
+    Parameters
+    ----------
+    X : MultiView, data frame, path, glob or query
+        The rows.  Anything but a MultiView is encoded by a `ViewEncoder`, which
+        is fitted on each training part by itself.
+    y : array-like of shape (n_samples,) or str
+        The labels, or the name of the label column.
+    views : mapping of str to columns, default=None
+        As for `ViewEncoder`: view name -> column names or globs.
+    text, categorical : sequence of str, default=()
+        As for `ViewEncoder`.
+    hash_bits : int, default=18
+        As for `ViewEncoder`.
+    cv : int, default=5
+        Number of folds.
+    progressive : bool, default=False
+        Instead of folds, predict, score, then learn, in the order of the rows,
+        with memory bounded by the batch.  C and gamma are those that do best
+        on the first part of the stream (a tenth, at most 10,000 rows; 1000
+        where its length is not known), which is learned but not scored.
+    metric : str, default="f1"
+        What decides: f1, accuracy, balanced_accuracy, precision, recall,
+        roc_auc or average_precision; averaged over more than two classes.
+    positive : label, default=None
+        With two classes: the one that the metric is about.  None: the second
+        of the sorted classes.
+    seed : int, default=0
+        Of folds and shuffling.
+    epochs : int, default=1
+        Passes over the training rows.
+    grid : mapping of str to sequence of float, default=None
+        Values to try, for example ``{"C": [0.1, 1]}``; the default is 0.001 to
+        10 by decades for C, and 0.01, 0.1 and 1 for gamma.
+    on_step : callable, default=None
+        Called with a few words on what is being done.
+
+    Returns
+    -------
+    Comparison
+        Rows, folds, choices, the tests against the best row; as text, a table.
+
+    Notes
+    -----
+    The best row is tested against the others.  Folds share most of their
+    training rows, which makes the plain t-test over folds see differences that
+    are not there; this one is corrected (`corrected_t_test`).  Progressive: an
+    exact McNemar test on which rows were predicted right.
+
+    References
+    ----------
+    C. Nadeau, Y. Bengio, "Inference for the Generalization Error", Machine
+    Learning 52 (2003), 239-281. :doi:`10.1023/A:1024068626366`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import MultiView, compare
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = scale(X)
+    >>> X = MultiView({"mean": X[:, :10], "error": X[:, 10:20], "worst": X[:, 20:]})
+    >>> answer = compare(X, y, cv=3, grid={"C": [0.01, 0.1], "gamma": [0.1]})
+    >>> [row.title for row in answer.rows][:4]
+    ['mean alone', 'error alone', 'worst alone', 'concatenated']
+    >>> answer.rows[answer.best].value > 0.95
+    True
+    """
+    check_metric(metric)
+    for name in grid or {}:
+        if name not in ("C", "gamma"):
+            raise InputError(f"grid= names {name!r}{closest_names(name, ['C', 'gamma'])}")
+    if epochs < 1 or (progressive and epochs > 1):
+        raise InputError(f"epochs={epochs}; give 1 or more, and 1 where progressive")
+    if isinstance(X, MultiView):
+        if views is not None:
+            raise InputError("X is a MultiView and names its views; leave views= at None")
+        table, layout = None, X.layout
+        if isinstance(y, str):
+            raise InputError("X is a MultiView, so y is an array of labels and not a column name")
+        y = np.asarray(y)
+        classes = read_classes(y)
+        if len(y) != len(X):
+            raise InputError(f"{len(y)} labels for {len(X)} rows")
+        make_rows(X.matrix, X.layout, X.present)  # a NaN is named by its row before rows move
+    else:
+        table = LabelledTable(
+            X, y, views=views, text=text, categorical=categorical, hash_bits=hash_bits
+        )
+        layout, classes = table.encoder.layout_, table.classes
+    if layout.n_views < 2:
+        raise InputError(f"one view, {layout.names[0]!r}; comparing needs two or more")
+    run = _Run(
+        methods=list(compared_methods(layout.names)),
+        classes=classes,
+        metric=metric,
+        positive=positive_code(classes, positive),
+        seed=seed,
+        epochs=epochs,
+        grid=grid or {},
+        say=on_step or (lambda words: None),
+    )
+    if progressive:
+        return run.in_stream_order(X if table is None else table, y, layout)
+    if table is not None:
+        X, y = _load(table)
+    return run.over_folds(X, y, None if table is None else table.encoder, layout, cv)
+
+
+@dataclass
+class _Run:
+    """What stays the same for all rows of one comparison."""
+
+    methods: list[Method]
+    classes: np.ndarray
+    metric: str
+    positive: int
+    seed: int
+    epochs: int
+    grid: Mapping[str, Sequence[float]]
+    say: Callable[[str], None]
+
+    def answer(self, layout: ViewLayout, rows: list[ComparisonRow], **known: Any) -> Comparison:
+        order = sorted(range(len(rows)), key=lambda i: _or_worst(rows[i].value), reverse=True)
+        return Comparison(
+            metric=self.metric,
+            positive=self.classes.tolist()[self.positive] if len(self.classes) == 2 else None,
+            classes=self.classes.tolist(),
+            views=dict(zip(layout.names, layout.widths, strict=True)),
+            seed=self.seed,
+            epochs=self.epochs,
+            rows=rows,
+            best=order[0],
+            runner_up=order[1],
+            **known,
+        )
+
+    def measure(self, name: str, y: np.ndarray, scores: np.ndarray) -> float:
+        return measure(name, encode_labels(self.classes, y), scores, positive=self.positive)
+
+    # --- folds ----------------------------------------------------------------
+
+    def over_folds(
+        self, X: Any, y: np.ndarray, encoder: Any, layout: ViewLayout, cv: int
+    ) -> Comparison:
+        self._check_folds(y, cv)
+        rows = [ComparisonRow(method.title, method.name) for method in self.methods]
+        speeds: list[list[float]] = [[] for _ in rows]
+        folds = StratifiedKFold(cv, shuffle=True, random_state=self.seed)
+        for f, (train, test) in enumerate(folds.split(np.zeros(len(y)), y)):
+            X_train, X_test = _encode(X, encoder, train, test)
+            y_train, y_test = y[train], y[test]
+            inner = self._inner_splits(y_train)
+            for row, method, speed in zip(rows, self.methods, speeds, strict=True):
+                self.say(f"fold {f + 1} of {cv}: {method.title}")
+                seen = method.look(X_train)
+                chosen = self._choose(method, seen, y_train, inner)
+                model = self._make(method, chosen)
+                start = time.perf_counter()
+                model.fit(seen, y_train)  # choosing has compiled its loop
+                speed.append(len(train) * self.epochs / (time.perf_counter() - start))
+                scores = model.decision_function(method.look(X_test))
+                row.scores.append(self.measure(self.metric, y_test, scores))
+                row.accuracies.append(self.measure("accuracy", y_test, scores))
+                row.roc_aucs.append(self.measure("roc_auc", y_test, scores))
+                row.chosen.append(chosen)
+        for row, speed in zip(rows, speeds, strict=True):
+            row.value, row.std = float(np.mean(row.scores)), float(np.std(row.scores, ddof=1))
+            row.accuracy, row.roc_auc = float(np.mean(row.accuracies)), float(np.mean(row.roc_aucs))
+            row.rows_per_second = float(np.median(speed))
+            row.setting = _most_frequent(row.chosen)
+        answer = self.answer(
+            layout,
+            rows,
+            n_rows=len(y),
+            n_scored=len(y),
+            mode="cross-validation",
+            test="t-test over the folds, corrected for their overlap",
+            folds=cv,
+        )
+        for i, row in enumerate(rows):
+            if i != answer.best:
+                d = np.asarray(rows[answer.best].scores) - np.asarray(row.scores)
+                row.p = corrected_t_test(d, 1.0 / (cv - 1))
+        return answer
+
+    def _check_folds(self, y: np.ndarray, cv: int) -> None:
+        if cv < 2:
+            raise InputError(f"cv={cv}; give 2 folds or more")
+        labels, counts = np.unique(y, return_counts=True)
+        rare, count = labels.tolist()[counts.argmin()], int(counts.min())
+        # each class in every fold, and twice in every training part
+        if count < cv or count - -(-count // cv) < 2:
+            raise InputError(
+                f"class {rare!r} has {count} row(s), too few for {cv} folds; "
+                "take fewer folds, or leave the class out"
+            )
+
+    def _inner_splits(self, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        if len(y) > MOST_ROWS_FOR_INNER_FOLDS:
+            splitter: Any = StratifiedShuffleSplit(1, test_size=0.2, random_state=self.seed)
+        else:
+            k = min(3, int(np.unique(y, return_counts=True)[1].min()))
+            splitter = StratifiedKFold(k, shuffle=True, random_state=self.seed)
+        return list(splitter.split(np.zeros(len(y)), y))
+
+    def _choose(
+        self, method: Method, X: MultiView, y: np.ndarray, inner: list[tuple]
+    ) -> dict[str, Any]:
+        """The setting that does best in the inner validation; the first of equals."""
+        candidates = method.candidates(self.grid)
+        total = np.zeros(len(candidates))
+        for train, test in inner:
+            X_train, X_test = X[train], X[test]
+            for i, candidate in enumerate(candidates):
+                model = self._make(method, candidate).fit(X_train, y[train])
+                scores = model.decision_function(X_test)
+                total[i] += _or_worst(self.measure(self.metric, y[test], scores))
+        return candidates[int(total.argmax())]
+
+    def _make(self, method: Method, setting: Mapping[str, Any]) -> Any:
+        return method.make(**setting, n_epochs=self.epochs, random_state=self.seed)
+
+    # --- stream order ---------------------------------------------------------
+
+    def in_stream_order(self, X: Any, y: Any, layout: ViewLayout) -> Comparison:
+        n_rows = len(X) if isinstance(X, MultiView) else X.stream.n_rows
+        n_first = TO_TUNE_OF_UNKNOWN
+        if n_rows is not None:
+            n_first = max(1, min(int(n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
+        batches = (
+            _slices(X, y, n_first) if isinstance(X, MultiView) else _encoded_slices(X, n_first)
+        )
+        # 1. the first part chooses; the model that has learned it best goes on
+        models, chosen = [], []
+        for first, labels in islice(batches, 1):
+            if len(np.unique(labels)) < 2:
+                raise InputError(
+                    f"the first {len(labels)} rows are all of class {labels.tolist()[0]!r}, so "
+                    "they cannot choose C and gamma; rows that are sorted by label are no stream: "
+                    "shuffle them, or compare by folds"
+                )
+            for method in self.methods:
+                self.say(f"choosing on the first {n_first} rows: {method.title}")
+                model, setting = self._choose_by_order(method, first, labels)
+                models.append(model)
+                chosen.append(setting)
+        # 2. all that comes after it is scored, then learned
+        M = len(self.methods)
+        tallies = [Tally(len(self.classes), positive=self.positive) for _ in range(M)]
+        only = np.zeros((M, M), dtype=np.int64)  # rows that i got right and j did not
+        seconds = np.zeros(M)
+        scored = 0
+        for part, labels in batches:
+            codes = encode_labels(self.classes, labels)
+            right = np.empty((M, len(codes)), dtype=np.int64)
+            for i, (method, model) in enumerate(zip(self.methods, models, strict=True)):
+                seen = method.look(part)
+                start = time.perf_counter()
+                scores = model.score_then_learn(seen, labels)
+                seconds[i] += time.perf_counter() - start
+                tallies[i].update(codes, scores)
+                right[i] = decide(scores) == codes
+            only += right @ (1 - right).T
+            scored += len(codes)
+            self.say(f"{scored} rows scored")
+        if not scored:
+            raise InputError(
+                f"the stream ends within its first {n_first} rows, which choose the parameters; "
+                "compare it by folds instead"
+            )
+        rows = [
+            ComparisonRow(
+                title=method.title,
+                model=method.name,
+                value=tally.value(self.metric),
+                accuracy=tally.value("accuracy"),
+                roc_auc=tally.value("roc_auc"),
+                rows_per_second=scored / seconds[i],
+                setting=chosen[i],
+                chosen=[chosen[i]],
+            )
+            for i, (method, tally) in enumerate(zip(self.methods, tallies, strict=True))
+        ]
+        answer = self.answer(
+            layout,
+            rows,
+            n_rows=scored + n_first,
+            n_scored=scored,
+            mode="progressive",
+            test="exact McNemar test on the rows predicted right",
+            folds=0,
+        )
+        for i, row in enumerate(rows):
+            if i != answer.best:
+                row.p = mcnemar_test(int(only[answer.best, i]), int(only[i, answer.best]))
+        return answer
+
+    def _choose_by_order(
+        self, method: Method, X: MultiView, y: np.ndarray
+    ) -> tuple[Any, dict[str, Any]]:
+        """The model that did best on these rows, each scored before it was learned."""
+        seen = method.look(X)
+        codes = encode_labels(self.classes, y)
+        tried = []
+        for setting in method.candidates(self.grid):
+            model = self._make(method, setting)
+            scores = model.score_then_learn(seen, y, self.classes)
+            value = _or_worst(self.measure(self.metric, y, scores))
+            tried.append((value, -hinge_losses(codes, scores).sum(), model, setting))
+        # few rows leave many equals: the smaller loss decides
+        *_, model, setting = max(tried, key=lambda one: one[:2])
+        return model, setting
+
+
+def corrected_t_test(differences: Any, test_to_train: float) -> float:
+    """Two-sided p of a paired t-test over folds, corrected for overlapping training sets.
+
+    ``t = mean(d) / sqrt((1/k + n_test / n_train) var(d))`` with k - 1 degrees
+    of freedom (Nadeau and Bengio 2003, equation 9 and section 5).
+
+    Parameters
+    ----------
+    differences : array-like of shape (k,)
+        Of the measure, fold by fold.
+    test_to_train : float
+        Rows of a test fold by rows of its training part; ``1 / (k - 1)`` for
+        k folds.
+
+    Returns
+    -------
+    p : float
+        1 where all differences are 0; 0 where they are all the same otherwise.
+
+    Examples
+    --------
+    >>> round(corrected_t_test([0.01, 0.02, 0.0, 0.03, 0.01], 1 / 4), 3)
+    0.141
+    """
+    d = np.asarray(differences, dtype=np.float64)
+    k, mean = len(d), float(np.mean(d))
+    if np.isnan(mean):
+        return math.nan
+    variance = float(np.var(d, ddof=1))
+    if variance <= (1e-12 * abs(mean)) ** 2:
+        return 0.0 if mean else 1.0
+    t = mean / math.sqrt((1.0 / k + test_to_train) * variance)
+    return float(2.0 * stats.t.sf(abs(t), k - 1))
+
+
+def mcnemar_test(only_first: int, only_second: int) -> float:
+    """Two-sided p of the exact McNemar test.
+
+    Parameters
+    ----------
+    only_first, only_second : int
+        Rows that one predicted right and the other did not.
+
+    Returns
+    -------
+    p : float
+        1 where there are none.
+
+    Examples
+    --------
+    >>> round(mcnemar_test(15, 5), 3)
+    0.041
+    """
+    n = only_first + only_second
+    return float(stats.binomtest(only_first, n).pvalue) if n else 1.0
+
+
+def _load(table: LabelledTable) -> tuple[Any, np.ndarray]:
+    """All rows in memory; what an encoder would refuse is named by file and row here."""
+    import pyarrow as pa
+
+    check = clone(table.encoder)
+    data, labels = [], []
+    for piece in table:
+        with located(piece.batch):
+            check.partial_fit(piece.data)
+        data.append(piece.data)
+        labels.append(piece.y)
+    return pa.Table.from_batches(data), np.concatenate(labels)
+
+
+def _encode(
+    X: Any, encoder: Any, train: np.ndarray, test: np.ndarray
+) -> tuple[MultiView, MultiView]:
+    """Training and test part; the encoder sees the training part only."""
+    if encoder is None:
+        return X[train], X[test]
+    fitted = clone(encoder)
+    return fitted.fit_transform(X.take(train)), fitted.transform(X.take(test))
+
+
+def _slices(X: MultiView, y: np.ndarray, n_first: int) -> Iterator[tuple[MultiView, np.ndarray]]:
+    """The first part, then the others in order."""
+    starts = [0, *range(n_first, len(X), ROWS_AT_ONCE), len(X)]
+    for start, stop in pairwise(starts):
+        if start < stop:
+            yield X[start:stop], y[start:stop]
+
+
+def _encoded_slices(table: LabelledTable, n_first: int) -> Iterator[tuple[MultiView, np.ndarray]]:
+    """The same for a stream: a running encoder sees each part just before it is learned."""
+    import pyarrow as pa
+
+    encoder = clone(table.encoder)
+    first: list[Piece] = []
+    missing = n_first
+    for piece in table.cut(n_first):
+        with located(piece.batch):
+            encoder.partial_fit(piece.data)
+            if missing == 0:
+                part = encoder.transform(piece.data)
+        if missing == 0:
+            yield part, piece.y
+            continue
+        first.append(piece)
+        missing -= len(piece.y)
+        if missing == 0:
+            rows = pa.Table.from_batches([piece.data for piece in first])
+            yield encoder.transform(rows), np.concatenate([piece.y for piece in first])
+
+
+def _most_frequent(choices: list[dict[str, Any]]) -> dict[str, Any]:
+    """The setting that was chosen most often; the first of equals."""
+    return dict(Counter(tuple(c.items()) for c in choices).most_common(1)[0][0])
+
+
+def _or_worst(value: float) -> float:
+    """A measure that is not defined loses against every other."""
+    return -math.inf if math.isnan(value) else value
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,244 @@
+"""A table in which one column is the label and the others are the views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from crossview.errors import InputError
+from crossview.streams.encode import ViewEncoder
+from crossview.streams.table import TableBatch, open_table
+from crossview.views import closest_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["LabelledTable", "Piece", "located", "read_classes"]
+
+# a column with more values than this was meant to be something else
+MOST_CLASSES = 1000
+
+
+class Piece(NamedTuple):
+    """Consecutive rows: the columns of the views, the labels, and where they were read."""
+
+    data: pa.RecordBatch
+    y: np.ndarray
+    batch: TableBatch
+
+
+class LabelledTable:
+    """A stream of rows, their label column, and an encoder for the others.
+
+    Everything that the names and types of the columns can tell is checked
+    here, before a row is read.
+
+    Parameters
+    ----------
+    source : path, glob, query, data frame or TableStream
+        As for `open_table`.
+    y : str or array-like of shape (n_samples,)
+        The name of the label column, or the labels.
+    classes : sequence, default=None
+        All labels that can come, as labels or as text.  None: one pass over
+        the label column finds them.
+    views : mapping of str to columns, default=None
+        As for `ViewEncoder`.  A glob never takes the label in.
+    text, categorical, numeric : sequence of str, default=()
+        As for `ViewEncoder`.
+    hash_bits : int, default=18
+        As for `ViewEncoder`.
+
+    Attributes
+    ----------
+    stream : TableStream
+        The rows, with the columns that are used.
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted.
+    encoder : ViewEncoder
+        Knows the columns, and has not seen a row.
+    columns : dict of str to list of str
+        The columns of each view.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        y: Any,
+        *,
+        classes: Sequence[Any] | None = None,
+        views: Mapping[str, Any] | None = None,
+        text: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        numeric: Sequence[str] = (),
+        hash_bits: int = 18,
+    ) -> None:
+        stream = open_table(source)
+        self._label = y if isinstance(y, str) else None
+        self._y = None if isinstance(y, str) else np.asarray(y)
+        if self._label is not None:
+            if self._label not in stream.column_names:
+                hint = closest_names(self._label, stream.column_names)
+                raise InputError(f"no label column {self._label!r}{hint}")
+            views = _without_label(views, self._label, stream.column_names)
+        others = stream.schema.empty_table()
+        if self._label is not None:
+            others = others.drop_columns([self._label])
+        encoder = ViewEncoder(
+            views, text=text, categorical=categorical, numeric=numeric, hash_bits=hash_bits
+        ).fit(others)
+        self.columns: dict[str, list[str]] = encoder._get_header()["views"]
+        self.encoder = encoder.set_params(views=self.columns)
+        used = [column for group in self.columns.values() for column in group]
+        self.stream = stream.select([*used, *([self._label] if self._label else [])])
+        self.classes = self._find_classes(classes)
+
+    def _find_classes(self, given: Sequence[Any] | None) -> np.ndarray:
+        if self._label is None:
+            assert self._y is not None
+            return read_classes(self._y)
+        kind = _value_type(self.stream.schema.field(self._label).type)
+        if given is None:
+            return _check_classes(self.stream.distinct(self._label), self._label)
+        return _check_classes(_as_type(given, kind, self._label), self._label)
+
+    def __iter__(self) -> Iterator[Piece]:
+        done = 0
+        for batch in self.stream:
+            if self._label is None:
+                assert self._y is not None
+                labels = self._y[done : done + batch.data.num_rows]
+                data = batch.data
+            else:
+                labels = self._labels(batch)
+                data = batch.data.drop_columns([self._label])
+            done += batch.data.num_rows
+            if len(labels) != batch.data.num_rows:
+                break
+            if len(labels):
+                yield Piece(data, labels, batch)
+        if self._y is not None and done != len(self._y):
+            raise InputError(f"{len(self._y)} labels for a table of {done} rows or more")
+
+    def cut(self, n: int) -> Iterator[Piece]:
+        """The same rows, with a cut after the first ``n``."""
+        for piece in self:
+            head = min(n, len(piece.y))
+            n -= head
+            data, y, (whole, file, row) = piece
+            if 0 < head < len(y):
+                yield Piece(data.slice(0, head), y[:head], TableBatch(whole, file, row))
+            if head < len(y):
+                yield Piece(data.slice(head), y[head:], TableBatch(whole, file, row + head))
+            else:
+                yield piece
+
+    def _labels(self, batch: TableBatch) -> np.ndarray:
+        """The labels of a batch, as members of ``classes``."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = batch.data.column(self._label)
+        kind = _value_type(column.type)
+        if column.type != kind:
+            column = column.cast(kind)
+        codes = pc.index_in(column, pa.array(self.classes.tolist(), type=kind), skip_nulls=True)
+        if codes.null_count:
+            row = int(pc.index(codes.is_null(), True).as_py())
+            value = column[row].as_py()
+            what = (
+                "the label is missing; leave the row out, or label it"
+                if value is None or value != value
+                else f"label {value!r} is not among the classes "
+                f"{', '.join(map(str, self.classes.tolist()))}"
+            )
+            raise InputError(what, file=batch.file, row=batch.first_row + row, column=self._label)
+        return self.classes[codes.to_numpy()]
+
+
+@contextmanager
+def located(batch: TableBatch) -> Iterator[None]:
+    """Errors that name a row of this batch name the row of its file instead."""
+    try:
+        yield
+    except InputError as error:
+        if error.row is None or error.file is not None:
+            raise
+        raise InputError(
+            error.message, file=batch.file, row=batch.first_row + error.row, column=error.column
+        ) from None
+
+
+def read_classes(y: Any) -> np.ndarray:
+    """The sorted classes of labels that are in memory; `InputError` for a missing one."""
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise InputError(f"y has {y.ndim} dimensions; give one label a row")
+    if y.dtype.kind in "fcO":
+        missing = [label is None or label != label for label in y.tolist()]
+        if any(missing):
+            raise InputError(
+                "the label is missing; leave the row out, or label it", row=missing.index(True)
+            )
+    try:
+        return _check_classes(np.unique(y).tolist(), None)
+    except TypeError:
+        raise InputError("y mixes labels that cannot be sorted, such as text and numbers") from None
+
+
+def _check_classes(classes: Iterable[Any], label: str | None) -> np.ndarray:
+    """Two or more labels that are text, whole numbers or booleans."""
+    found = sorted(set(classes))
+    for value in found:
+        if not isinstance(value, str | bool | int) and not (
+            isinstance(value, float) and value.is_integer()
+        ):
+            raise InputError(
+                f"{value!r} is not a class; labels are text, whole numbers or booleans",
+                column=label,
+            )
+    if len(found) < 2:
+        what = f"one class, {found[0]!r}" if found else "no rows"
+        raise InputError(f"the label has {what}; a classifier needs two or more", column=label)
+    if len(found) > MOST_CLASSES:
+        raise InputError(
+            f"the label takes {len(found)} values; a class needs to come up often "
+            f"(at most {MOST_CLASSES} classes)",
+            column=label,
+        )
+    return np.asarray(found)
+
+
+def _as_type(given: Sequence[Any], kind: Any, label: str) -> list[Any]:
+    """Classes that may be text, as on a command line, as the type of the label column."""
+    import pyarrow as pa
+
+    try:
+        texts = pa.array([str(value).strip() for value in given])
+        values = texts.cast(kind).to_pylist()
+    except pa.ArrowException:
+        raise InputError(
+            f"holds {kind}, and the classes {', '.join(map(str, given))} are not that",
+            column=label,
+        ) from None
+    return list(values)
+
+
+def _value_type(kind: Any) -> Any:
+    """What a column holds, whether or not it is stored as a dictionary."""
+    return getattr(kind, "value_type", kind)
+
+
+def _without_label(
+    views: Mapping[str, Any] | None, label: str, names: Sequence[str]
+) -> Mapping[str, Any] | None:
+    """The views, if none of them names the label itself; globs pass it over."""
+    for view, spec in (views or {}).items():
+        if label in ([spec] if isinstance(spec, str) else list(spec)):
+            raise InputError(
+                f"view {view!r} names the label column; leave it out of the views", column=label
+            )
+    return views

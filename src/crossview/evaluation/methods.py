@@ -1,0 +1,135 @@
+"""The ways of using views that `compare` compares and `crossview train` trains.
+
+One entry a method: what it is called, its learner, and what is tried for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklearn.model_selection import ParameterGrid
+
+from crossview.errors import InputError
+from crossview.estimators.linear import PassiveAggressiveClassifier, Perceptron
+from crossview.estimators.multiview import MultiViewPAClassifier
+from crossview.views import MultiView, closest_names
+
+__all__ = ["METHODS", "Method", "compared_methods", "find_method"]
+
+C = (0.001, 0.01, 0.1, 1.0, 10.0)
+GAMMA = (0.01, 0.1, 1.0)
+
+# what a stream fixes, or the method itself
+_NOT_SETTABLE = {"views", "coupling", "n_epochs", "shuffle", "random_state"}
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way of using views.
+
+    Attributes
+    ----------
+    name : str
+        As in ``crossview train --model``.
+    title : str
+        As in the table of `compare`.
+    learner : type
+        The estimator.
+    fixed : mapping of str to value
+        Its parameters that make up the method.
+    grid : mapping of str to tuple
+        Its parameters that are chosen by validation, and the values to try.
+    view : str or None
+        The only view it looks at; None: all.
+    compared : bool
+        Whether it is a row of `compare`.
+    """
+
+    name: str
+    title: str
+    learner: type
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    grid: Mapping[str, tuple] = field(default_factory=dict)
+    view: str | None = None
+    compared: bool = True
+
+    def make(self, **parameters: Any) -> Any:
+        """A new learner with these parameters."""
+        return self.learner(**self.fixed, **parameters)
+
+    def candidates(self, grid: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """All settings to try; ``grid`` replaces the values of the parameters it names."""
+        return list(ParameterGrid({p: list((grid or {}).get(p, v)) for p, v in self.grid.items()}))
+
+    def look(self, X: MultiView) -> MultiView:
+        """What the method sees of the rows."""
+        return X if self.view is None else X.select([self.view])
+
+    def settable(self) -> list[str]:
+        """Names of the parameters that a user may set."""
+        return sorted(set(self.learner().get_params()) - _NOT_SETTABLE - set(self.fixed))
+
+
+METHODS = (
+    Method("perceptron", "perceptron", Perceptron, compared=False),
+    Method(
+        "concatenated",
+        "concatenated",
+        MultiViewPAClassifier,
+        {"coupling": "concatenated"},
+        {"C": C},
+    ),
+    Method(
+        "independent", "independent", MultiViewPAClassifier, {"coupling": "independent"}, {"C": C}
+    ),
+    Method(
+        "squared",
+        "coupled (squared)",
+        MultiViewPAClassifier,
+        {"coupling": "squared"},
+        {"C": C, "gamma": GAMMA},
+    ),
+    Method(
+        "absolute",
+        "coupled (absolute)",
+        MultiViewPAClassifier,
+        {"coupling": "absolute"},
+        {"C": C, "gamma": GAMMA},
+    ),
+)
+
+
+def single_view(view: str) -> Method:
+    """The method that looks at one view only."""
+    return Method(
+        f"view:{view}", f"{view} alone", PassiveAggressiveClassifier, grid={"C": C}, view=view
+    )
+
+
+def compared_methods(views: tuple[str, ...]) -> Iterator[Method]:
+    """The rows of `compare`: each view alone, then the ways of using all of them."""
+    yield from (single_view(view) for view in views)
+    yield from (method for method in METHODS if method.compared)
+
+
+def find_method(name: str, views: tuple[str, ...]) -> Method:
+    """The method called ``name``; `InputError` that lists all if there is none.
+
+    Parameters
+    ----------
+    name : str
+        One of `METHODS`, or ``view:NAME``.
+    views : tuple of str
+        Names of the views there are.
+
+    Returns
+    -------
+    Method
+        The method.
+    """
+    known = {method.name: method for method in [*METHODS, *map(single_view, views)]}
+    if name not in known:
+        raise InputError(f"no model {name!r}{closest_names(name, list(known))}")
+    return known[name]

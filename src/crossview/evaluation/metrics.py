@@ -1,0 +1,274 @@
+"""Measures of a classifier by name, for rows at once and for a stream of any length.
+
+The measures are scikit-learn's.  On a stream they are computed from counts that
+can be added: a table of true against predicted classes, and a histogram of the
+scores.  A cell of either is handed to scikit-learn as one row with the cell's
+count as its weight, so both ways share their formulas.
+
+Classes are given by their codes, 0 to ``n_classes - 1`` in sorted order, and
+scores as `decision_function` gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn import metrics as sk
+
+from crossview.errors import InputError
+from crossview.views import closest_names
+
+__all__ = ["METRICS", "RANKING", "Tally", "decide", "hinge_losses", "measure"]
+
+# measures of the predicted classes, and those of the order of the scores
+DECISION: dict[str, Callable[..., float]] = {
+    "f1": sk.f1_score,
+    "accuracy": sk.accuracy_score,
+    "balanced_accuracy": sk.recall_score,
+    "precision": sk.precision_score,
+    "recall": sk.recall_score,
+}
+RANKING: dict[str, Callable[..., float]] = {
+    "roc_auc": sk.roc_auc_score,
+    "average_precision": sk.average_precision_score,
+}
+METRICS = (*DECISION, *RANKING)
+BINS = 1 << 14
+
+
+def check_metric(name: str) -> str:
+    """The name, if it is one of `METRICS`; else an `InputError` that lists them."""
+    if name not in METRICS:
+        raise InputError(f"no metric {name!r}{closest_names(name, METRICS)}")
+    return name
+
+
+def decide(scores: np.ndarray) -> np.ndarray:
+    """Codes of the predicted classes, as every learner predicts.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Two classes: above 0 is class 1, and 0 is not.  More: the highest.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples,)
+        0 to ``n_classes - 1``.
+    """
+    return scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0.0).astype(np.intp)
+
+
+def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Hinge loss of every row: how far its margin falls short of 1.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples,)
+        True classes.
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Their scores; with several classes the margin is that of the true class
+        over the best wrong one.
+
+    Returns
+    -------
+    losses : ndarray of shape (n_samples,)
+        ``max(0, 1 - margin)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hinge_losses(np.array([1, 0]), np.array([0.5, 0.5])).tolist()
+    [0.5, 1.5]
+    """
+    if scores.ndim == 1:
+        margins = np.where(codes == 1, scores, -scores)
+    else:
+        rows = np.arange(len(codes))
+        others = scores.copy()
+        others[rows, codes] = -np.inf
+        margins = scores[rows, codes] - others.max(axis=1)
+    return np.maximum(0.0, 1.0 - margins)
+
+
+def measure(name: str, codes: np.ndarray, scores: np.ndarray, *, positive: int = 1) -> float:
+    """One measure of some rows.
+
+    Parameters
+    ----------
+    name : str
+        One of `METRICS`.
+    codes : ndarray of shape (n_samples,)
+        True classes.
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Scores, as `decision_function` gives them.
+    positive : {0, 1}, default=1
+        With two classes: the one that f1, precision, recall and the measures
+        of order are about.  More classes are averaged, each counting the same.
+
+    Returns
+    -------
+    value : float
+        NaN where the measure is not defined: no order without two classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(measure("f1", np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0])), 2)
+    0.8
+    >>> measure("roc_auc", np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0]))
+    1.0
+    """
+    check_metric(name)
+    if name in DECISION:
+        return _decision(name, codes, decide(scores), scores.ndim == 1, positive)
+    if scores.ndim == 1:
+        return _order(name, codes == positive, scores if positive == 1 else -scores)
+    each = [_order(name, codes == k, scores[:, k]) for k in range(scores.shape[1])]
+    return _mean_of_defined(each)
+
+
+def _decision(
+    name: str,
+    codes: np.ndarray,
+    predicted: np.ndarray,
+    binary: bool,
+    positive: int,
+    weight: Any = None,
+) -> float:
+    if len(codes) == 0:
+        return float("nan")
+    function = DECISION[name]
+    if name == "accuracy":
+        return float(function(codes, predicted, sample_weight=weight))
+    options: dict[str, Any] = {"sample_weight": weight, "zero_division": 0.0}
+    if name == "balanced_accuracy":
+        # the mean recall of the classes that came
+        options |= {"average": "macro", "labels": np.unique(codes)}
+    elif binary:
+        options |= {"average": "binary", "pos_label": positive}
+        if not np.isin(positive, [codes, predicted]).any():
+            return 0.0
+    else:
+        options |= {"average": "macro"}
+    return float(function(codes, predicted, **options))
+
+
+def _order(name: str, is_positive: np.ndarray, scores: np.ndarray, weight: Any = None) -> float:
+    if is_positive.all() or not is_positive.any():
+        return float("nan")
+    return float(RANKING[name](is_positive, scores, sample_weight=weight))
+
+
+def _mean_of_defined(values: list[float]) -> float:
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else float("nan")
+
+
+class Tally:
+    """Counts of a stream of predictions, from which its measures follow.
+
+    Memory does not grow with the stream.  Two tallies of the same classes add
+    up to that of both streams, whichever worker counted them.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes.
+    positive : {0, 1}, default=1
+        As in `measure`.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows counted.
+    loss : float
+        Sum of their hinge losses.
+    confusion : ndarray of shape (n_classes, n_classes)
+        Rows a true class and predicted class.
+    histogram : ndarray of shape (1 or n_classes, 2, 16384)
+        Rows a class's score, in bins: the others, and those of the class.
+
+    Notes
+    -----
+    Measures of the order of the scores (``roc_auc``, ``average_precision``)
+    come from the histogram: scores are squashed to (-1, 1) by ``s / (1 + |s|)``
+    and put into equal bins, about 0.0001 wide where the score is near 0; two
+    scores in the same bin count as equal.  All other measures are exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tally = Tally(n_classes=2)
+    >>> tally.update(np.array([0, 1, 1]), np.array([-1.0, 2.0, -0.5]))
+    >>> round(tally.value("accuracy"), 3), tally.value("roc_auc")
+    (0.667, 1.0)
+    """
+
+    def __init__(self, n_classes: int, *, positive: int = 1) -> None:
+        self.n_classes = n_classes
+        self.positive = positive
+        self.n_rows = 0
+        self.loss = 0.0
+        self.confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
+        self.histogram = np.zeros((1 if n_classes == 2 else n_classes, 2, BINS), dtype=np.int64)
+
+    def update(self, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Count some more rows.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_samples,)
+            True classes.
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Their scores.
+        """
+        self.n_rows += len(codes)
+        self.loss += float(hinge_losses(codes, scores).sum())
+        np.add.at(self.confusion, (codes, decide(scores)), 1)
+        columns = scores.reshape(len(codes), -1)
+        squashed = columns / (1.0 + np.abs(columns))
+        bins = np.minimum(((squashed + 1.0) * (BINS / 2)).astype(np.intp), BINS - 1)
+        for k, histogram in enumerate(self.histogram):
+            mine = codes == (1 if self.n_classes == 2 else k)
+            histogram[0] += np.bincount(bins[~mine, k], minlength=BINS)
+            histogram[1] += np.bincount(bins[mine, k], minlength=BINS)
+
+    def __add__(self, other: Tally) -> Tally:
+        if (self.n_classes, self.positive) != (other.n_classes, other.positive):
+            raise InputError("two tallies of different classes do not add up")
+        total = Tally(self.n_classes, positive=self.positive)
+        total.n_rows = self.n_rows + other.n_rows
+        total.loss = self.loss + other.loss
+        total.confusion = self.confusion + other.confusion
+        total.histogram = self.histogram + other.histogram
+        return total
+
+    def value(self, name: str) -> float:
+        """One measure of all rows so far.
+
+        Parameters
+        ----------
+        name : str
+            One of `METRICS`.
+
+        Returns
+        -------
+        value : float
+            As `measure` of all rows together; NaN where it is not defined.
+        """
+        check_metric(name)
+        if name in DECISION:
+            codes, predicted = np.nonzero(self.confusion)
+            weight = self.confusion[codes, predicted]
+            return _decision(name, codes, predicted, self.n_classes == 2, self.positive, weight)
+        return _mean_of_defined([self._order(name, h) for h in self.histogram])
+
+    def _order(self, name: str, histogram: np.ndarray) -> float:
+        side, bins = np.nonzero(histogram)
+        is_positive, scores = side == 1, bins.astype(np.float64)
+        if self.n_classes == 2 and self.positive == 0:
+            is_positive, scores = ~is_positive, -scores
+        return _order(name, is_positive, scores, histogram[side, bins])

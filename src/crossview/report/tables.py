@@ -1,0 +1,147 @@
+"""Tables for a terminal, and the same as Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from crossview.evaluation.compare import Comparison
+
+__all__ = ["comparison_notes", "comparison_table", "make_table", "to_markdown"]
+
+
+def make_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> Table:
+    """A plain table; its first ``texts`` columns are text, the others numbers."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for i, name in enumerate(header):
+        # texts wrap where the terminal is narrow, numbers never
+        if i < texts:
+            table.add_column(name, min_width=min(18, max(len(row[i]) for row in rows)))
+        else:
+            table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """A `Comparison` as a table for a terminal; the best row is bold, and says so.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `crossview.compare`.
+
+    Returns
+    -------
+    rich.table.Table
+        One row a way of using the views.
+    """
+    header, rows = _cells(comparison)
+    table = make_table(header, rows)
+    table.rows[comparison.best].style = "bold"
+    return table
+
+
+def comparison_notes(comparison: Comparison) -> list[str]:
+    """What the table does not say: the verdict, how it was scored, what p is."""
+    c = comparison
+    about = c.metric
+    if len(c.classes) > 2 and c.metric != "accuracy":
+        about += f" (mean over {len(c.classes)} classes)"
+    elif c.positive is not None and c.metric not in ("accuracy", "balanced_accuracy"):
+        about += f" of {c.positive!r}"
+    if c.mode == "progressive":
+        first = c.n_rows - c.n_scored
+        how = [
+            f"{about}: {c.n_scored} rows, each predicted and then learned, in stream order",
+            f"C, gamma: chosen on the {first} rows before them",
+        ]
+    else:
+        how = [
+            f"{about}: mean ± standard deviation over {c.folds} folds of {c.n_rows} rows",
+            "C, gamma: chosen inside each training part; the most frequent choice is shown",
+        ]
+    return [c.verdict, *how, f"p: against the best row ({c.test})"]
+
+
+def to_markdown(comparison: Comparison) -> str:
+    """A `Comparison` as Markdown: the table, the best row in bold, and the verdict.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `crossview.compare`.
+
+    Returns
+    -------
+    str
+        Lines of text.
+    """
+    header, rows = _cells(comparison)
+    rows[comparison.best] = [f"**{cell}**" if cell else "" for cell in rows[comparison.best]]
+    align = ["---", *["---:"] * (len(header) - 1)]
+    lines = ["| " + " | ".join(_escaped(row)) + " |" for row in [header, align, *rows]]
+    notes = [f"- {note}" for note in comparison_notes(comparison)]
+    return "\n".join([*lines, "", *notes])
+
+
+def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    columns = list(dict.fromkeys(name for row in comparison.rows for name in row.setting))
+    # the columns that the metric is not already
+    others = [name for name in ("accuracy", "roc_auc") if name != comparison.metric]
+    titles = {"accuracy": "accuracy", "roc_auc": "AUC"}
+    header = [
+        "views",
+        titles.get(comparison.metric, comparison.metric),
+        *(titles[name] for name in others),
+        "rows/s",
+        *columns,
+        "p",
+    ]
+    rows = []
+    for i, row in enumerate(comparison.rows):
+        value = number(row.value)
+        if not math.isnan(row.std):
+            value += f" ± {row.std:.3f}"
+        rows.append(
+            [
+                row.title,
+                value,
+                *(number(getattr(row, name)) for name in others),
+                speed(row.rows_per_second),
+                *(f"{row.setting[name]:g}" if name in row.setting else "" for name in columns),
+                "best" if i == comparison.best else p_value(row.p),
+            ]
+        )
+    return header, rows
+
+
+def number(value: float) -> str:
+    """Three decimals, or a dash for what is not defined."""
+    return "–" if math.isnan(value) else f"{value:.3f}"
+
+
+def p_value(p: float | None) -> str:
+    """Two digits of a probability."""
+    if p is None or math.isnan(p):
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def speed(rows_per_second: float) -> str:
+    """Rows a second to two digits: 950, 83k, 1.2M."""
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if rows_per_second >= size:
+            value = rows_per_second / size
+            return f"{value:.1f}{unit}" if value < 10 else f"{value:.0f}{unit}"
+    return f"{rows_per_second:.0f}"
+
+
+def _escaped(cells: Sequence[Any]) -> list[str]:
+    return [str(cell).replace("|", "\\|") for cell in cells]
