@@ -1,0 +1,233 @@
+"""Commands and options; what they do is in `crossview.cli.commands`, imported when needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import crossview
+
+# not from evaluation.methods and evaluation.metrics, which import numba and scikit-learn;
+# a test holds them together
+MODELS = "perceptron, concatenated, independent, squared, absolute, or view:NAME for one view alone"
+METRICS = "f1, accuracy, balanced_accuracy, precision, recall, roc_auc, average_precision"
+
+app = typer.Typer(
+    name="crossview",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A Parquet, CSV or JSON lines file, a glob of them, or a query such as "
+        "\"SELECT ... FROM 'a.parquet' JOIN 'b.csv' USING (id) ORDER BY time\".",
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `train` wrote.")]
+Label = Annotated[str, typer.Option(metavar="COLUMN", help="The column to predict.")]
+Views = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--view",
+        metavar="NAME=COLUMNS",
+        help="A view and its columns: names or globs, with commas between. Once for each view. "
+        "Without it, columns called VIEW__COLUMN are grouped.",
+    ),
+]
+Text = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=COLUMNS", help="Columns of a view that hold free text: words are counted."
+    ),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=COLUMNS", help="Columns of a view whose numbers are categories, such as ids."
+    ),
+]
+HashBits = Annotated[
+    int,
+    typer.Option(help="Each view has 2 to the power of this many slots for categories and words."),
+]
+Metric = Annotated[str, typer.Option(help=f"One of {METRICS}.")]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLASS",
+        help="Of two classes, the one that the metric is about. Default: the second, sorted.",
+    ),
+]
+
+
+@app.callback(invoke_without_command=True)
+def crossview_command(
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    """Learn from several views of the same thing, as they stream in."""
+    if version:
+        typer.echo(f"crossview {crossview.__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def compare(
+    source: Source,
+    label: Label,
+    view: Views = None,
+    text: Text = None,
+    categorical: Categorical = None,
+    cv: Annotated[int, typer.Option(help="Number of folds.")] = 5,
+    metric: Metric = "f1",
+    positive: Positive = None,
+    seed: Annotated[int, typer.Option(help="Of folds and shuffling.")] = 0,
+    epochs: Annotated[int, typer.Option(help="Passes over the training rows.")] = 1,
+    progressive: Annotated[
+        bool,
+        typer.Option(
+            "--progressive",
+            help="Instead of folds: predict, score, then learn, in the order of the rows, "
+            "with memory bounded by the batch.",
+        ),
+    ] = False,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write everything to this file too.")
+    ] = None,
+    hash_bits: HashBits = 18,
+) -> None:
+    """Say which way of using the views is best, and by how much.
+
+    Compares each view alone, all views concatenated, independent, and coupled.
+    """
+    from crossview.cli import commands
+
+    columns = commands.Columns.parse(label, view, text, categorical, hash_bits)
+    commands.compare(
+        source,
+        columns,
+        json=json,
+        cv=cv,
+        metric=metric,
+        positive=positive,
+        seed=seed,
+        epochs=epochs,
+        progressive=progressive,
+    )
+
+
+@app.command()
+def train(
+    source: Source,
+    label: Label,
+    model: Annotated[str, typer.Option(metavar="NAME", help=f"One of {MODELS}.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write.")
+    ],
+    view: Views = None,
+    text: Text = None,
+    categorical: Categorical = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A parameter of the model, such as C=0.1 or gamma=1. Once for each.",
+        ),
+    ] = None,
+    epochs: Annotated[int, typer.Option(help="Passes over the rows.")] = 1,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="All labels that can come. Without it, the label column is read once before.",
+        ),
+    ] = None,
+    metric: Metric = "f1",
+    positive: Positive = None,
+    hash_bits: HashBits = 18,
+    progress: Annotated[
+        bool | None,
+        typer.Option(
+            "--progress/--no-progress",
+            help="Lines at 1, 2, 4, 8, ... rows on stderr, or nothing. Default: on a terminal a "
+            "bar where the number of rows is known, otherwise lines; elsewhere nothing.",
+        ),
+    ] = None,
+) -> None:
+    """Train a model on a stream of rows, in their order, larger than memory."""
+    from crossview.cli import commands
+
+    columns = commands.Columns.parse(label, view, text, categorical, hash_bits)
+    commands.train(
+        source,
+        columns,
+        model=model,
+        settings=settings or [],
+        output=output,
+        epochs=epochs,
+        classes=classes.split(",") if classes else None,
+        metric=metric,
+        positive=positive,
+        progress=progress,
+    )
+
+
+@app.command()
+def predict(
+    model: Model,
+    source: Source,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Ends in .csv, .parquet or .jsonl. Without it, or with -, CSV on stdout.",
+        ),
+    ] = "-",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Copy a column of SOURCE, such as an id."),
+    ] = None,
+) -> None:
+    """Write prediction, score, and one score a view for every row, in their order.
+
+    With two classes a score above 0 predicts the second, sorted. With more
+    there is one score a class, and a view's score is that for the predicted
+    class. A view that is missing in a row has none.
+    """
+    from crossview.cli import commands
+
+    commands.predict(model, source, output, keep or [])
+
+
+@app.command()
+def inspect(
+    model: Model,
+    top: Annotated[int, typer.Option(help="How many columns of each view to show.")] = 10,
+) -> None:
+    """Show what a model has learned: its views, their weight, their strongest columns."""
+    from crossview.cli import commands
+
+    commands.inspect(model, top)
+
+
+@app.command()
+def datasets(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="breast-cancer or digits.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Ends in .parquet or .csv.")
+    ],
+) -> None:
+    """Write a bundled table with natural views, to try things on."""
+    from crossview.cli import commands
+
+    commands.datasets(name, output)
