@@ -57,7 +57,7 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
         How the views share a step.  "squared": half the sum of squared
         differences over all pairs, solved in closed form.  "absolute": the
         paper's sum of absolute differences, in closed form for two views and
-        by dual coordinate ascent for more.  "independent": every view learns
+        exactly by a finite search for more.  "independent": every view learns
         alone and their scores are summed.  "concatenated": one learner on all
         columns.  The last two are the baselines, and often hard to beat.
     update : {"exact", "published"}, default="exact"
