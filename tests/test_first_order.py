@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import first_order as reference
 from sklearn.linear_model import SGDClassifier
 
 from crossview import PassiveAggressiveClassifier, Perceptron
 from crossview.algorithms import first_order
+from reference import first_order as reference
 
 LEARNERS = {
     "perceptron": lambda **k: Perceptron(**k),
@@ -30,7 +30,9 @@ def stream(classes, seed=0, rows=120, columns=9):
     return X, scores.argmax(axis=1)
 
 
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_matrix], ids=lambda c: c.__name__)
+@pytest.mark.parametrize(
+    "container", [np.asarray, sp.csr_array, sp.csc_matrix], ids=lambda c: c.__name__
+)
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("average", [True, False])

@@ -200,8 +200,10 @@ def absolute_step(rule, gamma, C, m, n, P, order, cut):
         else:
             high = tau
         new = tau + left / (slope + soft)
-        if new <= low and tau > low or new >= high and tau < high:
-            new = high if high == C else 0.5 * (low + high)
+        if new <= low < tau:  # too far down: halve
+            new = 0.5 * (low + tau)
+        elif new >= high > tau:  # too far up: try C, or halve
+            new = C if high == C else 0.5 * (tau + high)
         new = min(max(new, low), high)
         if abs(new - tau) <= 1e-15 * tau or new == tau:
             break

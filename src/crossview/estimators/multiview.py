@@ -184,8 +184,8 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
         bias, rule, C = float(self.fit_intercept), RULES[self.variant], float(self.C)
         model = self._weights()
         if self.coupling == "concatenated":
-            loop = first_order.learn_binary if scores.ndim == 1 else first_order.learn_multiclass
-            loop(rows, order, y, weight, model, bias, rule, C, scores)
+            pasted = first_order.learn_binary if scores.ndim == 1 else first_order.learn_multiclass
+            pasted(rows, order, y, weight, model, bias, rule, C, scores)
             return
         if self.coupling == "absolute" and self.variant == "PA":
             # a hard margin is PA-I at any price
