@@ -1,0 +1,163 @@
+"""Two real tables with natural views, to try things on without a download.
+
+Both come with scikit-learn.  Their columns are called ``view__column``, so that
+``ViewEncoder()`` finds the views by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crossview.errors import InputError
+from crossview.views import closest_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["load", "names", "write"]
+
+
+def names() -> tuple[str, ...]:
+    """What there is to load.
+
+    Returns
+    -------
+    tuple of str
+        Names for `load` and `write`.
+
+    Examples
+    --------
+    >>> from crossview import datasets
+    >>> datasets.names()
+    ('breast-cancer', 'digits')
+    """
+    return tuple(_tables)
+
+
+def load(name: str) -> pa.Table:
+    """One of the bundled tables.
+
+    Parameters
+    ----------
+    name : {'breast-cancer', 'digits'}
+        ``breast-cancer``: 569 tumours, ten measures of the cell nuclei in three views:
+        their ``mean``, standard ``error`` and ``worst`` value over the nuclei; the label is
+        ``diagnosis``, 'benign' or 'malignant'.  ``digits``: 1797 handwritten digits of 8 x 8
+        pixels in three views: ``pixels``, ``profile`` (sums of rows and of columns) and
+        ``fourier`` (magnitudes of the 2-D Fourier coefficients, which a cyclic
+        shift of the digit leaves as they are); the label is ``digit``.
+
+    Returns
+    -------
+    pyarrow.Table
+        The rows in their published order.
+
+    Examples
+    --------
+    >>> from crossview import datasets
+    >>> table = datasets.load("breast-cancer")
+    >>> table.shape
+    (569, 31)
+    >>> table.column_names[:2], table.column_names[-1]
+    (['mean__radius', 'mean__texture'], 'diagnosis')
+    """
+    if name not in _tables:
+        raise InputError(f"no data set {name!r}{closest_names(name, names())}")
+    try:
+        import pyarrow
+    except ImportError:
+        raise InputError("data sets need pyarrow: pip install 'crossview[cli]'") from None
+    return pyarrow.table(_tables[name]())
+
+
+def write(name: str, path: str | os.PathLike[str]) -> None:
+    """Write one of the bundled tables to a file, whole or not at all.
+
+    Parameters
+    ----------
+    name : {'breast-cancer', 'digits'}
+        See `load`.
+    path : path
+        Where to; ``.parquet`` or ``.csv``.  A file of that name is replaced.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from crossview import datasets, open_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     datasets.write("digits", f"{folder}/digits.parquet")
+    ...     open_table(f"{folder}/digits.parquet").n_rows
+    1797
+    """
+    table = load(name)
+    from pyarrow import csv, parquet
+
+    target = Path(path)
+    writers: dict[str, Callable[..., None]] = {
+        ".parquet": parquet.write_table,
+        ".csv": csv.write_csv,
+    }
+    if target.suffix.lower() not in writers:
+        raise InputError("write to a name that ends in .parquet or .csv", file=str(path))
+    if target.is_dir():
+        raise InputError("is a folder; name a file in it", file=str(path))
+    if not target.parent.is_dir():
+        raise InputError(f"there is no folder {str(target.parent)!r}; make it", file=str(path))
+    try:
+        # in the same folder, so that the last step is a rename
+        with tempfile.TemporaryDirectory(prefix=".crossview-", dir=target.parent) as folder:
+            unfinished = Path(folder) / target.name
+            writers[target.suffix.lower()](table, str(unfinished))
+            os.replace(unfinished, target)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", file=str(path)) from None
+
+
+def _breast_cancer() -> dict[str, Any]:
+    from sklearn.datasets import load_breast_cancer
+
+    bunch = load_breast_cancer()
+    columns: dict[str, Any] = {}
+    for values, title in zip(bunch.data.T, bunch.feature_names, strict=True):
+        # "mean radius", "radius error", "worst radius"
+        words = str(title).split()
+        view = next(w for w in ("mean", "error", "worst") if w in (words[0], words[-1]))
+        measure = "_".join(w for w in words if w != view)
+        columns[f"{view}__{measure}"] = values
+    columns["diagnosis"] = bunch.target_names[bunch.target].tolist()
+    return columns
+
+
+def _digits() -> dict[str, Any]:
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    images, n = bunch.images, len(bunch.images)
+    # the magnitudes of real input are symmetric: half of them say it all
+    fourier = np.abs(np.fft.rfft2(images))
+    blocks = {
+        "pixels": (images, [f"{r}_{c}" for r in range(8) for c in range(8)]),
+        "profile": (
+            np.hstack([images.sum(axis=2), images.sum(axis=1)]),
+            [f"row_{r}" for r in range(8)] + [f"column_{c}" for c in range(8)],
+        ),
+        "fourier": (fourier, [f"{r}_{c}" for r in range(8) for c in range(5)]),
+    }
+    columns: dict[str, Any] = {}
+    for view, (block, titles) in blocks.items():
+        for values, title in zip(block.reshape(n, -1).T, titles, strict=True):
+            columns[f"{view}__{title}"] = np.ascontiguousarray(values)
+    columns["digit"] = bunch.target
+    return columns
+
+
+_tables: dict[str, Callable[[], dict[str, Any]]] = {
+    "breast-cancer": _breast_cancer,
+    "digits": _digits,
+}
