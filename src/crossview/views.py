@@ -384,13 +384,14 @@ def _choose(
     if isinstance(spec, slice):
         return np.arange(n_features)[spec]
     items = [spec] if isinstance(spec, str | int | np.integer) else list(spec)
-    if items and all(isinstance(item, str) for item in items):
+    patterns = [item for item in items if isinstance(item, str)]
+    if items and len(patterns) == len(items):
         if feature_names is None:
             raise InputError(
                 f"view {view!r} names its columns ({items[0]!r}), but X has no column names; "
                 "pass a data frame, or positions"
             )
-        columns = [c for item in items for c in match_columns(view, item, feature_names)]
+        columns = [c for p in patterns for c in match_columns(view, p, feature_names)]
         return np.asarray(list(dict.fromkeys(columns)), dtype=np.int64)
     if items and all(isinstance(item, bool | np.bool_) for item in items):
         if len(items) != n_features:

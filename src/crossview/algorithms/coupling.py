@@ -42,11 +42,8 @@ from crossview.kernels.rows import (
 
 INDEPENDENT, ABSOLUTE, SQUARED, PUBLISHED = 0, 1, 2, 3
 
-# dual coordinate ascent stops when no coordinate moves a margin by more than this ...
-TOLERANCE = 1e-14
-# ... or after so many sweeps; a median of 7 is enough for up to five views
-SWEEPS = 10_000
-
+# Newton's method on tau: a handful of steps is enough, the bound is a guard
+NEWTON_STEPS = 100
 
 # --- scalar equations: steps P_v from margins m_v and norms n_v > 0 ------------
 
@@ -123,46 +120,96 @@ def absolute_two_step(rule, gamma, C, m, n, P):
 
 
 @njit
-def absolute_step(rule, gamma, C, m, n, P, edges):
-    """Absolute disagreement, any number of views: dual coordinate ascent.
+def absolute_margins(gamma, tau, m, n, s, order, cut):
+    """Margins s for a given tau: the absolute disagreement without the loss.
 
-    P_v = tau / V - (edges leaving v) + (edges entering v), one edge d_uv in
-    [-gamma, gamma] a pair; every coordinate is set to its own optimum in turn:
-    tau <- tau + (1 - mean s) V^2 / sum n, clipped to [0, C];
-    d_uv <- d_uv + (s_u - s_v) / (n_u + n_v), clipped to [-gamma, gamma].
+    Minimises sum_v (s_v - t_v)^2 / (2 n_v) + gamma sum_{u<v} |s_u - s_v| with
+    t_v = m_v + tau n_v / V.  Views with equal s form a group; a group with
+    ``above`` views over it and ``below`` views under it has
+
+        s = (sum m_v / n_v + size (tau / V + gamma (above - below))) / sum 1 / n_v.
+
+    It stays together as long as no k of its views, those that pull up hardest,
+    pull together harder than the gamma k (size - k) that binds them to the
+    rest; else it parts there.  (The penalty is the Lovasz extension of
+    gamma k (V - k), and this is the decomposition algorithm of Groenevelt 1991
+    for it: exact, at most V - 1 partings.)  Returns mean s and its slope in tau.
     """
     V = m.shape[0]
-    most = C if rule == PA_I else np.inf
-    soft = 0.5 / C if rule == PA_II else 0.0
-    total = 0.0
     for v in range(V):
-        total += n[v]
-        P[v] = 0.0
-        for u in range(v):
-            edges[u, v] = 0.0
+        order[v] = v
+        cut[v] = False  # cut[p]: a group begins at place p of the order, highest first
+    mean = slope = 0.0
+    low = 0
+    while low < V:
+        high = low + 1
+        while high < V and not cut[high]:
+            high += 1
+        size = high - low
+        a = b = 0.0
+        for p in range(low, high):
+            a += m[order[p]] / n[order[p]]
+            b += 1.0 / n[order[p]]
+        drift = tau / V + gamma * (low - (V - high))
+        level = (a + size * drift) / b
+        # the pull of each view, strongest first
+        for p in range(low, high):
+            s[order[p]] = (m[order[p]] - level) / n[order[p]] + drift
+        for p in range(low + 1, high):
+            v = order[p]
+            q = p
+            while q > low and s[order[q - 1]] < s[v]:
+                order[q] = order[q - 1]
+                q -= 1
+            order[q] = v
+        pull = most = 0.0
+        part = 0
+        for k in range(1, size):
+            pull += s[order[low + k - 1]]
+            excess = pull - gamma * k * (size - k)
+            if excess > most + 1e-15 * abs(pull):
+                most, part = excess, k
+        if part > 0:
+            cut[low + part] = True
+            continue
+        for p in range(low, high):
+            s[order[p]] = level
+        mean += size * level / V
+        slope += (size / V) * (size / V) / b
+        low = high
+    return mean, slope
+
+
+@njit
+def absolute_step(rule, gamma, C, m, n, P, order, cut):
+    """Absolute disagreement, any number of views: exact.
+
+    1 - mean s falls piecewise linearly with tau, so Newton's method between
+    bounds ends after a few steps at the tau where it is 0 (tau / (2C) for
+    PA-II), or at C.
+    """
+    V = m.shape[0]
+    low, high = 0.0, C if rule == PA_I else np.inf
+    soft = 0.5 / C if rule == PA_II else 0.0
     tau = 0.0
-    for _ in range(SWEEPS):
-        moved = 0.0
-        mean = 0.0
-        for v in range(V):
-            mean += (m[v] + P[v] * n[v]) / V
-        new = tau + (1.0 - mean - soft * tau) / (total / (V * V) + soft)
-        new = min(max(new, 0.0), most)
-        for v in range(V):
-            P[v] += (new - tau) / V
-            moved = max(moved, abs(new - tau) * n[v] / V)
-        tau = new
-        for v in range(V):
-            for u in range(v):
-                gap = (m[u] + P[u] * n[u]) - (m[v] + P[v] * n[v])
-                new = min(max(edges[u, v] + gap / (n[u] + n[v]), -gamma), gamma)
-                change = new - edges[u, v]
-                edges[u, v] = new
-                P[u] -= change
-                P[v] += change
-                moved = max(moved, abs(change) * max(n[u], n[v]))
-        if moved <= TOLERANCE:
+    for _ in range(NEWTON_STEPS):
+        mean, slope = absolute_margins(gamma, tau, m, n, P, order, cut)
+        left = 1.0 - mean - soft * tau
+        if left > 0.0:
+            low = tau
+        else:
+            high = tau
+        new = tau + left / (slope + soft)
+        if new <= low < tau:  # too far down: halve
+            new = 0.5 * (low + tau)
+        elif new >= high > tau:  # too far up: try C, or halve
+            new = C if high == C else 0.5 * (tau + high)
+        new = min(max(new, low), high)
+        if abs(new - tau) <= 1e-15 * tau or new == tau:
             break
+        tau = new
+    for v in range(V):
+        P[v] = (P[v] - m[v]) / n[v]
 
 
 @njit
@@ -179,7 +226,7 @@ def published_step(gamma, C, m, n, P):
 
 
 @njit
-def coupled_step(coupling, rule, gamma, C, m, n, P, edges):
+def coupled_step(coupling, rule, gamma, C, m, n, P, order, cut):
     """The steps of the V present views; ``C`` already carries the row's weight."""
     V = m.shape[0]
     if coupling == INDEPENDENT:
@@ -200,7 +247,7 @@ def coupled_step(coupling, rule, gamma, C, m, n, P, edges):
     elif V == 2:
         absolute_two_step(rule, gamma, C, m, n, P)
     else:
-        absolute_step(rule, gamma, C, m, n, P, edges)
+        absolute_step(rule, gamma, C, m, n, P, order, cut)
 
 
 # --- the loops ----------------------------------------------------------------
@@ -220,7 +267,7 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
     start = np.empty(V, np.int64)  # ... and where each begins and ends in the row
     stop = np.empty(V, np.int64)
     m, n, P = np.empty(V), np.empty(V), np.empty(V)
-    edges = np.empty((V, V))
+    places, cut = np.empty(V, np.int64), np.empty(V, np.bool_)  # for the absolute disagreement
     for s in range(order.shape[0]):
         prefetch_row(rows, order, s + 2)
         i = order[s]
@@ -247,7 +294,9 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
         scores[i] = score if coupling == INDEPENDENT or here == 0 else score / here
         if here == 0 or weight[i] <= 0.0:
             continue
-        coupled_step(coupling, rule, gamma, weight[i] * C, m[:here], n[:here], P[:here], edges)
+        coupled_step(
+            coupling, rule, gamma, weight[i] * C, m[:here], n[:here], P[:here], places, cut
+        )
         for a in range(here):
             move = y[i] * P[a]
             if move != 0.0:
@@ -273,7 +322,7 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
     start = np.empty(V, np.int64)
     stop = np.empty(V, np.int64)
     m, n, P = np.empty(V), np.empty(V), np.empty(V)
-    edges = np.empty((V, V))
+    places, cut = np.empty(V, np.int64), np.empty(V, np.bool_)  # for the absolute disagreement
     own = np.empty((V, K))
     rival = np.empty(V, np.int64)  # the wrong class that each view is held against
     joint, past = np.empty(K), np.empty(K)
@@ -311,7 +360,9 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
         for a in range(here):
             rival[a] = best_wrong(own[a], true) if coupling == INDEPENDENT else wrong
             m[a] = own[a, true] - own[a, rival[a]]
-        coupled_step(coupling, rule, gamma, weight[i] * C, m[:here], n[:here], P[:here], edges)
+        coupled_step(
+            coupling, rule, gamma, weight[i] * C, m[:here], n[:here], P[:here], places, cut
+        )
         for a in range(here):
             if P[a] != 0.0:
                 x_v, j_v = x[start[a] : stop[a]], j[start[a] : stop[a]]

@@ -49,6 +49,8 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    _named: NamedColumns | None
+
     # --- what a learner adds --------------------------------------------------
 
     def _learn(
@@ -496,7 +498,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         """Column c of X has its weight at ``places[c]`` of the state; -1: it has none."""
         self._places = places
         self._slots = self.layout_
-        self._named: NamedColumns | None = None
+        self._named = None
 
     def _read_one(self, x: Any, *, learn: bool) -> Rows:
         """One row of `learn_one` and `predict_one`."""

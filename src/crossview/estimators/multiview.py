@@ -57,7 +57,7 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
         How the views share a step.  "squared": half the sum of squared
         differences over all pairs, solved in closed form.  "absolute": the
         paper's sum of absolute differences, in closed form for two views and
-        by dual coordinate ascent for more.  "independent": every view learns
+        exactly by a finite search for more.  "independent": every view learns
         alone and their scores are summed.  "concatenated": one learner on all
         columns.  The last two are the baselines, and often hard to beat.
     update : {"exact", "published"}, default="exact"
@@ -184,8 +184,8 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
         bias, rule, C = float(self.fit_intercept), RULES[self.variant], float(self.C)
         model = self._weights()
         if self.coupling == "concatenated":
-            loop = first_order.learn_binary if scores.ndim == 1 else first_order.learn_multiclass
-            loop(rows, order, y, weight, model, bias, rule, C, scores)
+            pasted = first_order.learn_binary if scores.ndim == 1 else first_order.learn_multiclass
+            pasted(rows, order, y, weight, model, bias, rule, C, scores)
             return
         if self.coupling == "absolute" and self.variant == "PA":
             # a hard margin is PA-I at any price

@@ -1,0 +1,207 @@
+"""Coupled passive-aggressive steps, by a general-purpose optimiser and as printed."""
+
+import itertools
+
+import numpy as np
+from scipy.optimize import lsq_linear, minimize
+
+
+def objective(P, m, n, C, gamma, coupling, slack):
+    """The step's own problem in the P_v: equations.md section 2, the paper's section 3.3."""
+    P, m, n = map(np.asarray, (P, m, n))
+    s = m + P * n
+    value = 0.5 * np.sum(P**2 * n)
+    for u, v in itertools.combinations(range(len(m)), 2):
+        value += gamma * (abs(s[u] - s[v]) if coupling == "absolute" else 0.5 * (s[u] - s[v]) ** 2)
+    loss = max(0.0, 1.0 - s.mean())
+    if slack == "PA":
+        return value + (1e12 if loss > 1e-9 else 0.0)
+    return value + C * (loss if slack == "PA-I" else loss**2)
+
+
+def best_step(m, n, C, gamma, coupling, slack):
+    """The minimiser, by a general-purpose optimiser of scipy."""
+    solve = {"absolute": _best_absolute, "squared": _best_squared}[coupling]
+    return solve(np.asarray(m, float), np.asarray(n, float), C, gamma, slack)
+
+
+def _best_absolute(m, n, C, gamma, slack):
+    """The dual is a least-squares problem in a box.
+
+    Over tau and one edge a pair, P = B q: maximise sum_v ((1 - m_v) P_v - n_v P_v² / 2)
+    [- tau² / (4C)], that is minimise |diag(sqrt n) B q - (1 - m) / sqrt n|².
+    """
+    B = dual_basis(len(m))
+    A, d = np.sqrt(n)[:, None] * B, (1 - m) / np.sqrt(n)
+    if slack == "PA-II":
+        A, d = np.vstack([A, np.eye(1, B.shape[1]) / np.sqrt(2 * C)]), np.append(d, 0.0)
+    low = np.array([0.0] + [-gamma] * (B.shape[1] - 1))
+    high = np.array([C if slack == "PA-I" else np.inf] + [gamma] * (B.shape[1] - 1))
+    return B @ lsq_linear(A, d, (low, high), method="bvls", tol=1e-15, max_iter=1000).x
+
+
+def _best_squared(m, n, C, gamma, slack):
+    """In z_v = sqrt(n_v) P_v and the loss e, by SLSQP."""
+    V, root = len(m), np.sqrt(n)
+    pairs = list(itertools.combinations(range(V), 2))
+
+    def f(q):
+        s = m + root * q[:V]
+        value = 0.5 * q[:V] @ q[:V] + 0.5 * gamma * sum((s[u] - s[v]) ** 2 for u, v in pairs)
+        return value + {"PA": 0.0, "PA-I": C * q[-1], "PA-II": C * q[-1] ** 2}[slack]
+
+    def gradient(q):
+        s = m + root * q[:V]
+        z = q[:V] + gamma * root * (V * s - s.sum())
+        return np.append(z, {"PA": 0.0, "PA-I": C, "PA-II": 2 * C * q[-1]}[slack])
+
+    # mean s + e >= 1, and e >= 0 (PA: e = 0)
+    A = np.vstack([np.append(root / V, 1.0), np.eye(1, V + 1, V), -np.eye(1, V + 1, V)])
+    b = np.array([1 - m.mean(), 0.0, 0.0])
+    if slack != "PA":
+        A, b = A[:2], b[:2]
+    result = minimize(
+        f,
+        np.append(np.zeros(V), max(0.0, 1 - m.mean())),
+        jac=gradient,
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda q: A @ q - b, "jac": lambda q: A},
+        options={"maxiter": 2000, "ftol": 1e-16},
+    )
+    return result.x[:V] / root
+
+
+def dual_basis(V):
+    """B with P = B q, q = (tau, one edge a pair): tau / V - edges leaving + edges entering."""
+    pairs = list(itertools.combinations(range(V), 2))
+    B = np.zeros((V, 1 + len(pairs)))
+    B[:, 0] = 1 / V
+    for k, (u, v) in enumerate(pairs):
+        B[u, 1 + k], B[v, 1 + k] = -1.0, 1.0
+    return B
+
+
+def published(m, n, C, gamma):
+    """Algorithm 1 of Nguyen, Chang and Hui 2012, line by line."""
+    mA, mB = m
+    nA, nB = n
+    loss = max(0.0, 1 - 0.5 * (mA + mB))
+    if loss == 0:
+        return 0.0, 0.0
+    lA, lB = 1 - mA, 1 - mB
+    alpha = max(0, min(gamma, 0.5 * (gamma + (lB / nB - lA / nA) / (nA + nB))))
+    beta = max(0, min(gamma, 0.5 * (gamma - (lB / nB - lA / nA) / (nA + nB))))
+    tau = min(C, ((alpha - beta) * (nA - nB) + 2 * loss) / (nA + nB))
+    return -(alpha - beta - 0.5 * tau), -(beta - alpha - 0.5 * tau)
+
+
+def pa(m, n, C, variant):
+    loss = max(0.0, 1 - m)
+    return {"PA": loss / n, "PA-I": min(C, loss / n), "PA-II": loss / (n + 1 / (2 * C))}[variant]
+
+
+def squared(m, n, C, gamma, variant):
+    """Squared disagreement: the stationarity conditions as one linear system.
+
+    With tau given, P_v = tau / V - gamma sum_u (s_v - s_u); the margin
+    constraint (or its price) then gives tau.  s = m + diag(n) P.
+    """
+    m, n = np.asarray(m, float), np.asarray(n, float)
+    V = len(m)
+    L = V * np.eye(V) - np.ones((V, V))
+    M = np.eye(V) + gamma * L @ np.diag(n)
+    at_zero = np.linalg.solve(M, -gamma * L @ m)  # P for tau = 0
+    slope = np.linalg.solve(M, np.full(V, 1 / V))  # dP / dtau
+    gap = 1 - np.mean(m + n * at_zero)  # the loss left where tau = 0
+    rate = np.mean(n * slope)
+    tau = {
+        "PA": gap / rate,
+        "PA-I": min(C, gap / rate),
+        "PA-II": gap / (rate + 1 / (2 * C)),
+    }[variant]
+    return at_zero + max(0.0, tau) * slope
+
+
+def learn(blocks, y, solve, present=None, C=1.0, intercept=True, independent=False):
+    """The whole learner on dense views: ``solve(m, n, C)`` gives the steps of the present ones.
+
+    ``blocks`` is a list of (rows, columns) arrays, ``y`` holds 0 .. K - 1.
+    Returns one weight matrix a view (intercept last) and the joint scores.
+    """
+    if intercept:
+        blocks = [np.hstack([B, np.ones((len(B), 1))]) for B in blocks]
+    K = int(np.max(y)) + 1
+    W = [np.zeros((1 if K == 2 else K, B.shape[1])) for B in blocks]
+    scores = []
+    for i, label in enumerate(y):
+        here = [
+            v
+            for v, B in enumerate(blocks)
+            if (present is None or present[i][v]) and B[i] @ B[i] > 0
+        ]
+        own = {v: W[v] @ blocks[v][i] for v in here}
+        if not here:
+            scores.append(np.zeros(len(W[0])))
+            continue
+        joint = sum(own.values())
+        scores.append(joint if independent else joint / len(here))
+        if K == 2:
+            sign = 1.0 if label == 1 else -1.0
+            m = [sign * own[v][0] for v in here]
+            n = [blocks[v][i] @ blocks[v][i] for v in here]
+        else:
+
+            def worst(s, label=label):
+                return max((k for k in range(K) if k != label), key=lambda k: (s[k], -k))
+
+            rival = {v: worst(own[v] if independent else joint) for v in here}
+            m = [own[v][label] - own[v][rival[v]] for v in here]
+            n = [2 * blocks[v][i] @ blocks[v][i] for v in here]
+        if not independent and np.mean(m) >= 1:
+            continue
+        for v, P in zip(here, solve(m, n, C), strict=True):
+            x = blocks[v][i]
+            if K == 2:
+                W[v][0] += sign * P * x
+            else:
+                W[v][label] += P * x
+                W[v][rival[v]] -= P * x
+    scores = np.array(scores)
+    return W, scores[:, 0] if K == 2 else scores
+
+
+def absolute(m, n, C, gamma, variant):
+    """Absolute disagreement, exactly: every active set of the dual's box, one after the other.
+
+    Dual variables tau in [0, C] and one edge a pair in [-gamma, gamma] are each
+    at their lower end, at their upper end or free; the free ones solve a linear
+    system.  Of all candidates inside the box the one with the best value wins.
+    Only for a few views: 3^(1 + pairs) linear systems.
+    """
+    m, n = np.asarray(m, float), np.asarray(n, float)
+    B = dual_basis(len(m))
+    # value(q) = g·q - q'Hq / 2
+    H = B.T @ np.diag(n) @ B
+    g = -B.T @ m
+    g[0] += 1.0
+    if variant == "PA-II":
+        H[0, 0] += 1 / (2 * C)
+    low = np.array([0.0] + [-gamma] * (B.shape[1] - 1))
+    high = np.array([C if variant == "PA-I" else np.inf] + [gamma] * (B.shape[1] - 1))
+    best, value = None, -np.inf
+    for state in itertools.product("lhf", repeat=len(low)):
+        free = np.array([s == "f" for s in state])
+        q = np.where([s == "l" for s in state], low, high)
+        if not np.isfinite(q[~free]).all():
+            continue
+        q[free] = 0.0
+        if free.any():
+            q[free] = np.linalg.lstsq(
+                H[np.ix_(free, free)], g[free] - H[np.ix_(free, ~free)] @ q[~free], rcond=None
+            )[0]
+        if (q < low - 1e-12).any() or (q > high + 1e-12).any():
+            continue
+        this = g @ q - 0.5 * q @ H @ q
+        if this > value:
+            best, value = q, this
+    return B @ best
