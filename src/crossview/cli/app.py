@@ -162,7 +162,10 @@ def train(
         ),
     ] = None,
 ) -> None:
-    """Train a model on a stream of rows, in their order, larger than memory."""
+    """Train a model on a stream of rows, in their order.
+
+    Memory is bounded by the batch, not by the source.
+    """
     from crossview.cli import commands
 
     columns = commands.Columns.parse(label, view, text, categorical, hash_bits)
@@ -198,7 +201,9 @@ def predict(
         typer.Option(metavar="COLUMN", help="Copy a column of SOURCE, such as an id."),
     ] = None,
 ) -> None:
-    """Write prediction, score, and one score a view for every row, in their order.
+    """Score rows: a prediction, a score, and one a view.
+
+    Rows keep their order.
 
     With two classes a score above 0 predicts the second, sorted. With more
     there is one score a class, and a view's score is that for the predicted
@@ -214,7 +219,7 @@ def inspect(
     model: Model,
     top: Annotated[int, typer.Option(help="How many columns of each view to show.")] = 10,
 ) -> None:
-    """Show what a model has learned: its views, their weight, their strongest columns."""
+    """Show a model: its views, weights and strongest columns."""
     from crossview.cli import commands
 
     commands.inspect(model, top)
@@ -227,7 +232,7 @@ def datasets(
         Path, typer.Option("--output", "-o", metavar="FILE", help="Ends in .parquet or .csv.")
     ],
 ) -> None:
-    """Write a bundled table with natural views, to try things on."""
+    """Write a bundled table with views, to try things on."""
     from crossview.cli import commands
 
     commands.datasets(name, output)

@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from crossview.batch import make_rows
 from crossview.errors import InputError
-from crossview.evaluation.labelled import LabelledTable, Piece, located, read_classes
+from crossview.evaluation.labelled import LabelledTable, located, read_classes
 from crossview.evaluation.methods import Method, compared_methods
 from crossview.evaluation.metrics import Tally, check_metric, decide, hinge_losses, measure
 from crossview.evaluation.progressive import encode_labels, positive_code
@@ -420,9 +420,10 @@ class _Run:
         n_first = TO_TUNE_OF_UNKNOWN
         if n_rows is not None:
             n_first = max(1, min(int(n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
-        batches = (
-            _slices(X, y, n_first) if isinstance(X, MultiView) else _encoded_slices(X, n_first)
-        )
+        if isinstance(X, MultiView):
+            batches = _slices(X, y, n_first)
+        else:
+            batches = X.encoded(clone(X.encoder), learn=True, first=n_first)
         # 1. the first part chooses; the model that has learned it best goes on
         models, chosen = [], []
         for first, labels in islice(batches, 1):
@@ -592,28 +593,6 @@ def _slices(X: MultiView, y: np.ndarray, n_first: int) -> Iterator[tuple[MultiVi
     for start, stop in pairwise(starts):
         if start < stop:
             yield X[start:stop], y[start:stop]
-
-
-def _encoded_slices(table: LabelledTable, n_first: int) -> Iterator[tuple[MultiView, np.ndarray]]:
-    """The same for a stream: a running encoder sees each part just before it is learned."""
-    import pyarrow as pa
-
-    encoder = clone(table.encoder)
-    first: list[Piece] = []
-    missing = n_first
-    for piece in table.cut(n_first):
-        with located(piece.batch):
-            encoder.partial_fit(piece.data)
-            if missing == 0:
-                part = encoder.transform(piece.data)
-        if missing == 0:
-            yield part, piece.y
-            continue
-        first.append(piece)
-        missing -= len(piece.y)
-        if missing == 0:
-            rows = pa.Table.from_batches([piece.data for piece in first])
-            yield encoder.transform(rows), np.concatenate([piece.y for piece in first])
 
 
 def _most_frequent(choices: list[dict[str, Any]]) -> dict[str, Any]:

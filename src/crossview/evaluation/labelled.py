@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from crossview.errors import InputError
 from crossview.streams.encode import ViewEncoder
-from crossview.streams.table import TableBatch, open_table
-from crossview.views import closest_names
+from crossview.streams.table import TableBatch, TableStream, open_table
+from crossview.views import MultiView, closest_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,11 +92,30 @@ class LabelledTable:
         encoder = ViewEncoder(
             views, text=text, categorical=categorical, numeric=numeric, hash_bits=hash_bits
         ).fit(others)
-        self.columns: dict[str, list[str]] = encoder._get_header()["views"]
-        self.encoder = encoder.set_params(views=self.columns)
+        self._use(stream, encoder)
+        self.classes = self._find_classes(classes)
+
+    def _use(self, stream: TableStream, encoder: ViewEncoder) -> None:
+        """Read the columns of this encoder, and the label."""
+        known = encoder._get_header()
+        self.columns: dict[str, list[str]] = known["views"]
+        # names instead of globs, which could match the label
+        kinds = {kind: known[kind] for kind in ("text", "categorical", "numeric")}
+        self.encoder = encoder.set_params(views=self.columns, **kinds)
         used = [column for group in self.columns.values() for column in group]
         self.stream = stream.select([*used, *([self._label] if self._label else [])])
-        self.classes = self._find_classes(classes)
+
+    def only(self, view: str) -> LabelledTable:
+        """The same rows with one view."""
+        mine = self.columns[view]
+        kinds = {
+            kind: [column for column in getattr(self.encoder, kind) if column in mine]
+            for kind in ("text", "categorical", "numeric")
+        }
+        encoder = clone(self.encoder).set_params(views={view: mine}, **kinds)
+        narrow = copy.copy(self)
+        narrow._use(self.stream, encoder.fit(self.stream.select(mine).schema.empty_table()))
+        return narrow
 
     def _find_classes(self, given: Sequence[Any] | None) -> np.ndarray:
         if self._label is None:
@@ -123,7 +144,47 @@ class LabelledTable:
         if self._y is not None and done != len(self._y):
             raise InputError(f"{len(self._y)} labels for a table of {done} rows or more")
 
-    def cut(self, n: int) -> Iterator[Piece]:
+    def encoded(
+        self, encoder: ViewEncoder, *, learn: bool, first: int = 0
+    ) -> Iterator[tuple[MultiView, np.ndarray]]:
+        """The rows as views, with their labels.
+
+        Parameters
+        ----------
+        encoder : ViewEncoder
+            Encodes them; begin with ``clone(table.encoder)``.
+        learn : bool
+            Let the encoder learn each batch just before it encodes it.
+        first : int, default=0
+            Give so many rows as one batch first.
+
+        Yields
+        ------
+        X : MultiView
+            The rows of a batch.
+        y : ndarray
+            Their labels.
+        """
+        import pyarrow as pa
+
+        held: list[Piece] = []
+        missing = first
+        for piece in self._cut(first):
+            with located(piece.batch):
+                if learn:
+                    encoder.partial_fit(piece.data)
+                if missing == 0:
+                    X, y = encoder.transform(piece.data), piece.y
+            if missing:
+                held.append(piece)
+                missing -= len(piece.y)
+                if missing:
+                    continue
+                X = encoder.transform(pa.Table.from_batches([piece.data for piece in held]))
+                y = np.concatenate([piece.y for piece in held])
+            yield X, y
+
+    def _cut(self, n: int) -> Iterator[Piece]:
         """The same rows, with a cut after the first ``n``."""
         for piece in self:
             head = min(n, len(piece.y))

@@ -1,0 +1,350 @@
+"""What each command does: options to library calls, answers to text."""
+
+from __future__ import annotations
+
+import ast
+import json as jsonlib
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+import crossview
+from crossview import datasets as bundled
+from crossview import persistence
+from crossview.cli.output import check_writable, replacing, writing
+from crossview.errors import InputError
+from crossview.evaluation import compare as comparing
+from crossview.evaluation.labelled import LabelledTable, located
+from crossview.evaluation.methods import Method, find_method
+from crossview.evaluation.metrics import check_metric
+from crossview.evaluation.progressive import positive_code, progressive
+from crossview.report.model import model_tables
+from crossview.report.progress import show_records, stepping
+from crossview.report.tables import comparison_notes, comparison_table
+from crossview.streams.table import open_table
+from crossview.views import MultiView, closest_names
+
+# the last rows of training, on which the views' shares of the score are measured
+ROWS_FOR_SHARE = 1000
+# wide enough for a table that goes to a file
+WIDTH_OF_A_FILE = 160
+
+
+@dataclass
+class Columns:
+    """Which column is what, as the options say it."""
+
+    label: str
+    views: dict[str, list[str]] | None
+    text: list[str]
+    categorical: list[str]
+    hash_bits: int
+    options: list[str]
+
+    @classmethod
+    def parse(
+        cls,
+        label: str,
+        view: list[str] | None,
+        text: list[str] | None,
+        categorical: list[str] | None,
+        hash_bits: int,
+    ) -> Columns:
+        """Read ``NAME=COLUMN,COLUMN`` options; a column named with its kind joins its view."""
+        views: dict[str, list[str]] = {}
+        kinds: dict[str, list[str]] = {"--text": [], "--categorical": []}
+        options = ["--label", label]
+        for option, values in (("--view", view), ("--text", text), ("--categorical", categorical)):
+            for value in values or []:
+                name, _, columns = value.partition("=")
+                patterns = [column.strip() for column in columns.split(",") if column.strip()]
+                if not (name.strip() and patterns):
+                    raise InputError(
+                        f"{option} {value!r}: give a view and its columns, such as "
+                        f"{option} user='user_*' or {option} ad=ad_id,ad_size"
+                    )
+                group = views.setdefault(name.strip(), [])
+                group += [pattern for pattern in patterns if pattern not in group]
+                if option in kinds:
+                    kinds[option] += patterns
+                options += [option, value]
+        if hash_bits != 18:
+            options += ["--hash-bits", str(hash_bits)]
+        return cls(
+            label, views or None, kinds["--text"], kinds["--categorical"], hash_bits, options
+        )
+
+    def encoding(self) -> dict[str, Any]:
+        """As keyword arguments of the library."""
+        return {
+            "views": self.views,
+            "text": self.text,
+            "categorical": self.categorical,
+            "hash_bits": self.hash_bits,
+        }
+
+
+def compare(source: str, columns: Columns, *, json: Path | None, **options: Any) -> None:
+    """``crossview compare``."""
+    if json is not None:
+        check_writable(json)
+    with stepping() as status:
+        answer = comparing.compare(
+            source,
+            columns.label,
+            **columns.encoding(),
+            **options,
+            on_step=lambda words: status.update(words),
+        )
+    if json is not None:
+        with replacing(json) as unfinished:
+            text = jsonlib.dumps(answer.to_dict(), indent=1, ensure_ascii=False)
+            unfinished.write_text(text + "\n", encoding="utf-8")
+    console = _console()
+    console.print(comparison_table(answer))
+    console.print()
+    for note in comparison_notes(answer):
+        console.print(note, highlight=False, markup=False)
+    command = ["crossview", "train", source, *columns.options, *answer.train_options, "-o", "MODEL"]
+    # one line however narrow the terminal, to be copied
+    print(f"\nTrain it on all rows:\n{shlex.join(command)}")
+
+
+def train(
+    source: str,
+    columns: Columns,
+    *,
+    model: str,
+    settings: Sequence[str],
+    output: Path,
+    epochs: int,
+    classes: Sequence[str] | None,
+    metric: str,
+    positive: str | None,
+    progress: bool | None,
+) -> None:
+    """``crossview train``."""
+    # 1. refuse what can be refused before a row is read
+    check_writable(output)
+    check_metric(metric)
+    if epochs < 1:
+        raise InputError(f"--epochs {epochs}; give 1 or more")
+    table = LabelledTable(source, columns.label, classes=classes, **columns.encoding())
+    method = find_method(model, tuple(table.columns))
+    learner = method.make(**parse_settings(method, settings))
+    learner._validate_params()
+    positive_code(table.classes, positive)
+    if method.view is not None:
+        table = table.only(method.view)
+
+    # 2. the first pass is scored; later ones see rows that they know
+    encoder = clone(table.encoder)
+    tail = _Tail()
+    start = time.perf_counter()
+    last = None
+    for epoch in range(epochs):
+        records = progressive(
+            learner,
+            tail.watch(table.encoded(encoder, learn=epoch == 0)),
+            table.classes,
+            metric=metric,
+            positive=positive,
+        )
+        if epoch and progress is not False and (progress or sys.stderr.isatty()):
+            print(f"pass {epoch + 1} of {epochs}, over rows seen before", file=sys.stderr)
+        shown = show_records(records, metric=metric, n_rows=table.stream.n_rows, show=progress)
+        last = last or shown
+    if last is None:
+        raise InputError("there are no rows to learn from", file=source)
+    seconds = time.perf_counter() - start
+
+    # 3. keep it, and say how it went
+    info = {
+        "crossview": crossview.__version__,
+        "model": method.name,
+        "label": columns.label,
+        "rows": last.rows,
+        "passes": epochs,
+        "loss": last.loss,
+        "accuracy": last.accuracy,
+        "metric": {"name": metric, "positive": positive, "value": _defined(last.metric)},
+        "view_shares": tail.shares(learner),
+        "rows_of_view_shares": tail.n_rows,
+    }
+    persistence.save(Pipeline([("encoder", encoder), ("model", learner)]), output, info=info)
+    passes = "1 pass" if epochs == 1 else f"{epochs} passes"
+    score = "" if metric == "accuracy" else f", {metric} {last.metric:.4f}"
+    speed = last.rows * epochs / seconds
+    print(
+        f"{last.rows:,} rows, {passes}, {seconds:.1f} s, {speed:,.0f} rows/s\n"
+        f"each row predicted before it was learned: loss {last.loss:.4f}, "
+        f"accuracy {last.accuracy:.4f}{score}\n"
+        f"wrote {output}",
+        file=sys.stderr,
+    )
+
+
+def parse_settings(method: Method, settings: Sequence[str]) -> dict[str, Any]:
+    """``NAME=VALUE`` options as parameters of the method's learner."""
+    known = method.settable()
+    parsed: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(f"--set {setting!r}: give a name and a value, such as --set C=0.1")
+        if name in method.fixed:
+            raise InputError(f"--set {setting!r}: --model {method.name} sets {name} by itself")
+        if name not in known:
+            hint = closest_names(name, known)
+            raise InputError(f"--set {setting!r}: model {method.name} has no {name!r}{hint}")
+        try:
+            words = {"true": "True", "false": "False", "none": "None"}
+            parsed[name] = ast.literal_eval(words.get(text.lower(), text))
+        except (ValueError, SyntaxError):
+            parsed[name] = text  # a word, such as PA-II
+    return parsed
+
+
+def predict(model: Path, source: str, output: str, keep: Sequence[str]) -> None:
+    """``crossview predict``."""
+    import pyarrow as pa
+
+    encoder, learner = _load_pipeline(model)
+    views: dict[str, list[str]] = encoder._get_header()["views"]
+    stream = open_table(source)
+    absent = [v for v, group in views.items() if not set(group) & set(stream.column_names)]
+    if len(absent) == len(views):
+        needed = [column for group in views.values() for column in group]
+        raise InputError(
+            f"has none of the model's columns ({', '.join(needed[:5])}, ...); "
+            f"it has {', '.join(stream.column_names[:5])}, ...",
+            file=source,
+        )
+    for view in absent:
+        print(
+            f"crossview: view {view!r} is missing in {source}; scored without it", file=sys.stderr
+        )
+    here = [column for v, group in views.items() if v not in absent for column in group]
+    stream = stream.select([*here, *keep])
+    gone = [column for view in absent for column in views[view]]
+
+    K = len(learner.classes_)
+    joint = ["score"] if K == 2 else [f"score_{label}" for label in learner.classes_.tolist()]
+    own = [f"view_{view}" for view in learner.layout_.names]
+    kind = pa.array(learner.classes_.tolist()).type
+    schema = pa.schema(
+        [
+            *((name, _plain(stream.schema.field(name).type)) for name in keep),
+            ("prediction", kind),
+            *((name, pa.float64()) for name in [*joint, *own]),
+        ]
+    )
+    for name in keep:
+        if schema.names.count(name) > 1:
+            raise InputError(f"--keep {name!r}: the output has a column of that name already")
+    with writing(output, schema) as write:
+        for batch in stream:
+            if not batch.data.num_rows:
+                continue
+            data = batch.data
+            for column in gone:
+                data = data.append_column(column, pa.nulls(data.num_rows))
+            with located(batch):
+                X = encoder.transform(data)
+            scores = learner.decision_function(X)
+            codes = learner._decide(scores)
+            each = learner.view_scores(X)
+            if K > 2:  # of the predicted class
+                each = each[np.arange(len(X)), :, scores.argmax(axis=1)]
+            numbers = np.column_stack([scores, each])
+            write(
+                pa.RecordBatch.from_arrays(
+                    [
+                        *(data.column(c).cast(schema.field(c).type) for c in keep),
+                        pa.array(codes.tolist(), type=kind),
+                        # a missing view has no score
+                        *(pa.array(column, from_pandas=True) for column in numbers.T),
+                    ],
+                    schema=schema,
+                )
+            )
+
+
+def inspect(model: Path, top: int) -> None:
+    """``crossview inspect``."""
+    if top < 0:
+        raise InputError(f"--top {top}; give 0 or more")
+    fitted = persistence.load(model)
+    encoder, learner = None, fitted
+    if isinstance(fitted, Pipeline):
+        encoder, learner = fitted[0], fitted[-1]
+    if not hasattr(learner, "layout_") or not hasattr(learner, "coef_"):
+        raise InputError("holds no classifier to inspect", file=str(model))
+    console = _console()
+    for part in model_tables(learner, encoder, persistence.read_info(model), top=top):
+        console.print(part, highlight=False, markup=False)
+
+
+def datasets(name: str, output: Path) -> None:
+    """``crossview datasets``."""
+    bundled.write(name, output)
+    print(f"wrote {output}", file=sys.stderr)
+
+
+class _Tail:
+    """The last rows of a stream that goes by."""
+
+    def __init__(self) -> None:
+        self.rows: MultiView | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return 0 if self.rows is None else len(self.rows)
+
+    def watch(self, batches: Iterator[tuple[MultiView, Any]]) -> Iterator[tuple[MultiView, Any]]:
+        for X, y in batches:
+            self.rows = X[-ROWS_FOR_SHARE:]
+            yield X, y
+
+    def shares(self, learner: Any) -> dict[str, float] | None:
+        """Mean absolute score of each view, as a share of all; a missing view scores 0."""
+        if self.rows is None:
+            return None
+        scores = np.abs(np.nan_to_num(learner.view_scores(self.rows)))
+        size = scores.reshape(len(self.rows), learner.layout_.n_views, -1).mean(axis=(0, 2))
+        if not size.sum() > 0:
+            return None
+        return dict(zip(learner.layout_.names, (size / size.sum()).tolist(), strict=True))
+
+
+def _load_pipeline(model: Path) -> tuple[Any, Any]:
+    fitted = persistence.load(model)
+    if not isinstance(fitted, Pipeline):
+        raise InputError(
+            "holds a model without an encoder, so it cannot read tables; load it in Python "
+            "with crossview.load, or train it with crossview train",
+            file=str(model),
+        )
+    return fitted[0], fitted[-1]
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
+
+
+def _plain(kind: Any) -> Any:
+    """The type of a column that is not stored as a dictionary."""
+    return getattr(kind, "value_type", kind)
+
+
+def _defined(value: float) -> float | None:
+    return None if np.isnan(value) else value

@@ -1,0 +1,126 @@
+"""What a model has learned, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from crossview.report.tables import make_table
+
+__all__ = ["model_tables"]
+
+
+def model_tables(
+    learner: Any, encoder: Any = None, info: Mapping[str, Any] | None = None, *, top: int = 10
+) -> Iterator[str | Table]:
+    """Views, their sizes and weight, and the strongest columns of each.
+
+    Parameters
+    ----------
+    learner : online classifier
+        Fitted, with a weight for every column.
+    encoder : ViewEncoder, default=None
+        Names the columns.
+    info : mapping, default=None
+        What ``crossview train`` keeps in the model file.
+    top : int, default=10
+        How many columns of each view.
+
+    Yields
+    ------
+    str or rich.table.Table
+        To be printed one after the other.
+    """
+    info = info or {}
+    classes = learner.classes_.tolist()
+    weights, layout = _by_view(learner), learner.layout_
+    norms = {view: float(np.linalg.norm(w)) for view, w in weights.items()}
+    shares, explained = _shares(info, norms)
+
+    yield " ".join(repr(learner).split())
+    if "rows" in info:
+        passes = "1 pass" if info["passes"] == 1 else f"{info['passes']} passes"
+        yield f"learned {info['rows']:,} rows in {passes}; label: {info['label']}"
+    names = ", ".join(map(str, classes))
+    yield f"classes: {names}" + (f" (a score above 0: {classes[1]})" if len(classes) == 2 else "")
+    yield ""
+    yield make_table(
+        ["view", "columns", "with weight", "weight norm", "share of score"],
+        [
+            [
+                view,
+                f"{width:,}",
+                f"{np.count_nonzero(weights[view].any(axis=0)):,}",
+                f"{norms[view]:.4g}",
+                "–" if shares is None else f"{shares[view]:.0%}",
+            ]
+            for view, width in zip(layout.names, layout.widths, strict=True)
+        ],
+    )
+    yield f"share of score: {explained}"
+    if top == 0:
+        return
+    yield ""
+    several = len(classes) > 2
+    rows = []
+    for view, w in weights.items():
+        strength = np.abs(w).max(axis=0)
+        for i, column in enumerate(np.argsort(-strength, kind="stable")[:top].tolist()):
+            if strength[column] == 0.0:
+                break
+            k = int(np.abs(w[:, column]).argmax())
+            rows.append(
+                [
+                    view if i == 0 else "",
+                    _column_name(learner, encoder, view, column),
+                    *([str(classes[k])] if several else []),
+                    f"{w[k, column]:+.4f}",
+                ]
+            )
+    header = ["view", "strongest columns", *(["class"] if several else []), "weight"]
+    yield make_table(header, rows, texts=len(header) - 1)
+
+
+def _by_view(learner: Any) -> dict[str, np.ndarray]:
+    """Weights of each view, (1 or n_classes, n_columns of the view)."""
+    coef = learner.coef_
+    in_layout = np.zeros((len(coef), int(learner._places.max()) + 1))
+    used = learner._places >= 0
+    in_layout[:, learner._places[used]] = coef[:, used]
+    ptr = learner._slots.ptr
+    return {
+        view: in_layout[:, ptr[v] : ptr[v] + width]
+        for v, (view, width) in enumerate(
+            zip(learner.layout_.names, learner.layout_.widths, strict=True)
+        )
+    }
+
+
+def _shares(
+    info: Mapping[str, Any], norms: Mapping[str, float]
+) -> tuple[Mapping[str, float] | None, str]:
+    """Each view's share of the score, and how it was found."""
+    if info.get("view_shares"):
+        n = info["rows_of_view_shares"]
+        return info["view_shares"], (
+            f"of the absolute scores of the views, on the last {n:,} rows of training"
+        )
+    total = sum(norms.values())
+    if total == 0.0:
+        return None, "not known, all weights are 0"
+    return {view: norm / total for view, norm in norms.items()}, (
+        "of the weight norms (crossview train would measure it on rows)"
+    )
+
+
+def _column_name(learner: Any, encoder: Any, view: str, column: int) -> str:
+    if encoder is not None:
+        return str(encoder.feature_name(view, column))
+    names = getattr(learner, "feature_names_in_", None)
+    if names is None:
+        return f"column {column}"
+    place = int(learner._slots.ptr[learner._slots.index(view)]) + column
+    return str(names[int(np.flatnonzero(learner._places == place)[0])])
