@@ -51,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as error:
         if hasattr(error, "format_message"):  # typer's own, whichever click it carries
-            return _refuse(f"{error.format_message()} (crossview --help shows what there is)")
+            path = getattr(getattr(error, "ctx", None), "command_path", "crossview")
+            return _refuse(f"{error.format_message().rstrip('.')} (see {path} --help)")
         if type(error).__name__ == "InvalidParameterError":  # scikit-learn's, without importing it
             return _refuse(str(error))
         raise  # a bug

@@ -28,7 +28,7 @@ from crossview.evaluation.methods import Method, find_method
 from crossview.evaluation.metrics import check_metric
 from crossview.evaluation.progressive import positive_code, progressive
 from crossview.report.model import model_tables
-from crossview.report.progress import show_records, stepping
+from crossview.report.progress import stepping, watching
 from crossview.report.tables import comparison_notes, comparison_table
 from crossview.streams.table import open_table
 from crossview.views import MultiView, closest_names
@@ -152,17 +152,15 @@ def train(
     start = time.perf_counter()
     last = None
     for epoch in range(epochs):
-        records = progressive(
-            learner,
-            tail.watch(table.encoded(encoder, learn=epoch == 0)),
-            table.classes,
-            metric=metric,
-            positive=positive,
-        )
-        if epoch and progress is not False and (progress or sys.stderr.isatty()):
+        if epoch and (progress or (progress is None and sys.stderr.isatty())):
             print(f"pass {epoch + 1} of {epochs}, over rows seen before", file=sys.stderr)
-        shown = show_records(records, metric=metric, n_rows=table.stream.n_rows, show=progress)
-        last = last or shown
+        with watching(metric=metric, n_rows=table.stream.n_rows, show=progress) as watch:
+            batches = watch.batches(tail.watch(table.encoded(encoder, learn=epoch == 0)))
+            records = watch.records(
+                progressive(learner, batches, table.classes, metric=metric, positive=positive)
+            )
+            *_, newest = [None, *records]
+        last = last or newest
     if last is None:
         raise InputError("there are no rows to learn from", file=source)
     seconds = time.perf_counter() - start

@@ -127,21 +127,25 @@ class Comparison:
     @property
     def tie(self) -> bool:
         """Whether the best row is not significantly better than the next one."""
-        p = self.rows[self.runner_up].p
-        return p is None or not p < SIGNIFICANT
+        best, other = self.rows[self.best], self.rows[self.runner_up]
+        if self.mode == "progressive" and other.accuracy > best.accuracy:
+            return True  # the test is about mistakes, and the other one makes fewer
+        return other.p is None or not other.p < SIGNIFICANT
 
     @property
     def verdict(self) -> str:
         """The answer in plain words."""
         best, other = self.rows[self.best], self.rows[self.runner_up]
-        lead = f"{best.value - other.value:.4f} {self.metric}"
-        p = "< 0.001" if other.p is not None and other.p < 0.001 else f"= {other.p:.2g}"
-        if self.tie:
-            return (
-                f"tie: {best.title} leads {other.title} by {lead}, "
-                f"which is not significant at {SIGNIFICANT} (p {p})"
-            )
-        return f"best: {best.title} leads {other.title} by {lead} (p {p})"
+        assert other.p is not None
+        lead = f"{best.title} leads {other.title} by {best.value - other.value:.4f} {self.metric}"
+        p = "p < 0.001" if other.p < 0.001 else f"p = {other.p:.2g}"
+        if not self.tie:
+            return f"best: {lead} ({p})"
+        if other.p < SIGNIFICANT:
+            return f"tie: {lead}, but makes more mistakes ({p})"
+        if self.mode == "progressive":
+            return f"tie: {lead}, but not with significantly fewer mistakes ({p})"
+        return f"tie: {lead}, which is not significant at {SIGNIFICANT} ({p})"
 
     @property
     def train_options(self) -> list[str]:

@@ -84,7 +84,8 @@ class LabelledTable:
         if self._label is not None:
             if self._label not in stream.column_names:
                 hint = closest_names(self._label, stream.column_names)
-                raise InputError(f"no label column {self._label!r}{hint}")
+                file = stream.files[0] if stream.files else None
+                raise InputError(f"no label column {self._label!r}{hint}", file=file)
             views = _without_label(views, self._label, stream.column_names)
         others = stream.schema.empty_table()
         if self._label is not None:

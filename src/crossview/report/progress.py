@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -14,18 +14,79 @@ from rich.status import Status
 if TYPE_CHECKING:
     from crossview.evaluation.progressive import Record
 
-__all__ = ["show_records", "stepping"]
+__all__ = ["Watcher", "stepping", "watching"]
 
 
-def show_records(
-    records: Iterable[Record],
-    *,
-    metric: str,
-    n_rows: int | None = None,
-    show: bool | None = None,
-    file: TextIO | None = None,
-) -> Record | None:
-    """Run through the records of a training run and show them as they come.
+class Watcher:
+    """Lets batches and records through, and shows nothing.
+
+    Parameters
+    ----------
+    metric : str
+        Name of the records' measure.
+    """
+
+    def __init__(self, metric: str) -> None:
+        self.metric = metric
+
+    def batches(self, batches: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+        """Rows on their way to the learner."""
+        yield from batches
+
+    def records(self, records: Iterable[Record]) -> Iterator[Record]:
+        """What `crossview.progressive` says of them."""
+        yield from records
+
+
+class _Lines(Watcher):
+    """One line a record."""
+
+    def __init__(self, metric: str, file: TextIO) -> None:
+        super().__init__(metric)
+        self.file = file
+
+    def records(self, records: Iterable[Record]) -> Iterator[Record]:
+        width = max(9, len(self.metric))
+        print(
+            f"{'rows':>12} {'loss':>8} {'since last':>10} "
+            f"{self.metric:>{width}} {'accuracy':>8} {'seconds':>8}",
+            file=self.file,
+        )
+        for r in records:
+            print(
+                f"{r.rows:>12,} {r.loss:>8.4f} {r.loss_since_last:>10.4f} "
+                f"{r.metric:>{width}.4f} {r.accuracy:>8.4f} {r.seconds:>8.1f}",
+                file=self.file,
+                flush=True,
+            )
+            yield r
+
+
+class _Bar(Watcher):
+    """A bar that moves with the batches and tells the last record."""
+
+    def __init__(self, metric: str, bar: Progress, n_rows: int) -> None:
+        super().__init__(metric)
+        self.bar = bar
+        self.task = bar.add_task("", total=n_rows)
+
+    def batches(self, batches: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+        for X, y in batches:
+            yield X, y
+            self.bar.advance(self.task, len(y))
+
+    def records(self, records: Iterable[Record]) -> Iterator[Record]:
+        for record in records:
+            words = f"loss {record.loss:.4f}, {self.metric} {record.metric:.4f}"
+            self.bar.update(self.task, description=words)
+            yield record
+
+
+@contextmanager
+def watching(
+    *, metric: str, n_rows: int | None = None, show: bool | None = None, file: TextIO | None = None
+) -> Iterator[Watcher]:
+    """Show a pass over a stream as it goes.
 
     On a terminal: a bar where the number of rows is known, otherwise one line
     at 1, 2, 4, 8, ... rows with the loss since the line before.  Not on a
@@ -33,8 +94,6 @@ def show_records(
 
     Parameters
     ----------
-    records : iterable of Record
-        From `crossview.progressive`.
     metric : str
         Name of the records' measure.
     n_rows : int, default=None
@@ -44,56 +103,51 @@ def show_records(
     file : text file, default=None
         Where to; None: stderr.
 
-    Returns
-    -------
-    Record or None
-        The last one; None if there was none.
+    Yields
+    ------
+    Watcher
+        Its `batches` and `records` are to be passed through.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from crossview.evaluation.progressive import Record
+    >>> records = [Record(1, 1.0, 1.0, 0.0, 0.0, 0.1), Record(2, 0.75, 0.5, 0.5, 0.5, 0.1)]
+    >>> with watching(metric="f1", show=True, file=sys.stdout) as watch:
+    ...     last = list(watch.records(records))[-1]
+            rows     loss since last        f1 accuracy  seconds
+               1   1.0000     1.0000    0.0000   0.0000      0.1
+               2   0.7500     0.5000    0.5000   0.5000      0.1
     """
     file = file or sys.stderr
     if show is None and file.isatty() and n_rows:
-        records = _with_bar(records, metric, n_rows, file)
+        columns = [
+            TextColumn("{task.completed:,.0f} of {task.total:,.0f} rows"),
+            BarColumn(),
+            TextColumn("{task.description}"),
+            TimeRemainingColumn(),
+        ]
+        with Progress(*columns, console=Console(file=file), transient=True) as bar:
+            yield _Bar(metric, bar, n_rows)
     elif show or (show is None and file.isatty()):
-        records = _with_lines(records, metric, file)
-    last = None
-    for record in records:
-        last = record
-    return last
-
-
-def _with_lines(records: Iterable[Record], metric: str, file: TextIO) -> Iterator[Record]:
-    print(
-        f"{'rows':>12} {'loss':>8} {'since last':>10} {metric:>9} {'accuracy':>8} {'seconds':>8}",
-        file=file,
-    )
-    for r in records:
-        print(
-            f"{r.rows:>12,} {r.loss:>8.4f} {r.loss_since_last:>10.4f} "
-            f"{r.metric:>{max(9, len(metric))}.4f} {r.accuracy:>8.4f} {r.seconds:>8.1f}",
-            file=file,
-            flush=True,
-        )
-        yield r
-
-
-def _with_bar(
-    records: Iterable[Record], metric: str, n_rows: int, file: TextIO
-) -> Iterator[Record]:
-    columns = [
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f} rows"),
-        BarColumn(),
-        TextColumn("{task.description}"),
-        TimeRemainingColumn(),
-    ]
-    with Progress(*columns, console=Console(file=file), transient=True) as bar:
-        task = bar.add_task("", total=n_rows)
-        for record in records:
-            what = f"loss {record.loss:.4f}, {metric} {record.metric:.4f}"
-            bar.update(task, completed=record.rows, description=what)
-            yield record
+        yield _Lines(metric, file)
+    else:
+        yield Watcher(metric)
 
 
 @contextmanager
 def stepping(file: TextIO | None = None) -> Iterator[Status]:
-    """A line on stderr that says what is being done; nothing where it is not a terminal."""
+    """A line on stderr that says what is being done; nothing where it is not a terminal.
+
+    Parameters
+    ----------
+    file : text file, default=None
+        Where to; None: stderr.
+
+    Yields
+    ------
+    rich.status.Status
+        Its ``update`` takes the words.
+    """
     with Status("", console=Console(file=file or sys.stderr)) as status:
         yield status

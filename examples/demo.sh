@@ -1,0 +1,29 @@
+#!/bin/sh
+# From a table with several views to an answer, a model and predictions.
+# Writes to the folder demo/; run it with `make demo`, or where crossview is installed.
+set -eu
+cd "$(dirname "$0")/.."
+
+# show a command as it could be typed, then run it
+run() {
+    printf '\n$ %s\n' "$*"
+    "$@"
+}
+
+mkdir -p demo
+
+# 569 tumours; ten measures of the cell nuclei in three views: their mean, error and worst value
+run crossview datasets breast-cancer -o demo/breast-cancer.parquet
+
+# which way of using the views is best, and by how much?
+run crossview compare demo/breast-cancer.parquet --label diagnosis --json demo/comparison.json
+
+# train the winner on all rows, with the parameters that were chosen most often
+options=$(python3 -c 'import json; print(*json.load(open("demo/comparison.json"))["train_options"])')
+# shellcheck disable=SC2086 # several words, none with a space in it
+run crossview train demo/breast-cancer.parquet --label diagnosis $options -o demo/model.safetensors
+
+# score rows; here those it has learned, to keep the demo short
+run crossview predict demo/model.safetensors demo/breast-cancer.parquet -o demo/predictions.csv
+run head -n 5 demo/predictions.csv
+run crossview inspect demo/model.safetensors --top 3
