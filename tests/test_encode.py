@@ -116,14 +116,33 @@ def test_a_row_by_hand():
     ]
 
 
-def test_the_matrix_is_canonical_csr_with_int32_indices():
-    X = encoder().fit_transform(pa.table(PEOPLE))
+@untimed
+@given(
+    rows=st.lists(st.tuples(*[st.sampled_from(["a", "b", "cc dd", None])] * 6), min_size=1),
+    text=st.lists(st.sampled_from(["v__0", "w__0", "w__1"]), unique=True),
+    bits=st.integers(1, 4),
+)
+def test_the_matrix_is_canonical_csr_with_int32_indices(rows, text, bits):
+    names = ["v__0", "v__1", "v__2", "w__0", "w__1", "w__2"]
+    table = pa.table(
+        {n: pa.array(c, pa.string()) for n, c in zip(names, zip(*rows, strict=True), strict=True)}
+    )
+    X = ViewEncoder(text=text, hash_bits=bits).fit_transform(table)
     assert isinstance(X.matrix, sp.csr_array)
     assert X.matrix.dtype == np.float64
     assert X.matrix.indices.dtype == X.matrix.indptr.dtype == np.int32
-    for a, b in zip(X.matrix.indptr, X.matrix.indptr[1:], strict=False):
-        assert (np.diff(X.matrix.indices[a:b]) > 0).all()
-    assert X.matrix.indices.max() < X.shape[1]
+    assert X.matrix.indptr[-1] == len(X.matrix.indices) == len(X.matrix.data)
+    for i in range(len(rows)):  # rising, and so without duplicates
+        assert (np.diff(X.matrix.indices[X.matrix.indptr[i] : X.matrix.indptr[i + 1]]) > 0).all()
+    for k, view in enumerate("vw"):
+        there = [any(v is not None for v in row[3 * k : 3 * k + 3]) for row in rows]
+        present = np.ones((len(rows), 2), dtype=bool) if X.present is None else X.present
+        assert present[:, k].tolist() == there
+        # "a" and "b" are no words of two letters; each other category counts 1
+        categories = [i for i in range(3 * k, 3 * k + 3) if names[i] not in text]
+        expected = [sum(row[i] is not None for i in categories) for row in rows]
+        if not any(name.startswith(view) for name in text):
+            assert X[view].sum(axis=1).tolist() == expected
 
 
 @untimed
