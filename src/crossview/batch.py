@@ -65,7 +65,8 @@ def make_rows(
     if places is not None:
         X, names = _rearrange(X, places, layout.n_columns, names)
     if sp.issparse(X):
-        matrix = sp.csr_array(X)
+        # scipy remembers on the caller's matrix that it is in order, and asks only once
+        matrix = X if X.format == "csr" else sp.csr_array(X)
         if not matrix.has_canonical_format:
             # sorted columns, each once; the caller's matrix stays as it is
             matrix = sp.csr_array(matrix, copy=True)
@@ -94,9 +95,9 @@ def make_rows(
     return Rows(
         read_only(data),
         read_only(indices.view(np.uint64 if wide else np.uint32)),
-        read_only(indptr),
+        read_only(indptr.view(np.uint64)),
         shared,
-        read_only(layout.ptr),
+        read_only(layout.ptr.view(np.uint64)),
         read_only(np.ascontiguousarray(present)),
     )
 

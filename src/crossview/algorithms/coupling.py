@@ -28,15 +28,15 @@ class that is best among the wrong ones in the joint score, and n_v doubles.
 
 import numpy as np
 
-from crossview._jit import njit
+from crossview._jit import inlined, njit
 from crossview.algorithms.first_order import PA_I, PA_II, best_wrong, pa_step
 from crossview.kernels.rows import (
+    ZERO,
     add,
     add_pair,
     dot_and_norm,
     dots_and_norm,
     prefetch_row,
-    row,
     view_end,
 )
 
@@ -48,7 +48,7 @@ NEWTON_STEPS = 100
 # --- scalar equations: steps P_v from margins m_v and norms n_v > 0 ------------
 
 
-@njit
+@inlined
 def squared_step(rule, gamma, C, m, n, P):
     """Squared disagreement, any number of views: closed form, O(V).
 
@@ -79,7 +79,7 @@ def squared_step(rule, gamma, C, m, n, P):
         P[v] = (tau / V + gamma * (T - V * m[v])) / (1.0 + gamma * V * n[v])
 
 
-@njit
+@inlined
 def absolute_two_step(rule, gamma, C, m, n, P):
     """Absolute disagreement, two views: closed form.
 
@@ -212,7 +212,7 @@ def absolute_step(rule, gamma, C, m, n, P, order, cut):
         P[v] = (P[v] - m[v]) / n[v]
 
 
-@njit
+@inlined
 def published_step(gamma, C, m, n, P):
     """Two-view PA-I as printed (Algorithm 1), faults included."""
     mA, mB, nA, nB = m[0], m[1], n[0], n[1]
@@ -225,7 +225,7 @@ def published_step(gamma, C, m, n, P):
     P[1] = 0.5 * tau - (beta - alpha)
 
 
-@njit
+@inlined
 def coupled_step(coupling, rule, gamma, C, m, n, P, order, cut):
     """The steps of the V present views; ``C`` already carries the row's weight."""
     V = m.shape[0]
@@ -260,25 +260,26 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
     The joint score is the mean of the views' scores, or their sum where they
     learn independently.
     """
+    x, j, indptr, shared, ptr, present = rows
     W, b, U, c, t = model
     average = U.shape[0] > 0
-    V = rows.ptr.shape[0] - 1
+    V = ptr.shape[0] - 1
     view = np.empty(V, np.int64)  # the present views, in order ...
-    start = np.empty(V, np.int64)  # ... and where each begins and ends in the row
-    stop = np.empty(V, np.int64)
+    start = np.empty(V, np.uint64)  # ... and where each begins and ends in the row
+    stop = np.empty(V, np.uint64)
     m, n, P = np.empty(V), np.empty(V), np.empty(V)
     places, cut = np.empty(V, np.int64), np.empty(V, np.bool_)  # for the absolute disagreement
     for s in range(order.shape[0]):
-        prefetch_row(rows, order, s + 2)
+        prefetch_row(x, j, indptr, shared, order, s + 2)
         i = order[s]
-        x, j = row(rows, i)
+        lo, end = indptr[i], indptr[i + 1]
+        shift = lo if shared else ZERO
         here = 0
-        lo = 0
         score = past = 0.0
         for v in range(V):
-            hi = view_end(j, lo, rows.ptr[v + 1])
-            if rows.present.shape[0] == 0 or rows.present[i, v]:
-                own, norm = dot_and_norm(x[lo:hi], j[lo:hi], W)
+            hi = end if v == V - 1 else view_end(j, lo, end, shift, ptr[v + 1])
+            if present.shape[0] == 0 or present[i, v]:
+                own, norm = dot_and_norm(x, j, lo, hi, shift, W)
                 if norm + bias > 0.0:
                     own += bias * b[v]
                     score += own
@@ -286,7 +287,7 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
                     m[here], n[here] = y[i] * own, norm + bias
                     here += 1
                     if average:
-                        old, _ = dot_and_norm(x[lo:hi], j[lo:hi], U)
+                        old, _ = dot_and_norm(x, j, lo, hi, shift, U)
                         past += old + bias * c[v]
             lo = hi
         if average and t[0] > 0:
@@ -300,11 +301,11 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
         for a in range(here):
             move = y[i] * P[a]
             if move != 0.0:
-                x_v, j_v = x[start[a] : stop[a]], j[start[a] : stop[a]]
-                add(move, x_v, j_v, W)
+                lo, hi = start[a], stop[a]
+                add(move, x, j, lo, hi, shift, W)
                 b[view[a]] += bias * move
                 if average:
-                    add(t[0] * move, x_v, j_v, U)
+                    add(t[0] * move, x, j, lo, hi, shift, U)
                     c[view[a]] += t[0] * bias * move
         t[0] += 1
 
@@ -315,30 +316,31 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
 
     Independent views each take the best wrong class of their own.
     """
+    x, j, indptr, shared, ptr, present = rows
     W, b, U, c, t = model
     average = U.shape[0] > 0
-    V, K = rows.ptr.shape[0] - 1, W.shape[1]
+    V, K = ptr.shape[0] - 1, W.shape[1]
     view = np.empty(V, np.int64)
-    start = np.empty(V, np.int64)
-    stop = np.empty(V, np.int64)
+    start = np.empty(V, np.uint64)
+    stop = np.empty(V, np.uint64)
     m, n, P = np.empty(V), np.empty(V), np.empty(V)
     places, cut = np.empty(V, np.int64), np.empty(V, np.bool_)  # for the absolute disagreement
     own = np.empty((V, K))
     rival = np.empty(V, np.int64)  # the wrong class that each view is held against
     joint, past = np.empty(K), np.empty(K)
     for s in range(order.shape[0]):
-        prefetch_row(rows, order, s + 2)
+        prefetch_row(x, j, indptr, shared, order, s + 2)
         i = order[s]
-        x, j = row(rows, i)
+        lo, end = indptr[i], indptr[i + 1]
+        shift = lo if shared else ZERO
         here = 0
-        lo = 0
         joint[:] = 0.0
         past[:] = 0.0
         for v in range(V):
-            hi = view_end(j, lo, rows.ptr[v + 1])
-            if rows.present.shape[0] == 0 or rows.present[i, v]:
+            hi = end if v == V - 1 else view_end(j, lo, end, shift, ptr[v + 1])
+            if present.shape[0] == 0 or present[i, v]:
                 own[here] = bias * b[v]
-                norm = dots_and_norm(x[lo:hi], j[lo:hi], W, own[here])
+                norm = dots_and_norm(x, j, lo, hi, shift, W, own[here])
                 if norm + bias > 0.0:
                     joint += own[here]
                     view[here], start[here], stop[here] = v, lo, hi
@@ -346,7 +348,7 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
                     here += 1
                     if average:
                         past += bias * c[v]
-                        dots_and_norm(x[lo:hi], j[lo:hi], U, past)
+                        dots_and_norm(x, j, lo, hi, shift, U, past)
             lo = hi
         scores[i] = joint
         if average and t[0] > 0:
@@ -365,12 +367,12 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
         )
         for a in range(here):
             if P[a] != 0.0:
-                x_v, j_v = x[start[a] : stop[a]], j[start[a] : stop[a]]
-                add_pair(P[a], x_v, j_v, W, true, rival[a])
+                lo, hi = start[a], stop[a]
+                add_pair(P[a], x, j, lo, hi, shift, W, true, rival[a])
                 b[view[a], true] += bias * P[a]
                 b[view[a], rival[a]] -= bias * P[a]
                 if average:
-                    add_pair(t[0] * P[a], x_v, j_v, U, true, rival[a])
+                    add_pair(t[0] * P[a], x, j, lo, hi, shift, U, true, rival[a])
                     c[view[a], true] += t[0] * bias * P[a]
                     c[view[a], rival[a]] -= t[0] * bias * P[a]
         t[0] += 1

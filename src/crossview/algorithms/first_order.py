@@ -21,8 +21,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import njit
-from crossview.kernels.rows import add, add_pair, dot_and_norm, dots_and_norm, prefetch_row, row
+from crossview._jit import inlined, njit
+from crossview.kernels.rows import (
+    ZERO,
+    add,
+    add_pair,
+    dot_and_norm,
+    dots_and_norm,
+    prefetch_row,
+)
 
 PERCEPTRON, PA, PA_I, PA_II = 0, 1, 2, 3
 
@@ -42,13 +49,13 @@ class Weights(NamedTuple):
 # --- scalar equations ---------------------------------------------------------
 
 
-@njit
+@inlined
 def perceptron_step(m):
     """P = 1 on a mistake (m <= 0), else 0."""
     return 1.0 if m <= 0.0 else 0.0
 
 
-@njit
+@inlined
 def pa_step(rule, m, n, C):
     """P = l / n (PA), min(C, l / n) (PA-I), l / (n + 1/(2C)) (PA-II); 0 where l = 0."""
     loss = 1.0 - m
@@ -61,7 +68,7 @@ def pa_step(rule, m, n, C):
     return loss / n
 
 
-@njit
+@inlined
 def step(rule, m, n, C, weight):
     """P of any rule for a row of that weight, where n > 0 and weight > 0."""
     if rule == PERCEPTRON:
@@ -69,7 +76,7 @@ def step(rule, m, n, C, weight):
     return pa_step(rule, m, n, weight * C)
 
 
-@njit
+@inlined
 def best_wrong(scores, true):
     """The class with the highest score other than the true one; the first of equals."""
     best = 1 if true == 0 else 0
@@ -89,27 +96,29 @@ def learn_binary(rows, order, y, weight, model, bias, rule, C, scores):
     ``y`` is -1 or +1 a row, ``bias`` 1 or 0 with or without intercept;
     ``scores[i]`` becomes the score that row i had just before it was learned.
     """
+    x, j, indptr, shared, _, _ = rows
     W, b, U, c, t = model
     average = U.shape[0] > 0
     for s in range(order.shape[0]):
-        prefetch_row(rows, order, s + 2)
+        prefetch_row(x, j, indptr, shared, order, s + 2)
         i = order[s]
-        x, j = row(rows, i)
-        score, n = dot_and_norm(x, j, W)
+        lo, hi = indptr[i], indptr[i + 1]
+        shift = lo if shared else ZERO
+        score, n = dot_and_norm(x, j, lo, hi, shift, W)
         score += bias * b[0]
         n += bias
         scores[i] = score
         if average and t[0] > 0:
-            past, _ = dot_and_norm(x, j, U)
+            past, _ = dot_and_norm(x, j, lo, hi, shift, U)
             scores[i] -= (past + bias * c[0]) / t[0]
         if n <= 0.0 or weight[i] <= 0.0:
             continue
         P = y[i] * step(rule, y[i] * score, n, C, weight[i])
         if P != 0.0:
-            add(P, x, j, W)
+            add(P, x, j, lo, hi, shift, W)
             b[0] += bias * P
             if average:
-                add(t[0] * P, x, j, U)
+                add(t[0] * P, x, j, lo, hi, shift, U)
                 c[0] += t[0] * bias * P
         t[0] += 1
 
@@ -117,20 +126,22 @@ def learn_binary(rows, order, y, weight, model, bias, rule, C, scores):
 @njit
 def learn_multiclass(rows, order, y, weight, model, bias, rule, C, scores):
     """The same for several classes; ``y`` is the class's number, ``scores`` (n_rows, n_classes)."""
+    x, j, indptr, shared, _, _ = rows
     W, b, U, c, t = model
     average = U.shape[0] > 0
     score = np.empty(W.shape[1])
     past = np.empty(W.shape[1])
     for s in range(order.shape[0]):
-        prefetch_row(rows, order, s + 2)
+        prefetch_row(x, j, indptr, shared, order, s + 2)
         i = order[s]
-        x, j = row(rows, i)
+        lo, hi = indptr[i], indptr[i + 1]
+        shift = lo if shared else ZERO
         score[:] = bias * b[0]
-        n = bias + dots_and_norm(x, j, W, score)
+        n = bias + dots_and_norm(x, j, lo, hi, shift, W, score)
         scores[i] = score
         if average and t[0] > 0:
             past[:] = bias * c[0]
-            dots_and_norm(x, j, U, past)
+            dots_and_norm(x, j, lo, hi, shift, U, past)
             scores[i] -= past / t[0]
         if n <= 0.0 or weight[i] <= 0.0:
             continue
@@ -138,11 +149,11 @@ def learn_multiclass(rows, order, y, weight, model, bias, rule, C, scores):
         wrong = best_wrong(score, true)
         P = step(rule, score[true] - score[wrong], 2.0 * n, C, weight[i])
         if P != 0.0:
-            add_pair(P, x, j, W, true, wrong)
+            add_pair(P, x, j, lo, hi, shift, W, true, wrong)
             b[0, true] += bias * P
             b[0, wrong] -= bias * P
             if average:
-                add_pair(t[0] * P, x, j, U, true, wrong)
+                add_pair(t[0] * P, x, j, lo, hi, shift, U, true, wrong)
                 c[0, true] += t[0] * bias * P
                 c[0, wrong] -= t[0] * bias * P
         t[0] += 1

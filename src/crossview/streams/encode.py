@@ -485,25 +485,17 @@ class ViewEncoder(
     # --- model files -------------------------------------------------------------------------
 
     def _get_header(self) -> dict[str, Any]:
-        """Everything but the arrays, for JSON; views and kinds by the columns they named."""
+        """What the arrays do not say, ready for JSON."""
         check_is_fitted(self, "layout_")
-        declared = [c for c in self._columns if c.declared]
         return {
-            "views": {
-                view: [c.name for c in self._columns if c.view == view]
-                for view in self.layout_.names
-            },
-            **{
-                kind: [c.name for c in declared if c.kind == kind]
-                for kind in ("text", "categorical", "numeric")
-            },
-            "hash_bits": int(self.hash_bits),
-            "ngram_range": [int(n) for n in self.ngram_range],
-            "standardize": bool(self.standardize),
-            "remember_names": int(self.remember_names),
             "columns": [list(column) for column in self._columns],
             "feature_names_in": self.feature_names_in_.tolist(),
         }
+
+    def _set_header(self, header: Mapping[str, Any]) -> None:
+        self.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+        self._set_columns([_Column(*column) for column in header["columns"]])
 
     def _get_state(self) -> dict[str, np.ndarray]:
         """The arrays, flat; names of slots as JSON in bytes."""
@@ -516,14 +508,7 @@ class ViewEncoder(
             state[f"slot_names.{v}"] = np.frombuffer(text, dtype=np.uint8)
         return state
 
-    @classmethod
-    def _from_state(cls, header: Mapping[str, Any], state: Mapping[str, np.ndarray]) -> Self:
-        """The encoder that gave this header and these arrays."""
-        parameters = {name: header[name] for name in cls._get_param_names()}
-        self = cls(**parameters | {"ngram_range": tuple(header["ngram_range"])})
-        self.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
-        self.n_features_in_ = len(self.feature_names_in_)
-        self._set_columns([_Column(*column) for column in header["columns"]])
+    def _set_state(self, state: Mapping[str, np.ndarray]) -> None:
         self.count_, self.mean_, self._m2 = (
             np.array(state[key], dtype=np.float64) for key in ("count", "mean", "m2")
         )
@@ -533,7 +518,6 @@ class ViewEncoder(
             self._names[view] = dict(zip(slots.tolist(), names, strict=True))
             if view in self._named:
                 self._named[view][slots] = True
-        return self
 
 
 class _Column(NamedTuple):

@@ -345,8 +345,13 @@ class _Text:
             except Exception:
                 self._find_bad_row(duck)
                 raise
-            if kind == "json" and [row[:2] for row in found] == [("json", "JSON")]:
-                self._find_bad_row(duck)  # DuckDB's way to say: not all of them are objects
+            if kind == "csv":  # a row that is too long can make DuckDB see another column
+                odd = [row[0] for row in found] != _header(files[0])[0]
+            else:  # its way to say that not all rows are objects
+                odd = [row[:2] for row in found] == [("json", "JSON")]
+            if odd:
+                self._find_bad_row(duck)
+                raise InputError("its rows do not share the same columns", file=where)
             # "NULL": no value in any row
             self._types = {row[0]: row[1].replace('"NULL"', "VARCHAR") for row in found}
             self.schema = self._rows(duck, files[0], list(self._types), 0).schema

@@ -1,0 +1,505 @@
+"""Files, queries and data frames as batches, and what is said of bad ones."""
+
+import gzip
+import json
+import subprocess
+import sys
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crossview import InputError, open_table
+from crossview.streams.table import TableStream
+
+
+def rows(stream):
+    return [row for batch in stream for row in batch.data.to_pylist()]
+
+
+def csv_text(n, start=0):
+    return "id,city\n" + "".join(f"{i},c{i % 3}\n" for i in range(start, start + n))
+
+
+def zstd(text):
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(text.encode())
+    return sink.getvalue().to_pybytes()
+
+
+PEOPLE = [
+    {"age": 30, "city": "Oslo", "score": 0.5},
+    {"age": None, "city": "Bonn", "score": 1.5},
+    {"age": 25, "city": None, "score": None},
+]
+CSV = "age,city,score\n30,Oslo,0.5\n,Bonn,1.5\n25,,\n"
+JSONL = "".join(json.dumps(row) + "\n" for row in PEOPLE)
+FILES = {
+    "people.csv": CSV.encode(),
+    "people.tsv": CSV.replace(",", "\t").encode(),
+    "people.csv.gz": gzip.compress(CSV.encode()),
+    "people.csv.zst": zstd(CSV),
+    "people.tsv.gz": gzip.compress(CSV.replace(",", "\t").encode()),
+    "semicolons.csv": CSV.replace(",", ";").encode(),
+    "windows.csv": b"\xef\xbb\xbf" + CSV.replace("\n", "\r\n").encode(),
+    "people.jsonl": JSONL.encode(),
+    "people.ndjson": JSONL.encode(),
+    "people.json": JSONL.encode(),
+    "array.json": json.dumps(PEOPLE).encode(),
+    "people.jsonl.gz": gzip.compress(JSONL.encode()),
+    "people.jsonl.zst": zstd(JSONL),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_text_format_gives_the_same_rows(name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(FILES[name])
+    stream = open_table(path)
+    assert stream.column_names == ["age", "city", "score"]
+    assert [str(t) for t in stream.schema.types] == ["int64", "string", "double"]
+    assert stream.files == [str(path)]
+    assert stream.n_rows is None
+    assert rows(stream) == PEOPLE
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pa.Table.from_pylist(PEOPLE),
+        pa.RecordBatch.from_pylist(PEOPLE),
+        pl.DataFrame(PEOPLE),
+        pd.DataFrame(PEOPLE, index=[7, 8, 9]).convert_dtypes(),
+    ],
+    ids=lambda frame: type(frame).__module__ + "." + type(frame).__name__,
+)
+def test_every_data_frame_gives_the_same_rows(frame):
+    stream = open_table(frame)
+    assert stream.n_rows == 3
+    assert stream.files == []
+    assert rows(stream) == PEOPLE
+
+
+def test_nan_in_pandas_is_null():
+    assert rows(open_table(pd.DataFrame({"a": [1.5, float("nan")]}))) == [{"a": 1.5}, {"a": None}]
+
+
+def test_parquet_keeps_text_as_dictionaries_and_knows_its_length(tmp_path):
+    path = tmp_path / "people.parquet"
+    pq.write_table(pa.Table.from_pylist(PEOPLE), path)
+    stream = open_table(path)
+    assert stream.n_rows == 3
+    assert pa.types.is_dictionary(stream.schema.field("city").type)
+    assert rows(stream) == PEOPLE
+    (batch,) = stream
+    assert batch.data.schema == stream.schema
+
+
+@pytest.mark.parametrize("write", ["pandas", "polars"])
+def test_parquet_of_other_writers(write, tmp_path):
+    path = tmp_path / "people.parquet"
+    if write == "pandas":
+        frame = pd.DataFrame(PEOPLE, index=[3, 4, 5])
+        frame["city"] = frame["city"].astype("category")
+        frame.to_parquet(path)
+        assert rows(open_table(path).select(["age", "city", "score"])) == PEOPLE
+    else:
+        pl.DataFrame(PEOPLE).with_columns(pl.col("city").cast(pl.Categorical)).write_parquet(path)
+        assert rows(open_table(path)) == PEOPLE
+
+
+@settings(deadline=None)
+@given(
+    lengths=st.lists(st.integers(0, 20), min_size=1, max_size=4),
+    batch_rows=st.integers(1, 25),
+    columns=st.permutations(["id", "city"]),
+)
+def test_batches_cover_the_rows_in_order_with_their_numbers(
+    tmp_path_factory, lengths, batch_rows, columns
+):
+    folder = tmp_path_factory.mktemp("glob")
+    expected, start = [], 0
+    for k, n in enumerate(lengths):
+        ids = list(range(start, start + n))
+        table = pa.table({"id": pa.array(ids, pa.int64()), "city": [f"c{i % 3}" for i in ids]})
+        if n == 0:
+            table = table.cast(pa.schema([("id", pa.int64()), ("city", pa.string())]))
+        pq.write_table(table, folder / f"{k}.parquet", row_group_size=7)
+        expected += [(f"{k}.parquet", r, i) for r, i in enumerate(ids)]
+        start += n
+    stream = open_table(f"{folder}/*.parquet", batch_rows=batch_rows).select(columns)
+    assert stream.n_rows == start
+    found = []
+    for data, file, first_row in stream:
+        assert 0 < data.num_rows <= batch_rows
+        assert data.schema.names == columns
+        found += [
+            (file.rpartition("/")[2], first_row + i, value)
+            for i, value in enumerate(data.column("id").to_pylist())
+        ]
+    assert found == expected
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+def test_a_glob_is_read_in_the_order_of_the_names(suffix, tmp_path):
+    for k in (2, 0, 1):
+        text = csv_text(5, start=5 * k).encode()
+        (tmp_path / f"{k}{suffix}").write_bytes(
+            gzip.compress(text) if suffix.endswith("gz") else text
+        )
+    stream = open_table(f"{tmp_path}/*{suffix}", batch_rows=2)
+    assert [row["id"] for row in rows(stream)] == list(range(15))
+    starts = {}
+    for batch in stream:
+        starts.setdefault(batch.file, batch.first_row)
+    assert list(starts.values()) == [0, 0, 0]
+    again = open_table([tmp_path / f"1{suffix}", tmp_path / f"0{suffix}"])
+    assert [row["id"] for row in rows(again)] == [*range(5, 10), *range(5)]
+
+
+def test_a_stream_can_be_read_again_and_stopped_midway(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(csv_text(10))
+    stream = open_table(path, batch_rows=3)
+    next(iter(stream))
+    assert rows(stream) == rows(stream)
+    assert open_table(stream) is stream
+
+
+def test_types_fit_rows_far_behind_the_first_block(tmp_path):
+    path = tmp_path / "late.csv"
+    path.write_text("a,b\n" + "1,1\n" * 30_000 + "1.5,x\n")
+    stream = open_table(path)
+    assert [str(t) for t in stream.schema.types] == ["double", "string"]
+    assert rows(stream)[-1] == {"a": 1.5, "b": "x"}
+
+
+def test_types_fit_all_files_of_a_glob(tmp_path):
+    for k, value in enumerate(["", "1", "2.5"]):
+        (tmp_path / f"{k}.csv").write_text(f"a,b\n{value},x\n")
+        (tmp_path / f"{k}.jsonl").write_text(f'{{"a": {value or "null"}, "b": "x"}}\n')
+    for pattern in ("*.csv", "*.jsonl"):
+        stream = open_table(f"{tmp_path}/{pattern}")
+        assert [row["a"] for row in rows(stream)] == [None, 1.0, 2.5]
+        assert {str(b.data.schema.field("a").type) for b in stream} == {"double"}
+
+
+def test_parquet_files_share_the_wider_type(tmp_path):
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"a": [2.5]}), tmp_path / "1.parquet")
+    stream = open_table(f"{tmp_path}/*.parquet")
+    assert rows(stream) == [{"a": 1.0}, {"a": 2.5}]
+    assert str(stream.schema.field("a").type) == "double"
+
+
+def test_fields_may_hold_commas_quotes_line_ends_and_hashes(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('text,n\n"a,b",1\n"say ""hi""",2\n"two\nlines",3\n#4,4\n')
+    assert [row["text"] for row in rows(open_table(path))] == [
+        "a,b",
+        'say "hi"',
+        "two\nlines",
+        "#4",
+    ]
+
+
+def test_no_line_is_a_comment(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("tag\n1\n#2\n3\n")
+    assert [row["tag"] for row in rows(open_table(path))] == ["1", "#2", "3"]
+
+
+def test_codes_with_leading_zeros_stay_text(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("zip,n\n01234,1\n20200,2\n")
+    assert [row["zip"] for row in rows(open_table(path))] == ["01234", "20200"]
+
+
+def test_a_name_with_glob_characters_that_exists_is_that_file(tmp_path):
+    (tmp_path / "a[1].csv").write_text("a,b\n1,2\n")
+    (tmp_path / "a1.csv").write_text("a,b\n3,4\n")
+    assert rows(open_table(tmp_path / "a[1].csv")) == [{"a": 1, "b": 2}]
+
+
+# --- queries -------------------------------------------------------------------------------
+
+
+def test_a_query_joins_files_and_keeps_its_order(tmp_path):
+    pq.write_table(pa.table({"user_id": [1, 2, 1], "ts": [3, 1, 2]}), tmp_path / "clicks.parquet")
+    (tmp_path / "users.csv").write_text("user_id,name\n1,Ann\n2,Bob\n")
+    stream = open_table(
+        f"select ts, name from '{tmp_path}/clicks.parquet' "
+        f"join '{tmp_path}/users.csv' using (user_id) order by ts;"
+    )
+    assert stream.column_names == ["ts", "name"]
+    assert rows(stream) == [
+        {"ts": 1, "name": "Bob"},
+        {"ts": 2, "name": "Ann"},
+        {"ts": 3, "name": "Ann"},
+    ]
+    assert [b.file for b in stream] == [None]
+    assert stream.distinct("name") == ["Ann", "Bob"]
+
+
+def test_a_query_is_batched_in_order_also_with_fewer_columns():
+    stream = open_table(
+        "FROM range(10000) t(i) SELECT i, i % 7 AS m ORDER BY i DESC", batch_rows=3000
+    ).select(["i"])
+    batches = list(stream)
+    assert len(batches) > 1
+    assert [b.first_row for b in batches] == [9999 - b.data["i"][0].as_py() for b in batches]
+    assert [row["i"] for row in rows(stream)] == list(range(9999, -1, -1))
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT 1 AS one", " with t as (select 1 as one) from t", "From\nrange(1) t(one)"]
+)
+def test_what_counts_as_a_query(query):
+    assert open_table(query).column_names == ["one"]
+
+
+def test_a_query_sees_no_python_variable_and_no_network():
+    # a name that is a variable where the query is run
+    with pytest.raises(InputError, match="Table with name duck does not exist"):
+        open_table("SELECT * FROM duck")
+    with pytest.raises(InputError, match="httpfs"):
+        open_table("SELECT * FROM 'https://example.invalid/x.parquet'")
+
+
+# --- choosing columns ----------------------------------------------------------------------
+
+
+def test_select_reads_only_those_columns(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": [1, 2], "b": ["x", "y"], "c.d": [0.5, 1.5]}), path)
+    stream = open_table(path).select(["c.d", "a"])
+    assert rows(stream) == [{"c.d": 0.5, "a": 1}, {"c.d": 1.5, "a": 2}]
+    assert stream.column_names == stream.schema.names == ["c.d", "a"]
+    with pytest.raises(InputError, match="no column 'b'"):
+        stream.select(["b"])
+
+
+def test_an_unknown_column_is_answered_with_the_nearest():
+    with pytest.raises(InputError, match="no column 'agee'; did you mean 'age'"):
+        open_table(pa.Table.from_pylist(PEOPLE)).select(["agee"])
+
+
+@pytest.mark.parametrize("n_files", [1, 2])
+def test_distinct_sorts_the_values_and_finds_the_empty_one(n_files, tmp_path):
+    for k in range(n_files):
+        (tmp_path / f"{k}.csv").write_text("y,x\nb,1\na,2\nb,3\n")
+    stream = open_table(f"{tmp_path}/*.csv", batch_rows=2)
+    assert stream.distinct("y") == ["a", "b"]
+    (tmp_path / f"{n_files - 1}.csv").write_text("y,x\nb,1\na,2\nb,3\n,4\n")
+    with pytest.raises(InputError, match="is empty") as caught:
+        open_table(f"{tmp_path}/*.csv", batch_rows=2).distinct("y")
+    assert caught.value.file == str(tmp_path / f"{n_files - 1}.csv")
+    assert (caught.value.row, caught.value.column) == (3, "y")
+
+
+def test_distinct_takes_dictionaries_numbers_and_booleans(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"s": ["b", "a"], "n": [2, 1], "t": [True, False]}), path)
+    stream = open_table(path)
+    assert [stream.distinct(name) for name in "snt"] == [["a", "b"], [1, 2], [False, True]]
+
+
+def test_a_nan_is_no_label():
+    with pytest.raises(InputError, match="row 1, column 'y': is empty"):
+        open_table(pa.table({"y": [1.0, float("nan")]})).distinct("y")
+
+
+# --- what cannot be read -------------------------------------------------------------------
+
+BAD = {
+    "empty.csv": (b"", None, "is empty"),
+    "empty.csv.gz": (gzip.compress(b""), None, "is empty"),
+    "empty.jsonl": (b"", None, "is empty"),
+    "empty.parquet": (b"", None, "is empty"),
+    "short.csv": (b"a,b\n1,2\n3\n", 1, "1 fields instead of the 2 .*line 3"),
+    "long.csv": (b"a,b\n1,2\n3,4,5\n", 1, "3 fields instead of the 2 .*line 3"),
+    "long.csv.gz": (gzip.compress(b"a,b\n1,2\n3,4,5\n"), 1, "3 fields instead of the 2"),
+    "late.csv": (b"a,b\n" + b"1,2\n" * 30_000 + b"3\n", 30_000, "1 fields instead of the 2"),
+    "quoted.csv": (b'a,b\n"x\ny",2\n3\n', 1, "1 fields instead of the 2"),
+    "quote.csv": (b'a,b\n1,"x\n2,y\n', 0, "unterminated quote"),
+    "latin1.csv": (b"a,b\n1,x\n2,caf\xe9\n", 1, "not utf-8"),
+    "twice.csv": (b"a,b,a\n1,2,3\n", None, "two columns are called 'a'"),
+    "unnamed.csv": (b"a,,b\n1,2,3\n", None, "without a name"),
+    "packed.csv.gz": (b"a,b\n1,2\n", None, "incorrect header check"),
+    "cut.csv.gz": (gzip.compress(csv_text(3000).encode())[:-2000], None, "runcated|end of GZIP"),
+    "cut.jsonl": (b'{"a": 1}\n{"a": 2}\n{"a": \n', 2, r"not valid JSON \(line 3\)"),
+    "comma.jsonl": (b'{"a": 1}\n{"a": ,2}\n{"a": 3}\n', 1, r"not valid JSON \(line 2\)"),
+    "list.jsonl": (b'{"a": 1}\n[2]\n', 1, "not a JSON object"),
+    "text.parquet": (b"a,b\n1,2\n" * 9, None, "[Pp]arquet"),
+    "table.xlsx": (b"PK", None, "cannot tell the format"),
+    "table.parquet.gz": (b"PK", None, "cannot tell the format"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_named_with_its_row_in_one_line(name, tmp_path):
+    content, row, message = BAD[name]
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        rows(open_table(path))
+    assert caught.value.file == str(path)
+    assert caught.value.row == row
+    assert "\n" not in str(caught.value)
+
+
+def test_the_bad_file_of_a_glob_is_the_one_named(tmp_path):
+    (tmp_path / "0.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "1.csv").write_text("a,b\n1,2\n3\n")
+    with pytest.raises(InputError, match="1 fields") as caught:
+        open_table(f"{tmp_path}/*.csv")
+    assert (caught.value.file, caught.value.row) == (str(tmp_path / "1.csv"), 1)
+
+
+def test_a_truncated_parquet_file(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": range(1000)}), path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"a\.parquet: ") as caught:
+        open_table(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_parquet_damaged_in_the_middle_fails_in_reading(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": [f"text {i}" for i in range(5000)]}), path)
+    content = bytearray(path.read_bytes())
+    content[200:3000] = b"\xff" * 2800
+    path.write_bytes(content)
+    stream = open_table(path)
+    with pytest.raises(InputError, match=r"a\.parquet: ") as caught:
+        rows(stream)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_changes_under_the_stream_is_an_input_error(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n")
+    stream = open_table(path)
+    path.write_text("a,b\n1,2\nx,3\n")
+    with pytest.raises(InputError, match="Could not convert") as caught:
+        rows(stream)
+    assert (caught.value.row, caught.value.column) == (1, "a")
+    path.unlink()
+    with pytest.raises(InputError, match="No files found"):
+        rows(stream)
+
+
+def test_a_missing_file_and_an_empty_glob_are_named(tmp_path):
+    (tmp_path / "clicks.csv").write_text("a\n1\n")
+    with pytest.raises(InputError, match=r"click\.csv: no such file; did you mean '.*clicks\.csv'"):
+        open_table(tmp_path / "click.csv")
+    with pytest.raises(InputError, match=r"\*\.parquet: no file matches"):
+        open_table(f"{tmp_path}/*.parquet")
+    with pytest.raises(InputError, match="is a folder"):
+        open_table(tmp_path)
+    with pytest.raises(InputError, match="empty list"):
+        open_table([])
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ("a\n1\n", "has no column 'b'"),
+        ("a,b,c\n1,2,3\n", "has a column 'c'"),
+        ("b,a\n1,2\n", "another order"),
+    ],
+)
+def test_csv_files_of_a_glob_have_the_same_columns(second, message, tmp_path):
+    (tmp_path / "0.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "1.csv").write_text(second)
+    with pytest.raises(InputError, match=message) as caught:
+        open_table(f"{tmp_path}/*.csv")
+    assert caught.value.file == str(tmp_path / "1.csv")
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ({"a": [1]}, "has no column 'b'"),
+        ({"a": [1], "b": [2], "c": [3]}, "has a column 'c'"),
+        ({"a": [1], "b": ["x"]}, "holds .*string.*, but"),
+    ],
+)
+def test_parquet_files_of_a_glob_have_the_same_columns(second, message, tmp_path):
+    pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table(second), tmp_path / "1.parquet")
+    with pytest.raises(InputError, match=message) as caught:
+        open_table(f"{tmp_path}/*.parquet")
+    assert caught.value.file == str(tmp_path / "1.parquet")
+
+
+def test_files_of_two_formats_are_not_one_table(tmp_path):
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    (tmp_path / "b.jsonl").write_text('{"a": 1}\n')
+    with pytest.raises(InputError, match="read them apart"):
+        open_table([tmp_path / "a.csv", tmp_path / "b.jsonl"])
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT * FROM nowhere", "Table with name nowhere does not exist"),
+        ("SELECT FROM WHERE", "syntax error"),
+        ("SELECT 1 AS a, 2 AS a", "two columns are called 'a'"),
+        ("SELECT error('late') FROM range(3)", "late"),
+        ("SELECT * FROM 'nofile.csv'", "No files found"),
+    ],
+)
+def test_a_bad_query_gets_the_first_line_of_the_answer(query, message):
+    with pytest.raises(InputError, match=message) as caught:
+        rows(open_table(query))
+    assert "\n" not in str(caught.value)
+    assert not str(caught.value).startswith(("Catalog", "Parser", "IO Error"))
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (7, "from int"),
+        (pl.LazyFrame({"a": [1]}), "collect"),
+        (pd.DataFrame({"a": [1, "x"]}), "cannot read the data frame"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns are called 'a'"),
+        (pa.table([[1], [2]], names=["a", "a"]), "two columns are called 'a'"),
+    ],
+    ids=["number", "lazy", "mixed", "pandas twice", "arrow twice"],
+)
+def test_what_is_no_table_in_memory(frame, message):
+    with pytest.raises(InputError, match=message):
+        open_table(frame)
+
+
+def test_batch_rows_must_be_positive():
+    with pytest.raises(InputError, match="batch_rows=0"):
+        open_table(pa.table({"a": [1]}), batch_rows=0)
+
+
+def test_the_repr_names_the_columns():
+    stream = open_table(pa.table({"a": [1], "b": [2]}))
+    assert isinstance(stream, TableStream)
+    assert repr(stream) == "TableStream(1 rows, columns: a, b)"
+
+
+@pytest.mark.parametrize("absent", ["pyarrow", "duckdb"])
+def test_a_missing_package_is_answered_with_the_extra(absent, monkeypatch, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a\n1\n")
+    monkeypatch.setitem(sys.modules, absent, None)
+    with pytest.raises(InputError, match=rf"needs? {absent}: pip install 'crossview\[cli\]'"):
+        open_table(path)
+
+
+def test_importing_the_module_loads_no_optional_package():
+    heavy = "{'pyarrow', 'duckdb', 'numba', 'sklearn', 'pandas', 'polars'}"
+    code = f"import sys, crossview.streams.table; assert not {heavy} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
