@@ -23,7 +23,7 @@ from crossview import persistence
 from crossview.cli.output import check_writable, replacing, writing
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
-from crossview.evaluation.labelled import LabelledTable, located
+from crossview.evaluation.labelled import LabelledTable, columns_by_view, located
 from crossview.evaluation.methods import Method, find_method
 from crossview.evaluation.metrics import check_metric
 from crossview.evaluation.progressive import positive_code, progressive
@@ -217,7 +217,7 @@ def predict(model: Path, source: str, output: str, keep: Sequence[str]) -> None:
     import pyarrow as pa
 
     encoder, learner = _load_pipeline(model)
-    views: dict[str, list[str]] = encoder._get_header()["views"]
+    views = columns_by_view(encoder)
     stream = open_table(source)
     absent = [v for v, group in views.items() if not set(group) & set(stream.column_names)]
     if len(absent) == len(views):

@@ -18,7 +18,7 @@ from crossview.views import MultiView, closest_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LabelledTable", "Piece", "located", "read_classes"]
+__all__ = ["LabelledTable", "Piece", "columns_by_view", "located", "read_classes"]
 
 # a column with more values than this was meant to be something else
 MOST_CLASSES = 1000
@@ -98,10 +98,12 @@ class LabelledTable:
 
     def _use(self, stream: TableStream, encoder: ViewEncoder) -> None:
         """Read the columns of this encoder, and the label."""
-        known = encoder._get_header()
-        self.columns: dict[str, list[str]] = known["views"]
+        self.columns = columns_by_view(encoder)
         # names instead of globs, which could match the label
-        kinds = {kind: known[kind] for kind in ("text", "categorical", "numeric")}
+        kinds = {
+            kind: [c.name for c in encoder._columns if c.declared and c.kind == kind]
+            for kind in ("text", "categorical", "numeric")
+        }
         self.encoder = encoder.set_params(views=self.columns, **kinds)
         used = [column for group in self.columns.values() for column in group]
         self.stream = stream.select([*used, *([self._label] if self._label else [])])
@@ -219,6 +221,14 @@ class LabelledTable:
             )
             raise InputError(what, file=batch.file, row=batch.first_row + row, column=self._label)
         return self.classes[codes.to_numpy()]
+
+
+def columns_by_view(encoder: ViewEncoder) -> dict[str, list[str]]:
+    """The columns of the table that a fitted encoder reads, view by view."""
+    columns: dict[str, list[str]] = {view: [] for view in encoder.layout_.names}
+    for column in encoder._columns:
+        columns[column.view].append(column.name)
+    return columns
 
 
 @contextmanager

@@ -1,0 +1,178 @@
+"""Measures by name, their streaming twins, and progressive validation."""
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from crossview import InputError, MultiView, PassiveAggressiveClassifier
+from crossview.evaluation.metrics import METRICS, Tally, decide, hinge_losses, measure
+from crossview.evaluation.progressive import progressive
+
+
+def make_stream(n_classes, n=500, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = rng.choice(n_classes, n, p=np.arange(1, n_classes + 1) / sum(range(n_classes + 1)))
+    if n_classes == 2:
+        return codes, rng.normal(size=n) + codes - 0.3
+    return codes, rng.normal(size=(n, n_classes)) + np.eye(n_classes)[codes]
+
+
+def test_binary_measures_are_those_of_scikit_learn():
+    codes, scores = make_stream(2)
+    for positive in (0, 1):
+        mine, predicted = codes == positive, decide(scores) == positive
+        order = scores if positive else -scores
+        expected = {
+            "f1": sk.f1_score(mine, predicted),
+            "accuracy": sk.accuracy_score(mine, predicted),
+            "balanced_accuracy": sk.balanced_accuracy_score(mine, predicted),
+            "precision": sk.precision_score(mine, predicted),
+            "recall": sk.recall_score(mine, predicted),
+            "roc_auc": sk.roc_auc_score(mine, order),
+            "average_precision": sk.average_precision_score(mine, order),
+        }
+        assert set(expected) == set(METRICS)
+        for name, value in expected.items():
+            assert measure(name, codes, scores, positive=positive) == pytest.approx(value), name
+
+
+def test_measures_of_several_classes_are_means_over_the_classes():
+    codes, scores = make_stream(4)
+    predicted = scores.argmax(axis=1)
+    assert measure("f1", codes, scores) == pytest.approx(
+        np.mean([sk.f1_score(codes == k, predicted == k) for k in range(4)])
+    )
+    assert measure("balanced_accuracy", codes, scores) == pytest.approx(
+        sk.balanced_accuracy_score(codes, predicted)
+    )
+    assert measure("roc_auc", codes, scores) == pytest.approx(
+        np.mean([sk.roc_auc_score(codes == k, scores[:, k]) for k in range(4)])
+    )
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("name", METRICS)
+def test_a_tally_of_chunks_added_up_measures_like_all_rows_at_once(n_classes, name):
+    codes, scores = make_stream(n_classes)
+    positive = 0 if n_classes == 2 else 1
+    total = Tally(n_classes, positive=positive)
+    for chunk in np.array_split(np.arange(len(codes)), 7):
+        part = Tally(n_classes, positive=positive)
+        part.update(codes[chunk], scores[chunk])
+        total = total + part
+    exact = name not in ("roc_auc", "average_precision")
+    expected = measure(name, codes, scores, positive=positive)
+    assert total.value(name) == pytest.approx(expected, abs=1e-12 if exact else 1e-3)
+    assert total.n_rows == len(codes)
+    assert total.loss == pytest.approx(hinge_losses(codes, scores).sum())
+
+
+def test_order_counts_equal_scores_as_half():
+    tally = Tally(2)
+    tally.update(np.array([0, 1, 1, 0]), np.array([0.5, 0.5, 2.0, -1.0]))
+    assert tally.value("roc_auc") == pytest.approx(3.5 / 4)
+
+
+def test_scores_far_out_stay_in_the_histogram():
+    tally = Tally(2)
+    tally.update(np.array([0, 1]), np.array([-1e300, 1e300]))
+    assert tally.value("roc_auc") == 1.0
+
+
+def test_hinge_losses_by_hand():
+    assert hinge_losses(np.array([1, 0, 1]), np.array([2.0, -0.25, -1.0])).tolist() == [0, 0.75, 2]
+    scores = np.array([[1.0, 0.5, -3.0], [1.0, 0.5, -3.0]])
+    assert hinge_losses(np.array([0, 2]), scores).tolist() == [0.5, 5.0]
+
+
+def test_what_is_not_defined_is_nan_and_not_a_warning():
+    codes, scores = np.array([1, 1]), np.array([0.5, -0.5])
+    assert np.isnan(measure("roc_auc", codes, scores))
+    assert np.isnan(measure("f1", codes[:0], scores[:0]))
+    assert measure("f1", codes, scores, positive=0) == 0.0
+    # a class that is predicted and never comes
+    assert measure("balanced_accuracy", codes, scores) == 0.5
+
+
+def test_tallies_of_different_classes_do_not_add_up():
+    with pytest.raises(InputError, match="do not add up"):
+        Tally(2) + Tally(3)
+
+
+def test_an_unknown_metric_is_told_what_there_is():
+    with pytest.raises(InputError, match=r"no metric 'acuracy'; did you mean 'accuracy'\?.*roc"):
+        measure("acuracy", np.array([1]), np.array([1.0]))
+
+
+def make_rows(n=100, n_classes=2):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 5))
+    W = rng.normal(size=(5, n_classes))
+    return X, (X @ W).argmax(axis=1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_progressive_predicts_each_row_before_it_learns_it(n_classes):
+    X, y = make_rows(n_classes=n_classes)
+    y = np.asarray(["ant", "bee", "cat"])[y]
+    classes = np.unique(y)
+    naive, losses, right = PassiveAggressiveClassifier(), [], []
+    for i in range(len(y)):
+        if i == 0:
+            scores = np.zeros((1, n_classes) if n_classes > 2 else 1)
+        else:
+            scores = naive.decision_function(X[i : i + 1])
+        code = np.searchsorted(classes, y[i : i + 1])
+        losses.append(hinge_losses(code, scores)[0])
+        right.append(decide(scores)[0] == code[0])
+        naive.partial_fit(X[i : i + 1], y[i : i + 1], classes)
+
+    model = PassiveAggressiveClassifier()
+    chunks = [(X[:3], y[:3]), (X[3:50], y[3:50]), (X[50:], y[50:])]
+    records = list(progressive(model, chunks, classes))
+    assert [r.rows for r in records] == [1, 2, 4, 8, 16, 32, 64, 100]
+    before = 0
+    for r in records:
+        assert r.loss == pytest.approx(np.mean(losses[: r.rows]))
+        assert r.loss_since_last == pytest.approx(np.mean(losses[before : r.rows]))
+        assert r.accuracy == r.metric == pytest.approx(np.mean(right[: r.rows]))
+        before = r.rows
+    np.testing.assert_array_equal(model.coef_, naive.coef_)
+
+
+def test_progressive_takes_multiview_batches_and_ends_on_a_doubling_once():
+    X, y = make_rows(8)
+    views = MultiView({"a": X[:, :2], "b": X[:, 2:]})
+    records = list(progressive(PassiveAggressiveClassifier(), [(views, y)], [0, 1], metric="f1"))
+    assert [r.rows for r in records] == [1, 2, 4, 8]
+
+
+def test_progressive_of_nothing_has_no_records():
+    assert list(progressive(PassiveAggressiveClassifier(), [], [0, 1])) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"classes": [0]}, "two or more"),
+        ({"metric": "auc"}, "no metric 'auc'"),
+        ({"positive": "x"}, r"no class 'x' \(there are: 0, 1\)"),
+        ({"classes": [0, 1, 2], "positive": 1}, "for two classes, and there are 3"),
+    ],
+)
+def test_progressive_refuses(options, message):
+    options = {"classes": [0, 1]} | options
+    with pytest.raises(InputError, match=message):
+        next(progressive(PassiveAggressiveClassifier(), [make_rows()], **options))
+
+
+def test_the_positive_class_may_be_given_as_text():
+    X, y = make_rows()
+    chunks = [(X, y)]
+    as_text, as_label = (
+        list(progressive(PassiveAggressiveClassifier(), chunks, [0, 1], metric="f1", positive=p))
+        for p in ("0", 0)
+    )
+    assert [r.metric for r in as_text] == [r.metric for r in as_label]
+    other = list(progressive(PassiveAggressiveClassifier(), chunks, [0, 1], metric="f1"))
+    assert other[-1].metric != as_label[-1].metric
