@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import shared_data
 from rich.console import Console
 from scipy import stats
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
+import shared_data
 from crossview import (
     InputError,
     MultiView,
@@ -277,15 +277,15 @@ def test_data_frames_of_any_kind_and_labels_of_their_own():
 def test_several_classes_and_every_metric():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 90)
-    X = MultiView(
-        {"a": rng.normal(size=(90, 3)) + 3 * np.eye(3)[y], "b": rng.normal(size=(90, 3))}
-    )
+    X = MultiView({"a": rng.normal(size=(90, 3)) + 3 * np.eye(3)[y], "b": rng.normal(size=(90, 3))})
     for metric in ("f1", "roc_auc", "average_precision", "accuracy"):
         answer = compare(X, y, cv=3, metric=metric, grid=ONE)
         assert answer.positive is None
         assert answer.rows[0].value > 0.75 > answer.rows[1].value
         for progressive in (False, True):
-            json.dumps(compare(X, y, cv=3, metric=metric, grid=ONE, progressive=progressive).to_dict())
+            json.dumps(
+                compare(X, y, cv=3, metric=metric, grid=ONE, progressive=progressive).to_dict()
+            )
 
 
 def test_missing_views_are_compared_as_they_are():

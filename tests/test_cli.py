@@ -1,0 +1,492 @@
+"""The command line: answers, files, and one line for whatever is wrong."""
+
+import csv
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import crossview
+from crossview import datasets
+from crossview.cli import commands, main
+from crossview.evaluation.methods import METHODS
+from crossview.evaluation.metrics import METRICS
+
+HERE = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with a table and a model trained on it."""
+    folder = tmp_path_factory.mktemp("made")
+    datasets.write("breast-cancer", folder / "bc.parquet")
+    datasets.write("digits", folder / "digits.parquet")
+    for name, label, model, file in (
+        ("bc", "diagnosis", "squared", "m.safetensors"),
+        ("digits", "digit", "concatenated", "d.safetensors"),
+    ):
+        argv = ["train", folder / f"{name}.parquet", "--label", label, "--model", model]
+        argv += ["--set", "C=0.1", "-o", folder / file]
+        assert main([str(word) for word in argv]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(made, tmp_path, monkeypatch):
+    """An own folder to work in, with the table and the models."""
+    for file in made.iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys, *argv):
+    """Status, lines on stdout and stderr of one command."""
+    capsys.readouterr()
+    status = main([str(word) for word in argv])
+    out, err = capsys.readouterr()
+    return status, out.splitlines(), err.splitlines()
+
+
+def read_csv(file):
+    with open(file, newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+# --- compare ------------------------------------------------------------------
+
+
+def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
+    status, out, err = run(
+        capsys, "compare", "bc.parquet", "--label", "diagnosis", "--cv", 3, "--json", "c.json"
+    )
+    assert (status, err) == (0, [])
+    content = json.loads(Path("c.json").read_text())
+    assert content["metric"] == "f1"
+    assert content["positive"] == "malignant"
+    for row in content["rows"]:
+        assert any(line.startswith(row["title"]) and f"{row['value']:.3f}" in line for line in out)
+    assert content["verdict"] in out
+    options = " ".join(content["train_options"])
+    assert out[-1] == f"crossview train bc.parquet --label diagnosis {options} -o MODEL"
+    assert content["rows"][content["best"]]["value"] > 0.94
+
+
+def test_compare_agrees_with_the_library(here, capsys):
+    options = ["--view", "m=mean__*", "--view", "w=worst__*", "--metric", "roc_auc", "--seed", "3"]
+    run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *options, "--json", "c.json")
+    expected = crossview.compare(
+        "bc.parquet",
+        "diagnosis",
+        views={"m": "mean__*", "w": "worst__*"},
+        metric="roc_auc",
+        seed=3,
+    )
+    content = json.loads(Path("c.json").read_text())
+    assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]
+
+
+def test_compare_in_stream_order(here, capsys):
+    status, out, _ = run(
+        capsys,
+        "compare",
+        "bc.parquet",
+        "--label",
+        "diagnosis",
+        "--progressive",
+        "--positive",
+        "benign",
+    )
+    assert status == 0
+    assert any(line.startswith("f1 of 'benign': 513 rows, each predicted") for line in out)
+
+
+# --- train, predict, inspect --------------------------------------------------
+
+
+def test_train_predict_and_the_library_agree(here, capsys):
+    status, out, err = run(capsys, "predict", "m.safetensors", "bc.parquet", "-o", "p.csv")
+    assert (status, out, err) == (0, [], [])
+    model = crossview.load("m.safetensors")
+    table = pq.read_table("bc.parquet").drop_columns(["diagnosis"])
+    rows = read_csv("p.csv")
+    assert [row["prediction"] for row in rows] == model.predict(table).tolist()
+    scores = model.decision_function(table)
+    np.testing.assert_allclose([float(row["score"]) for row in rows], scores)
+    own = model[-1].view_scores(model[0].transform(table))
+    for v, view in enumerate(("mean", "error", "worst")):
+        np.testing.assert_allclose([float(row[f"view_{view}"]) for row in rows], own[:, v])
+
+
+def test_training_in_batches_is_progressive_and_learns(here, capsys):
+    _, out, err = run(
+        capsys, "train", "bc.parquet", "--label", "diagnosis", "--model", "squared",
+        "--set", "C=0.1", "-o", "x.st", "--progress", "--epochs", 2,
+    )  # fmt: skip
+    assert out == []
+    counts = [line.split()[0] for line in err if line.split()[0].replace(",", "").isdigit()]
+    once = ["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "569"]
+    assert counts == [*once, *once, "569"]
+    assert "pass 2 of 2, over rows seen before" in err
+    info = crossview.persistence.read_info("x.st")
+    assert info["rows"] == 569
+    assert info["passes"] == 2
+    assert info["label"] == "diagnosis"
+    assert info["accuracy"] > 0.9
+    assert sum(info["view_shares"].values()) == pytest.approx(1)
+    # the summary tells the first pass, where each row was new
+    assert f"accuracy {info['accuracy']:.4f}" in err[-2]
+    assert err[-1] == "wrote x.st"
+
+
+def test_one_pass_over_one_batch_is_the_same_as_by_hand(here):
+    table = pq.read_table("bc.parquet")
+    encoder = crossview.ViewEncoder().fit(table.drop_columns(["diagnosis"]))
+    X, y = encoder.transform(table), np.asarray(table["diagnosis"].to_pylist())
+    by_hand = crossview.MultiViewPAClassifier(C=0.1).partial_fit(X, y, classes=np.unique(y))
+    np.testing.assert_array_equal(crossview.load("m.safetensors")[-1].coef_, by_hand.coef_)
+
+
+@pytest.mark.parametrize("method", [*(m.name for m in METHODS), "view:worst"])
+def test_every_model_trains_predicts_and_is_inspected(method, here, capsys):
+    arguments = ["bc.parquet", "--label", "diagnosis", "--model", method, "-o", "x.st"]
+    assert run(capsys, "train", *arguments)[0] == 0
+    assert run(capsys, "predict", "x.st", "bc.parquet", "-o", "p.parquet")[0] == 0
+    truth = pq.read_table("bc.parquet")["diagnosis"].to_pylist()
+    predicted = pq.read_table("p.parquet")["prediction"].to_pylist()
+    assert np.mean(np.equal(truth, predicted)) > 0.9
+    status, out, _ = run(capsys, "inspect", "x.st")
+    assert status == 0
+    assert any("worst__" in line for line in out)
+    assert any("mean__" in line for line in out) == (method != "view:worst")
+
+
+def test_several_classes_have_a_score_each(here, capsys):
+    run(capsys, "predict", "d.safetensors", "digits.parquet", "-o", "p.parquet", "--keep", "digit")
+    table = pq.read_table("p.parquet")
+    classes = [f"score_{k}" for k in range(10)]
+    views = ["view_pixels", "view_profile", "view_fourier"]
+    assert table.column_names == ["digit", "prediction", *classes, *views]
+    scores = np.column_stack([table[name].to_numpy() for name in classes])
+    np.testing.assert_array_equal(table["prediction"].to_numpy(), scores.argmax(axis=1))
+    assert (table["prediction"].to_numpy() == table["digit"].to_numpy()).mean() > 0.9
+    # concatenated: the views' scores of the predicted class sum up to its score
+    total = sum(table[name].to_numpy() for name in views)
+    np.testing.assert_allclose(total, scores.max(axis=1))
+    _, out, _ = run(capsys, "inspect", "d.safetensors", "--top", 1)
+    assert [word for line in out if "strongest" in line for word in line.split()] == [
+        *("view", "strongest", "columns", "class", "weight")
+    ]
+
+
+def test_predictions_in_every_format_are_the_same(here, capsys):
+    for name in ("p.csv", "p.parquet", "p.jsonl"):
+        assert run(capsys, "predict", "m.safetensors", "bc.parquet", "-o", name)[0] == 0
+    text = read_csv("p.csv")
+    lines = [json.loads(line) for line in Path("p.jsonl").read_text().splitlines()]
+    assert lines == pq.read_table("p.parquet").to_pylist()
+    assert [row["prediction"] for row in text] == [row["prediction"] for row in lines]
+    assert [float(row["score"]) for row in text] == [row["score"] for row in lines]
+
+
+def test_a_source_without_a_view_is_scored_without_it(here, capsys):
+    status, _, err = run(
+        capsys, "predict", "m.safetensors", "-o", "p.jsonl",
+        "SELECT COLUMNS('(error|worst)__.*') FROM 'bc.parquet'",
+    )  # fmt: skip
+    assert status == 0
+    assert len(err) == 1
+    assert "view 'mean' is missing" in err[0]
+    for line in Path("p.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        assert row["view_mean"] is None
+        # the squared coupling predicts with the mean of the views that are there
+        assert row["score"] == pytest.approx((row["view_error"] + row["view_worst"]) / 2)
+
+
+def test_text_and_categories_reach_the_model(here, capsys):
+    rows = ["id,title,color,y"]
+    rows += [f"{i % 7},{'good day' if i % 2 else 'bad night'},{i % 3},{i % 2}" for i in range(60)]
+    Path("t.csv").write_text("\n".join(rows))
+    status, _, _ = run(
+        capsys, "train", "t.csv", "--label", "y", "--model", "squared", "-o", "x.st",
+        "--view", "who=color", "--categorical", "who=id", "--text", "what=title",
+        "--hash-bits", 8,
+    )  # fmt: skip
+    assert status == 0
+    _, out, _ = run(capsys, "inspect", "x.st")
+    text = "\n".join(out)
+    assert "title:good" in text
+    assert "id=3" in text
+    _, out, _ = run(capsys, "predict", "x.st", "t.csv")
+    assert out[0].replace('"', "") == "prediction,score,view_who,view_what"
+    assert [line.split(",")[0] for line in out[1:5]] == ["0", "1", "0", "1"]
+
+
+def test_a_view_alone_with_text_in_another_view(here, capsys):
+    Path("t.csv").write_text("a,b,t,y\n" + "1,2,x y,0\n3,1,y z,1\n" * 5)
+    options = ["--label", "y", "--view", "n=a,b", "--text", "w=t", "-o", "x.st"]
+    assert run(capsys, "train", "t.csv", *options, "--model", "view:n")[0] == 0
+    assert crossview.load("x.st")[-1].layout_.names == ("n",)
+    assert run(capsys, "train", "t.csv", *options, "--model", "view:w")[0] == 0
+    assert crossview.load("x.st")[-1].layout_.names == ("w",)
+
+
+def test_classes_may_be_named_instead_of_searched(here, capsys, monkeypatch):
+    monkeypatch.setattr(
+        "crossview.streams.table.TableStream.distinct", lambda *a: pytest.fail("scanned")
+    )
+    arguments = ["digits.parquet", "--label", "digit", "--model", "perceptron", "-o", "x.st"]
+    assert run(capsys, "train", *arguments, "--classes", "0,1,2,3,4,5,6,7,8,9,10")[0] == 0
+    assert crossview.load("x.st")[-1].classes_.tolist() == list(range(11))
+
+
+def test_inspect_shows_weights_and_shares(here, capsys):
+    _, out, _ = run(capsys, "inspect", "m.safetensors", "--top", 2)
+    model = crossview.load("m.safetensors")[-1]
+    weights = model.coef_[0, :20]
+    assert out[0].startswith("MultiViewPAClassifier(C=0.1")
+    assert "569 rows" in out[1]
+    assert any(f"{np.linalg.norm(weights):.4g}" in line for line in out)
+    strongest = [line for line in out if "mean__" in line]
+    assert len(strongest) == 2
+    assert f"{weights[np.abs(weights).argmax()]:+.4f}" in strongest[0]
+    assert any(line.startswith("share of score: of the absolute scores") for line in out)
+
+
+def test_inspect_of_a_model_from_python_tells_what_it_knows(here, capsys):
+    X = crossview.MultiView({"a": np.eye(4)[:, :2], "b": np.eye(4)[:, 2:]})
+    crossview.save(crossview.Perceptron(random_state=0).fit(X, [0, 1, 1, 0]), "x.st")
+    status, out, _ = run(capsys, "inspect", "x.st")
+    assert status == 0
+    assert any("of the weight norms" in line for line in out)
+    status, _, err = run(capsys, "predict", "x.st", "bc.parquet")
+    assert status == 2
+    assert "without an encoder" in err[0]
+
+
+def test_datasets_and_version(here, capsys):
+    assert run(capsys, "datasets", "digits", "-o", "d.csv")[0] == 0
+    assert len(read_csv("d.csv")) == 1797
+    assert run(capsys, "--version")[1] == [f"crossview {crossview.__version__}"]
+
+
+# --- what is wrong ------------------------------------------------------------
+
+TRAIN = ["--label", "l", "--model", "squared", "-o", "out/x.st"]
+BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["compare", "bc.parquet", "--label", "diagnos"], "'diagnos'; did you mean 'diagnosis'?"),
+        (["compare", "bc.parquet"], "Missing option '--label' (see crossview compare --help)"),
+        (["compar"], "No such command 'compar'"),
+        (["compare", "nosuch.csv", "--label", "l"], "nosuch.csv: no such file"),
+        (["compare", "one.csv", "--label", "l"], "column 'l': the label has one class, 'p'"),
+        (["compare", "ragged.csv", "--label", "l"], "ragged.csv, row 1: 2 fields"),
+        (["compare", "cut.parquet", "--label", "l"], "cut.parquet: "),
+        (["compare", "nan.csv", "--label", "l"], "nan.csv, row 1, column 'b__y': NaN"),
+        (["compare", "noview.csv", "--label", "l"], "--view user='user_*'"),
+        (["compare", "bc.parquet", "--label", "mean__area"], "is not a class"),
+        (["compare", "bc.parquet", "--label", "diagnosis", "--json", "no/c.json"], "no folder"),
+        (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "1"], "cv=1"),
+        (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "x"], "'--cv'"),
+        (["train", "one.csv", *TRAIN], "one class, 'p'"),
+        (["train", "miss.csv", *TRAIN], "miss.csv, row 1, column 'l': is empty"),
+        (["train", "miss.csv", *TRAIN, "--classes", "p,q"], "column 'l': the label is missing"),
+        (["train", "nan.csv", *TRAIN], "nan.csv, row 1, column 'b__y': NaN"),
+        (["train", "ragged.csv", *TRAIN], "ragged.csv, row 1: 2 fields"),
+        (["train", "cut.parquet", *TRAIN], "cut.parquet: "),
+        ([*BC, "--model", "concat"], "did you mean 'concatenated'?"),
+        ([*BC, "--model", "view:best"], "view:worst"),
+        ([*BC, "--model", "squared", "--set", "D=1"], "there are: C, average"),
+        ([*BC, "--model", "squared", "--set", "C"], "--set C=0.1"),
+        ([*BC, "--model", "squared", "--set", "C=-1"], "'C' parameter of MultiViewPAClassifier"),
+        ([*BC, "--model", "squared", "--set", "C=big"], "Got 'big' instead"),
+        ([*BC, "--model", "squared", "--set", "coupling=absolute"], "sets coupling by itself"),
+        ([*BC, "--model", "squared", "--epochs", "0"], "--epochs 0"),
+        ([*BC, "--model", "squared", "--metric", "f2"], "no metric 'f2'"),
+        ([*BC, "--model", "squared", "--positive", "x"], "no class 'x'"),
+        ([*BC, "--model", "squared", "--classes", "benign,x"], "row 0, column 'diagnosis'"),
+        ([*BC, "--model", "squared", "--view", "a"], "--view 'a'"),
+        ([*BC, "--model", "squared", "--view", "a=mean__*", "--view", "b=nope"], "'nope'"),
+        ([*BC, "--model", "squared", "--view", "a=mean__*,diagnosis"], "names the label column"),
+        ([*BC[:-1], "out", "--model", "squared"], "out: is a folder"),
+        ([*BC[:-1], "no/x.st", "--model", "squared"], "there is no folder 'no'"),
+        (["predict", "bc.parquet", "bc.parquet", "-o", "out/p.csv"], "bc.parquet: is not a model"),
+        (["predict", "newer.safetensors", "bc.parquet", "-o", "out/p.csv"], "newer version"),
+        (["predict", "no.st", "bc.parquet", "-o", "out/p.csv"], "no such model file"),
+        (["predict", "m.safetensors", "bc.parquet", "-o", "out/p.txt"], "ends in .csv, .parquet"),
+        (["predict", "m.safetensors", "bc.parquet", "-o", "out"], "write to a name that ends"),
+        (["predict", "m.safetensors", "bc.parquet", "-o", "folder.csv"], "is a folder"),
+        (["predict", "m.safetensors", "bc.parquet", "-o", "no/p.csv"], "there is no folder 'no'"),
+        (["predict", "m.safetensors", "nan.csv", "-o", "out/p.csv"], "none of the model's columns"),
+        (["predict", "m.safetensors", "late.parquet", "-o", "out/p.csv"], "row 70000, column 'mean__area'"),
+        (["predict", "m.safetensors", "bc.parquet", "-o", "-", "--keep", "x"], "no column 'x'"),
+        (["inspect", "bc.parquet"], "is not a model"),
+        (["inspect", "newer.safetensors"], "newer version"),
+        (["datasets", "iris", "-o", "out/d.csv"], "no data set 'iris'"),
+        (["datasets", "digits", "-o", "no/d.csv"], "no folder 'no'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsys):
+    Path("out").mkdir()
+    Path("folder.csv").mkdir()
+    Path("one.csv").write_text("a__x,b__y,l\n1,2,p\n3,4,p\n")
+    Path("ragged.csv").write_text("a__x,b__y,l\n1,2,p\n3,4\n5,6,q\n")
+    Path("miss.csv").write_text("a__x,b__y,l\n1,2,p\n3,4,\n5,6,q\n")
+    Path("nan.csv").write_text("a__x,b__y,l\n1,2,p\n3,nan,q\n5,6,q\n")
+    Path("noview.csv").write_text("x,y,l\n1,2,p\n3,4,q\n")
+    Path("cut.parquet").write_bytes(Path("bc.parquet").read_bytes()[:50_000])
+    model = Path("m.safetensors").read_bytes()
+    assert model.count(b'"version":"1"') == 1
+    Path("newer.safetensors").write_bytes(model.replace(b'"version":"1"', b'"version":"9"'))
+    if "late.parquet" in argv:
+        table = pq.read_table("bc.parquet")
+        table = pa.concat_tables([table] * 130)
+        column = table["mean__area"].to_numpy().copy()
+        column[70_000] = np.nan
+        i = table.column_names.index("mean__area")
+        pq.write_table(table.set_column(i, "mean__area", pa.array(column)), "late.parquet")
+
+    status, out, err = run(capsys, *argv)
+    assert (status, out) == (2, [])
+    assert len(err) == 1
+    assert err[0].startswith("crossview: error: ")
+    assert message in err[0]
+    assert list(Path("out").iterdir()) == []
+    assert not any(path.name.startswith(".") for path in here.iterdir())
+
+
+def test_an_old_output_survives_a_failure(here, capsys):
+    Path("t.csv").write_text("a__x,b__y,l\n1,2,p\n3,nan,q\n5,6,q\n")
+    Path("x.st").write_text("old")
+    assert run(capsys, "train", "t.csv", "--label", "l", "--model", "squared", "-o", "x.st")[0] == 2
+    assert Path("x.st").read_text() == "old"
+
+
+@pytest.mark.parametrize("command", ["train", "predict"])
+def test_ctrl_c_is_one_line_and_leaves_nothing(command, here, capsys, monkeypatch):
+    Path("out").mkdir()
+
+    def interrupted(self, X):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(crossview.ViewEncoder, "transform", interrupted)
+    argv = {
+        "train": [*BC, "--model", "squared"],
+        "predict": ["predict", "m.safetensors", "bc.parquet", "-o", "out/p.csv"],
+    }[command]
+    status, out, err = run(capsys, *argv)
+    assert (status, out, err) == (130, [], ["crossview: interrupted"])
+    assert list(Path("out").iterdir()) == []
+
+
+def test_a_bug_keeps_its_traceback(here, monkeypatch):
+    monkeypatch.setattr(commands, "compare", lambda *a, **k: {}["bug"])
+    with pytest.raises(KeyError):
+        main(["compare", "bc.parquet", "--label", "diagnosis"])
+
+
+# --- as a process -------------------------------------------------------------
+
+
+def python(*argv, **options):
+    environment = os.environ | {"PYTHONPATH": str(HERE / "src"), "COLUMNS": "80"}
+    return subprocess.run(
+        [sys.executable, *argv], capture_output=True, text=True, env=environment, **options
+    )
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from crossview.cli import main; status = main(['--help']); "
+        "print(sorted({name.partition('.')[0] for name in sys.modules})); sys.exit(status)"
+    )
+    done = python("-c", code)
+    assert done.returncode == 0, done.stderr
+    *text, modules = done.stdout.splitlines()
+    assert any("compare" in line for line in text)
+    loaded = set(eval(modules))
+    assert "typer" in loaded
+    heavy = {"numba", "sklearn", "pyarrow", "numpy", "scipy", "duckdb", "narwhals"}
+    assert not loaded & heavy
+
+
+def test_help_names_every_model_and_metric(capsys):
+    assert main(["train", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for name in [*(method.name for method in METHODS), "view:NAME", *METRICS]:
+        assert name in text, name
+
+
+def test_no_command_shows_the_help(capsys):
+    main([])
+    out, err = capsys.readouterr()
+    assert "predict" in out + err
+
+
+def test_as_a_module_errors_have_status_2_and_no_traceback():
+    done = python("-m", "crossview", "compare", "nosuch.csv", "--label", "y")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "crossview: error: nosuch.csv: no such file\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell with pipes")
+def test_a_reader_that_goes_away_is_no_error(here):
+    query = "SELECT b.* FROM 'bc.parquet' b, range(300)"
+    command = f'"{sys.executable}" -m crossview predict m.safetensors "{query}" | head -n 1'
+    environment = os.environ | {"PYTHONPATH": str(HERE / "src")}
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment)
+    assert "prediction" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell script")
+def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(tmp_path):
+    folder = tmp_path / "a b"
+    for part in ("examples", "bin", "demo"):
+        (folder / part).mkdir(parents=True)
+    for name in (
+        "breast-cancer.parquet",
+        "comparison.json",
+        "model.safetensors",
+        "predictions.csv",
+    ):
+        (folder / "demo" / name).write_text("left over")
+    shutil.copy(HERE / "examples" / "demo.sh", folder / "examples")
+    for name, words in (("crossview", "-m crossview"), ("python3", "")):
+        script = folder / "bin" / name
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    environment = os.environ | {
+        "PYTHONPATH": str(HERE / "src"),
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+    }
+    script = str(folder / "examples" / "demo.sh")
+    done = subprocess.run(
+        ["sh", script], capture_output=True, text=True, env=environment, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    shown = [line for line in done.stdout.splitlines() if line.startswith("$ crossview ")]
+    assert [line.split()[2] for line in shown] == [
+        "datasets",
+        "compare",
+        "train",
+        "predict",
+        "inspect",
+    ]
+    answer = json.loads((folder / "demo" / "comparison.json").read_text())
+    assert " ".join(answer["train_options"]) in shown[2]
+    assert len(read_csv(folder / "demo" / "predictions.csv")) == 569
