@@ -127,10 +127,8 @@ def test_train_predict_and_the_library_agree(here, capsys):
 
 
 def test_training_in_batches_is_progressive_and_learns(here, capsys):
-    _, out, err = run(
-        capsys, "train", "bc.parquet", "--label", "diagnosis", "--model", "squared",
-        "--set", "C=0.1", "-o", "x.st", "--progress", "--epochs", 2,
-    )  # fmt: skip
+    arguments = ["bc.parquet", "--label", "diagnosis", "--model", "squared", "--set", "C=0.1"]
+    _, out, err = run(capsys, "train", *arguments, "-o", "x.st", "--progress", "--epochs", 2)
     assert out == []
     counts = [line.split()[0] for line in err if line.split()[0].replace(",", "").isdigit()]
     once = ["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "569"]
@@ -140,7 +138,11 @@ def test_training_in_batches_is_progressive_and_learns(here, capsys):
     assert info["rows"] == 569
     assert info["passes"] == 2
     assert info["label"] == "diagnosis"
-    assert info["accuracy"] > 0.9
+    assert (crossview.load("x.st")[0].count_ == 569).all()
+    run(capsys, "train", *arguments, "-o", "once.st")
+    once = crossview.persistence.read_info("once.st")
+    assert info["accuracy"] == once["accuracy"] > 0.9
+    assert info["loss"] == once["loss"]
     assert sum(info["view_shares"].values()) == pytest.approx(1)
     # the summary tells the first pass, where each row was new
     assert f"accuracy {info['accuracy']:.4f}" in err[-2]
@@ -331,7 +333,7 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         (["predict", "m.safetensors", "bc.parquet", "-o", "folder.csv"], "is a folder"),
         (["predict", "m.safetensors", "bc.parquet", "-o", "no/p.csv"], "there is no folder 'no'"),
         (["predict", "m.safetensors", "nan.csv", "-o", "out/p.csv"], "none of the model's columns"),
-        (["predict", "m.safetensors", "late.parquet", "-o", "out/p.csv"], "row 70000, column 'mean__area'"),
+        (["predict", "m.safetensors", "late.parquet", "-o", "out/p.csv"], "row 70000, column 'mean"),
         (["predict", "m.safetensors", "bc.parquet", "-o", "-", "--keep", "x"], "no column 'x'"),
         (["inspect", "bc.parquet"], "is not a model"),
         (["inspect", "newer.safetensors"], "newer version"),
