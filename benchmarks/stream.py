@@ -100,7 +100,10 @@ def main(folder: Path | None = None, rows: int = ROWS, repeats: int = 5) -> str:
         ]
         start = middle([r.seconds for r in first[1:]])
         help_ = [run([BIN / "crossview", "--help"]).seconds for _ in range(2 * repeats)][1:]
-        size = f"{os.path.getsize(parquet) / 1e6:.0f} MB of Parquet, {os.path.getsize(text) / 1e6:.0f} MB of text"
+        size = " and ".join(
+            f"{os.path.getsize(file) / 1e6:.0f} MB of {kind}"
+            for file, kind in [(parquet, "Parquet"), (text, "text")]
+        )
     return "\n\n".join(
         [
             table(

@@ -41,11 +41,10 @@ def test_what_the_items_raise_comes_in_its_place():
         yield 2
         raise ValueError("third")
 
-    seen = []
+    items = ahead(broken())
+    assert [next(items), next(items)] == [1, 2]
     with pytest.raises(ValueError, match="third"):
-        for item in ahead(broken()):
-            seen.append(item)
-    assert seen == [1, 2]
+        next(items)
 
 
 def test_a_caller_who_stops_closes_what_is_behind():
