@@ -8,10 +8,10 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
-from harness import in_turn, middle, ratio, table
 from sklearn.linear_model import SGDClassifier
 
 from crossview import MultiViewPAClassifier, PassiveAggressiveClassifier
+from harness import in_turn, middle, ratio, table
 
 ROWS, COLUMNS, PER_ROW = 200_000, 1_000_000, 100
 

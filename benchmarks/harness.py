@@ -71,7 +71,9 @@ def machine() -> str:
         ),
         platform.processor(),
     )
-    return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    return (
+        f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    )
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+
 from harness import middle, ratio, run, table
 
 ROWS, VIEWS, COLUMNS, CHUNK = 3_000_000, ("user", "ad", "query"), 8, 100_000
@@ -31,7 +32,10 @@ def write(folder: Path, rows: int) -> tuple[Path, Path]:
     rng = np.random.default_rng(0)
     names = [f"{view}__c{j}" for view in VIEWS for j in range(COLUMNS)]
     sizes = CARDINALITY * len(VIEWS)
-    values = [pa.array([f"{name[0]}{j}v{k}" for k in range(n)]) for j, (name, n) in enumerate(zip(names, sizes, strict=True))]
+    values = [
+        pa.array([f"{name[0]}{j}v{k}" for k in range(n)])
+        for j, (name, n) in enumerate(zip(names, sizes, strict=True))
+    ]
     effects = [rng.normal(size=n) * 0.4 for n in sizes]
     schema = pa.schema(
         [("click", pa.int8()), *((name, pa.dictionary(pa.int32(), pa.string())) for name in names)]
@@ -39,18 +43,14 @@ def write(folder: Path, rows: int) -> tuple[Path, Path]:
     with pq.ParquetWriter(parquet, schema) as writer, text.open("wb") as out:
         for start in range(0, rows, CHUNK):
             count = min(CHUNK, rows - start)
-            codes = [
-                np.minimum(rng.zipf(1.3, count) - 1, n - 1).astype(np.int32) for n in sizes
-            ]
+            codes = [np.minimum(rng.zipf(1.3, count) - 1, n - 1).astype(np.int32) for n in sizes]
             score = sum(e[c] for e, c in zip(effects, codes, strict=True))
             click = (score + rng.logistic(size=count) > 0).astype(np.int8)
             columns = [
                 pa.DictionaryArray.from_arrays(pa.array(c), v)
                 for c, v in zip(codes, values, strict=True)
             ]
-            writer.write_batch(
-                pa.record_batch([pa.array(click), *columns], schema=schema)
-            )
+            writer.write_batch(pa.record_batch([pa.array(click), *columns], schema=schema))
             fields = [pc.if_else(pa.array(click == 1), "1", "-1")]
             for v, view in enumerate(VIEWS):
                 fields.append(pa.array([f"|{view}"] * count))
@@ -95,14 +95,25 @@ def main(folder: Path | None = None, rows: int = ROWS, repeats: int = 5) -> str:
         ]
         # a file of two rows: everything but the rows
         small, _ = write(Path(temporary), 200)
-        first = [run([*crossview, small, *common, "--model", "squared"]) for _ in range(repeats + 1)]
+        first = [
+            run([*crossview, small, *common, "--model", "squared"]) for _ in range(repeats + 1)
+        ]
         start = middle([r.seconds for r in first[1:]])
         help_ = [run([BIN / "crossview", "--help"]).seconds for _ in range(2 * repeats)][1:]
-        size = f"{os.path.getsize(parquet) / 1e6:.0f} MB of Parquet, {os.path.getsize(text) / 1e6:.0f} MB of text"
+        size = " and ".join(
+            f"{os.path.getsize(file) / 1e6:.0f} MB of {kind}"
+            for file, kind in [(parquet, "Parquet"), (text, "text")]
+        )
     return "\n\n".join(
         [
             table(
-                ["process", "seconds", "million rows/s", "peak memory, MB", "times as fast as Vowpal Wabbit"],
+                [
+                    "process",
+                    "seconds",
+                    "million rows/s",
+                    "peak memory, MB",
+                    "times as fast as Vowpal Wabbit",
+                ],
                 body,
             ),
             f"{rows:,} rows, {size}; whole processes, start and writing the model included.",

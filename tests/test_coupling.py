@@ -19,7 +19,7 @@ def step(kind, variant, gamma, C, m, n):
     m, n = np.asarray(m, float), np.asarray(n, float)
     P, places, cut = np.zeros(len(m)), np.zeros(len(m), int), np.zeros(len(m), bool)
     rule, C = (PA_I, np.inf) if variant == "PA" and kind == "absolute" else (RULES[variant], C)
-    ours.coupled_step(KINDS[kind], rule, gamma, C, m, n, P, places, cut)
+    ours.coupled_step(KINDS[kind], rule, gamma, C, len(m), m, n, P, places, cut)
     return P
 
 
@@ -101,7 +101,7 @@ def test_the_general_form_equals_the_closed_form_for_two_views(variant):
         C = np.inf if variant == "PA" else C
         closed, general = np.zeros(2), np.zeros(2)
         ours.absolute_two_step(rule, gamma, C, m, n, closed)
-        ours.absolute_step(rule, gamma, C, m, n, general, np.zeros(2, int), np.zeros(2, bool))
+        ours.absolute_step(rule, gamma, C, 2, m, n, general, np.zeros(2, int), np.zeros(2, bool))
         np.testing.assert_allclose(general * n, closed * n, atol=1e-11)
 
 

@@ -45,11 +45,11 @@ INDEPENDENT, ABSOLUTE, SQUARED, PUBLISHED = 0, 1, 2, 3
 # Newton's method on tau: a handful of steps is enough, the bound is a guard
 NEWTON_STEPS = 100
 
-# --- scalar equations: steps P_v from margins m_v and norms n_v > 0 ------------
+# --- scalar equations: steps P_v from margins m_v and norms n_v > 0 of V views ------------
 
 
 @inlined
-def squared_step(rule, gamma, C, m, n, P):
+def squared_step(rule, gamma, C, V, m, n, P):
     """Squared disagreement, any number of views: closed form, O(V).
 
     b_v = 1 / (1/n_v + gamma V), a_v = b_v m_v / n_v, A = sum a, B = sum b;
@@ -60,7 +60,6 @@ def squared_step(rule, gamma, C, m, n, P):
     1 - gamma B is the mean of 1 / (1 + gamma V n_v), which keeps its digits
     where gamma B is close to 1.
     """
-    V = m.shape[0]
     A = B = rest = 0.0
     for v in range(V):
         shrink = 1.0 / (1.0 + gamma * V * n[v])
@@ -120,7 +119,7 @@ def absolute_two_step(rule, gamma, C, m, n, P):
 
 
 @njit
-def absolute_margins(gamma, tau, m, n, s, order, cut):
+def absolute_margins(gamma, tau, V, m, n, s, order, cut):
     """Margins s for a given tau: the absolute disagreement without the loss.
 
     Minimises sum_v (s_v - t_v)^2 / (2 n_v) + gamma sum_{u<v} |s_u - s_v| with
@@ -135,7 +134,6 @@ def absolute_margins(gamma, tau, m, n, s, order, cut):
     gamma k (V - k), and this is the decomposition algorithm of Groenevelt 1991
     for it: exact, at most V - 1 partings.)  Returns mean s and its slope in tau.
     """
-    V = m.shape[0]
     for v in range(V):
         order[v] = v
         cut[v] = False  # cut[p]: a group begins at place p of the order, highest first
@@ -181,19 +179,18 @@ def absolute_margins(gamma, tau, m, n, s, order, cut):
 
 
 @njit
-def absolute_step(rule, gamma, C, m, n, P, order, cut):
+def absolute_step(rule, gamma, C, V, m, n, P, order, cut):
     """Absolute disagreement, any number of views: exact.
 
     1 - mean s falls piecewise linearly with tau, so Newton's method between
     bounds ends after a few steps at the tau where it is 0 (tau / (2C) for
     PA-II), or at C.
     """
-    V = m.shape[0]
     low, high = 0.0, C if rule == PA_I else np.inf
     soft = 0.5 / C if rule == PA_II else 0.0
     tau = 0.0
     for _ in range(NEWTON_STEPS):
-        mean, slope = absolute_margins(gamma, tau, m, n, P, order, cut)
+        mean, slope = absolute_margins(gamma, tau, V, m, n, P, order, cut)
         left = 1.0 - mean - soft * tau
         if left > 0.0:
             low = tau
@@ -226,9 +223,8 @@ def published_step(gamma, C, m, n, P):
 
 
 @inlined
-def coupled_step(coupling, rule, gamma, C, m, n, P, order, cut):
+def coupled_step(coupling, rule, gamma, C, V, m, n, P, order, cut):
     """The steps of the V present views; ``C`` already carries the row's weight."""
-    V = m.shape[0]
     if coupling == INDEPENDENT:
         for v in range(V):
             P[v] = pa_step(rule, m[v], n[v], C)
@@ -237,17 +233,18 @@ def coupled_step(coupling, rule, gamma, C, m, n, P, order, cut):
     for v in range(V):
         mean += m[v] / V
     if mean >= 1.0:
-        P[:] = 0.0
+        for v in range(V):
+            P[v] = 0.0
     elif V == 1:
         P[0] = pa_step(rule, m[0], n[0], C)
     elif coupling == SQUARED:
-        squared_step(rule, gamma, C, m, n, P)
+        squared_step(rule, gamma, C, V, m, n, P)
     elif coupling == PUBLISHED:
         published_step(gamma, C, m, n, P)
     elif V == 2:
         absolute_two_step(rule, gamma, C, m, n, P)
     else:
-        absolute_step(rule, gamma, C, m, n, P, order, cut)
+        absolute_step(rule, gamma, C, V, m, n, P, order, cut)
 
 
 # --- the loops ----------------------------------------------------------------
@@ -295,9 +292,7 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
         scores[i] = score if coupling == INDEPENDENT or here == 0 else score / here
         if here == 0 or weight[i] <= 0.0:
             continue
-        coupled_step(
-            coupling, rule, gamma, weight[i] * C, m[:here], n[:here], P[:here], places, cut
-        )
+        coupled_step(coupling, rule, gamma, weight[i] * C, here, m, n, P, places, cut)
         for a in range(here):
             move = y[i] * P[a]
             if move != 0.0:
@@ -362,9 +357,7 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
         for a in range(here):
             rival[a] = best_wrong(own[a], true) if coupling == INDEPENDENT else wrong
             m[a] = own[a, true] - own[a, rival[a]]
-        coupled_step(
-            coupling, rule, gamma, weight[i] * C, m[:here], n[:here], P[:here], places, cut
-        )
+        coupled_step(coupling, rule, gamma, weight[i] * C, here, m, n, P, places, cut)
         for a in range(here):
             if P[a] != 0.0:
                 lo, hi = start[a], stop[a]

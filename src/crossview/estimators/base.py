@@ -308,11 +308,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             "feature_names_in": (
                 list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
             ),
-            "places": (
-                None
-                if np.array_equal(self._places, np.arange(self._slots.n_columns))
-                else self._places.tolist()
-            ),
+            "places": None if self._in_order else self._places.tolist(),
             "named": self._named.to_json() if self._named and self._named.fixed is None else None,
         }
 
@@ -328,6 +324,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         self._named = None if named is None else NamedColumns.from_json(named)
         self._slots = self.layout_ if self._named is None else self._named.slots
         places = header["places"]
+        self._in_order = places is None
         self._places = np.arange(self._slots.n_columns) if places is None else np.asarray(places)
 
     def _forget(self) -> None:
@@ -483,20 +480,18 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
                 places = np.full(matrix.shape[1], -1)
                 places[columns] = np.arange(len(columns))
                 self._use_columns(places)
-        in_order = len(self._places) == self._slots.n_columns and np.array_equal(
-            self._places, np.arange(len(self._places))
-        )
         return make_rows(
             matrix,
             self._slots,
             present,
-            places=None if in_order else self._places,
+            places=None if self._in_order else self._places,
             names=getattr(self, "feature_names_in_", None),
         )
 
     def _use_columns(self, places: np.ndarray) -> None:
         """Column c of X has its weight at ``places[c]`` of the state; -1: it has none."""
         self._places = places
+        self._in_order = np.array_equal(places, np.arange(self.layout_.n_columns))
         self._slots = self.layout_
         self._named = None
 
@@ -528,7 +523,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         assert self._named is not None
         self._slots = self._named.slots
         self.layout_ = self._named.layout
-        self._places = self._named.places
+        self._places, self._in_order = self._named.places, False
         self.n_features_in_ = self.layout_.n_columns
         if not hasattr(self, "_state"):
             return

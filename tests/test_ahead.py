@@ -1,0 +1,64 @@
+"""Running ahead changes when items are made, and nothing else."""
+
+import threading
+
+import pytest
+
+from crossview.streams.ahead import ahead
+
+
+def test_same_items_same_order_in_another_thread():
+    def numbers():
+        for n in range(100):
+            yield n, threading.current_thread()
+
+    items = list(ahead(numbers()))
+    assert [n for n, _ in items] == list(range(100))
+    assert threading.main_thread() not in {thread for _, thread in items}
+    assert list(ahead([])) == []
+    assert list(ahead(ahead(range(5)))) == [0, 1, 2, 3, 4]
+
+
+def test_the_next_item_is_made_while_this_one_is_used():
+    made = [threading.Event() for _ in range(4)]
+
+    def items():
+        for event in made:
+            event.set()
+            yield event
+
+    for here, event in enumerate(ahead(items())):
+        assert event.is_set()
+        if here + 1 < len(made):
+            assert made[here + 1].wait(timeout=60)
+        # one is held and no more
+        assert not any(later.is_set() for later in made[here + 2 :])
+
+
+def test_what_the_items_raise_comes_in_its_place():
+    def broken():
+        yield 1
+        yield 2
+        raise ValueError("third")
+
+    items = ahead(broken())
+    assert [next(items), next(items)] == [1, 2]
+    with pytest.raises(ValueError, match="third"):
+        next(items)
+
+
+def test_a_caller_who_stops_closes_what_is_behind():
+    closed = threading.Event()
+
+    def endless():
+        try:
+            while True:
+                yield 1
+        finally:
+            closed.set()
+
+    stream = ahead(endless())
+    assert next(stream) == 1
+    stream.close()
+    assert closed.is_set()
+    assert not [t for t in threading.enumerate() if t.name.startswith("crossview-ahead")]
