@@ -111,6 +111,15 @@ def load(path: str | os.PathLike) -> Any:
     InputError
         The file is absent, is not a model file, is damaged, or is from a newer
         version of the format.
+
+    Examples
+    --------
+    >>> import tempfile, os, numpy as np, crossview
+    >>> X, y = np.random.default_rng(0).normal(size=(20, 3)), [0, 1] * 10
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
+    >>> crossview.save(crossview.Perceptron(random_state=0).fit(X, y), path)
+    >>> crossview.load(path).partial_fit(X, y).classes_
+    array([0, 1])
     """
     from safetensors import SafetensorError, safe_open
 

@@ -71,13 +71,35 @@ class ViewLayout:
         return int(self.ptr[-1])
 
     def index(self, name: str) -> int:
-        """Position of the view called ``name``; `InputError` if there is none."""
+        """Position of a view.
+
+        Parameters
+        ----------
+        name : str
+            Its name; `InputError` if there is none of that name.
+
+        Returns
+        -------
+        int
+            Its position, from 0.
+        """
         if name not in self.names:
             raise InputError(f"no view {name!r}{closest_names(name, self.names)}")
         return self.names.index(name)
 
     def block(self, name: str) -> slice:
-        """Columns of the view called ``name``."""
+        """Columns of a view.
+
+        Parameters
+        ----------
+        name : str
+            Its name; `InputError` if there is none of that name.
+
+        Returns
+        -------
+        slice
+            The block of columns.
+        """
         v = self.index(name)
         return slice(int(self.ptr[v]), int(self.ptr[v + 1]))
 
@@ -260,7 +282,13 @@ class MultiView:
         )
 
     def keys(self) -> tuple[str, ...]:
-        """Names of the views."""
+        """Names of the views, in their order.
+
+        Returns
+        -------
+        tuple of str
+            The names.
+        """
         return self.layout.names
 
     def select(self, names: Iterable[str]) -> MultiView:

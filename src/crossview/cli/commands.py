@@ -28,7 +28,7 @@ from crossview.evaluation.methods import Method, find_method
 from crossview.evaluation.metrics import check_metric
 from crossview.evaluation.progressive import positive_code, progressive
 from crossview.report.model import model_tables
-from crossview.report.progress import stepping, watching
+from crossview.cli.progress import stepping, watching
 from crossview.report.tables import comparison_notes, comparison_table
 from crossview.streams.table import open_table
 from crossview.views import MultiView, closest_names

@@ -166,7 +166,7 @@ class PassiveAggressiveClassifier(_FirstOrder):
 
     See Also
     --------
-    MultiViewPAClassifier : the same with one weight vector a view, coupled.
+    MultiViewPAClassifier : The same with one weight vector a view, coupled.
 
     Notes
     -----

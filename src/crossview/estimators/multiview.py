@@ -98,7 +98,7 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
 
     See Also
     --------
-    PassiveAggressiveClassifier : one view.
+    PassiveAggressiveClassifier : One view.
 
     Notes
     -----
