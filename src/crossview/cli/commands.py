@@ -21,6 +21,7 @@ import crossview
 from crossview import datasets as bundled
 from crossview import persistence
 from crossview.cli.output import check_writable, replacing, writing
+from crossview.cli.progress import stepping, watching
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
 from crossview.evaluation.labelled import LabelledTable, columns_by_view, located
@@ -28,7 +29,6 @@ from crossview.evaluation.methods import Method, find_method
 from crossview.evaluation.metrics import check_metric
 from crossview.evaluation.progressive import positive_code, progressive
 from crossview.report.model import model_tables
-from crossview.cli.progress import stepping, watching
 from crossview.report.tables import comparison_notes, comparison_table
 from crossview.streams.table import open_table
 from crossview.views import MultiView, closest_names
