@@ -333,7 +333,7 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         (["predict", "m.safetensors", "bc.parquet", "-o", "folder.csv"], "is a folder"),
         (["predict", "m.safetensors", "bc.parquet", "-o", "no/p.csv"], "there is no folder 'no'"),
         (["predict", "m.safetensors", "nan.csv", "-o", "out/p.csv"], "none of the model's columns"),
-        (["predict", "m.safetensors", "late.parquet", "-o", "out/p.csv"], "row 70000, column 'mean"),
+        (["predict", "m.safetensors", "late.parquet", "-o", "out/p.csv"], "parquet, row 70000"),
         (["predict", "m.safetensors", "bc.parquet", "-o", "-", "--keep", "x"], "no column 'x'"),
         (["inspect", "bc.parquet"], "is not a model"),
         (["inspect", "newer.safetensors"], "newer version"),

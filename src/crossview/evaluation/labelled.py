@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.errors import InputError
+from crossview.streams.ahead import ahead
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.table import TableBatch, TableStream, open_table
 from crossview.views import MultiView, closest_names
@@ -189,7 +190,7 @@ class LabelledTable:
 
     def _cut(self, n: int) -> Iterator[Piece]:
         """The same rows, with a cut after the first ``n``."""
-        for piece in self:
+        for piece in ahead(self):
             head = min(n, len(piece.y))
             n -= head
             data, y, (whole, file, row) = piece
