@@ -242,6 +242,13 @@ def test_a_view_alone_with_text_in_another_view(here, capsys):
     assert crossview.load("x.st")[-1].layout_.names == ("w",)
 
 
+def test_a_glob_passes_the_label_over(here, capsys):
+    arguments = ["bc.parquet", "--label", "diagnosis", "--view", "all=*", "-o", "x.st"]
+    assert run(capsys, "train", *arguments, "--model", "concatenated")[0] == 0
+    # 30 numbers, each with its indicator
+    assert crossview.load("x.st")[-1].layout_.widths == (60,)
+
+
 def test_classes_may_be_named_instead_of_searched(here, capsys, monkeypatch):
     monkeypatch.setattr(
         "crossview.streams.table.TableStream.distinct", lambda *a: pytest.fail("scanned")
