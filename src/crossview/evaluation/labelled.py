@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.errors import InputError
-from crossview.streams.ahead import ahead
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.table import TableBatch, TableStream, open_table
 from crossview.views import MultiView, closest_names
@@ -190,7 +189,7 @@ class LabelledTable:
 
     def _cut(self, n: int) -> Iterator[Piece]:
         """The same rows, with a cut after the first ``n``."""
-        for piece in ahead(self):
+        for piece in self:
             head = min(n, len(piece.y))
             n -= head
             data, y, (whole, file, row) = piece
