@@ -242,6 +242,13 @@ def test_a_view_alone_with_text_in_another_view(here, capsys):
     assert crossview.load("x.st")[-1].layout_.names == ("w",)
 
 
+def test_a_glob_passes_the_label_over(here, capsys):
+    arguments = ["bc.parquet", "--label", "diagnosis", "--view", "all=*", "-o", "x.st"]
+    assert run(capsys, "train", *arguments, "--model", "concatenated")[0] == 0
+    # 30 numbers, each with its indicator
+    assert crossview.load("x.st")[-1].layout_.widths == (60,)
+
+
 def test_classes_may_be_named_instead_of_searched(here, capsys, monkeypatch):
     monkeypatch.setattr(
         "crossview.streams.table.TableStream.distinct", lambda *a: pytest.fail("scanned")
@@ -333,7 +340,7 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         (["predict", "m.safetensors", "bc.parquet", "-o", "folder.csv"], "is a folder"),
         (["predict", "m.safetensors", "bc.parquet", "-o", "no/p.csv"], "there is no folder 'no'"),
         (["predict", "m.safetensors", "nan.csv", "-o", "out/p.csv"], "none of the model's columns"),
-        (["predict", "m.safetensors", "late.parquet", "-o", "out/p.csv"], "row 70000, column 'mean"),
+        (["predict", "m.safetensors", "late.parquet", "-o", "out/p.csv"], "parquet, row 70000"),
         (["predict", "m.safetensors", "bc.parquet", "-o", "-", "--keep", "x"], "no column 'x'"),
         (["inspect", "bc.parquet"], "is not a model"),
         (["inspect", "newer.safetensors"], "newer version"),

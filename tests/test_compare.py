@@ -442,13 +442,20 @@ def test_the_table_fits_a_terminal_of_80_columns(answer):
 
 def test_markdown_says_the_same(answer):
     text = to_markdown(answer)
-    assert text == str(answer)
     header, rule, *rows = [line for line in text.splitlines() if line.startswith("|")]
     assert header == "| views | f1 | accuracy | AUC | rows/s | C | gamma | p |"
     assert rule.count("|") == header.count("|")
     best = answer.rows[answer.best]
     assert f"**{best.value:.3f} ± {best.std:.3f}**" in rows[answer.best]
     assert answer.verdict in text
+
+
+def test_as_text_it_has_a_line_a_row_and_the_verdict(answer):
+    *rows, verdict = str(answer).splitlines()
+    assert verdict == answer.verdict
+    for line, row in zip(rows, answer.rows, strict=True):
+        assert line.startswith(row.title)
+        assert f" {row.value:.4f} ± {row.std:.4f}" in line
 
 
 def test_the_notes_say_how_it_was_scored():

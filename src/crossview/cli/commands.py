@@ -30,6 +30,7 @@ from crossview.evaluation.metrics import check_metric
 from crossview.evaluation.progressive import positive_code, progressive
 from crossview.report.model import model_tables
 from crossview.report.tables import comparison_notes, comparison_table
+from crossview.streams.ahead import ahead
 from crossview.streams.table import open_table
 from crossview.views import MultiView, closest_names
 
@@ -155,7 +156,7 @@ def train(
         if epoch and (progress or (progress is None and sys.stderr.isatty())):
             print(f"pass {epoch + 1} of {epochs}, over rows seen before", file=sys.stderr)
         with watching(metric=metric, n_rows=table.stream.n_rows, show=progress) as watch:
-            batches = watch.batches(tail.watch(table.encoded(encoder, learn=epoch == 0)))
+            batches = watch.batches(tail.watch(ahead(table.encoded(encoder, learn=epoch == 0))))
             records = watch.records(
                 progressive(learner, batches, table.classes, metric=metric, positive=positive)
             )

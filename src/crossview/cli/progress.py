@@ -47,18 +47,16 @@ class _Lines(Watcher):
 
     def records(self, records: Iterable[Record]) -> Iterator[Record]:
         width = max(9, len(self.metric))
-        print(
+        self.file.write(
             f"{'rows':>12} {'loss':>8} {'since last':>10} "
-            f"{self.metric:>{width}} {'accuracy':>8} {'seconds':>8}",
-            file=self.file,
+            f"{self.metric:>{width}} {'accuracy':>8} {'seconds':>8}\n"
         )
         for r in records:
-            print(
+            self.file.write(
                 f"{r.rows:>12,} {r.loss:>8.4f} {r.loss_since_last:>10.4f} "
-                f"{r.metric:>{width}.4f} {r.accuracy:>8.4f} {r.seconds:>8.1f}",
-                file=self.file,
-                flush=True,
+                f"{r.metric:>{width}.4f} {r.accuracy:>8.4f} {r.seconds:>8.1f}\n"
             )
+            self.file.flush()
             yield r
 
 
@@ -112,6 +110,7 @@ def watching(
     --------
     >>> import sys
     >>> from crossview.evaluation.progressive import Record
+    >>> from crossview.report.progress import watching
     >>> records = [Record(1, 1.0, 1.0, 0.0, 0.0, 0.1), Record(2, 0.75, 0.5, 0.5, 0.5, 0.1)]
     >>> with watching(metric="f1", show=True, file=sys.stdout) as watch:
     ...     last = list(watch.records(records))[-1]

@@ -15,8 +15,8 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
-from crossview.batch import make_rows
 from crossview.errors import InputError
+from crossview.estimators.linear import Perceptron
 from crossview.evaluation.labelled import LabelledTable, located, read_classes
 from crossview.evaluation.methods import Method, compared_methods
 from crossview.evaluation.metrics import Tally, check_metric, decide, hinge_losses, measure
@@ -166,9 +166,12 @@ class Comparison:
         return _json(content)
 
     def __str__(self) -> str:
-        from crossview.report.tables import to_markdown
-
-        return to_markdown(self)
+        width = max(len(row.title) for row in self.rows)
+        lines = [
+            f"{row.title:<{width}}  {row.value:.4f}" + (f" ± {row.std:.4f}" if self.folds else "")
+            for row in self.rows
+        ]
+        return "\n".join([*lines, self.verdict])
 
 
 def compare(
@@ -234,7 +237,8 @@ def compare(
     Returns
     -------
     Comparison
-        Rows, folds, choices, the tests against the best row; as text, a table.
+        Rows, folds, choices, the tests against the best row, the verdict.
+        `crossview.report.tables` makes a table of it.
 
     Notes
     -----
@@ -278,7 +282,8 @@ def compare(
         classes = read_classes(y)
         if len(y) != len(X):
             raise InputError(f"{len(y)} labels for {len(X)} rows")
-        make_rows(X.matrix, X.layout, X.present)  # a NaN is named by its row before rows move
+        # what no learner takes, such as a NaN, is named by its row before rows move
+        Perceptron().partial_fit(X, y, classes=classes)
     else:
         table = LabelledTable(
             X, y, views=views, text=text, categorical=categorical, hash_bits=hash_bits
