@@ -53,7 +53,9 @@ def paper_table(X: MultiView, y: np.ndarray) -> list[list[str]]:
         [
             "two-view PA as printed",
             scores(
-                MultiViewPAClassifier(coupling="absolute", update="published", gamma=0.5, **options),
+                MultiViewPAClassifier(
+                    coupling="absolute", update="published", gamma=0.5, **options
+                ),
                 X,
             ),
         ],
@@ -176,7 +178,7 @@ repetitions; here the 1966 distinct ones): 83.7 ± 3.0, 76.0 ± 2.9, 81.1 ± 2.0
 COMPARED = """## Which coupling is the default, and why
 
 `compare` on every multi-view set at hand: one pass, 5 folds, C (and gamma) chosen by an
-inner validation of each training part. F1 in percent; of several classes, the mean over
+inner validation of each training part, and so is the intercept. F1 in percent; of several classes, the mean over
 them. Bag-of-words sets are scaled to rows of unit length (WebKB and the advertisements are
 binary), dense ones are standardised on the training part by `ViewEncoder`."""
 

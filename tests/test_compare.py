@@ -32,7 +32,7 @@ from crossview.evaluation.compare import (
 from crossview.evaluation.methods import METHODS, compared_methods, find_method
 from crossview.report.tables import comparison_notes, comparison_table, speed, to_markdown
 
-ONE = {"C": [0.1], "gamma": [0.1]}
+ONE = {"C": [0.1], "gamma": [0.1], "fit_intercept": [True]}
 
 
 def make_views(n=150, seed=0):
@@ -142,7 +142,7 @@ def test_the_encoder_sees_the_training_part_only():
 def test_parameters_are_chosen_inside_the_training_part():
     X, y = make_noisy()
     grid = [0.001, 0.1, 1000.0]
-    answer = compare(X, y, grid={"C": grid, "gamma": [0.01]}, cv=3)
+    answer = compare(X, y, grid={"C": grid, "gamma": [0.01], "fit_intercept": [True]}, cv=3)
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     for f, (train, _) in enumerate(folds.split(y, y)):
         values = []
@@ -155,9 +155,12 @@ def test_parameters_are_chosen_inside_the_training_part():
                 predicted = model.predict(X["strong"][train[b]])
                 scores.append(f1_score(y[train[b]], predicted, pos_label="yes"))
             values.append(np.mean(scores))
-        assert answer.rows[0].chosen[f] == {"C": grid[int(np.argmax(values))]}
+        assert answer.rows[0].chosen[f] == {
+            "C": grid[int(np.argmax(values))],
+            "fit_intercept": True,
+        }
     assert {choice["C"] for choice in answer.rows[0].chosen} < set(grid)
-    assert set(answer.rows[-1].setting) == {"C", "gamma"}
+    assert set(answer.rows[-1].setting) == {"C", "gamma", "fit_intercept"}
 
 
 def test_a_large_training_part_is_validated_by_one_split(monkeypatch):
@@ -170,7 +173,7 @@ def test_a_large_training_part_is_validated_by_one_split(monkeypatch):
         return fit(self, X, y, sample_weight)
 
     monkeypatch.setattr(PassiveAggressiveClassifier, "fit", counting)
-    compare(*make_views(), grid={"C": [0.1, 1.0]}, cv=3)
+    compare(*make_views(), grid={"C": [0.1, 1.0], "fit_intercept": [True]}, cv=3)
     # 3 views, 3 folds: two candidates on 80 of 100 rows, then all 100
     assert sorted(fits) == [80] * 18 + [100] * 9
 
@@ -356,7 +359,10 @@ def test_progressive_chooses_on_the_first_part():
         scores = model.score_then_learn(X["strong"][:100], y[:100], classes=["no", "yes"])
         values.append(f1_score(y[:100] == "yes", scores > 0))
     assert values[0] != values[1]
-    assert answer.rows[0].setting == {"C": grid[int(np.argmax(values))]}
+    assert answer.rows[0].setting == {
+        "C": grid[int(np.argmax(values))],
+        "fit_intercept": True,
+    }
 
 
 def test_a_stream_of_unknown_length_chooses_on_its_first_thousand_rows(tmp_path):

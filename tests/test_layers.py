@@ -19,7 +19,7 @@ MAY = {
     "streams": {"errors", "views", "_jit"},
     "datasets": {"errors", "views"},
     "persistence": {"errors", "estimators", "streams"},
-    "evaluation": {"errors", "views", "batch", "estimators", "streams"},
+    "evaluation": {"errors", "views", "estimators", "streams"},
     "report": {"errors", "evaluation"},
     "cli": {
         "errors",

@@ -18,7 +18,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from crossview.errors import InputError
 from crossview.estimators.linear import Perceptron
 from crossview.evaluation.labelled import LabelledTable, located, read_classes
-from crossview.evaluation.methods import Method, compared_methods
+from crossview.evaluation.methods import METHODS, Method, compared_methods
 from crossview.evaluation.metrics import Tally, check_metric, decide, hinge_losses, measure
 from crossview.evaluation.progressive import encode_labels, positive_code
 from crossview.views import MultiView, ViewLayout, closest_names
@@ -153,7 +153,9 @@ class Comparison:
         best = self.rows[self.best]
         options = ["--model", best.model]
         for name, value in best.setting.items():
-            options += ["--set", f"{name}={value:g}"]
+            if name == "fit_intercept" and value:
+                continue  # as it is anyway
+            options += ["--set", f"{name}={value if isinstance(value, bool) else f'{value:g}'}"]
         return [*options, *(["--epochs", str(self.epochs)] if self.epochs > 1 else [])]
 
     def to_dict(self) -> dict[str, Any]:
@@ -193,7 +195,7 @@ def compare(
 ) -> Comparison:
     """Compare each view alone, all views pasted together, independent, and coupled.
 
-    C and gamma are chosen for each row inside each training part, by a
+    C, gamma and the intercept are chosen for each row inside each training part, by a
     validation with three folds (one split of 80 to 20 beyond 50,000 rows), so
     that the comparison is fair to all.  The folds are stratified, shuffled and
     the same for every row.
@@ -215,7 +217,7 @@ def compare(
         Number of folds.
     progressive : bool, default=False
         Instead of folds, predict, score, then learn, in the order of the rows,
-        with memory bounded by the batch.  C and gamma are those that do best
+        with memory bounded by the batch.  The parameters are those that do best
         on the first part of the stream (a tenth, at most 10,000 rows; 1000
         where its length is not known), which is learned but not scored.
     metric : str, default="f1"
@@ -230,7 +232,8 @@ def compare(
         Passes over the training rows.
     grid : mapping of str to sequence of float, default=None
         Values to try, for example ``{"C": [0.1, 1]}``; the default is 0.001 to
-        10 by decades for C, and 0.01, 0.1 and 1 for gamma.
+        10 by decades for C, 0.0001 to 1 by decades for gamma, and True and False
+        for fit_intercept.
     on_step : callable, default=None
         Called with a few words on what is being done.
 
@@ -268,8 +271,9 @@ def compare(
     """
     check_metric(metric)
     for name in grid or {}:
-        if name not in ("C", "gamma"):
-            raise InputError(f"grid= names {name!r}{closest_names(name, ['C', 'gamma'])}")
+        tuned = sorted({p for method in METHODS for p in method.grid})
+        if name not in tuned:
+            raise InputError(f"grid= names {name!r}{closest_names(name, tuned)}")
     if epochs < 1 or (progressive and epochs > 1):
         raise InputError(f"epochs={epochs}; give 1 or more, and 1 where progressive")
     if isinstance(X, MultiView):
@@ -439,7 +443,7 @@ class _Run:
             if len(np.unique(labels)) < 2:
                 raise InputError(
                     f"the first {len(labels)} rows are all of class {labels.tolist()[0]!r}, so "
-                    "they cannot choose C and gamma; rows that are sorted by label are no stream: "
+                    "they cannot choose parameters; rows that are sorted by label are no stream: "
                     "shuffle them, or compare by folds"
                 )
             for method in self.methods:

@@ -18,8 +18,11 @@ from crossview.views import MultiView, closest_names
 
 __all__ = ["METHODS", "Method", "compared_methods", "find_method"]
 
+# C and gamma have the unit of one over a squared norm, so their best values move with the data
 C = (0.001, 0.01, 0.1, 1.0, 10.0)
-GAMMA = (0.01, 0.1, 1.0)
+GAMMA = (0.0001, 0.001, 0.01, 0.1, 1.0)
+# the constant feature has a share in every step, which is worth several points either way
+INTERCEPT = (True, False)
 
 # what a stream fixes, or the method itself
 _NOT_SETTABLE = {"views", "coupling", "n_epochs", "shuffle", "random_state"}
@@ -79,24 +82,28 @@ METHODS = (
         "concatenated",
         MultiViewPAClassifier,
         {"coupling": "concatenated"},
-        {"C": C},
+        {"C": C, "fit_intercept": INTERCEPT},
     ),
     Method(
-        "independent", "independent", MultiViewPAClassifier, {"coupling": "independent"}, {"C": C}
+        "independent",
+        "independent",
+        MultiViewPAClassifier,
+        {"coupling": "independent"},
+        {"C": C, "fit_intercept": INTERCEPT},
     ),
     Method(
         "squared",
         "coupled (squared)",
         MultiViewPAClassifier,
         {"coupling": "squared"},
-        {"C": C, "gamma": GAMMA},
+        {"C": C, "gamma": GAMMA, "fit_intercept": INTERCEPT},
     ),
     Method(
         "absolute",
         "coupled (absolute)",
         MultiViewPAClassifier,
         {"coupling": "absolute"},
-        {"C": C, "gamma": GAMMA},
+        {"C": C, "gamma": GAMMA, "fit_intercept": INTERCEPT},
     ),
 )
 
@@ -104,7 +111,11 @@ METHODS = (
 def single_view(view: str) -> Method:
     """The method that looks at one view only."""
     return Method(
-        f"view:{view}", f"{view} alone", PassiveAggressiveClassifier, grid={"C": C}, view=view
+        f"view:{view}",
+        f"{view} alone",
+        PassiveAggressiveClassifier,
+        grid={"C": C, "fit_intercept": INTERCEPT},
+        view=view,
     )
 
 

@@ -60,13 +60,15 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         first = c.n_rows - c.n_scored
         how = [
             f"{about}: {c.n_scored} rows, each predicted and then learned, in stream order",
-            f"C, gamma: chosen on the {first} rows before them",
+            f"C, gamma, intercept: chosen on the {first} rows before them",
         ]
     else:
         how = [
             f"{about}: mean ± standard deviation over {c.folds} folds of {c.n_rows} rows",
-            "C, gamma: chosen inside each training part; the most frequent choice is shown",
+            "C, gamma, intercept: chosen inside each training part; shown is the most frequent choice",
         ]
+    without = [row.title for row in c.rows if not row.setting.get("fit_intercept", True)]
+    how.append(f"without intercept: {', '.join(without) or 'none'}")
     return [c.verdict, *how, f"p: against the best row ({c.test})"]
 
 
@@ -93,6 +95,7 @@ def to_markdown(comparison: Comparison) -> str:
 
 def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     columns = list(dict.fromkeys(name for row in comparison.rows for name in row.setting))
+    columns = [name for name in columns if name != "fit_intercept"]  # a note says it
     # the columns that the metric is not already
     others = [name for name in ("accuracy", "roc_auc") if name != comparison.metric]
     titles = {"accuracy": "accuracy", "roc_auc": "AUC"}
