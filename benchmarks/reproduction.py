@@ -178,9 +178,10 @@ repetitions; here the 1966 distinct ones): 83.7 ± 3.0, 76.0 ± 2.9, 81.1 ± 2.0
 COMPARED = """## Which coupling is the default, and why
 
 `compare` on every multi-view set at hand: one pass, 5 folds, C (and gamma) chosen by an
-inner validation of each training part, and so is the intercept. F1 in percent; of several classes, the mean over
-them. Bag-of-words sets are scaled to rows of unit length (WebKB and the advertisements are
-binary), dense ones are standardised on the training part by `ViewEncoder`."""
+inner validation of each training part, and so is the intercept. F1 in percent; of several
+classes, the mean over them. Bag-of-words sets are scaled to rows of unit length (WebKB and
+the advertisements are binary); dense ones are standardised on the training part by
+`ViewEncoder`."""
 
 
 if __name__ == "__main__":

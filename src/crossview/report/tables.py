@@ -65,7 +65,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     else:
         how = [
             f"{about}: mean ± standard deviation over {c.folds} folds of {c.n_rows} rows",
-            "C, gamma, intercept: chosen inside each training part; shown is the most frequent choice",
+            "C, gamma, intercept: chosen in each training part; the most frequent choice is shown",
         ]
     without = [row.title for row in c.rows if not row.setting.get("fit_intercept", True)]
     how.append(f"without intercept: {', '.join(without) or 'none'}")
