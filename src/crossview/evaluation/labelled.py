@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.errors import InputError
+from crossview.streams.ahead import ahead
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.table import TableBatch, TableStream, open_table
 from crossview.views import MultiView, closest_names
@@ -172,7 +173,7 @@ class LabelledTable:
 
         held: list[Piece] = []
         missing = first
-        for piece in self._cut(first):
+        for piece in ahead(self._cut(first)):
             with located(piece.batch):
                 if learn:
                     encoder.partial_fit(piece.data)
