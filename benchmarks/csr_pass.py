@@ -69,7 +69,7 @@ def main() -> str:
                 "absolute": lambda: ours("absolute"),
                 "independent": lambda: ours("independent"),
             },
-            repeats=15,
+            repeats=11,
         )
         s = seconds
         rows = [

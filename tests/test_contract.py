@@ -369,6 +369,24 @@ def test_grid_search_pipeline_and_splits_take_many_views():
     assert cross_val_score(named, frame, y, cv=3).mean() > 0.5
 
 
+def test_view_columns_take_the_weights_apart():
+    X, y = data(3)
+    order = np.random.default_rng(1).permutation(12)
+    model = MultiViewPAClassifier({"a": order[:4], "b": order[6:]}, random_state=0).fit(X, y)
+    columns = model.view_columns()
+    assert columns["a"].tolist() == order[:4].tolist()
+    assert columns["b"].tolist() == order[6:].tolist()
+    for v, (name, group) in enumerate(columns.items()):
+        own = X[:, group] @ model.coef_[:, group].T + model.intercept_[:, v]
+        np.testing.assert_allclose(model.view_scores(X)[:, v], own, atol=1e-12, err_msg=name)
+    plain = MultiViewPAClassifier(WIDTHS, random_state=0).fit(X, y).view_columns()
+    assert [c.tolist() for c in plain.values()] == [[0, 1, 2, 3], [4, 5, 6], [7, 8, 9, 10, 11]]
+    grown = MultiViewPAClassifier()
+    for name in ("x", "y", "z"):
+        grown.learn_one({"a": {name: 1.0}, "b": {name + name: 2.0}}, name == "x")
+    assert [c.tolist() for c in grown.view_columns().values()] == [[0, 1, 2], [3, 4, 5]]
+
+
 def test_views_by_glob_pick_their_columns_and_leave_the_rest():
     X, y = data()
     order = np.random.default_rng(1).permutation(12)

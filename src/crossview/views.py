@@ -326,7 +326,7 @@ def resolve_views(
     views: Mapping[str, Any] | Sequence[int] | None,
     n_features: int,
     feature_names: Sequence[str] | None = None,
-) -> tuple[ViewLayout, np.ndarray]:
+) -> tuple[ViewLayout, np.ndarray | None]:
     """Turn the ``views=`` parameter of an estimator into blocks of columns.
 
     Parameters
@@ -345,11 +345,12 @@ def resolve_views(
     -------
     layout : ViewLayout
         Names and widths.
-    columns : ndarray of shape (layout.n_columns,), int64
-        The column of ``X`` at each place of the layout.
+    columns : ndarray of shape (layout.n_columns,), int64, or None
+        The column of ``X`` at each place of the layout; None: all of them, in
+        their order.
     """
     if views is None:
-        return ViewLayout(["all"], [n_features]), np.arange(n_features)
+        return ViewLayout(["all"], [n_features]), None
     if isinstance(views, Mapping):
         chosen = {
             str(name): _choose(str(name), spec, n_features, feature_names)
@@ -379,7 +380,7 @@ def resolve_views(
             f"views= names {layout.n_columns} columns ({' + '.join(map(str, views))}) "
             f"and X has {n_features}"
         )
-    return layout, np.arange(n_features)
+    return layout, None
 
 
 def closest_names(name: str, known: Sequence[str], most: int = 20) -> str:

@@ -275,6 +275,8 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         """Weights in the order of the columns, (1, n_features) or (n_classes, n_features)."""
         check_is_fitted(self, "classes_")
         W = self._average("W", "U")
+        if self._places is None:
+            return W.T.copy()
         coef = np.zeros((W.shape[1], self.n_features_in_))
         used = self._places >= 0
         coef[:, used] = W[self._places[used]].T
@@ -288,6 +290,23 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         if b.shape[1] == 1:
             return b[:, 0]
         return b[0] if self._n_biases() == 1 else b.T
+
+    def view_columns(self) -> dict[str, np.ndarray]:
+        """The columns that form each view, for instance to take ``coef_`` apart.
+
+        Returns
+        -------
+        columns : dict of str to ndarray of int
+            Positions of the columns of ``X``, in the order of the view.
+        """
+        check_is_fitted(self, "classes_")
+        places, ptr = self._places, self._slots.ptr
+        if places is None:
+            places = np.arange(self._slots.n_columns)
+        used = np.flatnonzero(places >= 0)
+        columns = used[np.argsort(places[used])]
+        cuts = np.searchsorted(places[columns], ptr[1:-1])
+        return dict(zip(self.layout_.names, np.split(columns, cuts), strict=True))
 
     # --- state ----------------------------------------------------------------
 
@@ -308,7 +327,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             "feature_names_in": (
                 list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
             ),
-            "places": None if self._in_order else self._places.tolist(),
+            "places": None if self._places is None else self._places.tolist(),
             "named": self._named.to_json() if self._named and self._named.fixed is None else None,
         }
 
@@ -324,8 +343,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         self._named = None if named is None else NamedColumns.from_json(named)
         self._slots = self.layout_ if self._named is None else self._named.slots
         places = header["places"]
-        self._in_order = places is None
-        self._places = np.arange(self._slots.n_columns) if places is None else np.asarray(places)
+        self._places = None if places is None else np.asarray(places)
 
     def _forget(self) -> None:
         for name in ("_state", "classes_", "layout_", "_named", "feature_names_in_"):
@@ -377,7 +395,8 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
                 "the label is missing (NaN, None or infinity); leave the row out, or label it",
                 row=int(np.argmax(empty)),
             )
-        check_classification_targets(y)
+        if y.dtype.kind not in "iubUS":  # those are classes whatever they hold
+            check_classification_targets(y)
         n = len(rows.indptr) - 1
         if len(y) != n:
             raise InputError(
@@ -458,7 +477,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
                 if views is not None:
                     raise InputError("X is a MultiView and names its views; leave views= at None")
                 self.layout_, self.n_features_in_ = X.layout, X.layout.n_columns
-                self._use_columns(np.arange(self.n_features_in_))
+                self._use_columns(None)
             elif X.layout != self.layout_:
                 raise InputError(f"X has the views {X.layout}, but the learner has {self.layout_}")
             matrix, present = X.matrix, X.present
@@ -477,21 +496,22 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             if reset:
                 names = getattr(self, "feature_names_in_", None)
                 self.layout_, columns = resolve_views(views, matrix.shape[1], names)
-                places = np.full(matrix.shape[1], -1)
-                places[columns] = np.arange(len(columns))
+                places = None
+                if columns is not None:
+                    places = np.full(matrix.shape[1], -1)
+                    places[columns] = np.arange(len(columns))
                 self._use_columns(places)
         return make_rows(
             matrix,
             self._slots,
             present,
-            places=None if self._in_order else self._places,
+            places=self._places,
             names=getattr(self, "feature_names_in_", None),
         )
 
-    def _use_columns(self, places: np.ndarray) -> None:
-        """Column c of X has its weight at ``places[c]`` of the state; -1: it has none."""
+    def _use_columns(self, places: np.ndarray | None) -> None:
+        """Column c of X has its weight at ``places[c]`` of the state, -1: nowhere; None: at c."""
         self._places = places
-        self._in_order = np.array_equal(places, np.arange(self.layout_.n_columns))
         self._slots = self.layout_
         self._named = None
 
@@ -523,7 +543,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         assert self._named is not None
         self._slots = self._named.slots
         self.layout_ = self._named.layout
-        self._places, self._in_order = self._named.places, False
+        self._places = self._named.places
         self.n_features_in_ = self.layout_.n_columns
         if not hasattr(self, "_state"):
             return

@@ -34,13 +34,14 @@ class NamedColumns:
         self.present: np.ndarray | None = None
 
     @classmethod
-    def of_fitted(cls, layout: ViewLayout, places: np.ndarray, names: Any) -> NamedColumns:
+    def of_fitted(cls, layout: ViewLayout, places: np.ndarray | None, names: Any) -> NamedColumns:
         """Names for the columns of a learner that was fitted on a matrix; they do not grow.
 
         A feature is called by its column name, or by its position in its view.
         """
         self = cls(list(layout.names))
         self.room = list(layout.widths)
+        places = np.arange(layout.n_columns) if places is None else places
         self.fixed = places
         column_of = np.full(layout.n_columns, -1)
         column_of[places[places >= 0]] = np.flatnonzero(places >= 0)

@@ -87,16 +87,7 @@ def model_tables(
 def _by_view(learner: Any) -> dict[str, np.ndarray]:
     """Weights of each view, (1 or n_classes, n_columns of the view)."""
     coef = learner.coef_
-    in_layout = np.zeros((len(coef), int(learner._places.max()) + 1))
-    used = learner._places >= 0
-    in_layout[:, learner._places[used]] = coef[:, used]
-    ptr = learner._slots.ptr
-    return {
-        view: in_layout[:, ptr[v] : ptr[v] + width]
-        for v, (view, width) in enumerate(
-            zip(learner.layout_.names, learner.layout_.widths, strict=True)
-        )
-    }
+    return {view: coef[:, columns] for view, columns in learner.view_columns().items()}
 
 
 def _shares(
@@ -122,5 +113,4 @@ def _column_name(learner: Any, encoder: Any, view: str, column: int) -> str:
     names = getattr(learner, "feature_names_in_", None)
     if names is None:
         return f"column {column}"
-    place = int(learner._slots.ptr[learner._slots.index(view)]) + column
-    return str(names[int(np.flatnonzero(learner._places == place)[0])])
+    return str(names[learner.view_columns()[view][column]])

@@ -324,6 +324,8 @@ class ViewEncoder(
     def _columns_of_views(self, names: list[str]) -> dict[str, list[str]]:
         if self.views is not None:
             layout, columns = resolve_views(self.views, len(names), names)
+            if columns is None:
+                columns = np.arange(len(names))
             return {
                 view: [names[c] for c in columns[start:stop]]
                 for view, start, stop in zip(
