@@ -114,7 +114,7 @@ def test_compare_in_stream_order(here, capsys):
 
 def test_train_predict_and_the_library_agree(here, capsys):
     status, out, err = run(capsys, "predict", "m.safetensors", "bc.parquet", "-o", "p.csv")
-    assert (status, out, err) == (0, [], [])
+    assert (status, out, err) == (0, [], ["569 rows, wrote p.csv"])
     model = crossview.load("m.safetensors")
     table = pq.read_table("bc.parquet").drop_columns(["diagnosis"])
     rows = read_csv("p.csv")
@@ -205,8 +205,8 @@ def test_a_source_without_a_view_is_scored_without_it(here, capsys):
         "SELECT COLUMNS('(error|worst)__.*') FROM 'bc.parquet'",
     )  # fmt: skip
     assert status == 0
-    assert len(err) == 1
     assert "view 'mean' is missing" in err[0]
+    assert err[1:] == ["569 rows, wrote p.jsonl"]
     for line in Path("p.jsonl").read_text().splitlines():
         row = json.loads(line)
         assert row["view_mean"] is None

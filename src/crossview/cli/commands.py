@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline
 import crossview
 from crossview import datasets as bundled
 from crossview import persistence
-from crossview.cli.output import check_writable, replacing, writing
+from crossview.cli.output import STDOUT, check_writable, replacing, writing
 from crossview.cli.progress import stepping, watching
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
@@ -250,11 +250,13 @@ def predict(model: Path, source: str, output: str, keep: Sequence[str]) -> None:
     for name in keep:
         if schema.names.count(name) > 1:
             raise InputError(f"--keep {name!r}: the output has a column of that name already")
+    n_rows = 0
     with writing(output, schema) as write:
-        for batch in stream:
+        for batch in ahead(stream):
             if not batch.data.num_rows:
                 continue
             data = batch.data
+            n_rows += data.num_rows
             for column in gone:
                 data = data.append_column(column, pa.nulls(data.num_rows))
             with located(batch):
@@ -276,6 +278,8 @@ def predict(model: Path, source: str, output: str, keep: Sequence[str]) -> None:
                     schema=schema,
                 )
             )
+    if output != STDOUT:
+        print(f"{n_rows:,} rows, wrote {output}", file=sys.stderr)
 
 
 def inspect(model: Path, top: int) -> None:
