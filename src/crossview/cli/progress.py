@@ -110,7 +110,7 @@ def watching(
     --------
     >>> import sys
     >>> from crossview.evaluation.progressive import Record
-    >>> from crossview.report.progress import watching
+    >>> from crossview.cli.progress import watching
     >>> records = [Record(1, 1.0, 1.0, 0.0, 0.0, 0.1), Record(2, 0.75, 0.5, 0.5, 0.5, 0.1)]
     >>> with watching(metric="f1", show=True, file=sys.stdout) as watch:
     ...     last = list(watch.records(records))[-1]
