@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -415,6 +416,29 @@ def test_what_is_not_finite_is_named(model, value, container):
         clone(model).fit(container(X), y)
     assert ("NaN" if np.isnan(value) else "infinity") in str(info.value)
     assert "\n" not in str(info.value)
+
+
+def test_a_failed_fit_leaves_nothing_learned(model):
+    X, y = data()
+    X[17, 6] = np.nan
+    learner = clone(model).fit(*data())
+    with pytest.raises(InputError):
+        learner.fit(X, y)
+    with pytest.raises(NotFittedError):
+        learner.predict(X)
+    assert learner.predict_one(X[0]) is None
+
+
+def test_rows_whose_squares_overflow_are_passed_over(model, table):
+    X, y = table
+    huge = X.copy()
+    huge[5] = 1e200
+    keep = np.arange(len(y)) != 5
+    model.set_params(shuffle=False)
+    trained = clone(model).fit(huge, y)
+    assert np.isfinite(trained.coef_).all()
+    same_state(trained, clone(model).fit(X[keep], y[keep]))
+    same_state(trained, fitted(model, huge, y))
 
 
 def test_a_view_that_is_all_nan_is_missing():

@@ -257,6 +257,7 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
     The joint score is the mean of the views' scores, or their sum where they
     learn independently.
     """
+    strange = -1
     x, j, indptr, shared, ptr, present = rows
     W, b, U, c, t = model
     average = U.shape[0] > 0
@@ -272,11 +273,13 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
         lo, end = indptr[i], indptr[i + 1]
         shift = lo if shared else ZERO
         here = 0
+        size = 0.0
         score = past = 0.0
         for v in range(V):
             hi = end if v == V - 1 else view_end(j, lo, end, shift, ptr[v + 1])
             if present.shape[0] == 0 or present[i, v]:
                 own, norm = dot_and_norm(x, j, lo, hi, shift, W)
+                size += norm
                 if norm + bias > 0.0:
                     own += bias * b[v]
                     score += own
@@ -290,6 +293,9 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
         if average and t[0] > 0:
             score -= past / t[0]
         scores[i] = score if coupling == INDEPENDENT or here == 0 else score / here
+        if not size < np.inf:
+            strange = i
+            continue
         if here == 0 or weight[i] <= 0.0:
             continue
         coupled_step(coupling, rule, gamma, weight[i] * C, here, m, n, P, places, cut)
@@ -303,6 +309,7 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
                     add(t[0] * move, x, j, lo, hi, shift, U)
                     c[view[a]] += t[0] * bias * move
         t[0] += 1
+    return strange
 
 
 @njit
@@ -311,6 +318,7 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
 
     Independent views each take the best wrong class of their own.
     """
+    strange = -1
     x, j, indptr, shared, ptr, present = rows
     W, b, U, c, t = model
     average = U.shape[0] > 0
@@ -329,6 +337,7 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
         lo, end = indptr[i], indptr[i + 1]
         shift = lo if shared else ZERO
         here = 0
+        size = 0.0
         joint[:] = 0.0
         past[:] = 0.0
         for v in range(V):
@@ -336,6 +345,7 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
             if present.shape[0] == 0 or present[i, v]:
                 own[here] = bias * b[v]
                 norm = dots_and_norm(x, j, lo, hi, shift, W, own[here])
+                size += norm
                 if norm + bias > 0.0:
                     joint += own[here]
                     view[here], start[here], stop[here] = v, lo, hi
@@ -350,6 +360,9 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
             scores[i] -= past / t[0]
         if coupling != INDEPENDENT and here > 0:
             scores[i] /= here
+        if not size < np.inf:
+            strange = i
+            continue
         if here == 0 or weight[i] <= 0.0:
             continue
         true = y[i]
@@ -369,3 +382,4 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
                     c[view[a], true] += t[0] * bias * P[a]
                     c[view[a], rival[a]] -= t[0] * bias * P[a]
         t[0] += 1
+    return strange

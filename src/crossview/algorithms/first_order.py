@@ -95,7 +95,9 @@ def learn_binary(rows, order, y, weight, model, bias, rule, C, scores):
 
     ``y`` is -1 or +1 a row, ``bias`` 1 or 0 with or without intercept;
     ``scores[i]`` becomes the score that row i had just before it was learned.
+    A row whose x·x is not finite is passed over; returns the last such row, or -1.
     """
+    strange = -1
     x, j, indptr, shared, _, _ = rows
     W, b, U, c, t = model
     average = U.shape[0] > 0
@@ -111,6 +113,9 @@ def learn_binary(rows, order, y, weight, model, bias, rule, C, scores):
         if average and t[0] > 0:
             past, _ = dot_and_norm(x, j, lo, hi, shift, U)
             scores[i] -= (past + bias * c[0]) / t[0]
+        if not n < np.inf:
+            strange = i
+            continue
         if n <= 0.0 or weight[i] <= 0.0:
             continue
         P = y[i] * step(rule, y[i] * score, n, C, weight[i])
@@ -121,11 +126,13 @@ def learn_binary(rows, order, y, weight, model, bias, rule, C, scores):
                 add(t[0] * P, x, j, lo, hi, shift, U)
                 c[0] += t[0] * bias * P
         t[0] += 1
+    return strange
 
 
 @njit
 def learn_multiclass(rows, order, y, weight, model, bias, rule, C, scores):
     """The same for several classes; ``y`` is the class's number, ``scores`` (n_rows, n_classes)."""
+    strange = -1
     x, j, indptr, shared, _, _ = rows
     W, b, U, c, t = model
     average = U.shape[0] > 0
@@ -143,6 +150,9 @@ def learn_multiclass(rows, order, y, weight, model, bias, rule, C, scores):
             past[:] = bias * c[0]
             dots_and_norm(x, j, lo, hi, shift, U, past)
             scores[i] -= past / t[0]
+        if not n < np.inf:
+            strange = i
+            continue
         if n <= 0.0 or weight[i] <= 0.0:
             continue
         true = y[i]
@@ -157,3 +167,4 @@ def learn_multiclass(rows, order, y, weight, model, bias, rule, C, scores):
                 c[0, true] += t[0] * bias * P
                 c[0, wrong] -= t[0] * bias * P
         t[0] += 1
+    return strange

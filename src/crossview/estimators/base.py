@@ -55,8 +55,8 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
-    ) -> None:
-        """One pass of the learner's loop over the rows in ``order``."""
+    ) -> int:
+        """One pass of the learner's loop; a row that is not finite and was passed over, or -1."""
         raise NotImplementedError
 
     def _n_biases(self) -> int:
@@ -88,7 +88,8 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         self._forget()
-        rows = self._read(X, reset=True)
+        # values are not looked at here: the first pass says if there is something to see
+        rows = self._read(X, reset=True, checked=False)
         y = self._labels(y, rows)
         self._set_classes(np.unique(y))
         if len(self.classes_) < 2:
@@ -98,9 +99,18 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         codes, weight = self._targets(y, sample_weight, self.class_weight)
         random_state = check_random_state(self.random_state)
         n = len(rows.indptr) - 1
-        for _ in range(self.n_epochs):
+        for epoch in range(self.n_epochs):
             order = random_state.permutation(n) if self.shuffle else np.arange(n)
-            self._pass(rows, order, codes, weight)
+            _, strange = self._pass(rows, order, codes, weight)
+            if epoch == 0 and strange >= 0:
+                # a missing view, or an error; begin again, or forget what was learned
+                try:
+                    rows = self._read(X, reset=False)
+                except InputError:
+                    self._forget()
+                    raise
+                self._start_state()
+                self._pass(rows, order, codes, weight)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -162,7 +172,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
                 f"{self.classes_.tolist()!r}"
             )
         codes, weight = self._targets(y, sample_weight, self.class_weight)
-        scores = self._pass(rows, np.arange(len(codes)), codes, weight)
+        scores, _ = self._pass(rows, np.arange(len(codes)), codes, weight)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
@@ -468,7 +478,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
 
     # --- rows -----------------------------------------------------------------
 
-    def _read(self, X: Any, *, reset: bool) -> Rows:
+    def _read(self, X: Any, *, reset: bool, checked: bool = True) -> Rows:
         """Any X as the rows of the loops; ``reset`` makes its columns the learner's."""
         views = getattr(self, "views", None)
         present = None
@@ -507,6 +517,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             present,
             places=self._places,
             names=getattr(self, "feature_names_in_", None),
+            checked=checked,
         )
 
     def _use_columns(self, places: np.ndarray | None) -> None:
@@ -583,18 +594,20 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         own[~takes_part] = 0.0
         return own, takes_part, missing
 
-    def _pass(self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """One pass; the score of every row just before it was learned, (n_samples, K)."""
+    def _pass(
+        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> tuple[np.ndarray, int]:
+        """One pass: scores of all rows just before they were learned, and what `_learn` says."""
         K = self._state["W"].shape[1]
         scores = np.zeros((len(rows.indptr) - 1, K))
-        self._learn(
+        strange = self._learn(
             rows,
             read_only(np.ascontiguousarray(order, dtype=np.int64)),
             read_only(y),
             read_only(weight),
             scores if K > 1 else scores.reshape(-1),
         )
-        return scores
+        return scores, strange
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -26,10 +26,11 @@ class _FirstOrder(LinearOnlineClassifier):
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
-    ) -> None:
+    ) -> int:
         loop = first_order.learn_binary if scores.ndim == 1 else first_order.learn_multiclass
         rule, C = self._step()
-        loop(rows, order, y, weight, self._weights(), float(self.fit_intercept), rule, C, scores)
+        bias = float(self.fit_intercept)
+        return int(loop(rows, order, y, weight, self._weights(), bias, rule, C, scores))
 
 
 class Perceptron(_FirstOrder):

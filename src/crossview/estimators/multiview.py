@@ -184,18 +184,18 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
-    ) -> None:
+    ) -> int:
         bias, rule, C = float(self.fit_intercept), RULES[self.variant], float(self.C)
         model = self._weights()
         if self.coupling == "concatenated":
             pasted = first_order.learn_binary if scores.ndim == 1 else first_order.learn_multiclass
-            pasted(rows, order, y, weight, model, bias, rule, C, scores)
-            return
+            return int(pasted(rows, order, y, weight, model, bias, rule, C, scores))
         if self.coupling == "absolute" and self.variant == "PA":
             # a hard margin is PA-I at any price
             rule, C = first_order.PA_I, np.inf
         loop = coupling.learn_binary if scores.ndim == 1 else coupling.learn_multiclass
-        loop(rows, order, y, weight, model, bias, self._kind(), rule, float(self.gamma), C, scores)
+        kind, gamma = self._kind(), float(self.gamma)
+        return int(loop(rows, order, y, weight, model, bias, kind, rule, gamma, C, scores))
 
     def _kind(self) -> int:
         if self.update == "exact":
