@@ -60,22 +60,23 @@ def squared_step(rule, gamma, C, V, m, n, P):
     1 - gamma B is the mean of 1 / (1 + gamma V n_v), which keeps its digits
     where gamma B is close to 1.
     """
-    A = B = rest = 0.0
+    A = B = all_but = 0.0  # all_but: V (1 - gamma B)
     for v in range(V):
-        shrink = 1.0 / (1.0 + gamma * V * n[v])
-        A += shrink * m[v]
-        B += shrink * n[v]
-        rest += shrink / V
+        P[v] = 1.0 / (1.0 + gamma * V * n[v])
+        A += P[v] * m[v]
+        B += P[v] * n[v]
+        all_but += P[v]
     if rule == PA_II:
-        tau = max(0.0, (V * rest - A) / (B / V + V * rest / (2.0 * C)))
+        tau = max(0.0, (all_but - A) / (B / V + all_but / (2.0 * C)))
     else:
-        tau = max(0.0, V * (V * rest - A) / B)
+        tau = max(0.0, V * (all_but - A) / B)
         if rule == PA_I:
             tau = min(tau, C)
-    T = (A + tau * B / V) / rest
+    share = tau / V
+    T = V * (A + share * B) / all_but
     for v in range(V):
         # (s_v - m_v) / n_v, written so that nothing cancels
-        P[v] = (tau / V + gamma * (T - V * m[v])) / (1.0 + gamma * V * n[v])
+        P[v] *= share + gamma * (T - V * m[v])
 
 
 @inlined
@@ -229,10 +230,10 @@ def coupled_step(coupling, rule, gamma, C, V, m, n, P, order, cut):
         for v in range(V):
             P[v] = pa_step(rule, m[v], n[v], C)
         return
-    mean = 0.0
+    total = 0.0
     for v in range(V):
-        mean += m[v] / V
-    if mean >= 1.0:
+        total += m[v]
+    if total >= V:  # no joint loss
         for v in range(V):
             P[v] = 0.0
     elif V == 1:

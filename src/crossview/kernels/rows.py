@@ -37,13 +37,13 @@ class Rows(NamedTuple):
 
 @inlined
 def view_end(j, lo, hi, shift, end):
-    """The first entry in lo .. hi whose column is at least ``end`` (bisection)."""
-    while lo < hi:
-        mid = (lo + hi) >> ONE
-        if j[mid - shift] < end:
-            lo = mid + ONE
-        else:
-            hi = mid
+    """The first entry in lo .. hi whose column is at least ``end`` (bisection without a branch)."""
+    size = hi - lo
+    while size > ZERO:
+        half = size >> ONE
+        below = j[lo + half - shift] < end
+        size = size - half - ONE if below else half
+        lo = lo + half + ONE if below else lo
     return lo
 
 
