@@ -76,9 +76,7 @@ def test_public_classes_and_functions_have_an_example_and_all_parameters(name):
         assert ">>>" in text or name in ("read_info",), f"{name} has no example"
     if isinstance(thing, type) and hasattr(thing, "get_params"):
         for parameter in thing._get_param_names():
-            assert re.search(rf"^(?:\w+, )*{parameter}(?:, \w+)* : ", text, re.MULTILINE), (
-                parameter
-            )
+            assert re.search(rf"^(?:\w+, )*{parameter}(?:, \w+)* : ", text, re.MULTILINE), parameter
 
 
 def blocks(document, language):
