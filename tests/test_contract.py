@@ -418,15 +418,23 @@ def test_what_is_not_finite_is_named(model, value, container):
     assert "\n" not in str(info.value)
 
 
-def test_a_failed_fit_leaves_nothing_learned(model):
+FAILING_FITS = {
+    "NaN": lambda m, X, y: m.fit(np.where(np.arange(X.size).reshape(X.shape) == 30, np.nan, X), y),
+    "one class": lambda m, X, y: m.fit(X, ["a"] * len(y)),
+    "weights": lambda m, X, y: m.fit(X, y, sample_weight=-np.ones(len(y))),
+}
+
+
+@pytest.mark.parametrize("what", FAILING_FITS)
+def test_a_failed_fit_leaves_nothing_learned(model, what):
     X, y = data()
-    X[17, 6] = np.nan
-    learner = clone(model).fit(*data())
-    with pytest.raises(InputError):
-        learner.fit(X, y)
+    learner = clone(model).fit(X, y)
+    with pytest.raises(ValueError, match=r"NaN|one class|[Nn]egative"):
+        FAILING_FITS[what](learner, X, y)
     with pytest.raises(NotFittedError):
         learner.predict(X)
     assert learner.predict_one(X[0]) is None
+    assert learner.fit(X, y).predict(X).shape == y.shape
 
 
 def test_rows_whose_squares_overflow_are_passed_over(model, table):

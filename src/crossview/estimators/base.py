@@ -88,6 +88,14 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         self._forget()
+        try:
+            self._fit(X, y, sample_weight)
+        except ValueError:
+            self._forget()
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         # values are not looked at here: the first pass says if there is something to see
         rows = self._read(X, reset=True, checked=False)
         y = self._labels(y, rows)
@@ -103,15 +111,10 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             order = random_state.permutation(n) if self.shuffle else np.arange(n)
             _, strange = self._pass(rows, order, codes, weight)
             if epoch == 0 and strange >= 0:
-                # a missing view, or an error; begin again, or forget what was learned
-                try:
-                    rows = self._read(X, reset=False)
-                except InputError:
-                    self._forget()
-                    raise
+                # a missing view, after which it begins again, or an error
+                rows = self._read(X, reset=False)
                 self._start_state()
                 self._pass(rows, order, codes, weight)
-        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows, once, in the order in which they come.
