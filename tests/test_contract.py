@@ -437,6 +437,19 @@ def test_a_failed_fit_leaves_nothing_learned(model, what):
     assert learner.fit(X, y).predict(X).shape == y.shape
 
 
+def test_a_failed_first_partial_fit_leaves_nothing_and_a_later_one_what_there_was(model):
+    X, y = data()
+    learner = clone(model)
+    with pytest.raises(InputError, match="not among the classes"):
+        learner.partial_fit(X, y, classes=["ant", "fly"])
+    learner.partial_fit(X, y, classes=["ant", "bee"])
+    before = pickle.loads(pickle.dumps(learner))
+    X[30, 3] = np.inf
+    with pytest.raises(InputError, match="row 30"):
+        learner.partial_fit(X, y)
+    same_state(learner, before)
+
+
 def test_rows_whose_squares_overflow_are_passed_over(model, table):
     X, y = table
     huge = X.copy()

@@ -165,16 +165,21 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         first = not hasattr(self, "classes_")
         if first and classes is None:
             raise InputError("classes= must be given in the first call: all labels that can come")
-        rows = self._read(X, reset=first)
-        y = self._labels(y, rows)
-        if first:
-            self._set_classes(np.unique(np.asarray(classes)))
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise InputError(
-                f"classes={classes!r} is not the same as in the first call, "
-                f"{self.classes_.tolist()!r}"
-            )
-        codes, weight = self._targets(y, sample_weight, self.class_weight)
+        try:
+            rows = self._read(X, reset=first)
+            y = self._labels(y, rows)
+            if first:
+                self._set_classes(np.unique(np.asarray(classes)))
+            elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise InputError(
+                    f"classes={classes!r} is not the same as in the first call, "
+                    f"{self.classes_.tolist()!r}"
+                )
+            codes, weight = self._targets(y, sample_weight, self.class_weight)
+        except ValueError:
+            if first:
+                self._forget()
+            raise
         scores, _ = self._pass(rows, np.arange(len(codes)), codes, weight)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
