@@ -251,6 +251,17 @@ def test_weight_zero_is_a_row_that_is_not_there(model, table):
     same_state(weighted, clone(model).partial_fit(X[keep], y[keep], np.unique(y)))
 
 
+def test_one_row_has_its_weight(model, table):
+    X, y = table
+    batch = clone(model).partial_fit(X, y, np.unique(y), sample_weight=0.5)
+    ones = clone(model).partial_fit(X[:1], y[:1], np.unique(y), sample_weight=[0.5])
+    for x, label in zip(X[1:], y[1:], strict=True):
+        ones.learn_one(x, label, sample_weight=0.5)
+    same_state(batch, ones)
+    with pytest.raises(InputError, match="give a number of 0 or more"):
+        ones.learn_one(X[0], y[0], sample_weight=-1.0)
+
+
 def test_class_weight_is_the_rows_weight(model, table):
     X, y = table
     by_class = clone(model).set_params(class_weight={"ant": 3.0}).partial_fit(X, y, np.unique(y))

@@ -209,7 +209,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             raise InputError("the label is missing (NaN or None); leave the row out, or label it")
         rows = self._read_one(x, learn=True)
         self._add_class(y)
-        codes, weight = self._targets(np.asarray([y]), [sample_weight], self.class_weight)
+        codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
         self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
         return self
 
@@ -438,9 +438,14 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(
                 f"label {y[row]!r} is not among the classes {self.classes_.tolist()!r}", row=row
             )
-        weight = _check_sample_weight(
-            sample_weight, y, dtype=np.float64, copy=True, ensure_non_negative=True
-        )
+        if isinstance(sample_weight, int | float | np.number):  # the same for all rows
+            if not 0.0 <= float(sample_weight) < np.inf:
+                raise InputError(f"sample_weight={sample_weight!r}; give a number of 0 or more")
+            weight = np.full(len(y), float(sample_weight))
+        else:
+            weight = _check_sample_weight(
+                sample_weight, y, dtype=np.float64, copy=True, ensure_non_negative=True
+            )
         if class_weight is not None:
             if class_weight != "balanced":
                 class_weight = {c: w for c, w in class_weight.items() if c in self.classes_}
