@@ -37,10 +37,9 @@ LIMITS = """## Where the time goes
 The pass over a CSR matrix reads 12 bytes an entry from memory and touches one weight an
 entry, at random, in 8 MB. In file order the entries come at the speed of memory and the
 weights decide; in random order each row begins with a miss, which is why rows are asked for
-two ahead. In `train`, reading, encoding and learning run in three threads; of their
-processor time about a quarter is reading Parquet, almost half is encoding (looking codes up,
-sorting slots, writing rows), and the rest is learning. Importing scikit-learn and Numba is
-most of the start."""
+two ahead. In `train`, reading, encoding (looking codes up, sorting slots, writing rows) and
+learning run in three threads. Importing scikit-learn and Numba is most of the start
+(`python -X importtime`)."""
 
 
 def main() -> None:
