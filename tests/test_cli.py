@@ -499,3 +499,13 @@ def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(tm
     answer = json.loads((folder / "demo" / "comparison.json").read_text())
     assert " ".join(answer["train_options"]) in shown[2]
     assert len(read_csv(folder / "demo" / "predictions.csv")) == 569
+
+
+def test_a_column_that_must_be_numbers_is_no_category_where_it_is_not(here, capsys):
+    Path("na.csv").write_text("label,a__x,b__y\n" + "1,2,7\n0,4,NA\n1,2,5\n0,1,1\n" * 3)
+    command = ["train", "na.csv", "--label", "label", "--model", "squared", "-o", "na.st"]
+    status, _, _ = run(capsys, *command)
+    assert status == 0  # text makes a category
+    status, _, err = run(capsys, *command, "--view", "a=a__x", "--numeric", "b=b__y")
+    assert status == 2
+    assert err == ["crossview: error: na.csv, row 1, column 'b__y': 'NA' is not a number"]

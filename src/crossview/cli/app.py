@@ -54,6 +54,14 @@ Categorical = Annotated[
         metavar="NAME=COLUMNS", help="Columns of a view whose numbers are categories, such as ids."
     ),
 ]
+Numeric = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=COLUMNS",
+        help="Columns of a view that must be numbers: text in them, such as NA, is an error "
+        "and does not make them categories.",
+    ),
+]
 HashBits = Annotated[
     int,
     typer.Option(help="Each view has 2 to the power of this many slots for categories and words."),
@@ -85,6 +93,7 @@ def compare(
     view: Views = None,
     text: Text = None,
     categorical: Categorical = None,
+    numeric: Numeric = None,
     cv: Annotated[int, typer.Option(help="Number of folds.")] = 5,
     metric: Metric = "f1",
     positive: Positive = None,
@@ -109,7 +118,7 @@ def compare(
     """
     from crossview.cli import commands
 
-    columns = commands.Columns.parse(label, view, text, categorical, hash_bits)
+    columns = commands.Columns.parse(label, view, text, categorical, numeric, hash_bits)
     commands.compare(
         source,
         columns,
@@ -134,6 +143,7 @@ def train(
     view: Views = None,
     text: Text = None,
     categorical: Categorical = None,
+    numeric: Numeric = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -168,7 +178,7 @@ def train(
     """
     from crossview.cli import commands
 
-    columns = commands.Columns.parse(label, view, text, categorical, hash_bits)
+    columns = commands.Columns.parse(label, view, text, categorical, numeric, hash_bits)
     commands.train(
         source,
         columns,

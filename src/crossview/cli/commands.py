@@ -48,6 +48,7 @@ class Columns:
     views: dict[str, list[str]] | None
     text: list[str]
     categorical: list[str]
+    numeric: list[str]
     hash_bits: int
     options: list[str]
 
@@ -58,13 +59,19 @@ class Columns:
         view: list[str] | None,
         text: list[str] | None,
         categorical: list[str] | None,
+        numeric: list[str] | None,
         hash_bits: int,
     ) -> Columns:
         """Read ``NAME=COLUMN,COLUMN`` options; a column named with its kind joins its view."""
         views: dict[str, list[str]] = {}
-        kinds: dict[str, list[str]] = {"--text": [], "--categorical": []}
+        kinds: dict[str, list[str]] = {"--text": [], "--categorical": [], "--numeric": []}
         options = ["--label", label]
-        for option, values in (("--view", view), ("--text", text), ("--categorical", categorical)):
+        for option, values in (
+            ("--view", view),
+            ("--text", text),
+            ("--categorical", categorical),
+            ("--numeric", numeric),
+        ):
             for value in values or []:
                 name, _, columns = value.partition("=")
                 patterns = [column.strip() for column in columns.split(",") if column.strip()]
@@ -81,7 +88,13 @@ class Columns:
         if hash_bits != 18:
             options += ["--hash-bits", str(hash_bits)]
         return cls(
-            label, views or None, kinds["--text"], kinds["--categorical"], hash_bits, options
+            label,
+            views or None,
+            kinds["--text"],
+            kinds["--categorical"],
+            kinds["--numeric"],
+            hash_bits,
+            options,
         )
 
     def encoding(self) -> dict[str, Any]:
@@ -90,6 +103,7 @@ class Columns:
             "views": self.views,
             "text": self.text,
             "categorical": self.categorical,
+            "numeric": self.numeric,
             "hash_bits": self.hash_bits,
         }
 

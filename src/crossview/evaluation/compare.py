@@ -183,6 +183,7 @@ def compare(
     views: Mapping[str, Any] | None = None,
     text: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
     hash_bits: int = 18,
     cv: int = 5,
     progressive: bool = False,
@@ -209,7 +210,7 @@ def compare(
         The labels, or the name of the label column.
     views : mapping of str to columns, default=None
         As for `ViewEncoder`: view name -> column names or globs.
-    text, categorical : sequence of str, default=()
+    text, categorical, numeric : sequence of str, default=()
         As for `ViewEncoder`.
     hash_bits : int, default=18
         As for `ViewEncoder`.
@@ -290,7 +291,13 @@ def compare(
         Perceptron().partial_fit(X, y, classes=classes)
     else:
         table = LabelledTable(
-            X, y, views=views, text=text, categorical=categorical, hash_bits=hash_bits
+            X,
+            y,
+            views=views,
+            text=text,
+            categorical=categorical,
+            numeric=numeric,
+            hash_bits=hash_bits,
         )
         layout, classes = table.encoder.layout_, table.classes
     if layout.n_views < 2:
