@@ -22,3 +22,7 @@ _options: dict[str, Any] = {
 
 njit = numba.njit(**_options)
 inlined = numba.njit(forceinline=True, **_options)
+
+# sums over memory that lies in order may be split among the lanes of a register;
+# there is nothing to gather
+njit_reordering = numba.njit(**_options | {"fastmath": {"contract", "reassoc"}})

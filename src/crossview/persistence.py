@@ -26,9 +26,14 @@ VERSION = 1
 
 # what a model file may hold, and nothing else
 CLASSES = {
+    "AROWClassifier": "crossview.estimators.second_order",
+    "ConfidenceWeightedClassifier": "crossview.estimators.second_order",
     "MultiViewPAClassifier": "crossview.estimators.multiview",
+    "PAMClassifier": "crossview.estimators.second_order",
     "PassiveAggressiveClassifier": "crossview.estimators.linear",
     "Perceptron": "crossview.estimators.linear",
+    "SecondOrderPerceptron": "crossview.estimators.second_order",
+    "SoftConfidenceWeightedClassifier": "crossview.estimators.second_order",
     "ViewEncoder": "crossview.streams.encode",
 }
 

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from crossview.algorithms import coupling, first_order
 from crossview.errors import InputError
-from crossview.estimators.base import LinearOnlineClassifier
+from crossview.estimators.geometry import WithCovariance
 from crossview.estimators.linear import RULES
 from crossview.kernels.rows import Rows
 
@@ -24,7 +24,7 @@ COUPLINGS = {
 }
 
 
-class MultiViewPAClassifier(LinearOnlineClassifier):
+class MultiViewPAClassifier(WithCovariance):
     """Passive-aggressive learning on several views that are held to agree.
 
     One weight vector a view.  With margins ``m_v = y w_v·x_v`` each row whose
@@ -35,7 +35,10 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
     where ``s_v`` are the margins afterwards, D their disagreement over all
     pairs of views, and the slack that of the variant, as in
     `PassiveAggressiveClassifier`.  Any number of views; a view that is missing
-    or empty in a row takes no part in it.
+    or empty in a row takes no part in it.  With ``geometry="mahalanobis"`` each
+    view keeps a covariance ``S_v`` of its own, the first term is
+    ``½ sum_v (w_v - w_v,t)' S_v^-1 (w_v - w_v,t)``, and ``S_v^-1`` grows by ``x_v x_v'``
+    at each row with a joint loss, as in `PAMClassifier`.
 
     Parameters
     ----------
@@ -65,6 +68,20 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
     update : {"exact", "published"}, default="exact"
         "published" is Algorithm 1 of the paper as printed: two views,
         absolute, PA-I.  It does not minimise its own objective.
+    geometry : {"euclidean", "mahalanobis"}, default="euclidean"
+        What moving a weight costs: the same in all directions, or more in those
+        in which much has been seen.  The second is slower, and often much more
+        accurate on correlated columns; gamma then counts times ``x_v'S_v x_v``.
+    covariance : {"auto", "full", "diagonal", "low-rank"}, default="auto"
+        Form of the covariances, one a view (one in all where concatenated), as
+        in `PAMClassifier`.  Used in Mahalanobis geometry only, and so are rank,
+        diagonal and initial_variance.
+    rank : int, default=256
+        Rows a view that "low-rank" keeps; see `PAMClassifier`.
+    diagonal : {"precision", "covariance"}, default="precision"
+        Which diagonal "diagonal" keeps; see `PAMClassifier`.
+    initial_variance : float, default=1.0
+        Variance of every weight at the start, in (0, inf).
     fit_intercept : bool, default=True
         Learn an intercept a view, as the weight of a constant feature of value
         1 that counts in the view's norm; one in all where concatenated.  False
@@ -86,6 +103,8 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
 
     Attributes
     ----------
+    covariance_form_ : str
+        The form that the covariances have now; Mahalanobis geometry only.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
@@ -103,6 +122,7 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
     See Also
     --------
     PassiveAggressiveClassifier : One view.
+    PAMClassifier : One view in Mahalanobis geometry.
 
     Notes
     -----
@@ -115,7 +135,8 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
     ----------
     T. T. Nguyen, K. Chang, S. C. Hui, "Two-View Online Learning", PAKDD 2012,
     :doi:`10.1007/978-3-642-30217-6_7`.  Any number of views, the squared
-    disagreement, PA and PA-II, several classes and missing views are ours.
+    disagreement, PA and PA-II, several classes, missing views and Mahalanobis
+    geometry are ours.
 
     Examples
     --------
@@ -132,7 +153,7 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **LinearOnlineClassifier._parameter_constraints,
+        **WithCovariance._parameter_constraints,
         "views": [Mapping, "array-like", None],
         "variant": [StrOptions(set(RULES))],
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -142,6 +163,7 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
         ],
         "coupling": [StrOptions({*COUPLINGS, "concatenated"})],
         "update": [StrOptions({"exact", "published"})],
+        "geometry": [StrOptions({"euclidean", "mahalanobis"})],
     }
 
     def __init__(
@@ -153,6 +175,11 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
         gamma: float = 0.1,
         coupling: str = "squared",
         update: str = "exact",
+        geometry: str = "euclidean",
+        covariance: str = "auto",
+        rank: int = 256,
+        diagonal: str = "precision",
+        initial_variance: float = 1.0,
         fit_intercept: bool = True,
         n_epochs: int = 1,
         shuffle: bool = True,
@@ -166,12 +193,20 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
         self.gamma = gamma
         self.coupling = coupling
         self.update = update
+        self.geometry = geometry
+        self.covariance = covariance
+        self.rank = rank
+        self.diagonal = diagonal
+        self.initial_variance = initial_variance
         self.fit_intercept = fit_intercept
         self.n_epochs = n_epochs
         self.shuffle = shuffle
         self.average = average
         self.class_weight = class_weight
         self.random_state = random_state
+
+    def _has_covariance(self) -> bool:
+        return bool(self.geometry == "mahalanobis")
 
     def _n_biases(self) -> int:
         return 1 if self.coupling == "concatenated" else self._slots.n_views
@@ -186,20 +221,24 @@ class MultiViewPAClassifier(LinearOnlineClassifier):
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
         bias, rule, C = float(self.fit_intercept), RULES[self.variant], float(self.C)
+        if self.coupling == "absolute" and self.variant == "PA":
+            # a hard margin is PA-I at any price
+            rule, C = first_order.PA_I, np.inf
+        kind, gamma = self._kind(), float(self.gamma)
+        if self.geometry == "mahalanobis":
+            return self._learn_with_covariance(
+                rows, order, y, weight, scores, rule=rule, C=C, kind=kind, gamma=gamma
+            )
         model = self._weights()
         if self.coupling == "concatenated":
             pasted = first_order.learn_binary if scores.ndim == 1 else first_order.learn_multiclass
             return int(pasted(rows, order, y, weight, model, bias, rule, C, scores))
-        if self.coupling == "absolute" and self.variant == "PA":
-            # a hard margin is PA-I at any price
-            rule, C = first_order.PA_I, np.inf
         loop = coupling.learn_binary if scores.ndim == 1 else coupling.learn_multiclass
-        kind, gamma = self._kind(), float(self.gamma)
         return int(loop(rows, order, y, weight, model, bias, kind, rule, gamma, C, scores))
 
     def _kind(self) -> int:
         if self.update == "exact":
-            return COUPLINGS[self.coupling]
+            return COUPLINGS.get(self.coupling, coupling.INDEPENDENT)
         if self.coupling != "absolute" or self.variant != "PA-I" or len(self._slots.names) != 2:
             raise InputError(
                 "update='published' is the paper's Algorithm 1: set coupling='absolute' and "
