@@ -1,5 +1,7 @@
 """Coupled steps against exact references, a general-purpose optimiser, and the paper as printed."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,6 +12,7 @@ from crossview import MultiView, MultiViewPAClassifier, PassiveAggressiveClassif
 from crossview.algorithms import coupling as ours
 from crossview.algorithms.first_order import PA, PA_I, PA_II
 from reference import coupling as reference
+from reference.second_order import Geometry
 
 RULES = {"PA": PA, "PA-I": PA_I, "PA-II": PA_II}
 KINDS = {"squared": ours.SQUARED, "absolute": ours.ABSOLUTE}
@@ -205,6 +208,8 @@ def views(V, classes, seed=0, rows=90):
     return blocks, y
 
 
+# the reference's name for the diagonal that is kept
+DIAGONAL = {"diagonal": "precision"}
 CASES = [
     ("squared", "PA-I", 2),
     ("squared", "PA-I", 4),
@@ -223,9 +228,19 @@ CASES = [
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(("coupling", "variant", "V"), CASES)
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("container", "covariance"),
+    [
+        (np.asarray, None),
+        (sp.csr_array, None),
+        (sp.csr_array, "full"),
+        (np.asarray, "diagonal"),
+        (np.asarray, "low-rank"),
+    ],
+    ids=["dense", "sparse", "sparse-full", "dense-diagonal", "dense-low-rank"],
+)
 def test_the_learner_equals_its_slow_reference(
-    coupling, variant, V, classes, intercept, missing, container
+    coupling, variant, V, classes, intercept, missing, container, covariance
 ):
     blocks, y = views(V, classes)
     gamma, C = 0.3, 0.4
@@ -239,8 +254,9 @@ def test_the_learner_equals_its_slow_reference(
         return getattr(reference, coupling)(m, n, C, gamma, variant)
 
     W, scores = reference.learn(
-        blocks, y, solve, present, C, intercept, independent=coupling == "independent"
-    )
+        blocks, y, solve, present, C, intercept, independent=coupling == "independent",
+        geometry=covariance and partial(Geometry, DIAGONAL.get(covariance, covariance), rank=10),
+    )  # fmt: skip
     exact = coupling != "published"
     model = MultiViewPAClassifier(
         coupling=coupling if exact else "absolute",
@@ -249,16 +265,20 @@ def test_the_learner_equals_its_slow_reference(
         C=C,
         gamma=gamma,
         fit_intercept=intercept,
+        geometry="mahalanobis" if covariance else "euclidean",
+        covariance=covariance or "auto",
+        rank=10,
     )
+    tolerance = 1e-10 if covariance else 1e-12
     X = MultiView({f"v{v}": container(b) for v, b in enumerate(blocks)}, present=present)
     got = model.score_then_learn(X, y, np.arange(classes))
     expected = np.hstack([w[:, :-1] if intercept else w for w in W])
-    np.testing.assert_allclose(model.coef_, expected, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(got, scores, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(model.coef_, expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(got, scores, rtol=0, atol=tolerance)
     if intercept:
         biases = np.stack([w[:, -1] for w in W], axis=1)
         np.testing.assert_allclose(
-            model.intercept_, biases[0] if classes == 2 else biases, rtol=0, atol=1e-12
+            model.intercept_, biases[0] if classes == 2 else biases, rtol=0, atol=tolerance
         )
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crossview import MultiViewPAClassifier, PassiveAggressiveClassifier
-from crossview.algorithms import coupling, first_order
+from crossview import MultiViewPAClassifier, PAMClassifier, PassiveAggressiveClassifier
+from crossview.algorithms import coupling, first_order, second_order
 from crossview.kernels import rows
 from crossview.streams import encode
 
@@ -18,6 +18,7 @@ LOOPS = [
     first_order.learn_multiclass,
     coupling.learn_binary,
     coupling.learn_multiclass,
+    second_order.learn,
     rows.score_views,
     encode._fill_rows,
 ]
@@ -28,7 +29,11 @@ def test_each_loop_was_compiled_once(loop):
     """Another type of argument would mean another compilation, of seconds, for some user."""
     X, y = np.random.default_rng(0).normal(size=(30, 4)), np.arange(30)
     for classes in (2, 3):  # at least once, where this file runs alone
-        for model in (PassiveAggressiveClassifier(), MultiViewPAClassifier([2, 2])):
+        for model in (
+            PassiveAggressiveClassifier(),
+            MultiViewPAClassifier([2, 2]),
+            PAMClassifier(),
+        ):
             model.fit(X, y % classes).predict(X)
     assert len(loop.signatures) <= 1, loop.signatures
 
@@ -36,6 +41,7 @@ def test_each_loop_was_compiled_once(loop):
 SELECTION = [
     "tests/test_first_order.py",
     "tests/test_contract.py",
+    "tests/test_second_order.py",
     "-k",
     "slow_reference and PA-II or chunks and squared and not average or slow_reference and percep",
 ]

@@ -122,17 +122,23 @@ def squared(m, n, C, gamma, variant):
     return at_zero + max(0.0, tau) * slope
 
 
-def learn(blocks, y, solve, present=None, C=1.0, intercept=True, independent=False):
+def learn(blocks, y, solve, present=None, C=1.0, intercept=True, independent=False, geometry=None):
     """The whole learner on dense views: ``solve(m, n, C)`` gives the steps of the present ones.
 
-    ``blocks`` is a list of (rows, columns) arrays, ``y`` holds 0 .. K - 1.
+    ``blocks`` is a list of (rows, columns) arrays, ``y`` holds 0 .. K - 1;
+    ``geometry(size)`` makes the covariance of a view (`reference.second_order.Geometry`).
     Returns one weight matrix a view (intercept last) and the joint scores.
     """
     if intercept:
         blocks = [np.hstack([B, np.ones((len(B), 1))]) for B in blocks]
     K = int(np.max(y)) + 1
     W = [np.zeros((1 if K == 2 else K, B.shape[1])) for B in blocks]
+    G = [geometry(B.shape[1]) if geometry else None for B in blocks]
     scores = []
+
+    def through(v, x):
+        return x if G[v] is None else G[v].S @ x
+
     for i, label in enumerate(y):
         here = [
             v
@@ -148,7 +154,7 @@ def learn(blocks, y, solve, present=None, C=1.0, intercept=True, independent=Fal
         if K == 2:
             sign = 1.0 if label == 1 else -1.0
             m = [sign * own[v][0] for v in here]
-            n = [blocks[v][i] @ blocks[v][i] for v in here]
+            times = 1
         else:
 
             def worst(s, label=label):
@@ -156,16 +162,23 @@ def learn(blocks, y, solve, present=None, C=1.0, intercept=True, independent=Fal
 
             rival = {v: worst(own[v] if independent else joint) for v in here}
             m = [own[v][label] - own[v][rival[v]] for v in here]
-            n = [2 * blocks[v][i] @ blocks[v][i] for v in here]
-        if not independent and np.mean(m) >= 1:
+            times = 2
+        moving = [a < 1 - 1e-12 if independent else np.mean(m) < 1 - 1e-12 for a in m]
+        for v, moves in zip(here, moving, strict=True):
+            if moves and G[v] is not None:
+                G[v].make_room()
+        n = [times * blocks[v][i] @ through(v, blocks[v][i]) for v in here]
+        if not any(moving):
             continue
-        for v, P in zip(here, solve(m, n, C), strict=True):
+        for v, P, moves in zip(here, solve(m, n, C), moving, strict=True):
             x = blocks[v][i]
             if K == 2:
-                W[v][0] += sign * P * x
+                W[v][0] += sign * P * through(v, x)
             else:
-                W[v][label] += P * x
-                W[v][rival[v]] -= P * x
+                W[v][label] += P * through(v, x)
+                W[v][rival[v]] -= P * through(v, x)
+            if moves and G[v] is not None:
+                G[v].gain(1.0, x)
     scores = np.array(scores)
     return W, scores[:, 0] if K == 2 else scores
 

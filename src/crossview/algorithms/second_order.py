@@ -71,6 +71,10 @@ AROW, SOP, CW_STDEV, CW_VARIANCE, SCW_I, SCW_II = 4, 5, 6, 7, 8, 9
 # row comes again, this part of it is no reason to count the row in S once more
 ALMOST = 1.0 - 1e-12
 
+# CW on labels that contradict each other halves the digits of x'Sx at each of them, without
+# end: one step makes it smaller by no more than this, and what is left of it, by x·x, is left
+MOST_SHRINKAGE, EXHAUSTED = 1e15, 1e-150
+
 # --- scalar equations: P and rho from m and n > 0 ---------------------------------------
 
 
@@ -246,6 +250,7 @@ def learn(
     start = np.empty(V, np.uint64)  # ... and where each begins and ends in the row
     stop = np.empty(V, np.uint64)
     m, n, P, rho = np.empty(V), np.empty(V), np.empty(V), np.empty(V)
+    euclidean = np.empty(V)  # x·x
     places, cut = np.empty(V, np.int64), np.empty(V, np.bool_)  # for the absolute disagreement
     own = np.empty((V, K))
     rival = np.zeros(V, np.int64)  # the wrong class that each view is held against
@@ -279,6 +284,7 @@ def learn(
                 if norm + bias > 0.0:
                     joint += own[here]
                     view[here], start[here], stop[here] = v, lo, hi
+                    euclidean[here] = norm + bias
                     here += 1
                     if average:
                         past += bias * c[v]
@@ -329,7 +335,10 @@ def learn(
                 if several:
                     n[a] *= 2.0
                 if coupling == INDEPENDENT:
+                    if n[a] < EXHAUSTED * euclidean[a]:
+                        continue
                     P[a], rho[a] = step(rule, m[a], n[a], C, phi, weight[i])
+                    rho[a] = min(rho[a], MOST_SHRINKAGE / n[a])
                 else:
                     rho[a] = weight[i]
                 if several and rule >= CW_STDEV:
