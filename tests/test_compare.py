@@ -76,6 +76,11 @@ def test_rows_are_each_view_alone_then_all_of_them(answer):
         "independent",
         "coupled (squared)",
         "coupled (absolute)",
+        "PAM-II",
+        "AROW",
+        "CW",
+        "SCW-I",
+        "coupled (Mahalanobis)",
     ]
     assert answer.views == {"strong": 4, "weak": 4, "noise": 4}
     assert all(len(row.scores) == len(row.chosen) == 5 for row in answer.rows)
@@ -307,7 +312,7 @@ def test_progressive_by_hand():
     answer = compare(X, y, progressive=True, grid=ONE)
     assert (answer.n_rows, answer.n_scored) == (200, 180)
     right = []
-    for row, method in zip(answer.rows, compared_methods(X.layout.names), strict=True):
+    for row, method in zip(answer.rows, compared_methods(X.layout, len(X)), strict=True):
         seen = method.look(X)
         model = method.make(**method.candidates(ONE)[0])
         model.partial_fit(seen[:20], y[:20], classes=["no", "yes"])

@@ -47,17 +47,23 @@ from crossview.kernels.covariance import (
     FULL,
     LOW_RANK,
     add_column,
+    apart_again,
     diagonal_add,
+    diagonal_add_and_step,
     diagonal_norm,
     diagonal_step,
+    dot_and_norms,
     full_norm,
     full_step,
     low_rank_add,
     low_rank_norm,
     low_rank_step,
     shrinkage,
+    side_by_side,
 )
 from crossview.kernels.rows import (
+    ONE,
+    TWO,
     ZERO,
     dot_and_norm,
     dots_and_norm,
@@ -228,7 +234,21 @@ def sop_diagonal(form, rho, n, turn, x, j, lo, hi, shift, bias, v, D, d, model):
 
 @njit
 def learn(
-    rows, order, first, y, weight, model, S, bias, coupling, rule, gamma, C, phi, scores, strange
+    rows,
+    order,
+    first,
+    y,
+    weight,
+    model,
+    S,
+    bias,
+    coupling,
+    rule,
+    gamma,
+    C,
+    phi,
+    scores,
+    strange,
 ):
     """One pass over the rows in ``order`` from place ``first`` on.
 
@@ -244,8 +264,16 @@ def learn(
     form, D, d = S.form, S.D, S.d
     average = U.shape[0] > 0
     V, K = ptr.shape[0] - 1, W.shape[1]
-    several = K > 1
+    several, diagonal = K > 1, form not in (FULL, LOW_RANK)
     w, u = W.reshape(-1), U.reshape(-1)
+    # one vector of weights and a diagonal are changed in one go, and for a pass that is
+    # long enough to pay for it they lie side by side
+    at_once = diagonal and not several and not average and rule != SOP
+    paired = at_once and np.int64(indptr[-1]) > D.shape[0]
+    wq, Dq, stride, other = w, D, ONE, ZERO
+    if paired:
+        wq = side_by_side(w, D)
+        Dq, stride, other = wq, TWO, ONE
     view = np.empty(V, np.int64)  # the present views, in order ...
     start = np.empty(V, np.uint64)  # ... and where each begins and ends in the row
     stop = np.empty(V, np.uint64)
@@ -277,6 +305,10 @@ def learn(
                 own[here] = bias * b[v]
                 if several:
                     norm = dots_and_norm(x, j, lo, hi, shift, W, own[here])
+                elif diagonal:
+                    score, norm, n[here] = dot_and_norms(x, j, lo, hi, shift, wq, Dq, stride, other)
+                    own[here, 0] += score
+                    n[here] += bias * d[v]
                 else:
                     score, norm = dot_and_norm(x, j, lo, hi, shift, w)
                     own[here, 0] += score
@@ -330,7 +362,7 @@ def learn(
                     n[a] = low_rank_norm(
                         x, j, lo, hi, shift, bias, v, base, width, S, z, solved[v], solved_twice[v]
                     )
-                else:
+                elif several:
                     n[a] = diagonal_norm(x, j, lo, hi, shift, D) + bias * d[v]
                 if several:
                     n[a] *= 2.0
@@ -372,8 +404,15 @@ def learn(
                     turn[k] = rho[a] * sign
                     if form in (FULL, LOW_RANK):
                         turn[k] = rho[a] * (sign - own[a, k]) / (1.0 + rho[a] * n[a])
-            if rule == SOP and form not in (FULL, LOW_RANK):
+            if rule == SOP and diagonal:
                 sop_diagonal(form, rho[a], n[a], turn, x, j, lo, hi, shift, bias, v, D, d, model)
+                continue
+            if at_once:
+                diagonal_add_and_step(
+                    turn[0], form, rho[a], n[a], x, j, lo, hi, shift, wq, Dq, stride, other
+                )
+                b[v, 0] += turn[0] * bias * d[v]
+                d[v] *= shrinkage(form, rho[a], n[a], bias * d[v])
                 continue
             for k in range(K):
                 if turn[k] != 0.0:
@@ -402,7 +441,9 @@ def learn(
                         )  # fmt: skip
             if form == LOW_RANK:
                 low_rank_step(rho[a], n[a], x, j, lo, hi, shift, v, S, solved[v])
-            elif form != FULL:
+            elif diagonal:
                 diagonal_step(form, rho[a], n[a], x, j, lo, hi, shift, bias, v, D, d)
         t[0] += 1
+    if paired:
+        apart_again(wq, w, D)
     return order.shape[0]

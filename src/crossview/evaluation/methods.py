@@ -5,6 +5,7 @@ One entry a method: what it is called, its learner, and what is tried for it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,9 +13,16 @@ from typing import Any
 from sklearn.model_selection import ParameterGrid
 
 from crossview.errors import InputError
+from crossview.estimators.geometry import MOST_ROWS
 from crossview.estimators.linear import PassiveAggressiveClassifier, Perceptron
 from crossview.estimators.multiview import MultiViewPAClassifier
-from crossview.views import MultiView, closest_names
+from crossview.estimators.second_order import (
+    AROWClassifier,
+    ConfidenceWeightedClassifier,
+    PAMClassifier,
+    SoftConfidenceWeightedClassifier,
+)
+from crossview.views import MultiView, ViewLayout, closest_names
 
 __all__ = ["METHODS", "Method", "compared_methods", "find_method"]
 
@@ -23,6 +31,16 @@ C = (0.001, 0.01, 0.1, 1.0, 10.0)
 GAMMA = (0.0001, 0.001, 0.01, 0.1, 1.0)
 # the constant feature has a share in every step, which is worth several points either way
 INTERCEPT = (True, False)
+# second-order learners take longer, and in a covariance the intercept's share soon shrinks:
+# less is tried for them
+FEW_C = (0.01, 0.1, 1.0, 10.0)
+FEW_GAMMA = (0.001, 0.01, 0.1, 1.0)
+R = (0.1, 1.0, 10.0, 100.0)
+CONFIDENCE = (0.55, 0.7, 0.9)
+
+# multiplications that an exact covariance may cost one fit of `compare`, some seconds; data
+# that ask for more are compared with diagonal ones
+AFFORDABLE = 4e9
 
 # what a stream fixes, or the method itself
 _NOT_SETTABLE = {"views", "coupling", "n_epochs", "shuffle", "random_state"}
@@ -75,7 +93,7 @@ class Method:
         return sorted(set(self.learner().get_params()) - _NOT_SETTABLE - set(self.fixed))
 
 
-METHODS = (
+FIRST_ORDER = (
     Method("perceptron", "perceptron", Perceptron, compared=False),
     Method(
         "concatenated",
@@ -108,6 +126,35 @@ METHODS = (
 )
 
 
+def _second_order(name: str, words: str, covariance: str) -> Iterator[Method]:
+    """The learners with a covariance of that form: on all columns pasted together, and coupled."""
+    form = {"covariance": covariance}
+    yield Method(f"pam{name}", f"PAM-II{words}", PAMClassifier, form, {"C": FEW_C})
+    yield Method(f"arow{name}", f"AROW{words}", AROWClassifier, form, {"r": R})
+    yield Method(
+        f"cw{name}", f"CW{words}", ConfidenceWeightedClassifier, form, {"confidence": CONFIDENCE}
+    )
+    yield Method(
+        f"scw{name}",
+        f"SCW-I{words}",
+        SoftConfidenceWeightedClassifier,
+        form,
+        {"C": FEW_C, "confidence": CONFIDENCE},
+    )
+    yield Method(
+        f"mahalanobis{name}",
+        f"coupled (Mahalanobis{words.replace(' (', ', ').replace(')', '')})",
+        MultiViewPAClassifier,
+        form | {"coupling": "squared", "geometry": "mahalanobis", "variant": "PA-II"},
+        {"C": FEW_C, "gamma": FEW_GAMMA},
+    )
+
+
+EXACT = tuple(_second_order("", "", "auto"))
+DIAGONAL = tuple(_second_order("-diagonal", " (diagonal)", "diagonal"))
+METHODS = (*FIRST_ORDER, *EXACT, *DIAGONAL)
+
+
 def single_view(view: str) -> Method:
     """The method that looks at one view only."""
     return Method(
@@ -119,10 +166,17 @@ def single_view(view: str) -> Method:
     )
 
 
-def compared_methods(views: tuple[str, ...]) -> Iterator[Method]:
-    """The rows of `compare`: each view alone, then the ways of using all of them."""
-    yield from (single_view(view) for view in views)
-    yield from (method for method in METHODS if method.compared)
+def compared_methods(layout: ViewLayout, n_rows: int | None) -> Iterator[Method]:
+    """The rows of `compare`: each view alone, then the ways of using all of them.
+
+    Learners with a covariance have an exact one if that is affordable.
+    """
+    yield from (single_view(view) for view in layout.names)
+    yield from (method for method in FIRST_ORDER if method.compared)
+    # a step costs the rows kept or the columns, squared, whichever is less
+    rows, columns = n_rows or math.inf, layout.n_columns
+    size = min(rows, columns) if rows <= MOST_ROWS else columns
+    yield from EXACT if rows * size**2 <= AFFORDABLE else DIAGONAL
 
 
 def find_method(name: str, views: tuple[str, ...]) -> Method:

@@ -97,6 +97,51 @@ def diagonal_norm(x, j, lo, hi, shift, D):
     return (n0 + n1) + (n2 + n3)
 
 
+# Weights and variances that lie side by side come from memory together: of a row whose columns
+# are all over a large array, half as many cache lines.  ``w`` and ``D`` are then one array, with
+# the weight of column q at 2 q and its variance at 2 q + 1; else stride is 1 and other is 0.
+
+
+@njit
+def side_by_side(w, D):
+    """w_0, D_0, w_1, D_1, ..."""
+    both = np.empty(2 * w.shape[0])
+    for q in range(w.shape[0]):
+        both[2 * q] = w[q]
+        both[2 * q + 1] = D[q]
+    return both
+
+
+@njit
+def apart_again(both, w, D):
+    """Undo `side_by_side`."""
+    for q in range(w.shape[0]):
+        w[q] = both[2 * q]
+        D[q] = both[2 * q + 1]
+
+
+@inlined
+def dot_and_norms(x, j, lo, hi, shift, w, D, stride, other):
+    """w·x, x·x and x'Dx."""
+    d = n = s = 0.0
+    for p in range(lo, hi):
+        q = stride * j[p - shift]
+        d += x[p] * w[q]
+        n += x[p] * x[p]
+        s += x[p] * x[p] * D[q + other]
+    return d, n, s
+
+
+@inlined
+def diagonal_add_and_step(step, form, rho, n, x, j, lo, hi, shift, w, D, stride, other):
+    """`diagonal_add` and `diagonal_step` in one go."""
+    for p in range(lo, hi):
+        q = stride * j[p - shift]
+        s = D[q + other] * x[p]
+        w[q] += step * s
+        D[q + other] *= shrinkage(form, rho, n, s * x[p])
+
+
 @inlined
 def diagonal_add(step, x, j, lo, hi, shift, D, W, k):
     """W_k <- W_k + step D x."""

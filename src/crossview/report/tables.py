@@ -56,16 +56,17 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         about += f" (mean over {len(c.classes)} classes)"
     elif c.positive is not None and c.metric not in ("accuracy", "balanced_accuracy"):
         about += f" of {c.positive!r}"
+    chosen = ", ".join([*_chosen(c), "intercept"])
     if c.mode == "progressive":
         first = c.n_rows - c.n_scored
         how = [
             f"{about}: {c.n_scored} rows, each predicted and then learned, in stream order",
-            f"C, gamma, intercept: chosen on the {first} rows before them",
+            f"{chosen}: chosen on the {first} rows before them",
         ]
     else:
         how = [
             f"{about}: mean ± standard deviation over {c.folds} folds of {c.n_rows} rows",
-            "C, gamma, intercept: chosen in each training part; the most frequent choice is shown",
+            f"{chosen}: chosen in each training part; the most frequent choice is shown",
         ]
     without = [row.title for row in c.rows if not row.setting.get("fit_intercept", True)]
     how.append(f"without intercept: {', '.join(without) or 'none'}")
@@ -94,8 +95,6 @@ def to_markdown(comparison: Comparison) -> str:
 
 
 def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
-    columns = list(dict.fromkeys(name for row in comparison.rows for name in row.setting))
-    columns = [name for name in columns if name != "fit_intercept"]  # a note says it
     # the columns that the metric is not already
     others = [name for name in ("accuracy", "roc_auc") if name != comparison.metric]
     titles = {"accuracy": "accuracy", "roc_auc": "AUC"}
@@ -104,7 +103,7 @@ def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
         titles.get(comparison.metric, comparison.metric),
         *(titles[name] for name in others),
         "rows/s",
-        *columns,
+        "chosen",
         "p",
     ]
     rows = []
@@ -118,11 +117,21 @@ def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
                 value,
                 *(number(getattr(row, name)) for name in others),
                 speed(row.rows_per_second),
-                *(f"{row.setting[name]:g}" if name in row.setting else "" for name in columns),
+                " ".join(
+                    f"{name}={value:g}"
+                    for name, value in row.setting.items()
+                    if name != "fit_intercept"  # a note says it
+                ),
                 "best" if i == comparison.best else p_value(row.p),
             ]
         )
     return header, rows
+
+
+def _chosen(comparison: Comparison) -> list[str]:
+    """Names of the parameters that were chosen, but for the intercept."""
+    names = dict.fromkeys(name for row in comparison.rows for name in row.setting)
+    return [name for name in names if name != "fit_intercept"]
 
 
 def number(value: float) -> str:
