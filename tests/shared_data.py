@@ -1,5 +1,6 @@
 """The real data sets that tests and benchmarks read, where they are there."""
 
+import gzip
 import os
 from pathlib import Path
 
@@ -39,3 +40,28 @@ def internet_ads():
         "alt_and_base": sp.hstack([origurl, alt], format="csr"),
     }
     return MultiView(views), npz["y"] == 1
+
+
+def bupa():
+    """Six blood tests and habits of 345 men, standardised; True: selector 1."""
+    table = np.loadtxt(folder("bupa") / "bupa.data", delimiter=",", skiprows=1)
+    X = table[:, :-1]
+    return (X - X.mean(axis=0)) / X.std(axis=0), table[:, -1] == 1
+
+
+def usps():
+    """7291 digits of 16 x 16 pixels between 0 and 1 (the training part), and which they are."""
+    path = folder("usps") / "usps.h5"
+    h5py = pytest.importorskip("h5py", reason="usps is an HDF5 file, and h5py is not installed")
+    with h5py.File(path) as file:
+        return file["train/data"][:].astype(float), file["train/target"][:]
+
+
+def mnist():
+    """10,000 digits of 28 x 28 pixels between 0 and 1, and which they are."""
+    path = folder("mnist_t10k")
+    pixels, digit = (
+        np.frombuffer(gzip.decompress((path / name).read_bytes()), np.uint8, offset=offset)
+        for name, offset in [("t10k-images-idx3-ubyte.gz", 16), ("t10k-labels-idx1-ubyte.gz", 8)]
+    )
+    return pixels.reshape(len(digit), -1) / 255, digit

@@ -7,7 +7,12 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 import shared_data
-from crossview import MultiViewPAClassifier, PassiveAggressiveClassifier
+from crossview import (
+    AROWClassifier,
+    MultiViewPAClassifier,
+    PAMClassifier,
+    PassiveAggressiveClassifier,
+)
 
 # one pass, C = 0.1, no intercept, binary features, as in the two-view paper
 OPTIONS = {"C": 0.1, "fit_intercept": False}
@@ -57,3 +62,47 @@ def test_webkb_the_best_coupling_chosen_in_the_training_folds_reaches_98():
         cv=StratifiedKFold(5, shuffle=True, random_state=0),
     )
     assert f1_over_folds(search, X, y) >= 98.0
+
+
+def cumulative_error(model, X, y):
+    """Mistakes a row over ten random orders, each row scored before it is learned from."""
+    values = []
+    for seed in range(10):
+        order = np.random.default_rng(seed).permutation(len(y))
+        scores = clone(model).score_then_learn(X[order], y[order], classes=[False, True])
+        values.append(np.mean((scores > 0) != y[order]))
+    return np.mean(values)
+
+
+def test_bupa_pam_two_and_arow_make_fewer_mistakes_than_pa():
+    X, y = shared_data.bupa()
+    grids = {
+        "PA-I": ("C", PassiveAggressiveClassifier(variant="PA-I")),
+        "PA-II": ("C", PassiveAggressiveClassifier(variant="PA-II")),
+        "PAM-II": ("C", PAMClassifier(variant="PAM-II")),
+        "AROW": ("r", AROWClassifier()),
+    }
+    best = {
+        name: min(
+            cumulative_error(clone(model).set_params(**{parameter: 2.0**k}), X, y)
+            for k in range(-8, 5, 2)
+        )
+        for name, (parameter, model) in grids.items()
+    }
+    assert best["PAM-II"] <= 0.355
+    assert best["AROW"] <= 0.35
+    assert max(best["PAM-II"], best["AROW"]) < min(best["PA-I"], best["PA-II"])
+
+
+def test_advertisements_pam_two_on_all_columns_and_coupled_in_mahalanobis_geometry():
+    X, y = shared_data.internet_ads()
+    pasted = f1_over_folds(PAMClassifier(variant="PAM-II"), X, y)
+    coupled = f1_over_folds(
+        MultiViewPAClassifier(
+            coupling="squared", variant="PA-II", gamma=0.1, geometry="mahalanobis"
+        ),
+        X,
+        y,
+    )
+    assert pasted == pytest.approx(87, abs=1.5)
+    assert coupled >= 88.0
