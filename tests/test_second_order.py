@@ -106,8 +106,8 @@ def test_auto_is_exact_and_changes_its_form_as_rows_come(sparse):
     X[:, 20:] *= np.random.default_rng(0).random((400, 70)) < 0.1
     rows = sp.csr_array(X) if sparse else X
     auto = PAMClassifier()
-    assert auto.partial_fit(rows[:30], y[:30], [0, 1, 2]).covariance_form_ == "low-rank"
-    auto.partial_fit(rows[30:], y[30:])
+    assert auto.partial_fit(rows[:90], y[:90], [0, 1, 2]).covariance_form_ == "low-rank"
+    auto.partial_fit(rows[90:], y[90:])
     assert auto.covariance_form_ == "full"
     full, _ = one_pass(PAMClassifier(covariance="full"), rows, y)
     np.testing.assert_allclose(auto.coef_, full.coef_, atol=1e-10)

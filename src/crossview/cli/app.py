@@ -11,7 +11,11 @@ import crossview
 
 # not from evaluation.methods and evaluation.metrics, which import numba and scikit-learn;
 # a test holds them together
-MODELS = "perceptron, concatenated, independent, squared, absolute, or view:NAME for one view alone"
+MODELS = (
+    "perceptron, concatenated, independent, squared, absolute; with a covariance: pam, arow, cw, "
+    "scw (all views pasted together) and mahalanobis (coupled), or pam-diagonal, arow-diagonal, "
+    "cw-diagonal, scw-diagonal and mahalanobis-diagonal; or view:NAME for one view alone"
+)
 METRICS = "f1, accuracy, balanced_accuracy, precision, recall, roc_auc, average_precision"
 
 app = typer.Typer(

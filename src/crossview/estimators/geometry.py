@@ -34,10 +34,11 @@ DIAGONALS = {
     "covariance": covariance.DIAGONAL_COVARIANCE,
 }
 
-# what "auto" does: a triangle up to this size is made, from as many columns on rows are
-# kept first, and up to how many
-FULL_LIMIT = 256 * 2**20
+# what "auto" does: up to so many columns it begins with a full covariance; beyond, it keeps
+# rows until they are as many as columns, and makes a triangle if that is not too large; if it
+# were, fewer rows are kept, and then comes the diagonal
 SMALL = 64
+FULL_LIMIT = 256 * 2**20
 MOST_ROWS = 1024
 
 
@@ -255,7 +256,9 @@ def _as_state(S: Covariance) -> dict[str, np.ndarray]:
 
 def _rows_first(widths: list[int]) -> int:
     """How many rows "auto" keeps before it makes a triangle or a diagonal."""
-    return min(max(max(widths) // 2, SMALL), MOST_ROWS)
+    if covariance.full_bytes(widths) > FULL_LIMIT:
+        return MOST_ROWS
+    return max(*widths, SMALL)
 
 
 def _check_size(widths: list[int]) -> None:

@@ -54,17 +54,19 @@ class PAMClassifier(_SecondOrder):
         The slack: none is allowed, it costs C a unit, or C a unit squared.
     C : float, default=1.0
         Aggressiveness, in (0, inf).  Higher follows every row further, lower
-        is steadier against noise.  PAM has none.
+        is steadier against noise.  PAM has none.  The covariance does not know C:
+        where columns have another unit than 1, ``initial_variance`` matters too.
     covariance : {"auto", "full", "diagonal", "low-rank"}, default="auto"
         Form of the covariance.  "full": one triangle of a matrix of all pairs
         of columns; a step costs as much as the triangle has entries.
         "diagonal": one variance a column, for many columns and long streams.
         "low-rank": exact for the first ``rank`` updates, whose rows it keeps;
         then the older half of them goes into the diagonal, again and again.
-        "auto": exact, and cheap while it can be: the rows of up to half as
-        many updates as there are columns (64 to 1024 updates), then full where
-        a triangle takes at most 256 MiB (some 8,000 columns), and the diagonal
-        where it does not.  ``covariance_form_`` says which it is.
+        "auto": exact, and cheap while it can be: where a triangle takes at most
+        256 MiB (some 8,000 columns), low-rank for as many updates as there are
+        columns, then full; with up to 64 columns full at once.  Where it takes
+        more, low-rank for 1024 updates, then diagonal.  ``covariance_form_``
+        says which it is.
     rank : int, default=256
         Rows that "low-rank" keeps.  Higher is closer to "full" and slower: a
         step costs rank² and the entries of the kept rows.
@@ -203,10 +205,11 @@ class AROWClassifier(_SecondOrder):
         "diagonal": one variance a column, for many columns and long streams.
         "low-rank": exact for the first ``rank`` updates, whose rows it keeps;
         then the older half of them goes into the diagonal, again and again.
-        "auto": exact, and cheap while it can be: the rows of up to half as
-        many updates as there are columns (64 to 1024 updates), then full where
-        a triangle takes at most 256 MiB (some 8,000 columns), and the diagonal
-        where it does not.  ``covariance_form_`` says which it is.
+        "auto": exact, and cheap while it can be: where a triangle takes at most
+        256 MiB (some 8,000 columns), low-rank for as many updates as there are
+        columns, then full; with up to 64 columns full at once.  Where it takes
+        more, low-rank for 1024 updates, then diagonal.  ``covariance_form_``
+        says which it is.
     rank : int, default=256
         Rows that "low-rank" keeps.  Higher is closer to "full" and slower: a
         step costs rank² and the entries of the kept rows.
@@ -279,7 +282,7 @@ class AROWClassifier(_SecondOrder):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = AROWClassifier(random_state=0).fit(scale(X), y)
     >>> round(model.score(scale(X), y), 2)
-    0.99
+    0.98
     >>> model.covariance_form_
     'full'
     """
@@ -345,10 +348,11 @@ class ConfidenceWeightedClassifier(_SecondOrder):
         "diagonal": one variance a column, for many columns and long streams.
         "low-rank": exact for the first ``rank`` updates, whose rows it keeps;
         then the older half of them goes into the diagonal, again and again.
-        "auto": exact, and cheap while it can be: the rows of up to half as
-        many updates as there are columns (64 to 1024 updates), then full where
-        a triangle takes at most 256 MiB (some 8,000 columns), and the diagonal
-        where it does not.  ``covariance_form_`` says which it is.
+        "auto": exact, and cheap while it can be: where a triangle takes at most
+        256 MiB (some 8,000 columns), low-rank for as many updates as there are
+        columns, then full; with up to 64 columns full at once.  Where it takes
+        more, low-rank for 1024 updates, then diagonal.  ``covariance_form_``
+        says which it is.
     rank : int, default=256
         Rows that "low-rank" keeps.  Higher is closer to "full" and slower: a
         step costs rank² and the entries of the kept rows.
@@ -422,7 +426,7 @@ class ConfidenceWeightedClassifier(_SecondOrder):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = ConfidenceWeightedClassifier(random_state=0).fit(scale(X), y)
     >>> round(model.score(scale(X), y), 2)
-    0.97
+    0.98
     >>> model.covariance_form_
     'full'
     """
@@ -489,10 +493,11 @@ class SoftConfidenceWeightedClassifier(_SecondOrder):
         "diagonal": one variance a column, for many columns and long streams.
         "low-rank": exact for the first ``rank`` updates, whose rows it keeps;
         then the older half of them goes into the diagonal, again and again.
-        "auto": exact, and cheap while it can be: the rows of up to half as
-        many updates as there are columns (64 to 1024 updates), then full where
-        a triangle takes at most 256 MiB (some 8,000 columns), and the diagonal
-        where it does not.  ``covariance_form_`` says which it is.
+        "auto": exact, and cheap while it can be: where a triangle takes at most
+        256 MiB (some 8,000 columns), low-rank for as many updates as there are
+        columns, then full; with up to 64 columns full at once.  Where it takes
+        more, low-rank for 1024 updates, then diagonal.  ``covariance_form_``
+        says which it is.
     rank : int, default=256
         Rows that "low-rank" keeps.  Higher is closer to "full" and slower: a
         step costs rank² and the entries of the kept rows.
@@ -630,10 +635,11 @@ class SecondOrderPerceptron(_SecondOrder):
         "diagonal": one variance a column, for many columns and long streams.
         "low-rank": exact for the first ``rank`` updates, whose rows it keeps;
         then the older half of them goes into the diagonal, again and again.
-        "auto": exact, and cheap while it can be: the rows of up to half as
-        many updates as there are columns (64 to 1024 updates), then full where
-        a triangle takes at most 256 MiB (some 8,000 columns), and the diagonal
-        where it does not.  ``covariance_form_`` says which it is.
+        "auto": exact, and cheap while it can be: where a triangle takes at most
+        256 MiB (some 8,000 columns), low-rank for as many updates as there are
+        columns, then full; with up to 64 columns full at once.  Where it takes
+        more, low-rank for 1024 updates, then diagonal.  ``covariance_form_``
+        says which it is.
     rank : int, default=256
         Rows that "low-rank" keeps.  Higher is closer to "full" and slower: a
         step costs rank² and the entries of the kept rows.

@@ -13,7 +13,6 @@ from typing import Any
 from sklearn.model_selection import ParameterGrid
 
 from crossview.errors import InputError
-from crossview.estimators.geometry import MOST_ROWS
 from crossview.estimators.linear import PassiveAggressiveClassifier, Perceptron
 from crossview.estimators.multiview import MultiViewPAClassifier
 from crossview.estimators.second_order import (
@@ -143,7 +142,7 @@ def _second_order(name: str, words: str, covariance: str) -> Iterator[Method]:
     )
     yield Method(
         f"mahalanobis{name}",
-        f"coupled (Mahalanobis{words.replace(' (', ', ').replace(')', '')})",
+        f"coupled{words or ' (PAM-II)'}",
         MultiViewPAClassifier,
         form | {"coupling": "squared", "geometry": "mahalanobis", "variant": "PA-II"},
         {"C": FEW_C, "gamma": FEW_GAMMA},
@@ -174,9 +173,9 @@ def compared_methods(layout: ViewLayout, n_rows: int | None) -> Iterator[Method]
     yield from (single_view(view) for view in layout.names)
     yield from (method for method in FIRST_ORDER if method.compared)
     # a step costs the rows kept or the columns, squared, whichever is less
-    rows, columns = n_rows or math.inf, layout.n_columns
-    size = min(rows, columns) if rows <= MOST_ROWS else columns
-    yield from EXACT if rows * size**2 <= AFFORDABLE else DIAGONAL
+    rows = n_rows or math.inf
+    cost = rows * min(rows, layout.n_columns) ** 2
+    yield from EXACT if cost <= AFFORDABLE else DIAGONAL
 
 
 def find_method(name: str, views: tuple[str, ...]) -> Method:

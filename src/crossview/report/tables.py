@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["comparison_notes", "comparison_table", "make_table", "to_markdown"]
 
 
+# short, for a column of a table
+SYMBOLS = {"gamma": "γ", "confidence": "η"}
+
+
 def make_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> Table:
     """A plain table; its first ``texts`` columns are text, the others numbers."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
@@ -118,7 +122,7 @@ def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
                 *(number(getattr(row, name)) for name in others),
                 speed(row.rows_per_second),
                 " ".join(
-                    f"{name}={value:g}"
+                    f"{SYMBOLS.get(name, name)}={value:g}"
                     for name, value in row.setting.items()
                     if name != "fit_intercept"  # a note says it
                 ),
@@ -131,7 +135,8 @@ def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
 def _chosen(comparison: Comparison) -> list[str]:
     """Names of the parameters that were chosen, but for the intercept."""
     names = dict.fromkeys(name for row in comparison.rows for name in row.setting)
-    return [name for name in names if name != "fit_intercept"]
+    names.pop("fit_intercept", None)
+    return [f"{name} ({SYMBOLS[name]})" if name in SYMBOLS else name for name in names]
 
 
 def number(value: float) -> str:
