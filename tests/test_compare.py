@@ -32,7 +32,14 @@ from crossview.evaluation.compare import (
 from crossview.evaluation.methods import METHODS, compared_methods, find_method
 from crossview.report.tables import comparison_notes, comparison_table, speed, to_markdown
 
-ONE = {"C": [0.1], "gamma": [0.1], "fit_intercept": [True], "r": [1.0], "confidence": [0.7]}
+ONE = {
+    "C": [0.1],
+    "gamma": [0.1],
+    "fit_intercept": [True],
+    "r": [1.0],
+    "confidence": [0.7],
+    "initial_variance": [1.0],
+}
 
 
 def make_views(n=150, seed=0):
@@ -448,9 +455,11 @@ def printed(answer, width):
 
 def test_the_table_fits_a_terminal_of_80_columns(answer):
     lines = printed(answer, 80)
-    assert len(lines) == 2 + len(answer.rows)
     assert max(map(len, lines)) <= 80
-    assert lines[2 + answer.best].rstrip().endswith("best")
+    # a title may take a second line
+    firsts = [line for line in lines[2:] if not line.rstrip().endswith(")")]
+    assert len(firsts) == len(answer.rows)
+    assert firsts[answer.best].rstrip().endswith("best")
     assert "…" not in "".join(lines)
 
 

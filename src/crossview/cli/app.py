@@ -12,9 +12,10 @@ import crossview
 # not from evaluation.methods and evaluation.metrics, which import numba and scikit-learn;
 # a test holds them together
 MODELS = (
-    "perceptron, concatenated, independent, squared, absolute; with a covariance: pam, arow, cw, "
-    "scw (all views pasted together) and mahalanobis (coupled), or pam-diagonal, arow-diagonal, "
-    "cw-diagonal, scw-diagonal and mahalanobis-diagonal; or view:NAME for one view alone"
+    "perceptron, concatenated, independent, squared, absolute; with a covariance pam, arow, cw, "
+    "scw (all views pasted together) and mahalanobis (coupled), or with a diagonal one "
+    "pam:diagonal, arow:diagonal, cw:diagonal, scw:diagonal, mahalanobis:diagonal; "
+    "or view:NAME for one view alone"
 )
 METRICS = "f1, accuracy, balanced_accuracy, precision, recall, roc_auc, average_precision"
 

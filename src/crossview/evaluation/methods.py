@@ -31,15 +31,21 @@ GAMMA = (0.0001, 0.001, 0.01, 0.1, 1.0)
 # the constant feature has a share in every step, which is worth several points either way
 INTERCEPT = (True, False)
 # second-order learners take longer, and in a covariance the intercept's share soon shrinks:
-# less is tried for them
-FEW_C = (0.01, 0.1, 1.0, 10.0)
-FEW_GAMMA = (0.001, 0.01, 0.1, 1.0)
+# less is tried for them.  PAM has no r; what sets the scale of its covariance is the variance
+# at the start
+FEW_C = (0.1, 1.0, 10.0)
+SMALL_C = (0.01, 0.1, 1.0)
+FEW_GAMMA = (0.01, 0.1, 1.0)
+VARIANCE = (0.01, 0.1, 1.0)
 R = (0.1, 1.0, 10.0, 100.0)
 CONFIDENCE = (0.55, 0.7, 0.9)
+HIGH_CONFIDENCE = (0.7, 0.9)
 
-# multiplications that an exact covariance may cost one fit of `compare`, some seconds; data
-# that ask for more are compared with diagonal ones
-AFFORDABLE = 4e9
+# multiplications that an exact covariance may cost one fit, at most some seconds; data that
+# ask for more are compared with diagonal ones
+AFFORDABLE = 5e9
+# from here on its parameters are chosen on one of the inner folds
+DEAR = AFFORDABLE / 10
 
 # what a stream fixes, or the method itself
 _NOT_SETTABLE = {"views", "coupling", "n_epochs", "shuffle", "random_state"}
@@ -127,8 +133,14 @@ FIRST_ORDER = (
 
 def _second_order(name: str, words: str, covariance: str) -> Iterator[Method]:
     """The learners with a covariance of that form: on all columns pasted together, and coupled."""
-    form = {"covariance": covariance}
-    yield Method(f"pam{name}", f"PAM-II{words}", PAMClassifier, form, {"C": FEW_C})
+    form = {} if covariance == "auto" else {"covariance": covariance}
+    yield Method(
+        f"pam{name}",
+        f"PAM-II{words}",
+        PAMClassifier,
+        form,
+        {"C": FEW_C, "initial_variance": VARIANCE},
+    )
     yield Method(f"arow{name}", f"AROW{words}", AROWClassifier, form, {"r": R})
     yield Method(
         f"cw{name}", f"CW{words}", ConfidenceWeightedClassifier, form, {"confidence": CONFIDENCE}
@@ -138,19 +150,19 @@ def _second_order(name: str, words: str, covariance: str) -> Iterator[Method]:
         f"SCW-I{words}",
         SoftConfidenceWeightedClassifier,
         form,
-        {"C": FEW_C, "confidence": CONFIDENCE},
+        {"C": SMALL_C, "confidence": HIGH_CONFIDENCE},
     )
     yield Method(
         f"mahalanobis{name}",
         f"coupled{words or ' (PAM-II)'}",
         MultiViewPAClassifier,
         form | {"coupling": "squared", "geometry": "mahalanobis", "variant": "PA-II"},
-        {"C": FEW_C, "gamma": FEW_GAMMA},
+        {"C": FEW_C, "gamma": FEW_GAMMA, "initial_variance": VARIANCE},
     )
 
 
 EXACT = tuple(_second_order("", "", "auto"))
-DIAGONAL = tuple(_second_order("-diagonal", " (diagonal)", "diagonal"))
+DIAGONAL = tuple(_second_order(":diagonal", " (diagonal)", "diagonal"))
 METHODS = (*FIRST_ORDER, *EXACT, *DIAGONAL)
 
 
@@ -165,6 +177,12 @@ def single_view(view: str) -> Method:
     )
 
 
+def exact_cost(layout: ViewLayout, n_rows: int | None) -> float:
+    """Multiplications of a pass with an exact covariance: rows times rows or columns squared."""
+    rows = n_rows or math.inf
+    return rows * min(rows, layout.n_columns) ** 2
+
+
 def compared_methods(layout: ViewLayout, n_rows: int | None) -> Iterator[Method]:
     """The rows of `compare`: each view alone, then the ways of using all of them.
 
@@ -172,10 +190,7 @@ def compared_methods(layout: ViewLayout, n_rows: int | None) -> Iterator[Method]
     """
     yield from (single_view(view) for view in layout.names)
     yield from (method for method in FIRST_ORDER if method.compared)
-    # a step costs the rows kept or the columns, squared, whichever is less
-    rows = n_rows or math.inf
-    cost = rows * min(rows, layout.n_columns) ** 2
-    yield from EXACT if cost <= AFFORDABLE else DIAGONAL
+    yield from EXACT if exact_cost(layout, n_rows) <= AFFORDABLE else DIAGONAL
 
 
 def find_method(name: str, views: tuple[str, ...]) -> Method:

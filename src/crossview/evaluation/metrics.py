@@ -1,9 +1,9 @@
 """Measures of a classifier by name, for rows at once and for a stream of any length.
 
-The measures are scikit-learn's.  On a stream they are computed from counts that
-can be added: a table of true against predicted classes, and a histogram of the
-scores.  A cell of either is handed to scikit-learn as one row with the cell's
-count as its weight, so both ways share their formulas.
+The measures are scikit-learn's.  Those of the predicted classes follow from a table
+of true against predicted ones, those of the order of the scores on a stream from
+a histogram of them, whose cells are handed to scikit-learn with their counts as
+weights.  Tables and histograms can be added.
 
 Classes are given by their codes, 0 to ``n_classes - 1`` in sorted order, and
 scores as `decision_function` gives them.
@@ -23,13 +23,7 @@ from crossview.views import closest_names
 __all__ = ["METRICS", "RANKING", "Tally", "decide", "hinge_losses", "measure"]
 
 # measures of the predicted classes, and those of the order of the scores
-DECISION: dict[str, Callable[..., float]] = {
-    "f1": sk.f1_score,
-    "accuracy": sk.accuracy_score,
-    "balanced_accuracy": sk.recall_score,
-    "precision": sk.precision_score,
-    "recall": sk.recall_score,
-}
+DECISION = ("f1", "accuracy", "balanced_accuracy", "precision", "recall")
 RANKING: dict[str, Callable[..., float]] = {
     "roc_auc": sk.roc_auc_score,
     "average_precision": sk.average_precision_score,
@@ -123,37 +117,39 @@ def measure(name: str, codes: np.ndarray, scores: np.ndarray, *, positive: int =
     """
     check_metric(name)
     if name in DECISION:
-        return _decision(name, codes, decide(scores), scores.ndim == 1, positive)
+        K = 2 if scores.ndim == 1 else scores.shape[1]
+        return _decision(name, _confusion(codes, decide(scores), K), positive)
     if scores.ndim == 1:
         return _order(name, codes == positive, scores if positive == 1 else -scores)
     each = [_order(name, codes == k, scores[:, k]) for k in range(scores.shape[1])]
     return _mean_of_defined(each)
 
 
-def _decision(
-    name: str,
-    codes: np.ndarray,
-    predicted: np.ndarray,
-    binary: bool,
-    positive: int,
-    weight: Any = None,
-) -> float:
-    if len(codes) == 0:
+def _confusion(codes: np.ndarray, predicted: np.ndarray, n_classes: int) -> np.ndarray:
+    """Rows a true class and predicted class."""
+    cells = np.bincount(codes * n_classes + predicted, minlength=n_classes * n_classes)
+    return cells.reshape(n_classes, n_classes)
+
+
+def _decision(name: str, confusion: np.ndarray, positive: int) -> float:
+    """A measure of the predicted classes; where it has the form 0 / 0, it is 0."""
+    if not confusion.any():
         return float("nan")
-    function = DECISION[name]
+    right, true, said = confusion.diagonal(), confusion.sum(axis=1), confusion.sum(axis=0)
     if name == "accuracy":
-        return float(function(codes, predicted, sample_weight=weight))
-    options: dict[str, Any] = {"sample_weight": weight, "zero_division": 0.0}
-    if name == "balanced_accuracy":
-        # the mean recall of the classes that came
-        options |= {"average": "macro", "labels": np.unique(codes)}
-    elif binary:
-        options |= {"average": "binary", "pos_label": positive}
-        if not np.isin(positive, [codes, predicted]).any():
-            return 0.0
-    else:
-        options |= {"average": "macro"}
-    return float(function(codes, predicted, **options))
+        return float(right.sum() / true.sum())
+    parts = {
+        "f1": (2 * right, true + said),
+        "precision": (right, said),
+        "recall": (right, true),
+        "balanced_accuracy": (right, true),
+    }
+    each = parts[name][0] / np.maximum(parts[name][1], 1)
+    if name == "balanced_accuracy":  # the mean recall of the classes that came
+        return float(each[true > 0].mean())
+    if len(each) == 2:
+        return float(each[positive])
+    return float(each[true + said > 0].mean())
 
 
 def _order(name: str, is_positive: np.ndarray, scores: np.ndarray, weight: Any = None) -> float:
@@ -227,7 +223,7 @@ class Tally:
         """
         self.n_rows += len(codes)
         self.loss += float(hinge_losses(codes, scores).sum())
-        np.add.at(self.confusion, (codes, decide(scores)), 1)
+        self.confusion += _confusion(codes, decide(scores), self.n_classes)
         columns = scores.reshape(len(codes), -1)
         squashed = columns / (1.0 + np.abs(columns))
         bins = np.minimum(((squashed + 1.0) * (BINS / 2)).astype(np.intp), BINS - 1)
@@ -261,9 +257,7 @@ class Tally:
         """
         check_metric(name)
         if name in DECISION:
-            codes, predicted = np.nonzero(self.confusion)
-            weight = self.confusion[codes, predicted]
-            return _decision(name, codes, predicted, self.n_classes == 2, self.positive, weight)
+            return _decision(name, self.confusion, self.positive)
         return _mean_of_defined([self._order(name, h) for h in self.histogram])
 
     def _order(self, name: str, histogram: np.ndarray) -> float:

@@ -16,7 +16,7 @@ __all__ = ["comparison_notes", "comparison_table", "make_table", "to_markdown"]
 
 
 # short, for a column of a table
-SYMBOLS = {"gamma": "γ", "confidence": "η"}
+SYMBOLS = {"gamma": "γ", "confidence": "η", "initial_variance": "a"}
 
 
 def make_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> Table:
@@ -25,7 +25,7 @@ def make_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: i
     for i, name in enumerate(header):
         # texts wrap where the terminal is narrow, numbers never
         if i < texts:
-            table.add_column(name, min_width=min(18, max(len(row[i]) for row in rows)))
+            table.add_column(name, min_width=min(10, max(len(row[i]) for row in rows)))
         else:
             table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
