@@ -82,6 +82,7 @@ def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
 
 def test_compare_agrees_with_the_library(here, capsys):
     options = ["--view", "m=mean__*", "--view", "w=worst__*", "--metric", "roc_auc", "--seed", "3"]
+    options += ["--model", "squared", "--model", "view:m", "--model", "scw"]
     run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *options, "--json", "c.json")
     expected = crossview.compare(
         "bc.parquet",
@@ -89,6 +90,7 @@ def test_compare_agrees_with_the_library(here, capsys):
         views={"m": "mean__*", "w": "worst__*"},
         metric="roc_auc",
         seed=3,
+        models=["squared", "view:m", "scw"],
     )
     content = json.loads(Path("c.json").read_text())
     assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]

@@ -528,3 +528,15 @@ def test_on_web_pages_two_views_beat_the_worse_one():
     page, link, *both = [row.value for row in answer.rows]
     assert min(both) > link
     assert max(both) > max(page, link, 0.95)
+
+
+def test_only_the_named_models_are_compared():
+    X, y = make_views()
+    whole = {row.model: row.scores for row in compare(X, y, grid=ONE).rows}
+    answer = compare(X, y, grid=ONE, models=["arow", "view:weak", "arow", "squared"])
+    assert [row.model for row in answer.rows] == ["arow", "view:weak", "squared"]
+    assert all(row.scores == whole[row.model] for row in answer.rows)
+    with pytest.raises(InputError, match=r"models=\['arow'\]; comparing needs two"):
+        compare(X, y, models=["arow"])
+    with pytest.raises(InputError, match="no model 'arrow'; did you mean 'arow'"):
+        compare(X, y, models=["arow", "arrow"])

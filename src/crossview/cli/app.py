@@ -112,6 +112,14 @@ def compare(
             "with memory bounded by the batch.",
         ),
     ] = False,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Compare this one, and what other --model options name, instead of all; "
+            "the names are those of `train --model`.",
+        ),
+    ] = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write everything to this file too.")
     ] = None,
@@ -119,7 +127,8 @@ def compare(
 ) -> None:
     """Say which way of using the views is best, and by how much.
 
-    Compares each view alone, all views concatenated, independent, and coupled.
+    Compares each view alone, all views concatenated, independent, and coupled,
+    without and with a covariance.
     """
     from crossview.cli import commands
 
@@ -128,6 +137,7 @@ def compare(
         source,
         columns,
         json=json,
+        models=model,
         cv=cv,
         metric=metric,
         positive=positive,

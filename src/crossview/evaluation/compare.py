@@ -25,6 +25,7 @@ from crossview.evaluation.methods import (
     Method,
     compared_methods,
     exact_cost,
+    find_method,
 )
 from crossview.evaluation.metrics import Tally, check_metric, decide, hinge_losses, measure
 from crossview.evaluation.progressive import encode_labels, positive_code
@@ -199,6 +200,7 @@ def compare(
     seed: int = 0,
     epochs: int = 1,
     grid: Mapping[str, Sequence[float]] | None = None,
+    models: Sequence[str] | None = None,
     on_step: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Compare each view alone, all views pasted together, independent, and coupled.
@@ -249,6 +251,9 @@ def compare(
         for fit_intercept; with a covariance 0.1 to 10 for C (SCW: 0.01 to
         1), 0.01 to 1 for gamma, 0.01 to 1 for initial_variance, 0.1 to 100 for r, and
         0.55, 0.7 and 0.9 for confidence.
+    models : sequence of str, default=None
+        What to compare, two or more, by the names of ``crossview train --model``.
+        None: each view alone, then every way of using all of them.
     on_step : callable, default=None
         Called with a few words on what is being done.
 
@@ -318,8 +323,13 @@ def compare(
         layout, classes, n_rows = table.encoder.layout_, table.classes, table.stream.n_rows
     if layout.n_views < 2:
         raise InputError(f"one view, {layout.names[0]!r}; comparing needs two or more")
+    methods = list(compared_methods(layout, n_rows))
+    if models is not None:
+        methods = [find_method(name, layout.names) for name in dict.fromkeys(models)]
+        if len(methods) < 2:
+            raise InputError(f"models={list(models)!r}; comparing needs two or more")
     run = _Run(
-        methods=list(compared_methods(layout, n_rows)),
+        methods=methods,
         classes=classes,
         metric=metric,
         positive=positive_code(classes, positive),
