@@ -65,3 +65,33 @@ def mnist():
         for name, offset in [("t10k-images-idx3-ubyte.gz", 16), ("t10k-labels-idx1-ubyte.gz", 8)]
     )
     return pixels.reshape(len(digit), -1) / 255, digit
+
+
+def one_hot(codes):
+    """One column a distinct value, in their order."""
+    _, column = np.unique(codes, return_inverse=True)
+    rows = np.arange(len(column))
+    return sp.csr_array((np.ones(len(column)), (rows, column)), (len(column), column.max() + 1))
+
+
+def movielens():
+    """100,000 ratings of 1 to 5: views user, item and week of the rating; and who rated what."""
+    path = folder("movielens_100k")
+    data = np.loadtxt(path / "u.data.gz", dtype=np.int64)
+    user, item, rating, seconds = data.T
+    people = [line.split("|") for line in (path / "u.user").read_text().splitlines()]
+    about = sp.hstack(
+        [
+            one_hot(np.arange(len(people))),
+            one_hot([int(person[1]) // 10 for person in people]),
+            one_hot([person[2] for person in people]),
+            one_hot([person[3] for person in people]),
+        ],
+        format="csr",
+    )
+    films = [line.split("|") for line in (path / "u.item").read_text("latin-1").splitlines()]
+    genres = sp.csr_array(np.array([film[-19:] for film in films], dtype=float))
+    kinds = sp.hstack([one_hot(np.arange(len(films))), genres], format="csr")
+    week = one_hot((seconds - seconds.min()) // (7 * 24 * 3600))
+    views = {"user": about[user - 1], "item": kinds[item - 1], "week": week}
+    return MultiView(views), rating.astype(float), user, item

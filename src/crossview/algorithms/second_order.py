@@ -156,7 +156,7 @@ def scw_two_step(m, n, phi, C):
     return P, stdev_precision(P, n, phi)
 
 
-@inlined
+@njit
 def step(rule, m, n, C, phi, weight):
     """P and rho of any rule for a row of that weight; C is 1/r for AROW."""
     if rule == AROW:
@@ -188,7 +188,7 @@ def may_move(rule, m):
 # --- the update of one example ----------------------------------------------------------
 
 
-@inlined
+@njit
 def add_direction(step, x, j, lo, hi, shift, bias, v, base, width, S, g, twice, W, b, k):
     """W_k <- W_k + step S x, and the same for the intercept of view v.
 
@@ -207,7 +207,7 @@ def add_direction(step, x, j, lo, hi, shift, bias, v, base, width, S, g, twice, 
     b[v, k] += step * constant
 
 
-@inlined
+@njit
 def sop_diagonal(form, rho, n, turn, x, j, lo, hi, shift, bias, v, D, d, model):
     """The second-order perceptron where S is diagonal: w_k = S v_k before and after."""
     W, b, U, c, t = model

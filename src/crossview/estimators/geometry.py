@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -138,34 +137,22 @@ class WithCovariance(LinearOnlineClassifier):
             return
         ptr = self._covariance_ptr()
         widths = np.diff(ptr).tolist()
-        room = 0
         if self.covariance == "full":
             form = covariance.FULL
             _check_size(widths)
         elif self.covariance == "diagonal":
             form = DIAGONALS[self.diagonal]
-        elif self.covariance == "low-rank":
-            form, room = covariance.LOW_RANK, self.rank
-        elif self._named is None and max(widths) <= SMALL:
+        elif self.covariance == "auto" and self._named is None and max(widths) <= SMALL:
             form = covariance.FULL
         else:
-            form, room = covariance.LOW_RANK, _rows_first(widths)
-        self._covariance = covariance.start(form, ptr, self.initial_variance, room)
+            form = covariance.LOW_RANK
+        self._covariance = covariance.start(form, ptr, self.initial_variance)
 
     def _get_state(self) -> dict[str, np.ndarray]:
         state = super()._get_state()
         if self._has_covariance():
             state |= _as_state(covariance.trimmed(self._covariance))
         return state
-
-    def _set_state(self, state: Mapping[str, np.ndarray]) -> None:
-        super()._set_state(state)
-        if self._has_covariance() and self._covariance.form == covariance.LOW_RANK:
-            room = self.rank
-            if self.covariance == "auto":
-                room = _rows_first(np.diff(self._covariance_ptr()).tolist())
-            room = max(room, self._covariance.begin.shape[1])
-            self._covariance = covariance.with_room(self._covariance, room)
 
     def _grow(self, moved: np.ndarray) -> None:
         grows = self._has_covariance() and hasattr(self, "_state")
@@ -184,18 +171,16 @@ class WithCovariance(LinearOnlineClassifier):
 
     def _make_room(self, entries: int) -> None:
         """The kept rows are as many as there is room for, or their entries are."""
-        S, bias = self._covariance, float(self.fit_intercept)
+        S, bias, ptr = self._covariance, float(self.fit_intercept), self._covariance_ptr()
+        widths = np.diff(ptr).tolist()
+        rank = self.rank if self.covariance == "low-rank" else _rows_first(widths)
         room = S.begin.shape[1]
         if S.used[0] + entries > len(S.values):
             self._covariance = covariance.with_room(S, entries=entries)
-            return
-        ptr = self._covariance_ptr()
-        if self.covariance == "low-rank":
-            self._covariance = covariance.forget_older_half(S, ptr, bias)
-            return
-        widths = np.diff(ptr).tolist()
-        if _rows_first(widths) > room:  # columns have come since
-            self._covariance = covariance.with_room(S, _rows_first(widths))
+        elif room < rank:
+            self._covariance = covariance.with_room(S, rows=min(max(2 * room, SMALL), rank))
+        elif self.covariance == "low-rank":
+            self._covariance = covariance.forget_older_half(S, ptr, bias, rank)
         elif covariance.full_bytes(widths) <= FULL_LIMIT:
             self._covariance = covariance.to_full(S, ptr, bias)
         else:

@@ -426,22 +426,24 @@ def _no_rows(views: int, room: int, columns: int) -> dict[str, Any]:
     }
 
 
-def with_room(S: Covariance, room: int | None = None, entries: int = 0) -> Covariance:
-    """The same with room for that many rows a view, and for more entries."""
+def with_room(S: Covariance, rows: int = 0, entries: int = 0) -> Covariance:
+    """The same with room for that many rows a view, and for so many more entries."""
+    columns = len(S.D)
     old = S.begin.shape[1]
-    room = old if room is None else room
-    new = _no_rows(len(S.d), room, len(S.D))
-    for name in ("begin", "end", "rho"):
-        new[name][:, :old] = getattr(S, name)
-    new["L"][:, : S.L.shape[1]] = S.L
+    if rows > old:
+        new = _no_rows(len(S.d), rows, columns)
+        for name in ("begin", "end", "rho"):
+            new[name][:, :old] = getattr(S, name)
+        new["L"][:, : S.L.shape[1]] = S.L
+        kept = ("kept", "values", "columns", "used")
+        S = S._replace(**(new | {name: getattr(S, name) for name in kept}))
     used = int(S.used[0])
-    size = max(len(S.values), used)
-    if used + entries > size:
-        size = max(2 * size, used + entries)
-    for name in ("values", "columns"):
-        new[name] = np.zeros(size, dtype=new[name].dtype)
-        new[name][:used] = getattr(S, name)[:used]
-    return S._replace(**(new | {"kept": S.kept, "used": S.used}))
+    if used + entries > len(S.values):
+        size = max(2 * len(S.values), used + entries)
+        values, places = np.zeros(size), np.zeros(size, dtype=S.columns.dtype)
+        values[:used], places[:used] = S.values[:used], S.columns[:used]
+        S = S._replace(values=values, columns=places)
+    return S
 
 
 def trimmed(S: Covariance) -> Covariance:
@@ -485,16 +487,15 @@ def _into_diagonal(
     d[v] /= 1.0 + d[v] * bias * rho.sum()
 
 
-def forget_older_half(S: Covariance, ptr: np.ndarray, bias: float) -> Covariance:
-    """Views that are full put the older half of their rows into the diagonal."""
-    room = S.begin.shape[1]
+def forget_older_half(S: Covariance, ptr: np.ndarray, bias: float, rank: int) -> Covariance:
+    """Views that keep ``rank`` rows put the older half of them into the diagonal."""
     views = range(len(S.d))
-    leave = [(int(k) + 1) // 2 if k == room else 0 for k in S.kept]
+    leave = [(int(k) + 1) // 2 if k == rank else 0 for k in S.kept]
     younger = [_kept_rows(S, v, leave[v], int(S.kept[v])) for v in views]
     D, d = S.D.copy(), S.d.copy()
     for v in views:
         _into_diagonal(S, v, leave[v], bias, D, d)
-    new = S._replace(D=D, d=d, **_no_rows(len(d), room, len(D)))
+    new = S._replace(D=D, d=d, **_no_rows(len(d), S.begin.shape[1], len(D)))
     new = with_room(new, entries=len(S.values))
     for v in views:
         base, width = int(ptr[v]), int(ptr[v + 1] - ptr[v])
