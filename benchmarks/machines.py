@@ -1,0 +1,145 @@
+"""Rows a second of multi-view machines: against River's and Vowpal Wabbit's factorised models,
+and how the cost grows with the factors, the features of a row and the views.
+
+A stream of 24 one-hot features in three views, k = 8, one pass with AdaGrad, one core.  A call
+is a whole `partial_fit`, checks included; Vowpal Wabbit is a whole process less its start.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from crossview import MultiView, MultiViewMachineClassifier
+from harness import in_turn, middle, ratio, run, table
+
+ROWS, VIEWS = 500_000, ("user", "ad", "query")
+CARDINALITY = [2, 5, 12, 40, 150, 1_000, 10_000, 100_000]
+FEW = 50_000  # rows for the slower of the peers
+FEWEST = 1_000  # and for the slowest
+
+
+def stream(rows, cardinality=CARDINALITY, views=VIEWS, seed=0):
+    """Codes (rows, views, columns of a view), drawn with Zipf's frequencies, and labels."""
+    rng = np.random.default_rng(seed)
+    codes = np.stack(
+        [
+            np.stack([np.minimum(rng.zipf(1.3, rows) - 1, n - 1) for n in cardinality], axis=1)
+            for _ in views
+        ],
+        axis=1,
+    )
+    score = sum(
+        np.take(0.4 * rng.normal(size=n), codes[:, v, c])
+        for v in range(len(views))
+        for c, n in enumerate(cardinality)
+    )
+    return codes, (score + rng.logistic(size=rows) > 0).astype(int)
+
+
+def to_views(codes, cardinality=CARDINALITY, views=VIEWS):
+    """One sparse block a view."""
+    rows, _, columns = codes.shape
+    first = np.concatenate([[0], np.cumsum(cardinality)])
+    blocks = {}
+    for v, name in enumerate(views):
+        places = (codes[:, v] + first[:-1]).astype(np.int32).ravel()
+        indptr = np.arange(rows + 1, dtype=np.int32) * columns
+        blocks[name] = sp.csr_array((np.ones(rows * columns), places, indptr), (rows, first[-1]))
+    return MultiView(blocks)
+
+
+def learn(X, y, k=8):
+    model = MultiViewMachineClassifier(n_factors=k, optimizer="adagrad", random_state=0)
+    return model.partial_fit(X, y, classes=[0, 1])
+
+
+def river_seconds(codes, y):
+    """Seconds a row of River's FMClassifier, which takes one mapping at a time."""
+    from river import facto
+
+    rows = [
+        {f"{name}{c}={value}": 1.0 for name, own in zip(VIEWS, row, strict=True)
+         for c, value in enumerate(own)}
+        for row in codes.tolist()
+    ]  # fmt: skip
+    model = facto.FMClassifier(n_factors=8, seed=0)
+    start = time.perf_counter()
+    for row, label in zip(rows, y.tolist(), strict=True):
+        model.learn_one(row, bool(label))
+    return (time.perf_counter() - start) / len(rows)
+
+
+def vw_seconds(codes, y, folder):
+    """Seconds a row of Vowpal Wabbit's --lrq over the three pairs of namespaces."""
+    files = []
+    for rows in (len(y), 200):
+        file = Path(folder) / f"{rows}.vw"
+        lines = (
+            f"{'1' if label else '-1'} "
+            + " ".join(
+                f"|{name} " + " ".join(f"{c}_{value}" for c, value in enumerate(own))
+                for name, own in zip(VIEWS, row, strict=True)
+            )
+            for row, label in zip(codes[:rows].tolist(), y[:rows].tolist(), strict=True)
+        )
+        file.write_text("\n".join(lines) + "\n")
+        files.append(file)
+    pairs = ["--lrq", "ua8", "--lrq", "uq8", "--lrq", "aq8"]
+    seconds = [
+        run([sys.executable, "-m", "vowpalwabbit", "-d", file, "--loss_function", "logistic",
+             "-b", "22", "--quiet", *pairs]).seconds
+        for file in files
+    ]  # fmt: skip
+    return (seconds[0] - seconds[1]) / (len(y) - 200)
+
+
+def peers():
+    codes, y = stream(ROWS)
+    X = to_views(codes)
+    seconds = in_turn({"ours": lambda: learn(X, y)}, 7)["ours"]
+    ours = [s / ROWS for s in seconds]
+    with tempfile.TemporaryDirectory() as folder:
+        theirs = {
+            "River `FMClassifier`": [river_seconds(codes[:FEWEST], y[:FEWEST]) for _ in ours],
+            "Vowpal Wabbit `--lrq` over three pairs": [
+                vw_seconds(codes[:FEW], y[:FEW], folder) for _ in ours
+            ],
+        }
+    lines = [["`MultiViewMachineClassifier`", f"{1 / middle(ours):,.0f}", ""]]
+    lines += [[name, f"{1 / middle(s):,.0f}", f"{ratio(s, ours)}"] for name, s in theirs.items()]
+    return table(["24 features in three views, k = 8", "rows/s", "times as fast"], lines)
+
+
+def scaling(rows=200_000):
+    """Cost by k, by features a row and by views, each against the first of its kind."""
+    lines = []
+
+    def add(name, values, tasks):
+        seconds = in_turn(dict(zip(values, tasks, strict=True)), 5)
+        base = seconds[values[0]]
+        for value in values:
+            each = 1e9 * middle(seconds[value]) / rows
+            lines.append([name, value, f"{each:,.0f}", ratio(seconds[value], base)])
+
+    codes, y = stream(rows)
+    X = to_views(codes)
+    add("factors", [4, 8, 16, 32, 64], [lambda k=k: learn(X, y, k) for k in (4, 8, 16, 32, 64)])
+    data = []
+    for many in (1, 2, 4):  # 3, 6, 12, 24 features a row in the same three views
+        sizes = [1_000] * (2 * many)
+        data.append(to_views(stream(rows, sizes)[0], sizes))
+    add("features a row", [6, 12, 24], [lambda X=X: learn(X, y) for X in data])
+    data, counts = [], [2, 3, 4, 6, 8]
+    for count in counts:  # 24 features a row, in more and more views
+        names, sizes = [f"v{i}" for i in range(count)], [1_000] * (24 // count)
+        data.append(to_views(stream(rows, sizes, names)[0], sizes, names))
+    add("views", counts, [lambda X=X: learn(X, y) for X in data])
+    return table(["grows", "to", "ns a row", "times the first"], lines)
+
+
+if __name__ == "__main__":
+    print(peers() + "\n\n" + scaling())
