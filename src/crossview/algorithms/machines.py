@@ -87,7 +87,7 @@ def partial_sum(x, j, lo, hi, skip, shift, A, S):
 
 @inlined
 def other_products(S, first, end, D, product):
-    """D_p,f <- prod_{q != p} S_q,f over the parts of a group, product_f <- product_f + prod_p S_p,f."""
+    """D_p,f <- prod_{q != p} S_q,f over a group's parts; product_f grows by prod_p S_p,f."""
     n = S.shape[1]
     for f in range(n):
         D[first, f] = 1.0
@@ -192,7 +192,7 @@ def learn(rows, order, y, weight, machine, loss, optimizer, penalty, alpha, rate
     """
     strange = -1
     x, j, indptr, shared, ptr, present = rows
-    A, B, c, views, shift, ends = machine
+    A, B, c, views, shift, _ = machine
     n, K = B.shape[2], c.shape[1]
     k = n // K
     S, D = np.empty((B.shape[0], n)), np.empty((B.shape[0], n))
