@@ -129,7 +129,7 @@ def move(theta, x, G, optimizer, penalty, alpha, rate):
 @inlined
 def prefetch_features(rows, order, s, machine, A):
     """Ask for the features of the row at place ``s`` of the order, where there is one."""
-    _, j, indptr, shared, ptr, _ = rows
+    _, j, indptr, shared, _, _ = rows
     if s < order.shape[0] and not shared and machine.ends.shape[0] == 1:
         wide = np.uint64(machine.A.shape[1] * machine.A.shape[2])
         for p in range(indptr[order[s]], indptr[order[s] + 1]):
