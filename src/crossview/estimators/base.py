@@ -1,7 +1,9 @@
-"""What every online classifier shares: reading rows, classes and weights, and the contract.
+"""What online learners share, in three layers.
 
-A learner says which loop runs over a batch (`_learn`) and how the views'
-scores become one (`_combine`); the rest is here.
+`OnlineLearner` reads rows of any kind and runs passes; `OnlineClassifier` adds
+labels, classes and the contract; `LinearOnlineClassifier` a weight for every
+column.  A learner says what its state is and which loop runs over a batch
+(`_learn`); the rest is here.
 """
 
 from __future__ import annotations
@@ -30,26 +32,24 @@ from crossview.estimators.columns import NamedColumns
 from crossview.kernels.rows import Rows, score_views
 from crossview.views import MultiView, ViewLayout, resolve_views
 
-__all__ = ["LinearOnlineClassifier"]
+__all__ = ["LinearOnlineClassifier", "OnlineClassifier", "OnlineLearner"]
 
 
-class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the online classifiers that keep a weight for every column.
+class OnlineLearner(BaseEstimator):
+    """Base of all online learners: rows of any kind, and passes over them.
 
-    Subclasses store their parameters in ``__init__``, name them in
-    ``_parameter_constraints`` and write `_learn`.
+    Subclasses store their parameters in ``__init__`` and name them in
+    ``_parameter_constraints``.
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "fit_intercept": ["boolean"],
         "n_epochs": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
-        "average": ["boolean"],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
         "random_state": ["random_state"],
     }
 
     _named: NamedColumns | None
+    _state: dict[str, np.ndarray]
 
     # --- what a learner adds --------------------------------------------------
 
@@ -59,15 +59,33 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         """One pass of the learner's loop; a row that is not finite and was passed over, or -1."""
         raise NotImplementedError
 
-    def _n_biases(self) -> int:
-        """How many intercepts: one a view, or one where the views are concatenated."""
-        return 1
+    def _start_state(self) -> None:
+        """A state that has learned nothing."""
+        raise NotImplementedError
 
-    def _combine(self, own: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
-        """The joint score (n_samples, K) from the views' (n_samples, n_views, K), absent ones 0."""
-        return own.sum(axis=1)
+    def _grow_state(self, moved: np.ndarray) -> None:
+        """New columns have come: what was at place ``i`` of the state is now at ``moved[i]``."""
+        raise NotImplementedError
 
-    # --- learning -------------------------------------------------------------
+    def _n_scores(self) -> int:
+        """How many scores a row has."""
+        raise NotImplementedError
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        """The scores of the rows, (n_samples, n_scores)."""
+        raise NotImplementedError
+
+    def _first_targets(
+        self, y: Any, sample_weight: Any, rows: Rows
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Start from the labels of `fit`; the target of each row for its loop, and its weight."""
+        raise NotImplementedError
+
+    def _goes_on(self) -> bool:
+        """Whether `fit` goes on from what was learned."""
+        return False
+
+    # --- learning ----------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch, in ``n_epochs`` passes over the rows.
@@ -87,34 +105,213 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             The fitted learner.
         """
         self._validate_params()
-        self._forget()
+        if not self._goes_on():
+            self._forget()
         try:
             self._fit(X, y, sample_weight)
         except ValueError:
-            self._forget()
+            if not self._goes_on():
+                self._forget()
             raise
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         # values are not looked at here: the first pass says if there is something to see
         rows = self._read(X, reset=True, checked=False)
-        y = self._labels(y, rows)
-        self._set_classes(np.unique(y))
-        if len(self.classes_) < 2:
-            raise InputError(
-                f"y has one class, {self.classes_.tolist()[0]!r}; a classifier needs two or more"
-            )
-        codes, weight = self._targets(y, sample_weight, self.class_weight)
+        target, weight = self._first_targets(y, sample_weight, rows)
         random_state = check_random_state(self.random_state)
         n = len(rows.indptr) - 1
         for epoch in range(self.n_epochs):
             order = random_state.permutation(n) if self.shuffle else np.arange(n)
-            _, strange = self._pass(rows, order, codes, weight)
+            _, strange = self._pass(rows, order, target, weight)
             if epoch == 0 and strange >= 0:
                 # a missing view, after which it begins again, or an error
                 rows = self._read(X, reset=False)
                 self._start_state()
-                self._pass(rows, order, codes, weight)
+                self._pass(rows, order, target, weight)
+
+    def _pass(
+        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> tuple[np.ndarray, int]:
+        """One pass: scores of all rows just before they were learned, and what `_learn` says."""
+        K = self._n_scores()
+        scores = np.zeros((len(rows.indptr) - 1, K))
+        strange = self._learn(
+            rows,
+            read_only(np.ascontiguousarray(order, dtype=np.int64)),
+            read_only(y),
+            read_only(weight),
+            scores if K > 1 else scores.reshape(-1),
+        )
+        return scores, strange
+
+    def _sample_weight(self, sample_weight: Any, y: np.ndarray) -> np.ndarray:
+        """A weight for every row."""
+        if isinstance(sample_weight, int | float | np.number):  # the same for all rows
+            if not 0.0 <= float(sample_weight) < np.inf:
+                raise InputError(f"sample_weight={sample_weight!r}; give a number of 0 or more")
+            return np.full(len(y), float(sample_weight))
+        return _check_sample_weight(
+            sample_weight, y, dtype=np.float64, copy=True, ensure_non_negative=True
+        )
+
+    # --- state -------------------------------------------------------------------
+
+    def view_columns(self) -> dict[str, np.ndarray]:
+        """The columns that form each view, for instance to take ``coef_`` apart.
+
+        Returns
+        -------
+        columns : dict of str to ndarray of int
+            Positions of the columns of ``X``, in the order of the view.
+        """
+        check_is_fitted(self, "_state")
+        places, ptr = self._places, self._slots.ptr
+        if places is None:
+            places = np.arange(self._slots.n_columns)
+        used = np.flatnonzero(places >= 0)
+        columns = used[np.argsort(places[used])]
+        cuts = np.searchsorted(places[columns], ptr[1:-1])
+        return dict(zip(self.layout_.names, np.split(columns, cuts), strict=True))
+
+    def _get_state(self) -> dict[str, np.ndarray]:
+        """Everything that was learned, as a flat dict of arrays."""
+        check_is_fitted(self, "_state")
+        return dict(self._state)
+
+    def _set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        self._state = {name: np.array(value) for name, value in state.items()}
+
+    def _get_header(self) -> dict[str, Any]:
+        """What the arrays do not say: classes, columns and names, ready for JSON."""
+        return {
+            "views": {"names": self.layout_.names, "widths": self.layout_.widths},
+            "n_features_in": int(self.n_features_in_),
+            "feature_names_in": (
+                list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+            ),
+            "places": None if self._places is None else self._places.tolist(),
+            "named": self._named.to_json() if self._named and self._named.fixed is None else None,
+        }
+
+    def _set_header(self, header: Mapping[str, Any]) -> None:
+        self.layout_ = ViewLayout(header["views"]["names"], header["views"]["widths"])
+        self.n_features_in_ = int(header["n_features_in"])
+        if header["feature_names_in"] is not None:
+            self.feature_names_in_ = np.asarray(header["feature_names_in"], dtype=object)
+        named = header["named"]
+        self._named = None if named is None else NamedColumns.from_json(named)
+        self._slots = self.layout_ if self._named is None else self._named.slots
+        places = header["places"]
+        self._places = None if places is None else np.asarray(places)
+
+    def _forget(self) -> None:
+        for name in ("_state", "classes_", "layout_", "_named", "feature_names_in_"):
+            if name in self.__dict__:
+                delattr(self, name)
+
+    # --- rows --------------------------------------------------------------------
+
+    def _read(self, X: Any, *, reset: bool, checked: bool = True) -> Rows:
+        """Any X as the rows of the loops; ``reset`` makes its columns the learner's."""
+        views = getattr(self, "views", None)
+        present = None
+        if isinstance(X, MultiView):
+            if reset:
+                if views is not None:
+                    raise InputError("X is a MultiView and names its views; leave views= at None")
+                self.layout_, self.n_features_in_ = X.layout, X.layout.n_columns
+                self._use_columns(None)
+            elif X.layout != self.layout_:
+                raise InputError(f"X has the views {X.layout}, but the learner has {self.layout_}")
+            matrix, present = X.matrix, X.present
+            if len(X) == 0:
+                raise InputError("X has 0 rows; give at least one")
+        else:
+            _check_numeric(X)
+            matrix = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=np.float64,
+                ensure_all_finite=False,
+                reset=reset,
+            )
+            if reset:
+                names = getattr(self, "feature_names_in_", None)
+                self.layout_, columns = resolve_views(views, matrix.shape[1], names)
+                places = None
+                if columns is not None:
+                    places = np.full(matrix.shape[1], -1)
+                    places[columns] = np.arange(len(columns))
+                self._use_columns(places)
+        return make_rows(
+            matrix,
+            self._slots,
+            present,
+            places=self._places,
+            names=getattr(self, "feature_names_in_", None),
+            checked=checked,
+        )
+
+    def _use_columns(self, places: np.ndarray | None) -> None:
+        """Column c of X has its weight at ``places[c]`` of the state, -1: nowhere; None: at c."""
+        self._places = places
+        self._slots = self.layout_
+        self._named = None
+
+    def _read_one(self, x: Any, *, learn: bool) -> Rows:
+        """One row of `learn_one` and `predict_one`."""
+        if not isinstance(x, Mapping):
+            row = (
+                sp.csr_array(x)
+                if sp.issparse(x)
+                else np.asarray(x, dtype=np.float64).reshape(1, -1)
+            )
+            return self._read(row, reset=not hasattr(self, "_state"))
+        if not hasattr(self, "_state"):
+            views = getattr(self, "views", None)
+            self._named = NamedColumns(list(views) if isinstance(views, Mapping) else [])
+        if self._named is None:
+            self._named = NamedColumns.of_fitted(
+                self.layout_, self._places, getattr(self, "feature_names_in_", None)
+            )
+        nested = bool(x) and all(isinstance(value, Mapping) for value in x.values())
+        named = self._named
+        grown = named.read(x if nested else {named.only_view(): x}, learn=learn)
+        if grown is not None:
+            self._grow(grown)
+        return make_rows(named.row, self._slots, named.present)
+
+    def _grow(self, moved: np.ndarray) -> None:
+        """New columns have come: place ``i`` of the state is now at ``moved[i]``."""
+        assert self._named is not None
+        self._slots = self._named.slots
+        self.layout_ = self._named.layout
+        self._places = self._named.places
+        self.n_features_in_ = self.layout_.n_columns
+        if hasattr(self, "_state"):
+            self._grow_state(moved)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class OnlineClassifier(ClassifierMixin, OnlineLearner):
+    """Base of the online classifiers: labels, classes and the contract."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **OnlineLearner._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def _insert_class(self, old: np.ndarray, place: int) -> None:
+        """A class has come at that place of ``classes_``; what was learned keeps its meaning."""
+        raise NotImplementedError
+
+    # --- learning ----------------------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows, once, in the order in which they come.
@@ -213,26 +410,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
         return self
 
-    # --- using ----------------------------------------------------------------
-
-    def view_scores(self, X: Any) -> np.ndarray:
-        """The score that each view gives by itself.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score a view (and class, for more than two); NaN where the view
-            is missing.
-        """
-        check_is_fitted(self, "classes_")
-        own, _, missing = self._scores(self._read(X, reset=False))
-        own[missing] = np.nan
-        return own[:, :, 0] if own.shape[2] == 1 else own
+    # --- using -------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The joint score of all views.
@@ -249,8 +427,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             More: the highest predicts its class, the first of equals.
         """
         check_is_fitted(self, "classes_")
-        own, takes_part, _ = self._scores(self._read(X, reset=False))
-        scores = self._combine(own, takes_part)
+        scores = self._joint_scores(self._read(X, reset=False))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -284,116 +461,23 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
         """
         if not hasattr(self, "classes_"):
             return None
-        own, takes_part, _ = self._scores(self._read_one(x, learn=False))
-        scores = self._combine(own, takes_part)
+        scores = self._joint_scores(self._read_one(x, learn=False))
         return self._decide(scores[:, 0] if scores.shape[1] == 1 else scores).tolist()[0]
 
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights in the order of the columns, (1, n_features) or (n_classes, n_features)."""
-        check_is_fitted(self, "classes_")
-        W = self._average("W", "U")
-        if self._places is None:
-            return W.T.copy()
-        coef = np.zeros((W.shape[1], self.n_features_in_))
-        used = self._places >= 0
-        coef[:, used] = W[self._places[used]].T
-        return coef
+    # --- classes and weights -----------------------------------------------------
 
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercepts, one a view: (n_views,), or (n_classes, n_views); see the class."""
-        check_is_fitted(self, "classes_")
-        b = self._average("b", "c")
-        if b.shape[1] == 1:
-            return b[:, 0]
-        return b[0] if self._n_biases() == 1 else b.T
-
-    def view_columns(self) -> dict[str, np.ndarray]:
-        """The columns that form each view, for instance to take ``coef_`` apart.
-
-        Returns
-        -------
-        columns : dict of str to ndarray of int
-            Positions of the columns of ``X``, in the order of the view.
-        """
-        check_is_fitted(self, "classes_")
-        places, ptr = self._places, self._slots.ptr
-        if places is None:
-            places = np.arange(self._slots.n_columns)
-        used = np.flatnonzero(places >= 0)
-        columns = used[np.argsort(places[used])]
-        cuts = np.searchsorted(places[columns], ptr[1:-1])
-        return dict(zip(self.layout_.names, np.split(columns, cuts), strict=True))
-
-    # --- state ----------------------------------------------------------------
-
-    def _get_state(self) -> dict[str, np.ndarray]:
-        """Everything that was learned, as a flat dict of arrays."""
-        check_is_fitted(self, "classes_")
-        return dict(self._state)
-
-    def _set_state(self, state: Mapping[str, np.ndarray]) -> None:
-        self._state = {name: np.array(value) for name, value in state.items()}
-
-    def _get_header(self) -> dict[str, Any]:
-        """What the arrays do not say: classes, columns and names, ready for JSON."""
-        return {
-            "classes": {"dtype": self.classes_.dtype.str, "values": self.classes_.tolist()},
-            "views": {"names": self.layout_.names, "widths": self.layout_.widths},
-            "n_features_in": int(self.n_features_in_),
-            "feature_names_in": (
-                list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-            ),
-            "places": None if self._places is None else self._places.tolist(),
-            "named": self._named.to_json() if self._named and self._named.fixed is None else None,
-        }
-
-    def _set_header(self, header: Mapping[str, Any]) -> None:
-        classes = header["classes"]
-        kind = np.dtype(classes["dtype"])
-        self.classes_ = np.asarray(classes["values"], dtype=kind)
-        self.layout_ = ViewLayout(header["views"]["names"], header["views"]["widths"])
-        self.n_features_in_ = int(header["n_features_in"])
-        if header["feature_names_in"] is not None:
-            self.feature_names_in_ = np.asarray(header["feature_names_in"], dtype=object)
-        named = header["named"]
-        self._named = None if named is None else NamedColumns.from_json(named)
-        self._slots = self.layout_ if self._named is None else self._named.slots
-        places = header["places"]
-        self._places = None if places is None else np.asarray(places)
-
-    def _forget(self) -> None:
-        for name in ("_state", "classes_", "layout_", "_named", "feature_names_in_"):
-            if name in self.__dict__:
-                delattr(self, name)
-
-    def _start_state(self) -> None:
-        K = 1 if len(self.classes_) <= 2 else len(self.classes_)
-        columns, biases = (self._slots.n_columns, K), (self._n_biases(), K)
-        self._state = {
-            "W": np.zeros(columns),
-            "b": np.zeros(biases),
-            "U": np.zeros(columns if self.average else (0, K)),
-            "c": np.zeros(biases if self.average else (0, K)),
-            "t": np.zeros(1, dtype=np.int64),
-        }
-
-    def _weights(self) -> Weights:
-        """The state as the loops take it: without the class axis for two classes."""
-        W, b, U, c, t = (self._state[name] for name in "WbUct")
-        if W.shape[1] > 1:
-            return Weights(W, b, U, c, t)
-        return Weights(W.reshape(-1), b.reshape(-1), U.reshape(-1), c.reshape(-1), t)
-
-    def _average(self, now: str, past: str) -> np.ndarray:
-        """Weights as they predict: the last ones, or the mean over the rows."""
-        t = self._state["t"][0]
-        if not self.average or t == 0:
-            return self._state[now]
-        return self._state[now] - self._state[past] / t
-
-    # --- classes and weights --------------------------------------------------
+    def _first_targets(
+        self, y: Any, sample_weight: Any, rows: Rows
+    ) -> tuple[np.ndarray, np.ndarray]:
+        y = self._labels(y, rows)
+        classes = np.unique(y)
+        if len(classes) < 2:
+            raise InputError(
+                f"y has one class, {classes.tolist()[0]!r}; a classifier needs two or more"
+            )
+        if not hasattr(self, "classes_"):
+            self._set_classes(classes)
+        return self._targets(y, sample_weight, self.class_weight)
 
     def _labels(self, y: Any, rows: Rows) -> np.ndarray:
         """The labels as an array, as many as rows, none missing."""
@@ -438,14 +522,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(
                 f"label {y[row]!r} is not among the classes {self.classes_.tolist()!r}", row=row
             )
-        if isinstance(sample_weight, int | float | np.number):  # the same for all rows
-            if not 0.0 <= float(sample_weight) < np.inf:
-                raise InputError(f"sample_weight={sample_weight!r}; give a number of 0 or more")
-            weight = np.full(len(y), float(sample_weight))
-        else:
-            weight = _check_sample_weight(
-                sample_weight, y, dtype=np.float64, copy=True, ensure_non_negative=True
-            )
+        weight = self._sample_weight(sample_weight, y)
         if class_weight is not None:
             if class_weight != "balanced":
                 class_weight = {c: w for c, w in class_weight.items() if c in self.classes_}
@@ -469,18 +546,7 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             return
         old = self.classes_
         self.classes_ = np.sort(np.append(old, label))
-        place = int(np.searchsorted(self.classes_, label))
-        for name in "WbUc":
-            value = self._state[name]
-            if len(old) == 1:
-                # the class that was alone was the positive one; is it still?
-                value = -value if place == 1 else value
-            elif len(old) == 2:
-                # w·x > 0 for the second class: half of it for one, half against the other
-                value = np.insert(np.hstack([-value / 2, value / 2]), place, 0.0, axis=1)
-            else:
-                value = np.insert(value, place, 0.0, axis=1)
-            self._state[name] = np.ascontiguousarray(value)
+        self._insert_class(old, int(np.searchsorted(self.classes_, label)))
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
         if scores.ndim > 1:
@@ -489,89 +555,107 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             return np.repeat(self.classes_, len(scores))
         return self.classes_[(scores > 0.0).astype(np.intp)]
 
-    # --- rows -----------------------------------------------------------------
+    def _get_header(self) -> dict[str, Any]:
+        classes = {"dtype": self.classes_.dtype.str, "values": self.classes_.tolist()}
+        return {"classes": classes, **super()._get_header()}
 
-    def _read(self, X: Any, *, reset: bool, checked: bool = True) -> Rows:
-        """Any X as the rows of the loops; ``reset`` makes its columns the learner's."""
-        views = getattr(self, "views", None)
-        present = None
-        if isinstance(X, MultiView):
-            if reset:
-                if views is not None:
-                    raise InputError("X is a MultiView and names its views; leave views= at None")
-                self.layout_, self.n_features_in_ = X.layout, X.layout.n_columns
-                self._use_columns(None)
-            elif X.layout != self.layout_:
-                raise InputError(f"X has the views {X.layout}, but the learner has {self.layout_}")
-            matrix, present = X.matrix, X.present
-            if len(X) == 0:
-                raise InputError("X has 0 rows; give at least one")
-        else:
-            _check_numeric(X)
-            matrix = validate_data(
-                self,
-                X,
-                accept_sparse="csr",
-                dtype=np.float64,
-                ensure_all_finite=False,
-                reset=reset,
-            )
-            if reset:
-                names = getattr(self, "feature_names_in_", None)
-                self.layout_, columns = resolve_views(views, matrix.shape[1], names)
-                places = None
-                if columns is not None:
-                    places = np.full(matrix.shape[1], -1)
-                    places[columns] = np.arange(len(columns))
-                self._use_columns(places)
-        return make_rows(
-            matrix,
-            self._slots,
-            present,
-            places=self._places,
-            names=getattr(self, "feature_names_in_", None),
-            checked=checked,
-        )
+    def _set_header(self, header: Mapping[str, Any]) -> None:
+        classes = header["classes"]
+        kind = np.dtype(classes["dtype"])
+        self.classes_ = np.asarray(classes["values"], dtype=kind)
+        super()._set_header(header)
 
-    def _use_columns(self, places: np.ndarray | None) -> None:
-        """Column c of X has its weight at ``places[c]`` of the state, -1: nowhere; None: at c."""
-        self._places = places
-        self._slots = self.layout_
-        self._named = None
 
-    def _read_one(self, x: Any, *, learn: bool) -> Rows:
-        """One row of `learn_one` and `predict_one`."""
-        if not isinstance(x, Mapping):
-            row = (
-                sp.csr_array(x)
-                if sp.issparse(x)
-                else np.asarray(x, dtype=np.float64).reshape(1, -1)
-            )
-            return self._read(row, reset=not hasattr(self, "classes_"))
-        if not hasattr(self, "classes_"):
-            views = getattr(self, "views", None)
-            self._named = NamedColumns(list(views) if isinstance(views, Mapping) else [])
-        if self._named is None:
-            self._named = NamedColumns.of_fitted(
-                self.layout_, self._places, getattr(self, "feature_names_in_", None)
-            )
-        nested = bool(x) and all(isinstance(value, Mapping) for value in x.values())
-        named = self._named
-        grown = named.read(x if nested else {named.only_view(): x}, learn=learn)
-        if grown is not None:
-            self._grow(grown)
-        return make_rows(named.row, self._slots, named.present)
+class LinearOnlineClassifier(OnlineClassifier):
+    """Base of the online classifiers that keep a weight for every column."""
 
-    def _grow(self, moved: np.ndarray) -> None:
-        """New columns have come: place ``i`` of the state is now at ``moved[i]``."""
-        assert self._named is not None
-        self._slots = self._named.slots
-        self.layout_ = self._named.layout
-        self._places = self._named.places
-        self.n_features_in_ = self.layout_.n_columns
-        if not hasattr(self, "_state"):
-            return
-        K = self._state["W"].shape[1]
+    _parameter_constraints: ClassVar[dict] = {
+        **OnlineClassifier._parameter_constraints,
+        "fit_intercept": ["boolean"],
+        "average": ["boolean"],
+    }
+
+    # --- what a learner adds -----------------------------------------------------
+
+    def _n_biases(self) -> int:
+        """How many intercepts: one a view, or one where the views are concatenated."""
+        return 1
+
+    def _combine(self, own: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
+        """The joint score (n_samples, K) from the views' (n_samples, n_views, K), absent ones 0."""
+        return own.sum(axis=1)
+
+    # --- using -------------------------------------------------------------------
+
+    def view_scores(self, X: Any) -> np.ndarray:
+        """The score that each view gives by itself.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
+            One score a view (and class, for more than two); NaN where the view
+            is missing.
+        """
+        check_is_fitted(self, "classes_")
+        own, _, missing = self._scores(self._read(X, reset=False))
+        own[missing] = np.nan
+        return own[:, :, 0] if own.shape[2] == 1 else own
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights in the order of the columns, (1, n_features) or (n_classes, n_features)."""
+        check_is_fitted(self, "classes_")
+        W = self._average("W", "U")
+        if self._places is None:
+            return W.T.copy()
+        coef = np.zeros((W.shape[1], self.n_features_in_))
+        used = self._places >= 0
+        coef[:, used] = W[self._places[used]].T
+        return coef
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts, one a view: (n_views,), or (n_classes, n_views); see the class."""
+        check_is_fitted(self, "classes_")
+        b = self._average("b", "c")
+        if b.shape[1] == 1:
+            return b[:, 0]
+        return b[0] if self._n_biases() == 1 else b.T
+
+    # --- state -------------------------------------------------------------------
+
+    def _start_state(self) -> None:
+        K = 1 if len(self.classes_) <= 2 else len(self.classes_)
+        columns, biases = (self._slots.n_columns, K), (self._n_biases(), K)
+        self._state = {
+            "W": np.zeros(columns),
+            "b": np.zeros(biases),
+            "U": np.zeros(columns if self.average else (0, K)),
+            "c": np.zeros(biases if self.average else (0, K)),
+            "t": np.zeros(1, dtype=np.int64),
+        }
+
+    def _weights(self) -> Weights:
+        """The state as the loops take it: without the class axis for two classes."""
+        W, b, U, c, t = (self._state[name] for name in "WbUct")
+        if W.shape[1] > 1:
+            return Weights(W, b, U, c, t)
+        return Weights(W.reshape(-1), b.reshape(-1), U.reshape(-1), c.reshape(-1), t)
+
+    def _average(self, now: str, past: str) -> np.ndarray:
+        """Weights as they predict: the last ones, or the mean over the rows."""
+        t = self._state["t"][0]
+        if not self.average or t == 0:
+            return self._state[now]
+        return self._state[now] - self._state[past] / t
+
+    def _grow_state(self, moved: np.ndarray) -> None:
+        K = self._n_scores()
         for name, rows in (
             ("W", self._slots.n_columns),
             ("U", self._slots.n_columns),
@@ -584,6 +668,26 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             new = np.zeros((rows, K))
             new[moved if name in "WU" else np.arange(len(old))] = old
             self._state[name] = new
+
+    def _n_scores(self) -> int:
+        return int(self._state["W"].shape[1])
+
+    def _insert_class(self, old: np.ndarray, place: int) -> None:
+        for name in "WbUc":
+            value = self._state[name]
+            if len(old) == 1:
+                # the class that was alone was the positive one; is it still?
+                value = -value if place == 1 else value
+            elif len(old) == 2:
+                # w·x > 0 for the second class: half of it for one, half against the other
+                value = np.insert(np.hstack([-value / 2, value / 2]), place, 0.0, axis=1)
+            else:
+                value = np.insert(value, place, 0.0, axis=1)
+            self._state[name] = np.ascontiguousarray(value)
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        own, takes_part, _ = self._scores(rows)
+        return self._combine(own, takes_part)
 
     def _scores(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Scores of the views, who takes part in the joint score, and who is missing."""
@@ -606,26 +710,6 @@ class LinearOnlineClassifier(ClassifierMixin, BaseEstimator):
             own += b
         own[~takes_part] = 0.0
         return own, takes_part, missing
-
-    def _pass(
-        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray
-    ) -> tuple[np.ndarray, int]:
-        """One pass: scores of all rows just before they were learned, and what `_learn` says."""
-        K = self._state["W"].shape[1]
-        scores = np.zeros((len(rows.indptr) - 1, K))
-        strange = self._learn(
-            rows,
-            read_only(np.ascontiguousarray(order, dtype=np.int64)),
-            read_only(y),
-            read_only(weight),
-            scores if K > 1 else scores.reshape(-1),
-        )
-        return scores, strange
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _check_numeric(X: Any) -> None:
