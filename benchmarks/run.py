@@ -15,7 +15,7 @@ Written by `make bench` (`python benchmarks/run.py --write docs/benchmarks.md`) 
 
 Everything is a ratio between two things measured in turn, A B A B, in one run; the median
 comes first, and the range that was seen in brackets. The first call of each is not counted:
-it loads compiled code from the disk, or compiles it (some 10 s once for all loops after an
+it loads compiled code from the disk, or compiles it (some 20 s once for all loops after an
 installation). The machine was not quiet, so the ratios mean more than the seconds."""
 
 CSR = """## One pass over a CSR matrix
