@@ -72,7 +72,7 @@ class PAMClassifier(_SecondOrder):
         step costs rank² and the entries of the kept rows.
     diagonal : {"precision", "covariance"}, default="precision"
         Which diagonal "diagonal" keeps at each step: that of the inverse
-        covariance (as SOL and Vowpal Wabbit's kin do; a column's variance
+        covariance (as SOL does; a column's variance
         depends on its own values only), or that of the covariance.
     initial_variance : float, default=1.0
         Variance of every weight at the start, in (0, inf).  Higher lets the
@@ -215,7 +215,7 @@ class AROWClassifier(_SecondOrder):
         step costs rank² and the entries of the kept rows.
     diagonal : {"precision", "covariance"}, default="precision"
         Which diagonal "diagonal" keeps at each step: that of the inverse
-        covariance (as SOL and Vowpal Wabbit's kin do; a column's variance
+        covariance (as SOL does; a column's variance
         depends on its own values only), or that of the covariance.
     initial_variance : float, default=1.0
         Variance of every weight at the start, in (0, inf).  Higher lets the
@@ -358,7 +358,7 @@ class ConfidenceWeightedClassifier(_SecondOrder):
         step costs rank² and the entries of the kept rows.
     diagonal : {"precision", "covariance"}, default="precision"
         Which diagonal "diagonal" keeps at each step: that of the inverse
-        covariance (as SOL and Vowpal Wabbit's kin do; a column's variance
+        covariance (as SOL does; a column's variance
         depends on its own values only), or that of the covariance.
     initial_variance : float, default=1.0
         Variance of every weight at the start, in (0, inf).  Higher lets the
@@ -503,7 +503,7 @@ class SoftConfidenceWeightedClassifier(_SecondOrder):
         step costs rank² and the entries of the kept rows.
     diagonal : {"precision", "covariance"}, default="precision"
         Which diagonal "diagonal" keeps at each step: that of the inverse
-        covariance (as SOL and Vowpal Wabbit's kin do; a column's variance
+        covariance (as SOL does; a column's variance
         depends on its own values only), or that of the covariance.
     initial_variance : float, default=1.0
         Variance of every weight at the start, in (0, inf).  Higher lets the
@@ -645,7 +645,7 @@ class SecondOrderPerceptron(_SecondOrder):
         step costs rank² and the entries of the kept rows.
     diagonal : {"precision", "covariance"}, default="precision"
         Which diagonal "diagonal" keeps at each step: that of the inverse
-        covariance (as SOL and Vowpal Wabbit's kin do; a column's variance
+        covariance (as SOL does; a column's variance
         depends on its own values only), or that of the covariance.
     initial_variance : float, default=1.0
         Variance of every weight at the start, in (0, inf).  Higher lets the
