@@ -1,4 +1,7 @@
-"""Losses of a score, and their slopes.
+"""Slopes of the losses of a score.
+
+Squared ½ (s - y)², logistic log(1 + exp(-y s)), hinge max(0, 1 - y s), and
+softmax log sum_c exp(s_c) - s_true.
 
 Symbols: score s; label y in {-1, +1}, or a number for the squared loss.  A loss
 is chosen by a small number, which the loops test outside of what they repeat.
@@ -8,21 +11,9 @@ import math
 
 import numpy as np
 
-from crossview._jit import inlined, njit
+from crossview._jit import inlined
 
 SQUARED, LOGISTIC, HINGE, SOFTMAX = 0, 1, 2, 3
-
-
-@inlined
-def loss(kind, s, y):
-    """½ (s - y)², log(1 + exp(-y s)) or max(0, 1 - y s)."""
-    if kind == SQUARED:
-        return 0.5 * (s - y) * (s - y)
-    m = y * s
-    if kind == LOGISTIC:
-        # exp of what is not positive, so that nothing overflows
-        return max(0.0, -m) + math.log1p(math.exp(-abs(m)))
-    return max(0.0, 1.0 - m)
 
 
 @inlined
@@ -33,18 +24,6 @@ def slope(kind, s, y):
     if kind == LOGISTIC:
         return -y / (1.0 + math.exp(y * s))
     return -y if y * s < 1.0 else 0.0
-
-
-@inlined
-def softmax_loss(scores, true):
-    """Log sum_c exp(s_c) - s_true."""
-    top = scores[0]
-    for c in range(1, scores.shape[0]):
-        top = max(top, scores[c])
-    total = 0.0
-    for c in range(scores.shape[0]):
-        total += math.exp(scores[c] - top)
-    return math.log(total) + top - scores[true]
 
 
 @inlined
@@ -76,22 +55,3 @@ def slopes(kind, scores, y, out):
     else:
         for c in range(scores.shape[0]):
             out[c] = slope(kind, scores[c], 1.0 if c == y else -1.0)
-
-
-@njit
-def mean_loss(kind, scores, y, weight, order):
-    """The weighted mean of the losses of the rows in ``order``."""
-    total = weights = 0.0
-    for s in range(order.shape[0]):
-        i = order[s]
-        value = 0.0
-        if kind == SOFTMAX:
-            value = softmax_loss(scores[i], np.uint64(y[i]))
-        elif scores.shape[1] == 1:
-            value = loss(kind, scores[i, 0], y[i])
-        else:
-            for c in range(scores.shape[1]):
-                value += loss(kind, scores[i, c], 1.0 if c == y[i] else -1.0)
-        total += weight[i] * value
-        weights += weight[i]
-    return total / max(weights, 1e-300)

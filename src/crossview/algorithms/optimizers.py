@@ -18,14 +18,8 @@ BEND = 1e-6
 
 
 @inlined
-def penalty(kind, theta):
-    """½ θ² (L2) or sqrt(θ² + ε²) (L1), ε = 0.001."""
-    return 0.5 * theta * theta if kind == L2 else math.sqrt(theta * theta + BEND)
-
-
-@inlined
 def penalty_slope(kind, theta):
-    """The derivative: θ or θ / sqrt(θ² + ε²)."""
+    """The derivative of ½ θ² (L2) or sqrt(θ² + ε²) (L1), ε = 0.001."""
     return theta if kind == L2 else theta / math.sqrt(theta * theta + BEND)
 
 
