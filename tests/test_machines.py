@@ -56,6 +56,7 @@ def start(widths, groups, k, classes=1, seed=0, sums=1):
         views=unsigned([v for v, _ in parts]),
         shift=unsigned([place - ptr[v] for place, (v, _) in zip(places, parts, strict=True)]),
         ends=unsigned(np.cumsum([len(g) for g in groups])),
+        model=machines.MULTI_VIEW,
     )
     return machine, tables, intercept.copy()
 

@@ -28,12 +28,17 @@ VERSION = 1
 CLASSES = {
     "AROWClassifier": "crossview.estimators.second_order",
     "ConfidenceWeightedClassifier": "crossview.estimators.second_order",
+    "FactorizationMachineClassifier": "crossview.estimators.machines",
+    "FactorizationMachineRegressor": "crossview.estimators.machines",
+    "MultiViewMachineClassifier": "crossview.estimators.machines",
+    "MultiViewMachineRegressor": "crossview.estimators.machines",
     "MultiViewPAClassifier": "crossview.estimators.multiview",
     "PAMClassifier": "crossview.estimators.second_order",
     "PassiveAggressiveClassifier": "crossview.estimators.linear",
     "Perceptron": "crossview.estimators.linear",
     "SecondOrderPerceptron": "crossview.estimators.second_order",
     "SoftConfidenceWeightedClassifier": "crossview.estimators.second_order",
+    "SupportTensorMachineClassifier": "crossview.estimators.machines",
     "ViewEncoder": "crossview.streams.encode",
 }
 

@@ -1,7 +1,8 @@
-"""Slopes of the losses of a score.
+"""Losses of a score, and their slopes.
 
-Squared ½ (s - y)², logistic log(1 + exp(-y s)), hinge max(0, 1 - y s), and
-softmax log sum_c exp(s_c) - s_true.
+Squared ½ (s - y)², Huber's (which goes on as |s - y| - ½ where |s - y| > 1),
+logistic log(1 + exp(-y s)), hinge max(0, 1 - y s), and softmax
+log sum_c exp(s_c) - s_true.
 
 Symbols: score s; label y in {-1, +1}, or a number for the squared loss.  A loss
 is chosen by a small number, which the loops test outside of what they repeat.
@@ -10,10 +11,11 @@ is chosen by a small number, which the loops test outside of what they repeat.
 import math
 
 import numpy as np
+from scipy.special import logsumexp
 
 from crossview._jit import inlined
 
-SQUARED, LOGISTIC, HINGE, SOFTMAX = 0, 1, 2, 3
+SQUARED, LOGISTIC, HINGE, SOFTMAX, HUBER = range(5)
 
 
 @inlined
@@ -21,6 +23,8 @@ def slope(kind, s, y):
     """The derivative by s: s - y, -y / (1 + exp(y s)), or -y where y s < 1 and else 0."""
     if kind == SQUARED:
         return s - y
+    if kind == HUBER:
+        return min(max(s - y, -1.0), 1.0)
     if kind == LOGISTIC:
         return -y / (1.0 + math.exp(y * s))
     return -y if y * s < 1.0 else 0.0
@@ -55,3 +59,23 @@ def slopes(kind, scores, y, out):
     else:
         for c in range(scores.shape[0]):
             out[c] = slope(kind, scores[c], 1.0 if c == y else -1.0)
+
+
+def losses(kind: int, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The loss of each row, from scores (n_samples, 1 or n_classes); y as for `slopes`."""
+    if kind == SOFTMAX:
+        true = scores[np.arange(len(y)), y.astype(np.intp)]
+        return np.asarray(logsumexp(scores, axis=1) - true)
+    if scores.shape[1] > 1:
+        y = np.where(np.arange(scores.shape[1]) == y[:, None], 1.0, -1.0)
+    else:
+        y = y[:, None]
+    if kind == LOGISTIC:
+        each = np.logaddexp(0.0, -y * scores)
+    elif kind == HINGE:
+        each = np.maximum(0.0, 1.0 - y * scores)
+    else:
+        each = np.abs(scores - y)
+        beyond = (each > 1.0) & (kind == HUBER)
+        each = np.where(beyond, each - 0.5, 0.5 * each**2)
+    return np.asarray(each.sum(axis=1))

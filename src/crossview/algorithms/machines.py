@@ -18,11 +18,22 @@ Groups of views (section 3.1): a sum of machines, each with parameters of its
 own over its views.  A view in a group is called a part.
 
 Several classes: a machine a class; the factors of all classes lie in a row.
+
+The paper's comparison models are the same sums S_v without bias rows.  With
+T_f = sum_v S_v,f and a first factor of each class that is linear:
+
+    factorization machine: intercept + linear
+        + ½ sum_f (T_f² - sum_i x_i² A[i, f]²)            eq. (26), all pairs
+        + ½ sum_f (T_f² - sum_v S_v,f²)                   eq. (27), pairs across views
+    support tensor machine: intercept + prod_v S_v         eq. (25), k = 1
 """
 
+from collections.abc import Iterator
+from itertools import combinations, combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from crossview._jit import inlined, njit
 from crossview.algorithms.losses import slopes
@@ -45,6 +56,9 @@ from crossview.kernels.rows import (
     view_end,
 )
 
+# multi-view machine, pairs across views, all pairs, support tensor machine
+MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS, TENSOR = range(4)
+
 
 class Machine(NamedTuple):
     """What a machine has learned, and where its parts are; K classes, k factors.
@@ -55,11 +69,12 @@ class Machine(NamedTuple):
     """
 
     A: np.ndarray  # (n_places, 1 or 2, K k): the features of part after part
-    B: np.ndarray  # (n_parts, 1 or 2, K k): the bias rows
+    B: np.ndarray  # (n_parts, 1 or 2, K k): the bias rows; 0 in models that have none
     c: np.ndarray  # (1 or 2, K): intercepts
     views: np.ndarray  # uint64 (n_parts,): the view of each part
     shift: np.ndarray  # uint64 (n_parts,): column j of the rows has its place at j + shift
     ends: np.ndarray  # uint64 (n_groups,): one past the last part of each group
+    model: int  # MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR
 
 
 # --- scalar equations ---------------------------------------------------------
@@ -106,6 +121,47 @@ def other_products(S, first, end, D, product):
 
 
 @inlined
+def cross_pairs(S, k, D, product):
+    """Eq. (27): D_p <- T - S_p and product <- ½ sum_p S_p D_p; linear in the first of a class."""
+    n = S.shape[1]
+    for f in range(n):
+        total = 0.0
+        for p in range(S.shape[0]):
+            total += S[p, f]
+        if f % k == 0:
+            product[f] = total
+            for p in range(S.shape[0]):
+                D[p, f] = 1.0
+        else:
+            for p in range(S.shape[0]):
+                D[p, f] = total - S[p, f]
+                product[f] += 0.5 * S[p, f] * D[p, f]
+
+
+@inlined
+def all_pairs(S, k, D, product):
+    """Eq. (26): D <- T and product <- ½ (T² - product), which holds the sum of x² A²."""
+    n = S.shape[1]
+    for f in range(n):
+        total = 0.0
+        for p in range(S.shape[0]):
+            total += S[p, f]
+        linear = f % k == 0
+        product[f] = total if linear else 0.5 * (total * total - product[f])
+        for p in range(S.shape[0]):
+            D[p, f] = 1.0 if linear else total
+
+
+@inlined
+def squares(x, j, lo, hi, skip, shift, A, Q):
+    """Q_f <- Q_f + sum_i x_i² A[i, f]²."""
+    for p in range(lo, hi):
+        i = j[p - skip] + shift
+        for f in range(Q.shape[0]):
+            Q[f] += (x[p] * A[i, 0, f]) ** 2
+
+
+@inlined
 def move(theta, x, G, optimizer, penalty, alpha, rate):
     """One feature's factors: g = x G + α Ω'(θ), and a step of the optimiser."""
     n = G.shape[0]
@@ -123,6 +179,18 @@ def move(theta, x, G, optimizer, penalty, alpha, rate):
     else:
         for f in range(n):
             g = x * G[f] + alpha * penalty_slope(penalty, theta[0, f])
+            theta[0, f] = sgd(theta[0, f], g, rate)
+
+
+@inlined
+def move_with_pairs(theta, x, G, own, optimizer, penalty, alpha, rate):
+    """As `move`, less the pair of the feature with itself: g = x (G - own x θ) + α Ω'(θ)."""
+    for f in range(G.shape[0]):
+        g = x * (G[f] - own[f] * x * theta[0, f]) + alpha * penalty_slope(penalty, theta[0, f])
+        if optimizer == ADAGRAD:
+            theta[1, f] += g * g
+            theta[0, f] = adagrad(theta[0, f], g, theta[1, f], rate)
+        else:
             theta[0, f] = sgd(theta[0, f], g, rate)
 
 
@@ -155,9 +223,13 @@ def cut_views(rows, i, cut):
 
 @inlined
 def row_score(rows, i, machine, cut, S, D, product, score):
-    """Score_c of row i, by way of S and the products of the others; returns the shift of its j."""
+    """Score_c of row i, by way of S and the products of the others; returns the shift of its j.
+
+    D_p,f is what the score changes by with S_p,f.
+    """
     x, j, _, _, _, present = rows
-    A, B, c, views, shift, ends = machine
+    A, B, c, views, shift, ends, model = machine
+    k = product.shape[0] // score.shape[0]
     skip = cut_views(rows, i, cut)
     first = ZERO
     for f in range(product.shape[0]):
@@ -168,9 +240,15 @@ def row_score(rows, i, machine, cut, S, D, product, score):
             S[p] = B[p, 0]
             if present.shape[0] == 0 or present[i, v]:
                 partial_sum(x, j, cut[v], cut[v + ONE], skip, shift[p], A, S[p])
-        other_products(S, first, ends[group], D, product)
+                if model == ALL_PAIRS:
+                    squares(x, j, cut[v], cut[v + ONE], skip, shift[p], A, product)
+        if model == CROSS_PAIRS:
+            cross_pairs(S, k, D, product)
+        elif model == ALL_PAIRS:
+            all_pairs(S, k, D, product)
+        else:
+            other_products(S, first, ends[group], D, product)
         first = ends[group]
-    k = product.shape[0] // score.shape[0]
     for a in range(score.shape[0]):
         total = c[0, a]
         for f in range(a * k, (a + 1) * k):
@@ -192,11 +270,11 @@ def learn(rows, order, y, weight, machine, loss, optimizer, penalty, alpha, rate
     """
     strange = -1
     x, j, indptr, shared, ptr, present = rows
-    A, B, c, views, shift, _ = machine
+    A, B, c, views, shift, _, model = machine
     n, K = B.shape[2], c.shape[1]
     k = n // K
     S, D = np.empty((B.shape[0], n)), np.empty((B.shape[0], n))
-    product, G = np.empty(n), np.empty(K)
+    product, own, G = np.empty(n), np.zeros(n), np.empty(K)
     cut = np.empty(ptr.shape[0], np.uint64)
     score = np.empty(K)
     flat = A.reshape(-1)
@@ -227,14 +305,23 @@ def learn(rows, order, y, weight, machine, loss, optimizer, penalty, alpha, rate
             continue
         if weight[i] <= 0.0:
             continue
+        if model == ALL_PAIRS:
+            for a in range(K):
+                own[a * k + 1 : (a + 1) * k] = weight[i] * G[a]
         for p in range(views.shape[0]):
             v = views[p]
-            move(B[p], 1.0, D[p], optimizer, penalty, alpha, rate)
+            if model == MULTI_VIEW:
+                move(B[p], 1.0, D[p], optimizer, penalty, alpha, rate)
             if present.shape[0] == 0 or present[i, v]:
                 for q in range(cut[v], cut[v + ONE]):
                     if x[q] != 0.0:  # a 0 of a dense row touches nothing, as in a sparse one
                         place = j[q - skip] + shift[p]
-                        move(A[place], x[q], D[p], optimizer, penalty, alpha, rate)
+                        if model == ALL_PAIRS:
+                            move_with_pairs(
+                                A[place], x[q], D[p], own, optimizer, penalty, alpha, rate
+                            )
+                        else:
+                            move(A[place], x[q], D[p], optimizer, penalty, alpha, rate)
         for a in range(K):
             g = weight[i] * G[a]
             if optimizer == ADAGRAD:
@@ -256,3 +343,172 @@ def score(rows, order, machine, scores):
     for s in range(order.shape[0]):
         i = order[s]
         row_score(rows, i, machine, cut, S, D, product, scores[i])
+
+
+# --- the start ----------------------------------------------------------------
+
+
+def start(
+    model: int,
+    widths: list[int],
+    groups: list[int],
+    born: np.ndarray,
+    k: int,
+    seed: int,
+    size: float,
+    printed: bool,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Parameters before learning: A (n_places, K k) and B (n_parts, K k).
+
+    Features are N(0, size²); bias rows have random signs and the size (1/k)^(1/m),
+    m parts in a group, so that the product of a group's bias rows is 1/k and no
+    gradient vanishes however many views there are.  With the paper's N(0, σ²) for
+    bias rows too, gradients are about σ^(m-1).  Linear weights start at 0, and so
+    does a group of one part, which is linear in it.
+
+    Every number comes from its own place (seed, part, position in the part, number
+    of the class, factor), so columns that come later are as if they had been there.
+
+    Parameters
+    ----------
+    model : int
+        MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR.
+    widths : list of int
+        Columns of each part.
+    groups : list of int
+        Parts of each group.
+    born : ndarray of int of shape (K,)
+        The number of each class, in the order in which they came.
+    k : int
+        Numbers a column and class.
+    seed : int
+        For all of them.
+    size : float
+        Standard deviation of the features.
+    printed : bool
+        Bias rows are N(0, size²) too.
+
+    Returns
+    -------
+    A, B : ndarray
+        One block of ``widths[p]`` rows a part; one row a part.
+    """
+    K = len(born)
+    factor = np.arange(k, dtype=np.uint64)
+    columns = ((born[:, None].astype(np.uint64) << np.uint64(32)) + factor).reshape(1, K * k)
+    A, B = np.zeros((sum(widths), K * k)), np.zeros((len(widths), K * k))
+    p, place = 0, 0
+    for n_parts in groups:
+        for _ in range(n_parts):
+            rows = np.arange(widths[p] + 1, dtype=np.uint64).reshape(-1, 1)
+            if n_parts > 1 or model != MULTI_VIEW:
+                A[place : place + widths[p]] = size * ndtri(_uniform(seed, p, rows[1:], columns))
+            if n_parts > 1 and model == MULTI_VIEW:
+                u = _uniform(seed, p, rows[:1], columns)[0]
+                B[p] = size * ndtri(u) if printed else np.sign(u - 0.5) * k ** (-1.0 / n_parts)
+            place += widths[p]
+            p += 1
+    if model in (CROSS_PAIRS, ALL_PAIRS):
+        A[:, ::k] = 0.0
+    return A, B
+
+
+def _uniform(seed: int, part: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Numbers in (0, 1), each by its place alone."""
+    with np.errstate(over="ignore"):
+        key = _mix(_mix(np.asarray([seed], dtype=np.uint64)) + np.uint64(part))
+        bits = _mix(_mix(key + rows) + columns)
+    return (np.asarray(bits >> np.uint64(11), dtype=np.float64) + 0.5) * 2.0**-53
+
+
+def _mix(z: np.ndarray) -> np.ndarray:
+    """SplitMix64's output function (Steele, Lea, Flood 2014)."""
+    z = z + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+# --- what was learned ---------------------------------------------------------
+
+# features of a view, and combinations, that the search for the strongest goes on with
+KEPT = 1000
+
+
+def terms(
+    model: int, tables: list[np.ndarray], B: np.ndarray, groups: list[np.ndarray], views: np.ndarray
+) -> Iterator[tuple[list[int], list[np.ndarray], np.ndarray]]:
+    """The interactions of one class: of each combination of views, parts, A of each, constant.
+
+    The weight of columns i_1, i_2, ... of these views is sum_f constant_f prod_v A_v[i_v, f].
+    """
+    if model in (CROSS_PAIRS, ALL_PAIRS):
+        for p, A in enumerate(tables):
+            yield [p], [A[:, :1]], np.ones(1)
+        pairs = combinations_with_replacement if model == ALL_PAIRS else combinations
+        for p, q in pairs(range(len(tables)), 2):
+            yield [p, q], [tables[p][:, 1:], tables[q][:, 1:]], np.ones(B.shape[1] - 1)
+        return
+    if model == TENSOR:
+        yield list(range(len(tables))), tables, np.ones(B.shape[1])
+        return
+    # a combination may be in several groups: their factors side by side
+    found: dict[tuple[int, ...], list[tuple[list[int], np.ndarray]]] = {}
+    for group in groups:
+        for order in range(1, len(group) + 1):
+            for parts in combinations(group.tolist(), order):
+                parts = tuple(sorted(parts, key=lambda p: int(views[p])))
+                others = [p for p in group if p not in parts]
+                key = tuple(int(views[p]) for p in parts)
+                found.setdefault(key, []).append((list(parts), np.prod(B[others], axis=0)))
+    for where in found.values():
+        factors = [
+            np.hstack([tables[p] for p in same])
+            for same in zip(*(w[0] for w in where), strict=True)
+        ]
+        yield where[0][0], factors, np.concatenate([constant for _, constant in where])
+
+
+def strongest(
+    parts: list[np.ndarray], constant: np.ndarray, top: int, same: bool
+) -> list[tuple[tuple[int, ...], float]]:
+    """The combinations of one row of each part with the largest |sum_f c_f prod_p A_p[i_p, f]|.
+
+    ``same``: two parts are the same, and a pair of different rows counts once.
+    Exact for one part, and for two of at most `KEPT` rows.  Else a beam search: only
+    the `KEPT` rows, and then combinations, with the largest bound are gone on with;
+    the bound is the sum of the absolute products, with the largest row for parts to come.
+    """
+    largest = [np.abs(A).max(axis=0, initial=0.0) for A in parts]
+    beam, products = np.zeros((1, 0), dtype=np.intp), constant[None, :]
+    for p, A in enumerate(parts):
+        before = np.abs(constant) * np.prod(largest[:p], axis=0)
+        after = np.prod(largest[p + 1 :], axis=0)
+        rows = np.arange(len(A))
+        if len(parts) > 1:
+            rows = rows[_largest(np.abs(A) @ (before * after), KEPT)]
+        if p < len(parts) - 1:
+            values = np.abs(products) @ (np.abs(A[rows]) * after).T
+            keep = _largest(values.ravel(), KEPT)
+        else:
+            values = products @ A[rows].T
+            if same:
+                values[beam[:, -1:] >= rows] = 0.0
+            keep = _largest(np.abs(values).ravel(), top)
+            keep = keep[values.ravel()[keep] != 0.0]
+        old, new = np.unravel_index(keep, values.shape)
+        beam = np.column_stack([beam[old], rows[new]])
+        products = products[old] * A[rows[new]]
+    return [
+        (tuple(places), weight)
+        for places, weight in zip(beam.tolist(), products.sum(axis=1).tolist(), strict=True)
+    ]
+
+
+def _largest(values: np.ndarray, n: int) -> np.ndarray:
+    """Positions of the n largest, the largest first and of equals the first."""
+    if len(values) > n:
+        candidates = np.flatnonzero(values >= np.partition(values, -n)[-n])
+    else:
+        candidates = np.arange(len(values))
+    return candidates[np.argsort(-values[candidates], kind="stable")[:n]]

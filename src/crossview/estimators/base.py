@@ -1,9 +1,9 @@
-"""What online learners share, in three layers.
+"""What online learners share, in layers.
 
 `OnlineLearner` reads rows of any kind and runs passes; `OnlineClassifier` adds
-labels, classes and the contract; `LinearOnlineClassifier` a weight for every
-column.  A learner says what its state is and which loop runs over a batch
-(`_learn`); the rest is here.
+labels, classes and the contract, `OnlineRegressor` numbers to predict;
+`LinearOnlineClassifier` a weight for every column.  A learner says what its state
+is and which loop runs over a batch (`_learn`); the rest is here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -29,10 +29,11 @@ from crossview.algorithms.first_order import Weights
 from crossview.batch import make_rows, read_only
 from crossview.errors import InputError
 from crossview.estimators.columns import NamedColumns
+from crossview.kernels.moments import running_units, units_of
 from crossview.kernels.rows import Rows, score_views
 from crossview.views import MultiView, ViewLayout, resolve_views
 
-__all__ = ["LinearOnlineClassifier", "OnlineClassifier", "OnlineLearner"]
+__all__ = ["LinearOnlineClassifier", "OnlineClassifier", "OnlineLearner", "OnlineRegressor"]
 
 
 class OnlineLearner(BaseEstimator):
@@ -95,7 +96,7 @@ class OnlineLearner(BaseEstimator):
         X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Labels, of two or more classes.
+            Labels, of two or more classes; numbers for a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each row counts, at least 0; see the class.
 
@@ -564,6 +565,188 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):
         kind = np.dtype(classes["dtype"])
         self.classes_ = np.asarray(classes["values"], dtype=kind)
         super()._set_header(header)
+
+
+class OnlineRegressor(RegressorMixin, OnlineLearner):
+    """Base of the online regressors.
+
+    Targets are centred and scaled inside, and predictions given back in their
+    own units.  `fit` takes mean and standard deviation of all its rows.  On a
+    stream they are those of the rows so far, each row's own included, so a row
+    is learned in the same units however the stream is cut into batches.
+    """
+
+    # --- learning ----------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from some more rows, once, in the order in which they come.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts, at least 0; see the class.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        self.score_then_learn(X, y, sample_weight)
+        return self
+
+    def score_then_learn(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Learn like `partial_fit`, and return what each row's prediction was just before.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `partial_fit`.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,)
+            As `predict` would have given them, row by row.
+        """
+        self._validate_params()
+        first = not hasattr(self, "_state")
+        try:
+            rows = self._read(X, reset=first)
+            y = self._numbers(y, len(rows.indptr) - 1)
+            weight = self._sample_weight(sample_weight, y)
+            if first:
+                self._start_state()
+        except ValueError:
+            if first:
+                self._forget()
+            raise
+        return self._learn_in_order(rows, y, weight)
+
+    def learn_one(self, x: Any, y: float, sample_weight: float = 1.0) -> Self:
+        """Learn from one row.
+
+        Parameters
+        ----------
+        x : mapping or array-like of shape (n_features,)
+            A mapping of view to a mapping of feature to number, a mapping of
+            feature to number (one view), or a plain row.  A view that is not
+            there is missing; a feature that is not there is 0.  A learner that
+            starts with mappings takes in new features and views as they come.
+        y : float
+            Its target.
+        sample_weight : float, default=1.0
+            How much the row counts.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        if not hasattr(self, "_state"):
+            self._validate_params()
+        target = self._numbers([y], 1)
+        rows = self._read_one(x, learn=True)
+        if not hasattr(self, "_state"):
+            self._start_state()
+        self._learn_in_order(rows, target, self._sample_weight(sample_weight, target))
+        return self
+
+    def _learn_in_order(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """One pass, each target in units of the rows up to it; predictions just before."""
+        mean, scale = np.empty(len(y) + 1), np.empty(len(y) + 1)
+        running_units(self._state["units"], read_only(y), read_only(weight), mean, scale)
+        scores, _ = self._pass(rows, np.arange(len(y)), (y - mean[1:]) / scale[1:], weight)
+        return mean[:-1] + scale[:-1] * scores[:, 0]
+
+    # --- using -------------------------------------------------------------------
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The target of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            In the units of the targets that were learned.
+        """
+        check_is_fitted(self, "_state")
+        return self._in_units(self._joint_scores(self._read(X, reset=False))[:, 0])
+
+    def predict_one(self, x: Any) -> float | None:
+        """The target of one row; None as long as nothing has been learned.
+
+        Parameters
+        ----------
+        x : mapping or array-like of shape (n_features,)
+            As for `learn_one`.  Features never seen are passed over.
+
+        Returns
+        -------
+        y : float or None
+            In the units of the targets that were learned.
+        """
+        if not hasattr(self, "_state"):
+            return None
+        return float(self._in_units(self._joint_scores(self._read_one(x, learn=False))[0, 0]))
+
+    # --- targets -----------------------------------------------------------------
+
+    def _first_targets(
+        self, y: Any, sample_weight: Any, rows: Rows
+    ) -> tuple[np.ndarray, np.ndarray]:
+        y = self._numbers(y, len(rows.indptr) - 1)
+        weight = self._sample_weight(sample_weight, y)
+        if not hasattr(self, "_state"):
+            self._start_state()
+            # of all rows at once; a fit that goes on keeps the units that it has
+            units = self._state["units"]
+            units[0] = weight.sum()
+            if units[0] > 0.0:
+                units[1] = np.average(y, weights=weight)
+                units[2] = np.sum(weight * (y - units[1]) ** 2)
+        return self._in_inner_units(y), weight
+
+    def _numbers(self, y: Any, n: int) -> np.ndarray:
+        """The targets as finite numbers, as many as rows."""
+        if y is None:
+            raise InputError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        y = column_or_1d(y, warn=True)
+        try:
+            y = np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                "the target is not a number; a regressor predicts numbers, and a classifier labels"
+            ) from None
+        strange = ~np.isfinite(y)
+        if strange.any():
+            raise InputError(
+                "the target is missing (NaN or infinity); leave the row out, or give its target",
+                row=int(np.argmax(strange)),
+            )
+        if len(y) != n:
+            raise InputError(
+                f"Found input variables with inconsistent numbers of samples: {[n, len(y)]}"
+            )
+        return y
+
+    def _in_units(self, score: np.ndarray) -> np.ndarray:
+        """Scores as targets."""
+        mean, scale = units_of(*self._state["units"])
+        return np.asarray(mean + scale * score)
+
+    def _in_inner_units(self, y: np.ndarray) -> np.ndarray:
+        """Targets as scores."""
+        mean, scale = units_of(*self._state["units"])
+        return np.asarray((y - mean) / scale)
 
 
 class LinearOnlineClassifier(OnlineClassifier):
