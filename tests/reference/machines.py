@@ -132,3 +132,28 @@ def learn(
                 step((n, v), group[v], own[v], np.linalg.norm(with_constant(x[v])))
         step("intercept", intercept, g, 1.0)
     return np.array(scores)
+
+
+def pairs_score(x, A, intercept, cross_only):
+    """Equations (26) and (27) by enumeration; x and A are lists, one array a view.
+
+    A[v] is (width, K, 1 + k): the linear weight, and the factors.
+    """
+    total = np.array(intercept, dtype=float)
+    columns = [(v, i) for v in range(len(x)) for i in range(len(x[v]))]
+    for n, (v, i) in enumerate(columns):
+        total += A[v][i, :, 0] * x[v][i]
+        for u, j in columns[n + 1 :]:
+            if u != v or not cross_only:
+                weight = (A[v][i, :, 1:] * A[u][j, :, 1:]).sum(axis=-1)
+                total += weight * x[v][i] * x[u][j]
+    return total
+
+
+def tensor_score(x, A, intercept):
+    """Equation (25) by enumeration; A[v] is (width, K, 1)."""
+    total = np.array(intercept, dtype=float)
+    for places in itertools.product(*(range(len(part)) for part in x)):
+        weight = np.prod([A[v][i, :, 0] for v, i in enumerate(places)], axis=0)
+        total += weight * np.prod([x[v][i] for v, i in enumerate(places)])
+    return total

@@ -378,8 +378,8 @@ def start(
     Features are N(0, size²); bias rows have random signs and the size (1/k)^(1/m),
     m parts in a group, so that the product of a group's bias rows is 1/k and no
     gradient vanishes however many views there are.  With the paper's N(0, σ²) for
-    bias rows too, gradients are about σ^(m-1).  Linear weights start at 0, and so
-    does a group of one part, which is linear in it.
+    bias rows too, gradients are about σ^(m-1).  What is linear starts at 0: the linear
+    weights of a factorization machine, and a group of one part.
 
     Every number comes from its own place (seed, part, position in the part, number
     of the class, factor), so columns that come later are as if they had been there.
@@ -416,7 +416,7 @@ def start(
     for n_parts in groups:
         for _ in range(n_parts):
             rows = np.arange(widths[p] + 1, dtype=np.uint64).reshape(-1, 1)
-            if n_parts > 1 or model != MULTI_VIEW:
+            if n_parts > 1 or model in (CROSS_PAIRS, ALL_PAIRS):
                 A[place : place + widths[p]] = size * ndtri(_uniform(seed, p, rows[1:], columns))
             if n_parts > 1 and model == MULTI_VIEW:
                 u = _uniform(seed, p, rows[:1], columns)[0]

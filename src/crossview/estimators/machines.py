@@ -96,7 +96,7 @@ class _Machine(OnlineLearner):
         strange = machines.learn(
             rows,
             order,
-            y,
+            read_only(np.asarray(y, dtype=np.float64)),
             weight,
             machine,
             self._loss(),
@@ -123,6 +123,7 @@ class _Machine(OnlineLearner):
         self._check_optimizer()
         rows = self._read(X, reset=not self._goes_on())
         target, weight = self._first_targets(y, sample_weight, rows)
+        target = np.asarray(target, dtype=np.float64)
         random_state = check_random_state(self.random_state)
         train, held_out = self._split(target, weight, random_state)
         watch = _Watch(self, rows, held_out, target, weight)
@@ -171,7 +172,7 @@ class _Machine(OnlineLearner):
             else f"penalty={self.penalty!r}; its penalty is 'l2'"
             if self.penalty != "l2"
             else "cross_view_only=False; only pairs across views are linear in each view"
-            if self._model() == machines.ALL_PAIRS
+            if not getattr(self, "cross_view_only", True)
             else None
         )
         if wrong:
@@ -735,7 +736,7 @@ class MultiViewMachineClassifier(_MachineClassifier):
         "sgd": all steps are ``learning_rate``.  "lbfgs": all rows at once,
         `fit` only.  "als": alternating least squares, all rows at once, `fit` only; for
         the squared loss and "l2": each view in turn is a ridge regression.
-    learning_rate : float, default=0.05
+    learning_rate : float, default=0.1
         Size of a step of "adagrad" and "sgd".  Higher learns faster, and overshoots.
     groups : list of lists of view names, default=None
         A sum of machines, each with parameters of its own over its views, instead
@@ -847,7 +848,7 @@ class MultiViewMachineClassifier(_MachineClassifier):
         penalty: str = "l2",
         alpha: float = 0.01,
         optimizer: str = "adagrad",
-        learning_rate: float = 0.05,
+        learning_rate: float = 0.1,
         groups: Sequence[Sequence[str]] | None = None,
         init: str = "signs",
         penalize_bias: bool = False,
@@ -884,7 +885,9 @@ class MultiViewMachineClassifier(_MachineClassifier):
         self.random_state = random_state
 
     def _model(self) -> int:
-        return machines.MULTI_VIEW
+        # one view has no other to multiply: a linear model, whose intercept is enough
+        linear = len(self.layout_.names) == 1 and self.groups is None
+        return machines.TENSOR if linear else machines.MULTI_VIEW
 
 
 class MultiViewMachineRegressor(_MachineRegressor):
@@ -920,7 +923,7 @@ class MultiViewMachineRegressor(_MachineRegressor):
         "sgd": all steps are ``learning_rate``.  "lbfgs": all rows at once,
         `fit` only.  "als": alternating least squares, all rows at once, `fit` only; for
         the squared loss and "l2": each view in turn is a ridge regression.
-    learning_rate : float, default=0.05
+    learning_rate : float, default=0.1
         Size of a step of "adagrad" and "sgd".  Higher learns faster, and overshoots.
     groups : list of lists of view names, default=None
         A sum of machines, each with parameters of its own over its views, instead
@@ -1030,7 +1033,7 @@ class MultiViewMachineRegressor(_MachineRegressor):
         penalty: str = "l2",
         alpha: float = 0.01,
         optimizer: str = "adagrad",
-        learning_rate: float = 0.05,
+        learning_rate: float = 0.1,
         groups: Sequence[Sequence[str]] | None = None,
         init: str = "signs",
         penalize_bias: bool = False,
@@ -1065,7 +1068,9 @@ class MultiViewMachineRegressor(_MachineRegressor):
         self.random_state = random_state
 
     def _model(self) -> int:
-        return machines.MULTI_VIEW
+        # one view has no other to multiply: a linear model, whose intercept is enough
+        linear = len(self.layout_.names) == 1 and self.groups is None
+        return machines.TENSOR if linear else machines.MULTI_VIEW
 
 
 class FactorizationMachineClassifier(_MachineClassifier):
@@ -1103,7 +1108,7 @@ class FactorizationMachineClassifier(_MachineClassifier):
         "sgd": all steps are ``learning_rate``.  "lbfgs": all rows at once,
         `fit` only.  "als": alternating least squares, all rows at once, `fit` only; for
         the squared loss, ``cross_view_only`` and "l2": each view in turn is a ridge regression.
-    learning_rate : float, default=0.05
+    learning_rate : float, default=0.1
         Size of a step of "adagrad" and "sgd".  Higher learns faster, and overshoots.
     init_scale : float, default=0.02
         Standard deviation of the columns' weights before learning.
@@ -1201,7 +1206,7 @@ class FactorizationMachineClassifier(_MachineClassifier):
         penalty: str = "l2",
         alpha: float = 0.01,
         optimizer: str = "adagrad",
-        learning_rate: float = 0.05,
+        learning_rate: float = 0.1,
         init_scale: float = 0.02,
         n_epochs: int = 100,
         early_stopping: bool = True,
@@ -1270,7 +1275,7 @@ class FactorizationMachineRegressor(_MachineRegressor):
         "sgd": all steps are ``learning_rate``.  "lbfgs": all rows at once,
         `fit` only.  "als": alternating least squares, all rows at once, `fit` only; for
         the squared loss, ``cross_view_only`` and "l2": each view in turn is a ridge regression.
-    learning_rate : float, default=0.05
+    learning_rate : float, default=0.1
         Size of a step of "adagrad" and "sgd".  Higher learns faster, and overshoots.
     init_scale : float, default=0.02
         Standard deviation of the columns' weights before learning.
@@ -1366,7 +1371,7 @@ class FactorizationMachineRegressor(_MachineRegressor):
         penalty: str = "l2",
         alpha: float = 0.01,
         optimizer: str = "adagrad",
-        learning_rate: float = 0.05,
+        learning_rate: float = 0.1,
         init_scale: float = 0.02,
         n_epochs: int = 100,
         early_stopping: bool = True,
@@ -1425,7 +1430,7 @@ class SupportTensorMachineClassifier(_MachineClassifier):
         "alternating": all rows at once, `fit` only.  "adagrad", "sgd": a row at a
         time, as for the other machines; they too start from random weights, but
         find worse ones.
-    learning_rate : float, default=0.05
+    learning_rate : float, default=0.1
         Size of a step of "adagrad" and "sgd".
     init_scale : float, default=1.0
         Standard deviation of the columns' weights before learning.
@@ -1516,7 +1521,7 @@ class SupportTensorMachineClassifier(_MachineClassifier):
         penalty: str = "l2",
         alpha: float = 0.01,
         optimizer: str = "alternating",
-        learning_rate: float = 0.05,
+        learning_rate: float = 0.1,
         init_scale: float = 1.0,
         n_epochs: int = 100,
         early_stopping: bool = True,

@@ -1,0 +1,553 @@
+"""Machines as users have them: start, stopping, streams, units, growth, interactions."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import log_loss
+from sklearn.model_selection import cross_val_score
+from sklearn.preprocessing import scale
+
+import crossview
+from crossview import (
+    FactorizationMachineClassifier,
+    FactorizationMachineRegressor,
+    InputError,
+    MultiView,
+    MultiViewMachineClassifier,
+    MultiViewMachineRegressor,
+    SupportTensorMachineClassifier,
+)
+from shared_data import movielens
+
+WIDTHS = [3, 2, 4]
+REGRESSORS = {
+    "MVM": MultiViewMachineRegressor(WIDTHS, n_factors=3, random_state=0),
+    "MVM-groups-huber": MultiViewMachineRegressor(
+        WIDTHS, groups=[["view0", "view2"], ["view1"]], loss="huber", random_state=0
+    ),
+    "FM": FactorizationMachineRegressor(WIDTHS, n_factors=3, random_state=0),
+    "FM-cross": FactorizationMachineRegressor(WIDTHS, cross_view_only=True, random_state=0),
+}
+
+
+def numbers(rows=300, seed=0):
+    """A target with an interaction of two views, far from 0 and wide."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, sum(WIDTHS)))
+    return X, 5000.0 + 300.0 * (X[:, 0] * X[:, 4] + 0.5 * X[:, 6]) + 10 * rng.normal(size=rows)
+
+
+def product_of_five(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(4000, 10))
+    return X, np.prod(X[:, ::2], axis=1) + 0.1 * rng.normal(size=len(X))
+
+
+def same_state(a, b):
+    a, b = a._get_state(), b._get_state()
+    assert a.keys() == b.keys()
+    for name in a:
+        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+
+
+@pytest.fixture(params=REGRESSORS)
+def regressor(request):
+    return clone(REGRESSORS[request.param])
+
+
+# --- start ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("optimizer", ["adagrad", "lbfgs", "als"])
+def test_an_interaction_of_order_five_is_learned_from_the_default_start_only(optimizer, seed):
+    X, y = product_of_five()
+    found = {}
+    for init, size in (("signs", 0.02), ("printed", 0.01)):
+        model = MultiViewMachineRegressor(
+            [2] * 5, n_factors=8, init=init, init_scale=size, optimizer=optimizer
+        )
+        model.set_params(learning_rate=0.2, n_iter_no_change=30, random_state=seed)
+        found[init] = model.fit(X[:3000], y[:3000]).score(X[3000:], y[3000:])
+    assert found["signs"] > 0.9
+    assert found["printed"] < 0.1
+
+
+def test_bias_rows_begin_with_random_signs_and_one_size():
+    X, _ = numbers(rows=1)
+    model = MultiViewMachineRegressor(WIDTHS, n_factors=64, learning_rate=1e-12, random_state=0)
+    model.set_params(n_epochs=1, early_stopping=False).fit(X, [1.0])
+    rows = np.array(list(model.bias_rows_.values()))
+    np.testing.assert_allclose(np.abs(rows), (1 / 64) ** (1 / 3), rtol=1e-6)
+    assert 0.25 < (rows > 0).mean() < 0.75
+    features = np.concatenate(list(model.factors_.values()))
+    assert 0.8 < features.std() / model.init_scale < 1.2
+    assert len(np.unique(features.round(9))) == features.size
+
+
+def test_one_view_is_the_linear_model():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)
+    plain = SGDClassifier(
+        "log_loss",
+        alpha=0.0,
+        learning_rate="constant",
+        eta0=0.01,
+        shuffle=False,
+        max_iter=3,
+        tol=None,
+    ).fit(X, y)
+    for model in (
+        MultiViewMachineClassifier(alpha=0.0, optimizer="sgd", learning_rate=0.01),
+        MultiViewMachineClassifier(
+            [30], alpha=0.0, optimizer="sgd", learning_rate=0.01, n_factors=1
+        ),
+    ):
+        model.set_params(shuffle=False, n_epochs=3, early_stopping=False).fit(X, y)
+        np.testing.assert_allclose(
+            model.decision_function(X), plain.decision_function(X), rtol=1e-9, atol=1e-9
+        )
+
+
+# --- fit ------------------------------------------------------------------------
+
+
+def test_early_stopping_keeps_the_best_pass():
+    X, y = numbers()
+    y = np.where(np.arange(len(y)) % 2, y, np.random.default_rng(1).permutation(y))
+    model = MultiViewMachineRegressor(
+        WIDTHS, alpha=0.0, learning_rate=0.2, n_iter_no_change=4, random_state=0
+    ).fit(X, y)
+    losses = model.validation_loss_
+    assert model.n_iter_ == losses.argmin() + 1
+    assert len(losses) < 100
+    # nothing gained by more than tol in the last four passes
+    assert losses[-4:].min() > losses.min() * (1 - 1e-4)
+    short = clone(model).set_params(n_epochs=model.n_iter_).fit(X, y)
+    same_state(model, short)
+    np.testing.assert_array_equal(short.validation_loss_, losses[: model.n_iter_])
+
+
+def test_without_early_stopping_all_rows_and_passes_count():
+    X, y = numbers()
+    model = MultiViewMachineRegressor(WIDTHS, early_stopping=False, n_epochs=7, random_state=0).fit(
+        X, y
+    )
+    assert model.n_iter_ == 7
+    assert model.validation_loss_.size == 0
+
+
+def test_a_warm_start_goes_on():
+    X, y = numbers()
+    options = {"early_stopping": False, "shuffle": False, "random_state": 0}
+    whole = MultiViewMachineRegressor(WIDTHS, n_epochs=5, **options).fit(X, y)
+    parts = MultiViewMachineRegressor(WIDTHS, n_epochs=2, warm_start=True, **options).fit(X, y)
+    same_state(whole, parts.set_params(n_epochs=3).fit(X, y))
+    labels = MultiViewMachineClassifier(WIDTHS, warm_start=True).fit(X, y > 5000)
+    with pytest.raises(InputError, match="not among the classes"):
+        labels.fit(X, np.where(y > 5000, 2, 3))
+    with pytest.raises(ValueError, match="features"):
+        parts.fit(X[:, :5], y)
+    # a fit that fails leaves what there was
+    same_state(whole, parts)
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "sgd", "lbfgs", "als"])
+def test_every_optimizer_finds_the_interaction(optimizer):
+    X, y = numbers(600)
+    rate = 0.02 if optimizer == "sgd" else 0.1
+    model = MultiViewMachineRegressor(
+        WIDTHS, n_factors=4, optimizer=optimizer, learning_rate=rate, random_state=0
+    )
+    assert model.fit(X[:500], y[:500]).score(X[500:], y[500:]) > 0.95
+    again = clone(model).fit(X[:500], y[:500])
+    same_state(model, again)
+
+
+def test_after_all_rows_at_once_a_stream_may_follow():
+    X, y = numbers()
+    model = MultiViewMachineRegressor(WIDTHS, optimizer="lbfgs", random_state=0).fit(X, y)
+    before = model.predict(X)
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(InputError, match="needs all rows at once"):
+        model.learn_one(X[0], y[0])
+    model.set_params(optimizer="adagrad").partial_fit(X[:1], y[:1])
+    assert not np.array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        MultiViewMachineClassifier([10, 10, 10], n_factors=4),
+        MultiViewMachineClassifier([10, 10, 10], n_factors=4, loss="squared", optimizer="als"),
+        FactorizationMachineClassifier([10, 10, 10], n_factors=4),
+        FactorizationMachineClassifier([10, 10, 10], cross_view_only=True, optimizer="lbfgs"),
+    ],
+    ids=["MVM", "MVM-als", "FM", "FM-cross-lbfgs"],
+)
+def test_tumours(learner):
+    X, y = load_breast_cancer(return_X_y=True)
+    assert cross_val_score(learner.set_params(random_state=0), scale(X), y, cv=3).mean() > 0.94
+
+
+def test_class_weights_move_the_decision():
+    X, y = numbers()
+    labels = y > 5400
+    plain = MultiViewMachineClassifier(WIDTHS, random_state=0).fit(X, labels)
+    heavy = clone(plain).set_params(class_weight={True: 50.0}).fit(X, labels)
+    assert heavy.predict(X).mean() > plain.predict(X).mean()
+
+
+def test_probabilities_are_those_of_the_scores():
+    X, y = numbers()
+    model = MultiViewMachineClassifier(WIDTHS, random_state=0).fit(X, y > 5000)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p[:, 1], 1 / (1 + np.exp(-model.decision_function(X))))
+    three = np.digitize(y, [4900, 5100])
+    model = MultiViewMachineClassifier(WIDTHS, random_state=0).fit(X, three)
+    p, scores = model.predict_proba(X), model.decision_function(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_allclose(p, np.exp(scores) / np.exp(scores).sum(axis=1)[:, None])
+    assert log_loss(three, p) < 0.9
+    assert not hasattr(MultiViewMachineClassifier(loss="hinge"), "predict_proba")
+
+
+# --- regression -------------------------------------------------------------------
+
+
+def test_predictions_are_in_the_units_of_the_target(regressor):
+    X, y = numbers()
+    model = clone(regressor).fit(X, y)
+    other = clone(regressor).fit(X, 1e-6 * y - 3.0)
+    np.testing.assert_allclose(other.predict(X), 1e-6 * model.predict(X) - 3.0, rtol=1e-7)
+    assert abs(model.predict(X).mean() - y.mean()) < 100
+    same = clone(regressor).fit(X, np.full(len(y), 7.0))
+    np.testing.assert_allclose(same.predict(X), 7.0, atol=0.5)
+
+
+def test_a_stream_of_numbers_does_not_depend_on_its_batches(regressor):
+    X, y = numbers(120)
+    whole = clone(regressor).partial_fit(X, y)
+    for size in (1, 7):
+        parts = clone(regressor)
+        for start in range(0, len(y), size):
+            parts.partial_fit(X[start : start + size], y[start : start + size])
+        same_state(whole, parts)
+    ones = clone(regressor)
+    assert ones.predict_one(X[0]) is None
+    for x, target in zip(X, y, strict=True):
+        ones.learn_one(x, target)
+    same_state(whole, ones)
+    assert ones.predict_one(X[3]) == pytest.approx(whole.predict(X[3:4])[0])
+
+
+def test_numbers_before_learning_are_the_predictions_so_far(regressor):
+    X, y = numbers(60)
+    weight = np.random.default_rng(0).choice([0.0, 1.0, 3.0], size=len(y))
+    got = clone(regressor).score_then_learn(X, y, weight)
+    walker = clone(regressor).partial_fit(X[:1], y[:1], float(weight[0]))
+    for i in range(1, len(y)):
+        assert walker.predict(X[i : i + 1])[0] == pytest.approx(got[i])
+        walker.partial_fit(X[i : i + 1], y[i : i + 1], float(weight[i]))
+    mean, spread = walker._state["units"][1], walker._state["units"][2]
+    assert mean == pytest.approx(np.average(y, weights=weight))
+    assert spread == pytest.approx(weight @ (y - mean) ** 2)
+
+
+def test_numbers_are_kept_in_a_model_file(regressor, tmp_path):
+    X, y = numbers(100)
+    never = clone(regressor).partial_fit(X, y)
+    stopped = clone(regressor).partial_fit(X[:40], y[:40])
+    crossview.save(stopped, tmp_path / "m.safetensors")
+    resumed = crossview.load(tmp_path / "m.safetensors")
+    assert resumed.get_params() == stopped.get_params()
+    same_state(never, resumed.partial_fit(X[40:], y[40:]))
+
+
+# --- missing views, groups --------------------------------------------------------
+
+
+def test_a_missing_view_has_its_bias_row_only():
+    X, y = numbers()
+    model = MultiViewMachineRegressor(WIDTHS, n_factors=5, random_state=0).fit(X, y)
+    X[:, 3:5] = np.nan
+    sums = {
+        name: X[:, columns] @ model.factors_[name] + model.bias_rows_[name]
+        for name, columns in model.view_columns().items()
+    }
+    sums["view1"] = model.bias_rows_["view1"]
+    score = model.intercept_ + np.prod(list(sums.values())[::2], axis=0) @ sums["view1"]
+    np.testing.assert_allclose(model.predict(X), y.mean() + y.std() * score, rtol=1e-9)
+    own = model.view_scores(X)
+    assert np.isnan(own[:, 1]).all()
+    assert np.isfinite(own[:, [0, 2]]).all()
+    # a view by itself is the row in which all others are missing
+    alone = np.full_like(X, np.nan)
+    alone[:, :3] = X[:, :3]
+    np.testing.assert_allclose(own[:, 0], model.predict(alone))
+
+
+def test_views_of_no_group_are_not_used():
+    X, y = numbers()
+    model = MultiViewMachineRegressor(
+        WIDTHS, groups=[["view0", "view1"], ["view1"]], random_state=0
+    ).fit(X, y)
+    other = X.copy()
+    other[:, 5:] = 0.0
+    np.testing.assert_array_equal(model.predict(X), model.predict(other))
+    assert set(model.factors_) == {"view0", "view1"}
+    assert model.factors_["view1"].shape == (2, 32)
+
+
+def test_memory_is_k_numbers_a_column_and_the_optimisers():
+    X, y = numbers(50)
+    few = MultiViewMachineRegressor(WIDTHS, n_factors=5).partial_fit(X, y)
+    sizes = {name: few._get_state()[name].size for name in "ABc"}
+    assert sizes == {"A": 2 * 5 * 9, "B": 2 * 5 * 3, "c": 2}
+    one = MultiViewMachineRegressor(WIDTHS, n_factors=5, optimizer="sgd").partial_fit(X, y)
+    assert one._get_state()["A"].size == 5 * 9
+
+
+# --- rows as mappings -------------------------------------------------------------
+
+
+def mappings(rows=200, seed=0):
+    rng = np.random.default_rng(seed)
+    for _ in range(rows):
+        user, item = (int(i) for i in rng.integers(6, size=2))
+        yield {"user": {f"u{user}": 1.0}, "item": {f"i{item}": 1.0}}, float(user * item)
+
+
+def test_features_that_come_later_are_as_if_they_had_been_there():
+    model = MultiViewMachineRegressor(n_factors=4, random_state=0)
+    rows = list(mappings())
+    for x, y in rows:
+        model.learn_one(x, y)
+    # the same as a matrix, its columns in the order in which they came
+    order = {
+        view: list(dict.fromkeys(next(iter(x[view])) for x, _ in rows)) for view in ("user", "item")
+    }
+    frames = {
+        view: pd.get_dummies(pd.Series([next(iter(x[view])) for x, _ in rows]))[names].astype(float)
+        for view, names in order.items()
+    }
+    batch = MultiViewMachineRegressor(n_factors=4, random_state=0)
+    batch.partial_fit(MultiView(frames), [y for _, y in rows])
+    for view in order:
+        np.testing.assert_array_equal(model.factors_[view], batch.factors_[view])
+    assert model.predict_one(rows[0][0]) == batch.predict(MultiView(frames)[:1])[0]
+    assert model.view_norms()["user"][0] == 6
+
+
+@pytest.mark.parametrize("first", [["user"], ["user", "item"]])
+def test_a_view_that_comes_later_changes_nothing_that_was_learned(first):
+    model = MultiViewMachineClassifier(n_factors=4, random_state=0)
+    rows = list(mappings())
+    for x, y in rows:
+        model.learn_one({view: x[view] for view in first}, y > 6)
+    row = {view: rows[0][0][view] for view in first}
+    before = model.predict_one(row), model._joint_scores(model._read_one(row, learn=False))
+    model.learn_one(row | {"week": {"w3": 1.0}}, True, sample_weight=0.0)
+    after = model.predict_one(row), model._joint_scores(model._read_one(row, learn=False))
+    assert model.layout_.names == (*first, "week")
+    assert before == after
+    for x, y in mappings(300, seed=1):
+        late = x | {"week": {f"w{int(y) % 2}": 1.0}}
+        model.learn_one(late, y % 2 == 1)
+    right = [
+        model.predict_one(x | {"week": {f"w{int(y) % 2}": 1.0}}) == (y % 2 == 1)
+        for x, y in mappings(100, seed=2)
+    ]
+    assert np.mean(right) > 0.9
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MultiViewMachineClassifier(n_factors=4, groups=None, random_state=0),
+        MultiViewMachineClassifier(n_factors=4, loss="hinge", optimizer="sgd", random_state=0),
+        FactorizationMachineClassifier(n_factors=4, loss="squared", random_state=0),
+        SupportTensorMachineClassifier(optimizer="adagrad", random_state=0),
+    ],
+    ids=["logistic", "hinge", "FM", "STM"],
+)
+def test_a_class_that_comes_later_leaves_the_others_as_they_were(model):
+    model = clone(model)
+    rows = list(mappings())
+    for x, y in rows:
+        model.learn_one(x, "b" if y > 6 else "d")
+    x = rows[0][0]
+    before = model._joint_scores(model._read_one(x, learn=False))[0, 0]
+    model.learn_one(x, "c", sample_weight=0.0)
+    b, _, d = model._joint_scores(model._read_one(x, learn=False))[0]
+    if not isinstance(model, FactorizationMachineClassifier):  # pairs cannot change their sign
+        assert d - b == pytest.approx(before)
+    three = [model._joint_scores(model._read_one(x, learn=False))[0] for x, _ in rows[:20]]
+    model.learn_one(x, "a", sample_weight=0.0)
+    four = [model._joint_scores(model._read_one(x, learn=False))[0] for x, _ in rows[:20]]
+    np.testing.assert_array_equal(np.array(four)[:, 1:], np.array(three))
+    assert model.classes_.tolist() == ["a", "b", "c", "d"]
+
+
+# --- interactions -----------------------------------------------------------------
+
+
+def test_interactions_are_the_terms_of_the_score():
+    """All of them, put together again, give the score."""
+    X, y = numbers(80)
+    for model in (*REGRESSORS.values(), MultiViewMachineRegressor(WIDTHS[:1] + [6])):
+        model = clone(model).fit(X, y)
+        found = model.interactions(top=10_000)
+        assert [len(one.views) for one in found] == sorted(len(one.views) for one in found)
+        columns = model.view_columns()
+        score = np.zeros(len(X)) + model.intercept_[0]
+        seen = set()
+        for one in found:
+            chosen = [columns[v][i] for v, i in zip(one.views, one.columns, strict=True)]
+            assert (one.views, one.columns) not in seen
+            seen.add((one.views, one.columns))
+            score += one.weight * np.prod(X[:, chosen], axis=1)
+        # the product of the bias rows is in no interaction
+        nothing = X * 0.0
+        constant = model.predict(nothing)[0] - y.mean() - y.std() * model.intercept_[0]
+        np.testing.assert_allclose(
+            y.mean() + y.std() * score + constant, model.predict(X), rtol=1e-9
+        )
+
+
+def test_the_strongest_interactions_of_each_order_come_first():
+    X, y = numbers(600)
+    model = MultiViewMachineRegressor(WIDTHS, n_factors=4, random_state=0).fit(X, y)
+    found = model.interactions(top=2)
+    assert [len(one.views) for one in found] == [1, 1, 2, 2, 3, 3]
+    # the planted ones; three columns of view1 come after those of view0
+    assert (found[0].views, found[0].columns) == (("view2",), (1,))
+    assert (found[2].views, found[2].columns) == (("view0", "view1"), (0, 1))
+    assert found[2].weight * y.std() == pytest.approx(300, rel=0.1)
+    assert abs(found[2].weight) > abs(found[3].weight)
+
+
+def test_the_search_among_many_columns_finds_the_strongest():
+    from crossview.algorithms.machines import strongest
+
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(size=(n, 3)) for n in (7, 5, 6)]
+    constant = rng.normal(size=3)
+    weights = {
+        places: sum(constant * np.prod([A[i] for A, i in zip(parts, places, strict=True)], axis=0))
+        for places in itertools.product(*(range(len(A)) for A in parts))
+    }
+    expected = sorted(weights.items(), key=lambda one: -abs(one[1]))[:20]
+    for (places, weight), (right, value) in zip(
+        strongest(parts, constant, 20, False), expected, strict=True
+    ):
+        assert (places, weight) == (right, pytest.approx(value))
+    wide = [np.vstack([A, 0.1 * rng.normal(size=(3000, 3))]) for A in parts]
+    found = strongest(wide, constant, 5, False)
+    assert [places for places, _ in found] == [places for places, _ in expected[:5]]
+
+
+def test_interactions_of_classes_are_labelled():
+    X, y = numbers()
+    model = MultiViewMachineClassifier(WIDTHS, random_state=0).fit(X, np.digitize(y, [4900, 5100]))
+    assert {one.label for one in model.interactions()} == {0, 1, 2}
+    two = SupportTensorMachineClassifier(WIDTHS, random_state=0).fit(X, y > 5000)
+    assert {(len(one.views), one.label) for one in two.interactions()} == {(3, None)}
+
+
+def test_columns_that_never_came_are_in_no_interaction():
+    X, y = numbers()
+    X[:, 1] = 0.0
+    for optimizer in ("adagrad", "sgd", "lbfgs"):
+        model = MultiViewMachineRegressor(
+            WIDTHS, optimizer=optimizer, learning_rate=0.01, random_state=0
+        ).fit(X, y)
+        own = [one.columns[0] for one in model.interactions(100) if one.views[0] == "view0"]
+        assert set(own) == {0, 2}
+        assert model.view_norms()["view0"][0] == 2
+
+
+# --- bad input --------------------------------------------------------------------
+
+X_BAD, Y_BAD = numbers(40)
+BAD = {
+    "a group of unknown views": (
+        lambda: MultiViewMachineRegressor(WIDTHS, groups=[["view0", "view9"]]).fit(X_BAD, Y_BAD),
+        "groups= names 'view9'",
+    ),
+    "a view twice": (
+        lambda: MultiViewMachineRegressor(WIDTHS, groups=[["view0", "view0"]]).fit(X_BAD, Y_BAD),
+        "each once",
+    ),
+    "no groups": (
+        lambda: MultiViewMachineRegressor(WIDTHS, groups=[]).fit(X_BAD, Y_BAD),
+        "groups= is empty",
+    ),
+    "als of classes": (
+        lambda: MultiViewMachineClassifier(WIDTHS, optimizer="als").fit(X_BAD, Y_BAD > 5000),
+        "loss='logistic'; its loss is 'squared'",
+    ),
+    "als with l1": (
+        lambda: MultiViewMachineRegressor(WIDTHS, optimizer="als", penalty="l1").fit(X_BAD, Y_BAD),
+        "its penalty is 'l2'",
+    ),
+    "als of all pairs": (
+        lambda: FactorizationMachineRegressor(WIDTHS, optimizer="als").fit(X_BAD, Y_BAD),
+        "cross_view_only",
+    ),
+    "text for numbers": (
+        lambda: MultiViewMachineRegressor(WIDTHS).fit(X_BAD, ["much"] * 40),
+        "target is not a number",
+    ),
+    "a missing target": (
+        lambda: MultiViewMachineRegressor(WIDTHS).fit(
+            X_BAD, np.where(np.arange(40) == 7, np.nan, Y_BAD)
+        ),
+        "row 7: the target is missing",
+    ),
+    "out of bounds": (
+        lambda: MultiViewMachineRegressor(
+            WIDTHS, optimizer="sgd", learning_rate=10.0, random_state=0
+        ).fit(X_BAD, Y_BAD),
+        "grows without bound",
+    ),
+    "a stream of turns": (
+        lambda: SupportTensorMachineClassifier(WIDTHS).score_then_learn(
+            X_BAD, Y_BAD > 5000, [False, True]
+        ),
+        "needs all rows at once",
+    ),
+    "turns without a penalty": (
+        lambda: SupportTensorMachineClassifier(WIDTHS, alpha=0.0).fit(X_BAD, Y_BAD > 5000),
+        "alpha above 0",
+    ),
+    "factors": (lambda: MultiViewMachineRegressor(n_factors=0).fit(X_BAD, Y_BAD), "n_factors"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_is_wrong_is_said_in_one_line(what):
+    call, message = BAD[what]
+    with pytest.raises(ValueError, match=message) as info:
+        call()
+    assert "\n" not in str(info.value)
+
+
+# --- real ratings -----------------------------------------------------------------
+
+
+def test_ratings_of_films():
+    """The known figure of such a model is 0.906; choices are made in benchmarks/reproduction.py."""
+    X, y, *_ = movielens()
+    order = np.random.default_rng(0).permutation(len(y))
+    test, train = order[:10_000], order[10_000:]
+    for views, goal in ((["user", "item"], 0.895), (["user", "item", "week"], 0.90)):
+        seen = X.select(views)
+        model = MultiViewMachineRegressor(alpha=0.07, learning_rate=0.1, random_state=0)
+        error = model.fit(seen[train], y[train]).predict(seen[test]) - y[test]
+        assert np.sqrt(np.mean(error**2)) < goal
