@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -47,14 +48,19 @@ class _Lines(Watcher):
 
     def records(self, records: Iterable[Record]) -> Iterator[Record]:
         width = max(9, len(self.metric))
-        self.file.write(
-            f"{'rows':>12} {'loss':>8} {'since last':>10} "
-            f"{self.metric:>{width}} {'accuracy':>8} {'seconds':>8}\n"
-        )
+        first = True
         for r in records:
+            number = math.isnan(r.accuracy)  # a number is predicted
+            if first:
+                self.file.write(
+                    f"{'rows':>12} {'loss':>8} {'since last':>10} {self.metric:>{width}} "
+                    f"{'' if number else 'accuracy '}{'seconds':>8}\n"
+                )
+                first = False
             self.file.write(
                 f"{r.rows:>12,} {r.loss:>8.4f} {r.loss_since_last:>10.4f} "
-                f"{r.metric:>{width}.4f} {r.accuracy:>8.4f} {r.seconds:>8.1f}\n"
+                f"{r.metric:>{width}.4f} {'' if number else f'{r.accuracy:>8.4f} '}"
+                f"{r.seconds:>8.1f}\n"
             )
             self.file.flush()
             yield r
