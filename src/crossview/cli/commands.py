@@ -205,12 +205,14 @@ def train(
     }
     persistence.save(Pipeline([("encoder", encoder), ("model", learner)]), output, info=info)
     passes = "1 pass" if epochs == 1 else f"{epochs} passes"
-    scores = {} if number else {"accuracy": last.accuracy}
-    told = "".join(f", {name} {v:.4f}" for name, v in (scores | {metric: last.metric}).items())
+    form = ".4g" if number else ".4f"
+    told = {"loss": last.loss} | ({} if number else {"accuracy": last.accuracy})
+    told[metric] = last.metric
+    words = ", ".join(f"{name} {value:{form}}" for name, value in told.items())
     speed = last.rows * epochs / seconds
     print(
         f"{last.rows:,} rows, {passes}, {seconds:.1f} s, {speed:,.0f} rows/s\n"
-        f"each row predicted before it was learned: loss {last.loss:.4f}{told}\n"
+        f"each row predicted before it was learned: {words}\n"
         f"wrote {output}",
         file=sys.stderr,
     )
