@@ -584,15 +584,17 @@ class _Run:
     ) -> tuple[Any, dict[str, Any]]:
         """The model that did best on these rows, each scored before it was learned."""
         seen = method.look(X)
-        tried = []
+        best: tuple | None = None
         for setting in method.candidates(self.grid):
             model = self._make(method, setting)
             scores = self.task.score_then_learn(model, seen, y)
             value = worth(self.metric, self.task.measure(self.metric, y, scores))
-            tried.append((value, -self.task.losses(y, scores).sum(), model, setting))
-        # few rows leave many equals: the smaller loss decides
-        *_, model, setting = max(tried, key=lambda one: one[:2])
-        return model, setting
+            # few rows leave many equals: the smaller loss decides
+            rank = (value, -float(self.task.losses(y, scores).sum()))
+            if best is None or rank > best[0]:
+                best = (rank, model, setting)
+        assert best is not None
+        return best[1], best[2]
 
 
 def corrected_t_test(differences: Any, test_to_train: float) -> float:

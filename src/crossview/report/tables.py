@@ -83,7 +83,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     if any("fit_intercept" in row.setting for row in c.rows):
         without = [row.title for row in c.rows if not row.setting.get("fit_intercept", True)]
         how.append(f"without intercept: {', '.join(without) or 'none'}")
-    passes = [f"{row.title} ({row.epochs})" for row in c.rows if row.epochs > 1]
+    passes = [f"{row.model} {row.epochs}" for row in c.rows if row.epochs > 1]
     if passes and c.epochs is None:
         how.append(
             "passes until the loss on a held-out tenth of the training rows got no better "
