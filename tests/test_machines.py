@@ -91,6 +91,7 @@ def learn(
         OPTIMIZERS[optimizer],
         PENALTIES[penal],
         float(alpha),
+        float(alpha),
         float(rate),
         scores,
     )
@@ -226,7 +227,7 @@ def test_the_loop_as_plain_python_gives_the_same():
         order = read_only(np.arange(8))
         rows = rows_of(sp.csr_array(X), widths)
         with np.errstate(over="ignore"):  # unsigned shifts wrap around on purpose
-            loop(rows, order, read_only(y), one, machine, 1, 1, 0, 0.01, 0.1, scores)
+            loop(rows, order, read_only(y), one, machine, 1, 1, 0, 0.01, 0.01, 0.1, scores)
         results.append((machine.A, machine.B, scores))
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-13)

@@ -12,7 +12,9 @@ bias rows A_v[bias, f] (the constant feature 1 that the paper appends).
 The products of all views but one are a prefix times a suffix; the paper's
 division by S_v,f is wrong where S_v,f is 0.  All gradients of a row are taken at
 the same point and then applied; only the rows of A that a row touches are
-regularised (Algorithm 1, line 6).  A missing view has its bias row only.
+regularised (Algorithm 1, line 6).  Bias rows are touched by every row, and so are
+regularised as printed (``alpha_bias = alpha``); without, as an intercept is, the
+test error on ratings of films is lower.  A missing view has its bias row only.
 
 Groups of views (section 3.1): a sum of machines, each with parameters of its
 own over its views.  A view in a group is called a part.
@@ -261,7 +263,9 @@ def row_score(rows, i, machine, cut, S, D, product, score):
 
 
 @njit
-def learn(rows, order, y, weight, machine, loss, optimizer, penalty, alpha, rate, scores):
+def learn(
+    rows, order, y, weight, machine, loss, optimizer, penalty, alpha, alpha_bias, rate, scores
+):
     """One pass over the rows in ``order``.
 
     ``y`` is -1 or +1, a number, or the number of the class; ``scores[i]`` (one a
@@ -311,7 +315,7 @@ def learn(rows, order, y, weight, machine, loss, optimizer, penalty, alpha, rate
         for p in range(views.shape[0]):
             v = views[p]
             if model == MULTI_VIEW:
-                move(B[p], 1.0, D[p], optimizer, penalty, alpha, rate)
+                move(B[p], 1.0, D[p], optimizer, penalty, alpha_bias, rate)
             if present.shape[0] == 0 or present[i, v]:
                 for q in range(cut[v], cut[v + ONE]):
                     if x[q] != 0.0:  # a 0 of a dense row touches nothing, as in a sparse one

@@ -5,7 +5,8 @@ The first two minimise what the passes of `machines.learn` work on,
     sum_n w_n loss(score_n, y_n) + alpha sum_i t_i Ω(θ_i),
 
 where t_i counts the rows that touch parameter i, at each of which a pass
-regularises it.  So alpha means the same whatever the optimiser.
+regularises it (all rows for a bias row, or none).  So alpha means the same
+whatever the optimiser.
 
 Alternating least squares (squared loss, L2): with all views but one fixed the
 score is linear in the parameters of that view,
@@ -117,6 +118,7 @@ def lbfgs(
     loss: int,
     penalty: int,
     alpha: float,
+    alpha_bias: float,
     n_iter: int,
     after_each: Callable[[], bool],
 ) -> None:
@@ -126,8 +128,8 @@ def lbfgs(
     scores = np.zeros((len(rows.indptr) - 1, len(c)))
     counts = np.zeros(len(A))
     touches(rows, order, machine, counts)
-    has_bias = float(len(order)) if machine.model == MULTI_VIEW else 0.0
-    count = np.concatenate([np.repeat(counts, A.shape[1]), np.full(B.size, has_bias)])
+    of_bias = alpha_bias * len(order) if machine.model == MULTI_VIEW else 0.0
+    price = np.concatenate([np.repeat(alpha * counts, A.shape[1]), np.full(B.size, of_bias)])
 
     def put(theta: np.ndarray) -> None:
         a, b, intercept = np.split(theta, cuts)
@@ -141,8 +143,8 @@ def lbfgs(
         regular = theta[: cuts[1]]
         size = 0.5 * regular**2 if penalty == L2 else np.sqrt(regular**2 + BEND)
         total = float(losses(loss, scores[order], y[order]) @ weight[order])
-        total += alpha * float(count @ size)
-        slope[: cuts[1]] += alpha * count * (regular if penalty == L2 else regular / size)
+        total += float(price @ size)
+        slope[: cuts[1]] += price * (regular if penalty == L2 else regular / size)
         return total / len(order), slope / len(order)
 
     def callback(intermediate_result):  # scipy goes by this name
@@ -167,6 +169,7 @@ def alternating_least_squares(
     weight: np.ndarray,
     machine: Machine,
     alpha: float,
+    alpha_bias: float,
     n_iter: int,
     after_each: Callable[[], bool],
 ) -> None:
@@ -197,7 +200,7 @@ def alternating_least_squares(
             if machine.model == MULTI_VIEW:  # the bias row, as one more feature of value 1
                 here = np.ones((n, 1))
                 block = sp.csr_array(sp.hstack([block, here], format="csr"))
-                ridge = np.append(ridge, np.sqrt(alpha * n))
+                ridge = np.append(ridge, np.sqrt(alpha_bias * n))
             for a in range(K):
                 own = slice(a * k, (a + 1) * k)
                 theta = A[places, own]

@@ -82,6 +82,9 @@ class OnlineLearner(BaseEstimator):
         """Start from the labels of `fit`; the target of each row for its loop, and its weight."""
         raise NotImplementedError
 
+    def _check_streams(self) -> None:
+        """`InputError` where the learner cannot take a row after the other."""
+
     def _goes_on(self) -> bool:
         """Whether `fit` goes on from what was learned."""
         return False
@@ -355,6 +358,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):
             As `decision_function` would have given them, row by row.
         """
         self._validate_params()
+        self._check_streams()
         if self.class_weight == "balanced":
             raise InputError(
                 "class_weight='balanced' needs all labels at once; for a stream give the weights, "
@@ -403,6 +407,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):
         """
         if not hasattr(self, "_state"):
             self._validate_params()
+        self._check_streams()
         if y is None or y != y:
             raise InputError("the label is missing (NaN or None); leave the row out, or label it")
         rows = self._read_one(x, learn=True)
@@ -612,6 +617,7 @@ class OnlineRegressor(RegressorMixin, OnlineLearner):
             As `predict` would have given them, row by row.
         """
         self._validate_params()
+        self._check_streams()
         first = not hasattr(self, "_state")
         try:
             rows = self._read(X, reset=first)
@@ -647,6 +653,7 @@ class OnlineRegressor(RegressorMixin, OnlineLearner):
         """
         if not hasattr(self, "_state"):
             self._validate_params()
+        self._check_streams()
         target = self._numbers([y], 1)
         rows = self._read_one(x, learn=True)
         if not hasattr(self, "_state"):

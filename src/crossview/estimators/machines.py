@@ -92,7 +92,6 @@ class _Machine(OnlineLearner):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        self._check_streams()
         machine = self._with_sums()
         strange = machines.learn(
             rows,
@@ -104,10 +103,14 @@ class _Machine(OnlineLearner):
             STREAMING[self.optimizer],
             PENALTIES[self.penalty],
             float(self.alpha),
+            self._alpha_bias(),
             float(self.learning_rate),
             scores.reshape(len(scores), -1),
         )
         return int(strange)
+
+    def _alpha_bias(self) -> float:
+        return float(self.alpha) if getattr(self, "penalize_bias", False) else 0.0
 
     def _check_streams(self) -> None:
         if self.optimizer not in STREAMING:
@@ -146,7 +149,7 @@ class _Machine(OnlineLearner):
         known = (rows, read_only(train), read_only(target), read_only(weight), self._machine())
         if self.optimizer == "als":
             machines_batch.alternating_least_squares(
-                *known, float(self.alpha), self.n_epochs, watch.after_each
+                *known, float(self.alpha), self._alpha_bias(), self.n_epochs, watch.after_each
             )
         else:
             machines_batch.lbfgs(
@@ -154,6 +157,7 @@ class _Machine(OnlineLearner):
                 self._loss(),
                 PENALTIES[self.penalty],
                 float(self.alpha),
+                self._alpha_bias(),
                 self.n_epochs,
                 watch.after_each,
             )
@@ -532,6 +536,7 @@ class _Watch:
         self.best, self.at = np.inf, 0
         self.goal, self.last_gain = np.inf, 0
         self.kept: dict[str, np.ndarray] = {}
+        self.before = self._held_out_loss() if len(held_out) else np.inf
 
     def after_each(self) -> bool:
         """Look at the parameters as they are; True where it is time to stop."""
@@ -539,21 +544,31 @@ class _Watch:
         if not len(self.held_out):
             return False
         learner = self.learner
-        scores = np.zeros((len(self.rows.indptr) - 1, learner._n_scores()))
-        machines.score(self.rows, self.held_out, learner._machine(), scores)
-        each = losses.losses(learner._loss(), scores[self.held_out], self.target)
-        loss = float(np.average(each, weights=self.weight))
+        loss = self._held_out_loss()
         self.history.append(loss)
         if loss < self.best:
             self.best, self.at = loss, self.n
             self.kept = {name: learner._state[name].copy() for name in "ABc"}
         if loss < self.goal * (1.0 - learner.tol):
             self.goal, self.last_gain = loss, self.n
-        return self.n - self.last_gain >= learner.n_iter_no_change
+        return bool(self.n - self.last_gain >= learner.n_iter_no_change)
+
+    def _held_out_loss(self) -> float:
+        learner = self.learner
+        scores = np.zeros((len(self.rows.indptr) - 1, learner._n_scores()))
+        machines.score(self.rows, self.held_out, learner._machine(), scores)
+        with np.errstate(over="ignore", invalid="ignore"):
+            each = losses.losses(learner._loss(), scores[self.held_out], self.target)
+            return float(np.average(each, weights=self.weight))
 
     def finish(self) -> None:
         """Go back to the best parameters, and say what was seen."""
         learner = self.learner
+        if self.history and not self.best < 10.0 * max(self.before, 1.0):
+            raise InputError(
+                "the loss grows without bound; scale the columns of X (for example with "
+                f"StandardScaler), or lower learning_rate={learner.learning_rate:g}"
+            )
         learner._state.update(self.kept)
         learner.n_iter_ = self.at if self.kept else self.n
         learner.validation_loss_ = np.asarray(self.history)
@@ -567,6 +582,9 @@ class _MachineClassifier(_Machine, OnlineClassifier):
         **OnlineClassifier._parameter_constraints,
         "loss": [StrOptions({"logistic", "hinge", "squared"})],
     }
+
+    # as scikit-learn has it: where rows cannot stream, there is no partial_fit
+    partial_fit = available_if(lambda self: _streams(self))(OnlineClassifier.partial_fit)
 
     def _n_outputs(self) -> int:
         return 1 if len(self.classes_) <= 2 else len(self.classes_)
@@ -643,6 +661,14 @@ class _MachineClassifier(_Machine, OnlineClassifier):
                         value[:, 0, 1:] *= np.sqrt(share)
 
 
+def _streams(learner: Any) -> bool:
+    try:
+        learner._check_streams()
+    except InputError as error:
+        raise AttributeError(str(error)) from None
+    return True
+
+
 def _has_probabilities(learner: Any) -> bool:
     if learner.loss != "logistic":
         raise AttributeError(
@@ -658,6 +684,8 @@ class _MachineRegressor(_Machine, OnlineRegressor):
         **_Machine._parameter_constraints,
         "loss": [StrOptions({"squared", "huber"})],
     }
+
+    partial_fit = available_if(lambda self: _streams(self))(OnlineRegressor.partial_fit)
 
     def _n_outputs(self) -> int:
         return 1
@@ -716,7 +744,9 @@ class MultiViewMachineClassifier(_MachineClassifier):
         gradients do not vanish however many views there are; or N(0, init_scale²)
         like all other weights, as printed in the paper, which stalls from three
         views on where init_scale is small.
-    init_scale : float, default=0.1
+    penalize_bias : bool, default=False
+        Whether the penalty is on bias rows too, at every row, as printed in the paper.
+    init_scale : float, default=0.02
         Standard deviation of the columns' weights before learning.
     n_epochs : int, default=100
         Passes over the rows in `fit` (iterations of "lbfgs", sweeps of "als"): at most,
@@ -803,6 +833,7 @@ class MultiViewMachineClassifier(_MachineClassifier):
         "n_factors": [Interval(Integral, 1, None, closed="left")],
         "groups": ["array-like", None],
         "init": [StrOptions({"signs", "printed"})],
+        "penalize_bias": ["boolean"],
         "optimizer": [StrOptions({"adagrad", "sgd", "lbfgs", "als"})],
     }
 
@@ -818,7 +849,8 @@ class MultiViewMachineClassifier(_MachineClassifier):
         learning_rate: float = 0.05,
         groups: Sequence[Sequence[str]] | None = None,
         init: str = "signs",
-        init_scale: float = 0.1,
+        penalize_bias: bool = False,
+        init_scale: float = 0.02,
         n_epochs: int = 100,
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
@@ -838,6 +870,7 @@ class MultiViewMachineClassifier(_MachineClassifier):
         self.learning_rate = learning_rate
         self.groups = groups
         self.init = init
+        self.penalize_bias = penalize_bias
         self.init_scale = init_scale
         self.n_epochs = n_epochs
         self.early_stopping = early_stopping
@@ -895,7 +928,9 @@ class MultiViewMachineRegressor(_MachineRegressor):
         gradients do not vanish however many views there are; or N(0, init_scale²)
         like all other weights, as printed in the paper, which stalls from three
         views on where init_scale is small.
-    init_scale : float, default=0.1
+    penalize_bias : bool, default=False
+        Whether the penalty is on bias rows too, at every row, as printed in the paper.
+    init_scale : float, default=0.02
         Standard deviation of the columns' weights before learning.
     n_epochs : int, default=100
         Passes over the rows in `fit` (iterations of "lbfgs", sweeps of "als"): at most,
@@ -980,6 +1015,7 @@ class MultiViewMachineRegressor(_MachineRegressor):
         "n_factors": [Interval(Integral, 1, None, closed="left")],
         "groups": ["array-like", None],
         "init": [StrOptions({"signs", "printed"})],
+        "penalize_bias": ["boolean"],
         "optimizer": [StrOptions({"adagrad", "sgd", "lbfgs", "als"})],
     }
 
@@ -995,7 +1031,8 @@ class MultiViewMachineRegressor(_MachineRegressor):
         learning_rate: float = 0.05,
         groups: Sequence[Sequence[str]] | None = None,
         init: str = "signs",
-        init_scale: float = 0.1,
+        penalize_bias: bool = False,
+        init_scale: float = 0.02,
         n_epochs: int = 100,
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
@@ -1014,6 +1051,7 @@ class MultiViewMachineRegressor(_MachineRegressor):
         self.learning_rate = learning_rate
         self.groups = groups
         self.init = init
+        self.penalize_bias = penalize_bias
         self.init_scale = init_scale
         self.n_epochs = n_epochs
         self.early_stopping = early_stopping
@@ -1064,7 +1102,7 @@ class FactorizationMachineClassifier(_MachineClassifier):
         the squared loss, ``cross_view_only`` and "l2": each view in turn is a ridge regression.
     learning_rate : float, default=0.05
         Size of a step of "adagrad" and "sgd".  Higher learns faster, and overshoots.
-    init_scale : float, default=0.1
+    init_scale : float, default=0.02
         Standard deviation of the columns' weights before learning.
     n_epochs : int, default=100
         Passes over the rows in `fit` (iterations of "lbfgs", sweeps of "als"): at most,
@@ -1161,7 +1199,7 @@ class FactorizationMachineClassifier(_MachineClassifier):
         alpha: float = 1e-4,
         optimizer: str = "adagrad",
         learning_rate: float = 0.05,
-        init_scale: float = 0.1,
+        init_scale: float = 0.02,
         n_epochs: int = 100,
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
@@ -1230,7 +1268,7 @@ class FactorizationMachineRegressor(_MachineRegressor):
         the squared loss, ``cross_view_only`` and "l2": each view in turn is a ridge regression.
     learning_rate : float, default=0.05
         Size of a step of "adagrad" and "sgd".  Higher learns faster, and overshoots.
-    init_scale : float, default=0.1
+    init_scale : float, default=0.02
         Standard deviation of the columns' weights before learning.
     n_epochs : int, default=100
         Passes over the rows in `fit` (iterations of "lbfgs", sweeps of "als"): at most,
@@ -1325,7 +1363,7 @@ class FactorizationMachineRegressor(_MachineRegressor):
         alpha: float = 1e-4,
         optimizer: str = "adagrad",
         learning_rate: float = 0.05,
-        init_scale: float = 0.1,
+        init_scale: float = 0.02,
         n_epochs: int = 100,
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
