@@ -155,7 +155,7 @@ def _shares(
 def _named_with_view(learner: Any, encoder: Any, view: str, column: int) -> str:
     """The column's name, with the view in front where it does not say it."""
     name = _column_name(learner, encoder, view, column)
-    return name if name.startswith(f"{view}__") else f"{view}: {name}"
+    return name if name.startswith(view) else f"{view}: {name}"
 
 
 def _column_name(learner: Any, encoder: Any, view: str, column: int) -> str:
