@@ -165,12 +165,13 @@ OF_CLASSES = [m.name for m in METHODS if m.task == "classification"]
 @pytest.mark.parametrize("method", [*OF_CLASSES, "linear", "view:worst"])
 def test_every_model_trains_predicts_and_is_inspected(method, here, capsys):
     arguments = ["bc.parquet", "--label", "diagnosis", "--model", method, "-o", "x.st"]
+    if method == "stm":  # products of three columns, and nothing else, are slow to learn
+        arguments += ["--set", "learning_rate=0.1", "--epochs", "40"]
     assert run(capsys, "train", *arguments)[0] == 0
     assert run(capsys, "predict", "x.st", "bc.parquet", "-o", "p.parquet")[0] == 0
     truth = pq.read_table("bc.parquet")["diagnosis"].to_pylist()
     predicted = pq.read_table("p.parquet")["prediction"].to_pylist()
-    # products of three columns, and nothing else, are slow to learn
-    assert np.mean(np.equal(truth, predicted)) > (0.7 if method == "stm" else 0.9)
+    assert np.mean(np.equal(truth, predicted)) > (0.75 if method == "stm" else 0.9)
     status, out, _ = run(capsys, "inspect", "x.st")
     assert status == 0
     assert any("worst__" in line for line in out)
@@ -238,6 +239,9 @@ def test_a_number_is_compared_trained_predicted_and_inspected(ratings, capsys):
 
 def test_interactions_of_categories_have_their_names(ratings, capsys):
     run(capsys, "train", *ratings, "--model", "mvm", "--epochs", 20, "-o", "x.st")
+    run(capsys, "train", *ratings, "--model", "mvm", "--epochs", 20, "-o", "again.st")
+    again, factors = (crossview.load(name)[-1].factors_ for name in ("again.st", "x.st"))
+    assert all((again[view] == factors[view]).all() for view in factors)
     _, out, _ = run(capsys, "inspect", "x.st", "--top", 20)
     assert any(line.startswith("user__likes=yes × item__genre=Drama") for line in out)
 

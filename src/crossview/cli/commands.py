@@ -160,7 +160,8 @@ def train(
         raise InputError(f"--epochs {epochs}; give 1 or more")
     table = LabelledTable(source, columns.label, task=task, classes=classes, **columns.encoding())
     method = find_method(model, tuple(table.columns), task)
-    learner = method.make(**parse_settings(method, settings))
+    # machines start from random weights: the same in every run
+    learner = method.make(**parse_settings(method, settings), random_state=0)
     learner._validate_params()
     if method.stops_early:
         learner._check_streams()

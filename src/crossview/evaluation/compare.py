@@ -676,7 +676,7 @@ def error_test(total: float, squares: float, n: int) -> float:
     Examples
     --------
     >>> round(error_test(10.0, 25.0, 100), 3)
-    0.041
+    0.042
     """
     if n < 2:
         return math.nan
