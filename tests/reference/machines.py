@@ -115,12 +115,12 @@ def learn(
     scores, sums = [], {}
     weights = np.ones(len(y)) if weights is None else weights
 
-    def step(name, theta, g):
+    def step(name, theta, g, length):
         if optimizer == "sgd":
             theta -= rate * g
             return
         sums[name] = sums.get(name, 0.0) + g**2
-        theta -= rate * g / (np.sqrt(sums[name]) + 1e-10)
+        theta -= rate / length * g / (np.sqrt(sums[name]) + 1e-10)
 
     for x, label, weight in zip(rows, y, weights, strict=True):
         scores.append(score(x, groups, intercept))
@@ -129,6 +129,6 @@ def learn(
         g, parts = gradient(x, label, groups, intercept, kind, penal, alpha, weight)
         for n, (group, own) in enumerate(zip(groups, parts, strict=True)):
             for v in group:
-                step((n, v), group[v], own[v])
-        step("intercept", intercept, g)
+                step((n, v), group[v], own[v], np.linalg.norm(with_constant(x[v])))
+        step("intercept", intercept, g, 1.0)
     return np.array(scores)

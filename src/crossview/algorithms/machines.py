@@ -16,6 +16,11 @@ regularised (Algorithm 1, line 6).  Bias rows are touched by every row, and so a
 regularised as printed (``alpha_bias = alpha``); without, as an intercept is, the
 test error on ratings of films is lower.  A missing view has its bias row only.
 
+AdaGrad's step does not know how large x is: at first each of d columns moves by
+the rate η, and S_v by η sum_i |x_i|, so that the product of a few wide dense views
+leaps out of bounds.  So a view's step is divided by the length of z_v = (x_v, 1),
+as it would be were the row scaled to length 1.
+
 Groups of views (section 3.1): a sum of machines, each with parameters of its
 own over its views.  A view in a group is called a part.
 
@@ -30,6 +35,7 @@ T_f = sum_v S_v,f and a first factor of each class that is linear:
     support tensor machine: intercept + prod_v S_v         eq. (25), k = 1
 """
 
+import math
 from collections.abc import Iterator
 from itertools import combinations, combinations_with_replacement
 from typing import NamedTuple
@@ -279,7 +285,7 @@ def learn(
     k = n // K
     S, D = np.empty((B.shape[0], n)), np.empty((B.shape[0], n))
     product, own, G = np.empty(n), np.zeros(n), np.empty(K)
-    cut = np.empty(ptr.shape[0], np.uint64)
+    cut, lengths = np.empty(ptr.shape[0], np.uint64), np.empty(ptr.shape[0] - 1)
     score = np.empty(K)
     flat = A.reshape(-1)
     for s in range(order.shape[0]):
@@ -289,9 +295,13 @@ def learn(
         skip = row_score(rows, i, machine, cut, S, D, product, score)
         scores[i] = score
         slopes(loss, score, y[i], G)
-        norm = 1.0
-        for q in range(cut[ZERO], cut[cut.shape[0] - 1]):
-            norm += x[q] * x[q]
+        norm = 0.0
+        for v in range(lengths.shape[0]):
+            square = 1.0  # of the constant feature
+            for q in range(cut[v], cut[v + 1]):
+                square += x[q] * x[q]
+            norm += square
+            lengths[v] = math.sqrt(square)
         product[:] = 0.0
         for p in range(views.shape[0]):
             for a in range(K):
@@ -314,18 +324,19 @@ def learn(
                 own[a * k + 1 : (a + 1) * k] = weight[i] * G[a]
         for p in range(views.shape[0]):
             v = views[p]
+            step = rate / lengths[v] if optimizer == ADAGRAD else rate
             if model == MULTI_VIEW:
-                move(B[p], 1.0, D[p], optimizer, penalty, alpha_bias, rate)
+                move(B[p], 1.0, D[p], optimizer, penalty, alpha_bias, step)
             if present.shape[0] == 0 or present[i, v]:
                 for q in range(cut[v], cut[v + ONE]):
                     if x[q] != 0.0:  # a 0 of a dense row touches nothing, as in a sparse one
                         place = j[q - skip] + shift[p]
                         if model == ALL_PAIRS:
                             move_with_pairs(
-                                A[place], x[q], D[p], own, optimizer, penalty, alpha, rate
+                                A[place], x[q], D[p], own, optimizer, penalty, alpha, step
                             )
                         else:
-                            move(A[place], x[q], D[p], optimizer, penalty, alpha, rate)
+                            move(A[place], x[q], D[p], optimizer, penalty, alpha, step)
         for a in range(K):
             g = weight[i] * G[a]
             if optimizer == ADAGRAD:

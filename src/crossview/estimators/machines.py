@@ -726,11 +726,12 @@ class MultiViewMachineClassifier(_MachineClassifier):
     penalty : {"l2", "l1"}, default="l2"
         ½ θ², or sqrt(θ² + 1e-6), which is |θ| but smooth at 0: weights come near
         0 and do not become it.
-    alpha : float, default=1e-4
+    alpha : float, default=0.01
         Strength of the penalty, in [0, inf).  A row pays it for the parameters that it
         touches, so a column pays as often as it comes.  Higher is smoother.
     optimizer : {"adagrad", "sgd", "lbfgs", "als"}, default="adagrad"
-        "adagrad": steps shrink with what a parameter has seen, each by itself.
+        "adagrad": steps shrink with what a parameter has seen, each by itself, and are
+        divided by the length of the view's row, its constant 1 included.
         "sgd": all steps are ``learning_rate``.  "lbfgs": all rows at once,
         `fit` only.  "als": alternating least squares, all rows at once, `fit` only; for
         the squared loss and "l2": each view in turn is a ridge regression.
@@ -844,7 +845,7 @@ class MultiViewMachineClassifier(_MachineClassifier):
         n_factors: int = 16,
         loss: str = "logistic",
         penalty: str = "l2",
-        alpha: float = 1e-4,
+        alpha: float = 0.01,
         optimizer: str = "adagrad",
         learning_rate: float = 0.05,
         groups: Sequence[Sequence[str]] | None = None,
@@ -910,11 +911,12 @@ class MultiViewMachineRegressor(_MachineRegressor):
     penalty : {"l2", "l1"}, default="l2"
         ½ θ², or sqrt(θ² + 1e-6), which is |θ| but smooth at 0: weights come near
         0 and do not become it.
-    alpha : float, default=1e-4
+    alpha : float, default=0.01
         Strength of the penalty, in [0, inf).  A row pays it for the parameters that it
         touches, so a column pays as often as it comes.  Higher is smoother.
     optimizer : {"adagrad", "sgd", "lbfgs", "als"}, default="adagrad"
-        "adagrad": steps shrink with what a parameter has seen, each by itself.
+        "adagrad": steps shrink with what a parameter has seen, each by itself, and are
+        divided by the length of the view's row, its constant 1 included.
         "sgd": all steps are ``learning_rate``.  "lbfgs": all rows at once,
         `fit` only.  "als": alternating least squares, all rows at once, `fit` only; for
         the squared loss and "l2": each view in turn is a ridge regression.
@@ -1026,7 +1028,7 @@ class MultiViewMachineRegressor(_MachineRegressor):
         n_factors: int = 16,
         loss: str = "squared",
         penalty: str = "l2",
-        alpha: float = 1e-4,
+        alpha: float = 0.01,
         optimizer: str = "adagrad",
         learning_rate: float = 0.05,
         groups: Sequence[Sequence[str]] | None = None,
@@ -1092,11 +1094,12 @@ class FactorizationMachineClassifier(_MachineClassifier):
     penalty : {"l2", "l1"}, default="l2"
         ½ θ², or sqrt(θ² + 1e-6), which is |θ| but smooth at 0: weights come near
         0 and do not become it.
-    alpha : float, default=1e-4
+    alpha : float, default=0.01
         Strength of the penalty, in [0, inf).  A row pays it for the parameters that it
         touches, so a column pays as often as it comes.  Higher is smoother.
     optimizer : {"adagrad", "sgd", "lbfgs", "als"}, default="adagrad"
-        "adagrad": steps shrink with what a parameter has seen, each by itself.
+        "adagrad": steps shrink with what a parameter has seen, each by itself, and are
+        divided by the length of the view's row, its constant 1 included.
         "sgd": all steps are ``learning_rate``.  "lbfgs": all rows at once,
         `fit` only.  "als": alternating least squares, all rows at once, `fit` only; for
         the squared loss, ``cross_view_only`` and "l2": each view in turn is a ridge regression.
@@ -1196,7 +1199,7 @@ class FactorizationMachineClassifier(_MachineClassifier):
         cross_view_only: bool = False,
         loss: str = "logistic",
         penalty: str = "l2",
-        alpha: float = 1e-4,
+        alpha: float = 0.01,
         optimizer: str = "adagrad",
         learning_rate: float = 0.05,
         init_scale: float = 0.02,
@@ -1258,11 +1261,12 @@ class FactorizationMachineRegressor(_MachineRegressor):
     penalty : {"l2", "l1"}, default="l2"
         ½ θ², or sqrt(θ² + 1e-6), which is |θ| but smooth at 0: weights come near
         0 and do not become it.
-    alpha : float, default=1e-4
+    alpha : float, default=0.01
         Strength of the penalty, in [0, inf).  A row pays it for the parameters that it
         touches, so a column pays as often as it comes.  Higher is smoother.
     optimizer : {"adagrad", "sgd", "lbfgs", "als"}, default="adagrad"
-        "adagrad": steps shrink with what a parameter has seen, each by itself.
+        "adagrad": steps shrink with what a parameter has seen, each by itself, and are
+        divided by the length of the view's row, its constant 1 included.
         "sgd": all steps are ``learning_rate``.  "lbfgs": all rows at once,
         `fit` only.  "als": alternating least squares, all rows at once, `fit` only; for
         the squared loss, ``cross_view_only`` and "l2": each view in turn is a ridge regression.
@@ -1360,7 +1364,7 @@ class FactorizationMachineRegressor(_MachineRegressor):
         cross_view_only: bool = False,
         loss: str = "squared",
         penalty: str = "l2",
-        alpha: float = 1e-4,
+        alpha: float = 0.01,
         optimizer: str = "adagrad",
         learning_rate: float = 0.05,
         init_scale: float = 0.02,
@@ -1415,7 +1419,7 @@ class SupportTensorMachineClassifier(_MachineClassifier):
         stream, "logistic" is the softmax of all scores).
     penalty : {"l2", "l1"}, default="l2"
         Of "adagrad" and "sgd"; "alternating" has "l2".
-    alpha : float, default=1e-4
+    alpha : float, default=0.01
         Strength of the penalty, in (0, inf) for "alternating".  Higher is smoother.
     optimizer : {"alternating", "adagrad", "sgd"}, default="alternating"
         "alternating": all rows at once, `fit` only.  "adagrad", "sgd": a row at a
@@ -1510,7 +1514,7 @@ class SupportTensorMachineClassifier(_MachineClassifier):
         *,
         loss: str = "hinge",
         penalty: str = "l2",
-        alpha: float = 1e-4,
+        alpha: float = 0.01,
         optimizer: str = "alternating",
         learning_rate: float = 0.05,
         init_scale: float = 1.0,
