@@ -49,7 +49,9 @@ CONFIDENCE = (0.55, 0.7, 0.9)
 HIGH_CONFIDENCE = (0.7, 0.9)
 # a machine makes many passes for each setting, so that little is tried
 ALPHA = (1e-5, 1e-3)
-RATE = (0.02, 0.1)
+RATE = (0.1, 0.3)
+# where nothing is factorised, or all is one product, larger steps do better
+HIGH_RATE = (0.3, 1.0)
 
 # multiplications that an exact covariance may cost one fit, at most some seconds; data that
 # ask for more are compared with diagonal ones
@@ -223,7 +225,7 @@ STM = Method(
     "support tensor machine",
     SupportTensorMachineClassifier,
     {"optimizer": "adagrad"},
-    {"alpha": ALPHA, "learning_rate": RATE},
+    {"alpha": ALPHA, "learning_rate": HIGH_RATE},
 )
 METHODS = (
     *FIRST_ORDER,
@@ -255,7 +257,7 @@ def linear(views: Sequence[str], task: str) -> Method:
         "linear",
         MultiViewMachineRegressor if task == "regression" else MultiViewMachineClassifier,
         {"groups": [[view] for view in views]},
-        {"alpha": ALPHA, "learning_rate": RATE},
+        {"alpha": ALPHA, "learning_rate": HIGH_RATE},
         task=task,
     )
 
