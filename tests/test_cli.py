@@ -159,18 +159,130 @@ def test_one_pass_over_one_batch_is_the_same_as_by_hand(here):
     np.testing.assert_array_equal(crossview.load("m.safetensors")[-1].coef_, by_hand.coef_)
 
 
-@pytest.mark.parametrize("method", [*(m.name for m in METHODS), "view:worst"])
+OF_CLASSES = [m.name for m in METHODS if m.task == "classification"]
+
+
+@pytest.mark.parametrize("method", [*OF_CLASSES, "linear", "view:worst"])
 def test_every_model_trains_predicts_and_is_inspected(method, here, capsys):
     arguments = ["bc.parquet", "--label", "diagnosis", "--model", method, "-o", "x.st"]
+    if method == "stm":  # products of three columns, and nothing else, are slow to learn
+        arguments += ["--set", "learning_rate=0.3", "--epochs", "40"]
     assert run(capsys, "train", *arguments)[0] == 0
     assert run(capsys, "predict", "x.st", "bc.parquet", "-o", "p.parquet")[0] == 0
     truth = pq.read_table("bc.parquet")["diagnosis"].to_pylist()
     predicted = pq.read_table("p.parquet")["prediction"].to_pylist()
-    assert np.mean(np.equal(truth, predicted)) > 0.9
+    assert np.mean(np.equal(truth, predicted)) > (0.75 if method == "stm" else 0.9)
     status, out, _ = run(capsys, "inspect", "x.st")
     assert status == 0
     assert any("worst__" in line for line in out)
     assert any("mean__" in line for line in out) == (method != "view:worst")
+
+
+@pytest.fixture
+def ratings(here):
+    """A table whose number is a product of a user's and an item's columns, and more."""
+    rng = np.random.default_rng(0)
+    genre, likes = rng.choice(["Drama", "Action"], 400), rng.choice(["yes", "no"], 400)
+    a, b = rng.normal(size=(2, 400))
+    agree = (genre == "Drama") & (likes == "yes")
+    table = {"user__a": a, "user__likes": likes, "item__b": b, "item__genre": genre}
+    table["rating"] = 100 + 20 * agree - 10 * a * b + rng.normal(size=400)
+    pq.write_table(pa.table(table), "r.parquet")
+    return [*("r.parquet", "--label", "rating", "--task", "regression", "--hash-bits", "4")]
+
+
+def test_a_number_is_compared_trained_predicted_and_inspected(ratings, capsys):
+    status, out, err = run(capsys, "compare", *ratings, "--json", "c.json")
+    assert (status, err) == (0, [])
+    content = json.loads(Path("c.json").read_text())
+    by_model = {row["model"]: row for row in content["rows"]}
+    assert list(by_model) == ["view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm"]
+    assert by_model["mvm"]["value"] < 3 < 9 < by_model["linear"]["value"]
+    assert out[0].split()[:4] == ["views", "rmse", "mae", "rows/s"]
+    options = content["train_options"]
+    assert options[:2] == ["--task", "regression"]
+    assert int(options[options.index("--epochs") + 1]) == content["rows"][content["best"]]["epochs"]
+    command = f"crossview train r.parquet --label rating --hash-bits 4 {' '.join(options)} -o MODEL"
+    assert out[-1] == command
+
+    status, _, err = run(capsys, *command.split()[1:-1], "x.st")
+    assert status == 0
+    assert "loss" in err[-2]
+    assert "rmse" in err[-2]
+    assert "accuracy" not in err[-2]
+    info = crossview.persistence.read_info("x.st")
+    assert info["metric"]["name"] == "rmse"
+    assert info["metric"]["value"] == pytest.approx(np.sqrt(info["loss"]))
+    assert info["accuracy"] is None
+
+    assert run(capsys, "predict", "x.st", "r.parquet", "-o", "p.csv", "--keep", "rating")[0] == 0
+    rows = read_csv("p.csv")
+    assert list(rows[0]) == ["rating", "prediction", "view_user", "view_item"]
+    predicted = [float(row["prediction"]) for row in rows]
+    error = np.subtract(predicted, [float(row["rating"]) for row in rows])
+    assert np.sqrt(np.mean(error**2)) < 3
+    model = crossview.load("x.st")
+    table = pq.read_table("r.parquet").drop_columns(["rating"])
+    np.testing.assert_allclose(predicted, model.predict(table))
+
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", 3)
+    assert [line.split()[:2] for line in out if line.startswith(("user ", "item "))] == [
+        *(["user", "18"], ["item", "18"])
+    ]
+    pairs = [line for line in out if " × " in line]
+    assert len(pairs) == 3
+    product = next(line for line in pairs if line.startswith("user__a × item__b"))
+    assert product.split()[-1].startswith("-")
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", 0)
+    assert not any("×" in line for line in out)
+
+
+def test_interactions_of_categories_have_their_names(ratings, capsys):
+    run(capsys, "train", *ratings, "--model", "mvm", "--epochs", 20, "-o", "x.st")
+    run(capsys, "train", *ratings, "--model", "mvm", "--epochs", 20, "-o", "again.st")
+    again, factors = (crossview.load(name)[-1].factors_ for name in ("again.st", "x.st"))
+    assert all((again[view] == factors[view]).all() for view in factors)
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", 20)
+    assert any(line.startswith("user__likes=yes × item__genre=Drama") for line in out)
+
+
+@pytest.mark.parametrize("method", ["linear", "fm:cross-view", "fm", "mvm", "view:user"])
+def test_every_model_of_a_number_trains_and_predicts_in_lines(method, ratings, capsys):
+    command = ["train", *ratings, "--model", method, "-o", "x.st", "--progress", "--metric", "mae"]
+    status, _, err = run(capsys, *command)
+    assert status == 0
+    assert err[0].split() == ["rows", "loss", "since", "last", "mae", "seconds"]
+    assert [len(line.split()) for line in err[1:11]] == [5] * 10
+    assert run(capsys, "predict", "x.st", "r.parquet", "-o", "p.jsonl")[0] == 0
+    row = json.loads(Path("p.jsonl").read_text().splitlines()[0])
+    assert isinstance(row["prediction"], float)
+    assert ("view_item" in row) == (method != "view:user")
+    # a linear model is the sum of its views, so a source without one has a prediction
+    query = "SELECT user__a, user__likes FROM 'r.parquet'"
+    assert run(capsys, "predict", "x.st", query, "-o", "p.jsonl")[0] == 0
+    row = json.loads(Path("p.jsonl").read_text().splitlines()[0])
+    assert row["prediction"] == pytest.approx(row["view_user"])
+
+
+def test_machines_take_their_parameters_from_the_command_line(ratings, capsys):
+    settings = ["n_factors=3", "optimizer=sgd", "learning_rate=1e-3", "loss=huber"]
+    words = [word for setting in settings for word in ("--set", setting)]
+    assert run(capsys, "train", *ratings, "--model", "mvm", *words, "-o", "x.st")[0] == 0
+    learner = crossview.load("x.st")[-1]
+    assert (learner.n_factors, learner.optimizer) == (3, "sgd")
+    assert (learner.learning_rate, learner.loss) == (1e-3, "huber")
+
+
+def test_interactions_of_several_classes_name_the_class(here, capsys):
+    arguments = ["digits.parquet", "--label", "digit", "--model", "mvm", "--set", "n_factors=4"]
+    assert run(capsys, "train", *arguments, "-o", "x.st")[0] == 0
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", 2)
+    headers = [line.split() for line in out if line.startswith("strongest")]
+    assert headers == [
+        ["strongest", "columns", "class", "weight"],
+        ["strongest", "of", "2", "columns", "class", "weight"],
+        ["strongest", "of", "3", "columns", "class", "weight"],
+    ]
 
 
 def test_several_classes_have_a_score_each(here, capsys):
@@ -293,6 +405,7 @@ def test_datasets_and_version(here, capsys):
 # --- what is wrong ------------------------------------------------------------
 
 TRAIN = ["--label", "l", "--model", "squared", "-o", "out/x.st"]
+NUMBER = ["--task", "regression"]
 BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
 
 
@@ -326,6 +439,21 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         ([*BC, "--model", "squared", "--set", "C=big"], "Got 'big' instead"),
         ([*BC, "--model", "squared", "--set", "coupling=absolute"], "sets coupling by itself"),
         ([*BC, "--model", "squared", "--epochs", "0"], "--epochs 0"),
+        ([*BC, "--model", "mvm", "--set", "optimizer=lbfgs"], "needs all rows at once"),
+        ([*BC, "--model", "mvm", "--set", "optimizer=adam"], "'optimizer' parameter of MultiView"),
+        ([*BC, "--model", "mvm", "--set", "early_stopping=False"], "has no 'early_stopping'"),
+        ([*BC, "--model", "linear", "--set", "groups=1"], "sets groups by itself"),
+        ([*BC, "--model", "mvm", "--task", "regresion"], "did you mean 'regression'?"),
+        ([*BC, "--model", "mvm", "--metric", "rmse"], "metric 'rmse' is about numbers"),
+        ([*BC, "--model", "mvm", *NUMBER], "row 0, column 'diagnosis': 'malignant' is not a num"),
+        ([*BC, "--model", "squared", *NUMBER], "model 'squared' predicts classes; for regression"),
+        ([*BC, "--model", "stm", *NUMBER], "model 'stm' predicts classes; for regression"),
+        ([*BC, "--model", "fm", *NUMBER, "--metric", "f1"], "metric 'f1' is about classes"),
+        ([*BC, "--model", "fm", *NUMBER, "--positive", "x"], "are for --task classification"),
+        ([*BC, "--model", "fm", *NUMBER, "--classes", "x,y"], "are for --task classification"),
+        (["compare", "miss.csv", "--label", "l", *NUMBER], "miss.csv, row 0, column 'l': 'p' is"),
+        (["compare", "gap.csv", "--label", "l", *NUMBER], "gap.csv, row 1, column 'l': the number"),
+        (["train", "gap.csv", *TRAIN[:-3], "fm", *TRAIN[-2:], *NUMBER], "gap.csv, row 1"),
         ([*BC, "--model", "squared", "--metric", "f2"], "no metric 'f2'"),
         ([*BC, "--model", "squared", "--positive", "x"], "no class 'x'"),
         ([*BC, "--model", "squared", "--classes", "benign,x"], "row 0, column 'diagnosis'"),
@@ -357,6 +485,7 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsy
     Path("one.csv").write_text("a__x,b__y,l\n1,2,p\n3,4,p\n")
     Path("ragged.csv").write_text("a__x,b__y,l\n1,2,p\n3,4\n5,6,q\n")
     Path("miss.csv").write_text("a__x,b__y,l\n1,2,p\n3,4,\n5,6,q\n")
+    Path("gap.csv").write_text("a__x,b__y,l\n1,2,0.5\n3,4,\n5,6,7\n")
     Path("nan.csv").write_text("a__x,b__y,l\n1,2,p\n3,nan,q\n5,6,q\n")
     Path("noview.csv").write_text("x,y,l\n1,2,p\n3,4,q\n")
     Path("cut.parquet").write_bytes(Path("bc.parquet").read_bytes()[:50_000])

@@ -4,8 +4,22 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from crossview import InputError, MultiView, PassiveAggressiveClassifier
-from crossview.evaluation.metrics import METRICS, Tally, decide, hinge_losses, measure
+from crossview import (
+    InputError,
+    MultiView,
+    MultiViewMachineRegressor,
+    PassiveAggressiveClassifier,
+)
+from crossview.evaluation.metrics import (
+    ERRORS,
+    METRICS,
+    ErrorTally,
+    Tally,
+    decide,
+    hinge_losses,
+    measure,
+    worth,
+)
 from crossview.evaluation.progressive import progressive
 
 
@@ -104,6 +118,33 @@ def test_an_unknown_metric_is_told_what_there_is():
         measure("acuracy", np.array([1]), np.array([1.0]))
 
 
+def test_errors_of_numbers_are_those_of_scikit_learn_and_add_up():
+    rng = np.random.default_rng(0)
+    y, predicted = rng.normal(size=(2, 500))
+    expected = {
+        "rmse": sk.root_mean_squared_error(y, predicted),
+        "mae": sk.mean_absolute_error(y, predicted),
+    }
+    assert set(expected) == set(ERRORS)
+    total = ErrorTally()
+    for chunk in np.array_split(np.arange(500), 7):
+        part = ErrorTally()
+        part.update(y[chunk], predicted[chunk])
+        total = total + part
+    for name, value in expected.items():
+        assert measure(name, y, predicted) == pytest.approx(value)
+        assert total.value(name) == pytest.approx(value)
+        assert np.isnan(ErrorTally().value(name))
+        assert np.isnan(measure(name, y[:0], y[:0]))
+    assert total.n_rows == 500
+    assert total.loss == pytest.approx(((y - predicted) ** 2).sum())
+
+
+def test_a_lower_error_is_worth_more_and_what_is_not_defined_nothing():
+    assert worth("rmse", 1.0) > worth("rmse", 2.0) > worth("rmse", np.nan)
+    assert worth("f1", 0.9) > worth("f1", 0.8) > worth("f1", np.nan)
+
+
 def make_rows(n=100, n_classes=2):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n, 5))
@@ -151,9 +192,41 @@ def test_progressive_of_nothing_has_no_records():
     assert list(progressive(PassiveAggressiveClassifier(), [], [0, 1])) == []
 
 
+def test_progressive_of_numbers_has_squared_losses():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    y = 10 + X[:, 0]
+    predicted = MultiViewMachineRegressor(random_state=0).score_then_learn(X, y)
+    model = MultiViewMachineRegressor(random_state=0)
+    chunks = [(X[:3], y[:3]), (X[3:], y[3:])]
+    records = list(progressive(model, chunks))
+    assert [r.rows for r in records] == [1, 2, 4, 8, 16, 32, 64, 100]
+    before = 0
+    for r in records:
+        errors = (predicted - y)[: r.rows]
+        assert r.loss == pytest.approx((errors**2).mean())
+        assert r.loss_since_last == pytest.approx((errors[before:] ** 2).mean())
+        assert r.metric == pytest.approx(np.sqrt(r.loss))
+        assert np.isnan(r.accuracy)
+        before = r.rows
+    by_mae = list(progressive(MultiViewMachineRegressor(random_state=0), chunks, metric="mae"))
+    assert by_mae[-1].metric == pytest.approx(np.abs(predicted - y).mean())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"classes": [0, 1]}, "a regressor has no classes"), ({"metric": "f1"}, "numbers are")],
+)
+def test_progressive_of_numbers_refuses(options, message):
+    with pytest.raises(InputError, match=message):
+        next(progressive(MultiViewMachineRegressor(), [make_rows()], **options))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"classes": None}, "two or more"),
+        ({"metric": "rmse"}, "metric 'rmse' is about numbers"),
         ({"classes": [0]}, "two or more"),
         ({"metric": "auc"}, "no metric 'auc'"),
         ({"positive": "x"}, r"no class 'x' \(there are: 0, 1\)"),

@@ -15,9 +15,14 @@ MODELS = (
     "perceptron, concatenated, independent, squared, absolute; with a covariance pam, arow, cw, "
     "scw (all views pasted together) and mahalanobis (coupled), or with a diagonal one "
     "pam:diagonal, arow:diagonal, cw:diagonal, scw:diagonal, mahalanobis:diagonal; "
-    "or view:NAME for one view alone"
+    "with interactions fm (factorization machine), fm:cross-view, mvm (multi-view machine), "
+    "stm (support tensor machine); linear; or view:NAME for one view alone. "
+    "For a number (--task regression): linear, fm, fm:cross-view, mvm, view:NAME"
 )
-METRICS = "f1, accuracy, balanced_accuracy, precision, recall, roc_auc, average_precision"
+METRICS = (
+    "f1, accuracy, balanced_accuracy, precision, recall, roc_auc, average_precision; "
+    "for a number rmse, mae"
+)
 
 app = typer.Typer(
     name="crossview",
@@ -71,7 +76,16 @@ HashBits = Annotated[
     int,
     typer.Option(help="Each view has 2 to the power of this many slots for categories and words."),
 ]
-Metric = Annotated[str, typer.Option(help=f"One of {METRICS}.")]
+Task = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="classification, or regression where the column to predict holds numbers.",
+    ),
+]
+Metric = Annotated[
+    str | None, typer.Option(help=f"One of {METRICS}. Default: f1, or rmse for a number.")
+]
 Positive = Annotated[
     str | None,
     typer.Option(
@@ -99,11 +113,18 @@ def compare(
     text: Text = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
+    task: Task = "classification",
     cv: Annotated[int, typer.Option(help="Number of folds.")] = 5,
-    metric: Metric = "f1",
+    metric: Metric = None,
     positive: Positive = None,
     seed: Annotated[int, typer.Option(help="Of folds and shuffling.")] = 0,
-    epochs: Annotated[int, typer.Option(help="Passes over the training rows.")] = 1,
+    epochs: Annotated[
+        int | None,
+        typer.Option(
+            help="Passes over the training rows. Default: 1, and for models with interactions "
+            "and linear ones until the loss on a held-out tenth of them gets no better.",
+        ),
+    ] = None,
     progressive: Annotated[
         bool,
         typer.Option(
@@ -128,7 +149,8 @@ def compare(
     """Say which way of using the views is best, and by how much.
 
     Compares each view alone, all views concatenated, independent, and coupled,
-    without and with a covariance.
+    without and with a covariance, and models with interactions. Of a number:
+    each view alone, all views in a linear model, and models with interactions.
     """
     from crossview.cli import commands
 
@@ -138,6 +160,7 @@ def compare(
         columns,
         json=json,
         models=model,
+        task=task,
         cv=cv,
         metric=metric,
         positive=positive,
@@ -159,12 +182,13 @@ def train(
     text: Text = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
+    task: Task = "classification",
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A parameter of the model, such as C=0.1 or gamma=1. Once for each.",
+            help="A parameter of the model, such as C=0.1 or n_factors=8. Once for each.",
         ),
     ] = None,
     epochs: Annotated[int, typer.Option(help="Passes over the rows.")] = 1,
@@ -175,7 +199,7 @@ def train(
             help="All labels that can come. Without it, the label column is read once before.",
         ),
     ] = None,
-    metric: Metric = "f1",
+    metric: Metric = None,
     positive: Positive = None,
     hash_bits: HashBits = 18,
     progress: Annotated[
@@ -200,6 +224,7 @@ def train(
         model=model,
         settings=settings or [],
         output=output,
+        task=task,
         epochs=epochs,
         classes=classes.split(",") if classes else None,
         metric=metric,
@@ -232,7 +257,8 @@ def predict(
 
     With two classes a score above 0 predicts the second, sorted. With more
     there is one score a class, and a view's score is that for the predicted
-    class. A view that is missing in a row has none.
+    class. A view that is missing in a row has none. Where a number is predicted
+    there is no score, and a view's is the prediction from that view alone.
     """
     from crossview.cli import commands
 
@@ -242,9 +268,12 @@ def predict(
 @app.command()
 def inspect(
     model: Model,
-    top: Annotated[int, typer.Option(help="How many columns of each view to show.")] = 10,
+    top: Annotated[
+        int,
+        typer.Option(help="How many columns of each view, or interactions of each order, to show."),
+    ] = 10,
 ) -> None:
-    """Show a model: its views, weights and strongest columns."""
+    """Show a model: its views, weights and strongest columns, or interactions between views."""
     from crossview.cli import commands
 
     commands.inspect(model, top)

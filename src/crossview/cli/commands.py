@@ -27,7 +27,8 @@ from crossview.evaluation import compare as comparing
 from crossview.evaluation.labelled import LabelledTable, columns_by_view, located
 from crossview.evaluation.methods import Method, find_method
 from crossview.evaluation.metrics import check_metric
-from crossview.evaluation.progressive import positive_code, progressive
+from crossview.evaluation.progressive import progressive
+from crossview.evaluation.tasks import Classification, check_task
 from crossview.report.model import model_tables
 from crossview.report.tables import comparison_notes, comparison_table
 from crossview.streams.ahead import ahead
@@ -141,23 +142,31 @@ def train(
     model: str,
     settings: Sequence[str],
     output: Path,
+    task: str,
     epochs: int,
     classes: Sequence[str] | None,
-    metric: str,
+    metric: str | None,
     positive: str | None,
     progress: bool | None,
 ) -> None:
     """``crossview train``."""
     # 1. refuse what can be refused before a row is read
     check_writable(output)
-    check_metric(metric)
+    number = check_task(task) == "regression"
+    metric = check_metric(metric or ("rmse" if number else "f1"), number=number)
+    if number and (classes or positive):
+        raise InputError("--classes and --positive are for --task classification; leave them out")
     if epochs < 1:
         raise InputError(f"--epochs {epochs}; give 1 or more")
-    table = LabelledTable(source, columns.label, classes=classes, **columns.encoding())
-    method = find_method(model, tuple(table.columns))
-    learner = method.make(**parse_settings(method, settings))
+    table = LabelledTable(source, columns.label, task=task, classes=classes, **columns.encoding())
+    method = find_method(model, tuple(table.columns), task)
+    # machines start from random weights: the same in every run
+    learner = method.make(**parse_settings(method, settings), random_state=0)
     learner._validate_params()
-    positive_code(table.classes, positive)
+    if method.stops_early:
+        learner._check_streams()
+    if not number:
+        Classification(table.classes, positive)
     if method.view is not None:
         table = table.only(method.view)
 
@@ -171,8 +180,9 @@ def train(
             print(f"pass {epoch + 1} of {epochs}, over rows seen before", file=sys.stderr)
         with watching(metric=metric, n_rows=table.stream.n_rows, show=progress) as watch:
             batches = watch.batches(tail.watch(ahead(table.encoded(encoder, learn=epoch == 0))))
+            known = None if number else table.classes
             records = watch.records(
-                progressive(learner, batches, table.classes, metric=metric, positive=positive)
+                progressive(learner, batches, known, metric=metric, positive=positive)
             )
             *_, newest = [None, *records]
         last = last or newest
@@ -183,24 +193,27 @@ def train(
     # 3. keep it, and say how it went
     info = {
         "crossview": crossview.__version__,
+        "task": task,
         "model": method.name,
         "label": columns.label,
         "rows": last.rows,
         "passes": epochs,
         "loss": last.loss,
-        "accuracy": last.accuracy,
+        "accuracy": _defined(last.accuracy),
         "metric": {"name": metric, "positive": positive, "value": _defined(last.metric)},
         "view_shares": tail.shares(learner),
         "rows_of_view_shares": tail.n_rows,
     }
     persistence.save(Pipeline([("encoder", encoder), ("model", learner)]), output, info=info)
     passes = "1 pass" if epochs == 1 else f"{epochs} passes"
-    score = "" if metric == "accuracy" else f", {metric} {last.metric:.4f}"
+    form = ".4g" if number else ".4f"
+    told = {"loss": last.loss} | ({} if number else {"accuracy": last.accuracy})
+    told[metric] = last.metric
+    words = ", ".join(f"{name} {value:{form}}" for name, value in told.items())
     speed = last.rows * epochs / seconds
     print(
         f"{last.rows:,} rows, {passes}, {seconds:.1f} s, {speed:,.0f} rows/s\n"
-        f"each row predicted before it was learned: loss {last.loss:.4f}, "
-        f"accuracy {last.accuracy:.4f}{score}\n"
+        f"each row predicted before it was learned: {words}\n"
         f"wrote {output}",
         file=sys.stderr,
     )
@@ -250,10 +263,12 @@ def predict(model: Path, source: str, output: str, keep: Sequence[str]) -> None:
     stream = stream.select([*here, *keep])
     gone = [column for view in absent for column in views[view]]
 
-    K = len(learner.classes_)
-    joint = ["score"] if K == 2 else [f"score_{label}" for label in learner.classes_.tolist()]
+    classes = learner.classes_.tolist() if hasattr(learner, "classes_") else None
+    joint = []
+    if classes is not None:
+        joint = ["score"] if len(classes) == 2 else [f"score_{label}" for label in classes]
     own = [f"view_{view}" for view in learner.layout_.names]
-    kind = pa.array(learner.classes_.tolist()).type
+    kind = pa.float64() if classes is None else pa.array(classes).type
     schema = pa.schema(
         [
             *((name, _plain(stream.schema.field(name).type)) for name in keep),
@@ -275,17 +290,20 @@ def predict(model: Path, source: str, output: str, keep: Sequence[str]) -> None:
                 data = data.append_column(column, pa.nulls(data.num_rows))
             with located(batch):
                 X = encoder.transform(data)
-            scores = learner.decision_function(X)
-            codes = learner._decide(scores)
             each = learner.view_scores(X)
-            if K > 2:  # of the predicted class
-                each = each[np.arange(len(X)), :, scores.argmax(axis=1)]
-            numbers = np.column_stack([scores, each])
+            if classes is None:
+                predicted, numbers = learner.predict(X), each
+            else:
+                scores = learner.decision_function(X)
+                predicted = learner._decide(scores)
+                if scores.ndim > 1:  # of the predicted class
+                    each = each[np.arange(len(X)), :, scores.argmax(axis=1)]
+                numbers = np.column_stack([scores, each])
             write(
                 pa.RecordBatch.from_arrays(
                     [
                         *(data.column(c).cast(schema.field(c).type) for c in keep),
-                        pa.array(codes.tolist(), type=kind),
+                        pa.array(predicted.tolist(), type=kind),
                         # a missing view has no score
                         *(pa.array(column, from_pandas=True) for column in numbers.T),
                     ],
@@ -304,8 +322,8 @@ def inspect(model: Path, top: int) -> None:
     encoder, learner = None, fitted
     if isinstance(fitted, Pipeline):
         encoder, learner = fitted[0], fitted[-1]
-    if not hasattr(learner, "layout_") or not hasattr(learner, "coef_"):
-        raise InputError("holds no classifier to inspect", file=str(model))
+    if not (hasattr(learner, "coef_") or hasattr(learner, "interactions")):
+        raise InputError("holds no learner to inspect", file=str(model))
     console = _console()
     for part in model_tables(learner, encoder, persistence.read_info(model), top=top):
         console.print(part, highlight=False, markup=False)
@@ -333,8 +351,11 @@ class _Tail:
             yield X, y
 
     def shares(self, learner: Any) -> dict[str, float] | None:
-        """Mean absolute score of each view, as a share of all; a missing view scores 0."""
-        if self.rows is None:
+        """Mean absolute score of each view, as a share of all; a missing view scores 0.
+
+        A machine's score is more than the sum of its views' and has no shares.
+        """
+        if self.rows is None or not hasattr(learner, "coef_"):
             return None
         scores = np.abs(np.nan_to_num(learner.view_scores(self.rows)))
         size = scores.reshape(len(self.rows), learner.layout_.n_views, -1).mean(axis=(0, 2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -47,14 +48,20 @@ class _Lines(Watcher):
 
     def records(self, records: Iterable[Record]) -> Iterator[Record]:
         width = max(9, len(self.metric))
-        self.file.write(
-            f"{'rows':>12} {'loss':>8} {'since last':>10} "
-            f"{self.metric:>{width}} {'accuracy':>8} {'seconds':>8}\n"
-        )
+        first = True
         for r in records:
+            number = math.isnan(r.accuracy)  # a number is predicted
+            if first:
+                self.file.write(
+                    f"{'rows':>12} {'loss':>8} {'since last':>10} {self.metric:>{width}} "
+                    f"{'' if number else 'accuracy '}{'seconds':>8}\n"
+                )
+                first = False
+            form = ".4g" if number else ".4f"
             self.file.write(
-                f"{r.rows:>12,} {r.loss:>8.4f} {r.loss_since_last:>10.4f} "
-                f"{r.metric:>{width}.4f} {r.accuracy:>8.4f} {r.seconds:>8.1f}\n"
+                f"{r.rows:>12,} {r.loss:>8{form}} {r.loss_since_last:>10{form}} "
+                f"{r.metric:>{width}{form}} {'' if number else f'{r.accuracy:>8.4f} '}"
+                f"{r.seconds:>8.1f}\n"
             )
             self.file.flush()
             yield r
@@ -75,7 +82,8 @@ class _Bar(Watcher):
 
     def records(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
-            words = f"loss {record.loss:.4f}, {self.metric} {record.metric:.4f}"
+            form = ".4g" if math.isnan(record.accuracy) else ".4f"
+            words = f"loss {record.loss:{form}}, {self.metric} {record.metric:{form}}"
             self.bar.update(self.task, description=words)
             yield record
 

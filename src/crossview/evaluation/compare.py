@@ -13,25 +13,31 @@ from typing import Any
 import numpy as np
 from scipy import stats
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from crossview.errors import InputError
 from crossview.estimators.linear import Perceptron
-from crossview.evaluation.labelled import LabelledTable, located, read_classes
+from crossview.evaluation.labelled import LabelledTable, located, read_classes, read_targets
 from crossview.evaluation.methods import (
     DEAR,
     EXACT,
-    METHODS,
     Method,
     compared_methods,
     exact_cost,
     find_method,
+    known_methods,
 )
-from crossview.evaluation.metrics import Tally, check_metric, decide, hinge_losses, measure
-from crossview.evaluation.progressive import encode_labels, positive_code
+from crossview.evaluation.metrics import ERRORS, check_metric, worth
+from crossview.evaluation.tasks import Classification, Regression, Task, check_task
 from crossview.views import MultiView, ViewLayout, closest_names
 
-__all__ = ["Comparison", "ComparisonRow", "compare", "corrected_t_test", "mcnemar_test"]
+__all__ = [
+    "Comparison",
+    "ComparisonRow",
+    "compare",
+    "corrected_t_test",
+    "error_test",
+    "mcnemar_test",
+]
 
 SIGNIFICANT = 0.05
 # an inner validation with three folds up to this many rows, one split beyond
@@ -54,16 +60,21 @@ class ComparisonRow:
     value, std : float
         The measure: mean and standard deviation over the folds.  Progressive:
         of the stream, and NaN.
-    accuracy, roc_auc : float
-        Likewise, the means.
+    accuracy, roc_auc, rmse, mae : float
+        Likewise, the means; NaN for those of the other task.
     rows_per_second : float
         Rows learned a second, without reading, encoding and compiling.
     setting : dict
         The parameters that were chosen, most often over the folds.
     p : float or None
         Of the test against the best row; None for the best row itself.
-    scores, accuracies, roc_aucs : list of float
-        The measures fold by fold.
+    epochs : int
+        Passes over the training rows; where held-out rows said when to stop, the
+        median over the folds.
+    scores : list of float
+        The measure fold by fold.
+    others : dict of str to list of float
+        The other measures fold by fold.
     chosen : list of dict
         The parameters fold by fold.
     """
@@ -77,9 +88,11 @@ class ComparisonRow:
     rows_per_second: float = math.nan
     setting: dict[str, Any] = field(default_factory=dict)
     p: float | None = None
+    rmse: float = math.nan
+    mae: float = math.nan
+    epochs: int = 1
     scores: list[float] = field(default_factory=list)
-    accuracies: list[float] = field(default_factory=list)
-    roc_aucs: list[float] = field(default_factory=list)
+    others: dict[str, list[float]] = field(default_factory=dict)
     chosen: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -92,9 +105,9 @@ class Comparison:
     metric : str
         What decides.
     positive : label or None
-        The class it is about; None with more than two classes.
+        The class it is about; None with more than two classes, and for a number.
     classes : list
-        All labels.
+        All labels; empty where a number is predicted.
     views : dict of str to int
         Names and widths of the views.
     n_rows : int
@@ -109,12 +122,14 @@ class Comparison:
         Number of folds; 0 in progressive mode.
     seed : int
         Seed of folds and shuffling.
-    epochs : int
-        Passes over the training rows.
+    epochs : int or None
+        Passes over the training rows that were asked for.
     rows : list of ComparisonRow
         Each view alone, then the ways of using all of them.
     best, runner_up : int
-        Positions in ``rows`` of the highest measure and the next one.
+        Positions in ``rows`` of the best measure and the next one.
+    task : {"classification", "regression"}
+        What was predicted.
     """
 
     metric: str
@@ -127,31 +142,38 @@ class Comparison:
     test: str
     folds: int
     seed: int
-    epochs: int
+    epochs: int | None
     rows: list[ComparisonRow]
     best: int
     runner_up: int
+    task: str = "classification"
 
     @property
     def tie(self) -> bool:
         """Whether the best row is not significantly better than the next one."""
         best, other = self.rows[self.best], self.rows[self.runner_up]
-        if self.mode == "progressive" and other.accuracy > best.accuracy:
+        if self._counts_mistakes and other.accuracy > best.accuracy:
             return True  # the test is about mistakes, and the other one makes fewer
         return other.p is None or not other.p < SIGNIFICANT
+
+    @property
+    def _counts_mistakes(self) -> bool:
+        """Whether the test is about mistakes, whatever the metric is."""
+        return self.mode == "progressive" and self.task == "classification"
 
     @property
     def verdict(self) -> str:
         """The answer in plain words."""
         best, other = self.rows[self.best], self.rows[self.runner_up]
         assert other.p is not None
-        lead = f"{best.title} leads {other.title} by {best.value - other.value:.4f} {self.metric}"
+        ahead = self._short(abs(best.value - other.value))
+        lead = f"{best.title} leads {other.title} by {ahead} {self.metric}"
         p = "p < 0.001" if other.p < 0.001 else f"p = {other.p:.2g}"
         if not self.tie:
             return f"best: {lead} ({p})"
         if other.p < SIGNIFICANT:
             return f"tie: {lead}, but makes more mistakes ({p})"
-        if self.mode == "progressive":
+        if self._counts_mistakes:
             return f"tie: {lead}, but not with significantly fewer mistakes ({p})"
         return f"tie: {lead}, which is not significant at {SIGNIFICANT} ({p})"
 
@@ -159,12 +181,17 @@ class Comparison:
     def train_options(self) -> list[str]:
         """What ``crossview train`` needs to train the best row on all data."""
         best = self.rows[self.best]
-        options = ["--model", best.model]
+        options = ["--task", self.task] if self.task == "regression" else []
+        options += ["--model", best.model]
         for name, value in best.setting.items():
             if name == "fit_intercept" and value:
                 continue  # as it is anyway
             options += ["--set", f"{name}={value if isinstance(value, bool) else f'{value:g}'}"]
-        return [*options, *(["--epochs", str(self.epochs)] if self.epochs > 1 else [])]
+        return [*options, *(["--epochs", str(best.epochs)] if best.epochs > 1 else [])]
+
+    def _short(self, value: float) -> str:
+        """Four decimals, or four digits of an error, which has the unit of what is predicted."""
+        return f"{value:.4g}" if self.metric in ERRORS else f"{value:.4f}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; what is not defined is None."""
@@ -178,7 +205,8 @@ class Comparison:
     def __str__(self) -> str:
         width = max(len(row.title) for row in self.rows)
         lines = [
-            f"{row.title:<{width}}  {row.value:.4f}" + (f" ± {row.std:.4f}" if self.folds else "")
+            f"{row.title:<{width}}  {self._short(row.value)}"
+            + (f" ± {self._short(row.std)}" if self.folds else "")
             for row in self.rows
         ]
         return "\n".join([*lines, self.verdict])
@@ -195,10 +223,11 @@ def compare(
     hash_bits: int = 18,
     cv: int = 5,
     progressive: bool = False,
-    metric: str = "f1",
+    task: str = "classification",
+    metric: str | None = None,
     positive: Any = None,
     seed: int = 0,
-    epochs: int = 1,
+    epochs: int | None = None,
     grid: Mapping[str, Sequence[float]] | None = None,
     models: Sequence[str] | None = None,
     on_step: Callable[[str], None] | None = None,
@@ -208,12 +237,19 @@ def compare(
     Learners with a covariance are among them, on all views pasted together
     (PAM-II, AROW, CW, SCW-I) and coupled.  They take longer: from 5e8 rows times
     columns squared on, their parameters are chosen on one of the three folds,
-    and from 5e9 on their covariance is diagonal.
+    and from 5e9 on their covariance is diagonal.  Then come the machines, which
+    see interactions: factorisation, multi-view and support tensor machines.
+    They make passes until the loss on a held-out tenth of the training rows gets
+    no better, and their parameters are chosen on one of the three folds.
 
-    C, gamma, the intercept, and r, confidence and initial_variance are chosen for each row
-    inside each training part, by a validation with three folds (one split of 80
-    to 20 beyond 50,000 rows), so that the comparison is fair to all.
-    The folds are stratified, shuffled and the same for every row.
+    C, gamma, the intercept, r, confidence and initial_variance, alpha and
+    learning_rate are chosen for each row inside each training part, by a
+    validation with three folds (one split of 80 to 20 beyond 50,000 rows), so
+    that the comparison is fair to all.  The folds are stratified, shuffled and
+    the same for every row.
+
+    With ``task="regression"`` the target is a number: each view alone and all of
+    them by a linear model, then factorisation and multi-view machines.
 
     Parameters
     ----------
@@ -221,7 +257,7 @@ def compare(
         The rows.  Anything but a MultiView is encoded by a `ViewEncoder`, which
         is fitted on each training part by itself.
     y : array-like of shape (n_samples,) or str
-        The labels, or the name of the label column.
+        The labels (regression: numbers), or the name of their column.
     views : mapping of str to columns, default=None
         As for `ViewEncoder`: view name -> column names or globs.
     text, categorical, numeric : sequence of str, default=()
@@ -235,22 +271,29 @@ def compare(
         with memory bounded by the batch.  The parameters are those that do best
         on the first part of the stream (a tenth, at most 10,000 rows; 1000
         where its length is not known), which is learned but not scored.
-    metric : str, default="f1"
+    task : {"classification", "regression"}, default="classification"
+        Whether a class or a number is predicted.
+    metric : str, default=None
         What decides: f1, accuracy, balanced_accuracy, precision, recall,
-        roc_auc or average_precision; averaged over more than two classes.
+        roc_auc or average_precision, averaged over more than two classes; for
+        a number rmse or mae.  None: f1, or rmse.
     positive : label, default=None
         With two classes: the one that the metric is about.  None: the second
         of the sorted classes.
     seed : int, default=0
         Of folds and shuffling.
-    epochs : int, default=1
-        Passes over the training rows.
+    epochs : int, default=None
+        Passes over the training rows.  None: until the loss on a held-out tenth
+        of them gets no better for the machines, one for all others.
+        Progressive: always one.
     grid : mapping of str to sequence of float, default=None
         Values to try, for example ``{"C": [0.1, 1]}``; the default is 0.001 to
         10 by decades for C, 0.0001 to 1 by decades for gamma, and True and False
         for fit_intercept; with a covariance 0.1 to 10 for C (SCW: 0.01 to
         1), 0.01 to 1 for gamma, 0.01 to 1 for initial_variance, 0.1 to 100 for r, and
-        0.55, 0.7 and 0.9 for confidence.
+        0.55, 0.7 and 0.9 for confidence; of the machines 1e-5 and 1e-3 for
+        alpha, and 0.1 and 0.3 for learning_rate (linear and support tensor: 0.3
+        and 1).
     models : sequence of str, default=None
         What to compare, two or more, by the names of ``crossview train --model``.
         None: each view alone, then every way of using all of them.
@@ -268,7 +311,8 @@ def compare(
     The best row is tested against the others.  Folds share most of their
     training rows, which makes the plain t-test over folds see differences that
     are not there; this one is corrected (`corrected_t_test`).  Progressive: an
-    exact McNemar test on which rows were predicted right.
+    exact McNemar test on which rows were predicted right; of numbers, a normal
+    test of the differences in error row by row (`error_test`).
 
     References
     ----------
@@ -289,12 +333,15 @@ def compare(
     >>> answer.rows[answer.best].value > 0.95
     True
     """
-    check_metric(metric)
+    number = check_task(task) == "regression"
+    metric = check_metric(metric or ("rmse" if number else "f1"), number=number)
+    if number and positive is not None:
+        raise InputError("positive= is about classes; leave it out where task='regression'")
     for name in grid or {}:
-        tuned = sorted({p for method in METHODS for p in method.grid})
+        tuned = sorted({p for method in known_methods(("",), task) for p in method.grid})
         if name not in tuned:
             raise InputError(f"grid= names {name!r}{closest_names(name, tuned)}")
-    if epochs < 1 or (progressive and epochs > 1):
+    if epochs is not None and (epochs < 1 or (progressive and epochs > 1)):
         raise InputError(f"epochs={epochs}; give 1 or more, and 1 where progressive")
     n_rows: int | None
     if isinstance(X, MultiView):
@@ -303,17 +350,18 @@ def compare(
         table, layout = None, X.layout
         if isinstance(y, str):
             raise InputError("X is a MultiView, so y is an array of labels and not a column name")
-        y = np.asarray(y)
-        classes = read_classes(y)
+        y = read_targets(y) if number else np.asarray(y)
+        classes = np.empty(0) if number else read_classes(y)
         if len(y) != len(X):
             raise InputError(f"{len(y)} labels for {len(X)} rows")
         n_rows = len(X)
         # what no learner takes, such as a NaN, is named by its row before rows move
-        Perceptron().partial_fit(X, y, classes=classes)
+        Perceptron().partial_fit(X, np.zeros(len(X)), classes=[0, 1])
     else:
         table = LabelledTable(
             X,
             y,
+            task=task,
             views=views,
             text=text,
             categorical=categorical,
@@ -323,16 +371,15 @@ def compare(
         layout, classes, n_rows = table.encoder.layout_, table.classes, table.stream.n_rows
     if layout.n_views < 2:
         raise InputError(f"one view, {layout.names[0]!r}; comparing needs two or more")
-    methods = list(compared_methods(layout, n_rows))
+    methods = list(compared_methods(layout, n_rows, task))
     if models is not None:
-        methods = [find_method(name, layout.names) for name in dict.fromkeys(models)]
+        methods = [find_method(name, layout.names, task) for name in dict.fromkeys(models)]
         if len(methods) < 2:
             raise InputError(f"models={list(models)!r}; comparing needs two or more")
     run = _Run(
         methods=methods,
-        classes=classes,
+        task=Regression() if number else Classification(classes, positive),
         metric=metric,
-        positive=positive_code(classes, positive),
         seed=seed,
         epochs=epochs,
         grid=grid or {},
@@ -350,20 +397,22 @@ class _Run:
     """What stays the same for all rows of one comparison."""
 
     methods: list[Method]
-    classes: np.ndarray
+    task: Task
     metric: str
-    positive: int
     seed: int
-    epochs: int
+    epochs: int | None
     grid: Mapping[str, Sequence[float]]
     say: Callable[[str], None]
 
     def answer(self, layout: ViewLayout, rows: list[ComparisonRow], **known: Any) -> Comparison:
-        order = sorted(range(len(rows)), key=lambda i: _or_worst(rows[i].value), reverse=True)
+        order = sorted(
+            range(len(rows)), key=lambda i: worth(self.metric, rows[i].value), reverse=True
+        )
         return Comparison(
+            task=self.task.name,
             metric=self.metric,
-            positive=self.classes.tolist()[self.positive] if len(self.classes) == 2 else None,
-            classes=self.classes.tolist(),
+            positive=self.task.positive_label,
+            classes=self.task.classes.tolist(),
             views=dict(zip(layout.names, layout.widths, strict=True)),
             seed=self.seed,
             epochs=self.epochs,
@@ -373,41 +422,47 @@ class _Run:
             **known,
         )
 
-    def measure(self, name: str, y: np.ndarray, scores: np.ndarray) -> float:
-        return measure(name, encode_labels(self.classes, y), scores, positive=self.positive)
-
     # --- folds ----------------------------------------------------------------
 
     def over_folds(
         self, X: Any, y: np.ndarray, encoder: Any, layout: ViewLayout, cv: int
     ) -> Comparison:
-        self._check_folds(y, cv)
+        if cv < 2:
+            raise InputError(f"cv={cv}; give 2 folds or more")
+        self.task.check_folds(y, cv)
         rows = [ComparisonRow(method.title, method.name) for method in self.methods]
         speeds: list[list[float]] = [[] for _ in rows]
-        folds = StratifiedKFold(cv, shuffle=True, random_state=self.seed)
+        passes: list[list[int]] = [[] for _ in rows]
+        folds = self.task.folds(cv, self.seed)
         dear = exact_cost(layout, len(y)) > DEAR
         for f, (train, test) in enumerate(folds.split(np.zeros(len(y)), y)):
             X_train, X_test = _encode(X, encoder, train, test)
             y_train, y_test = y[train], y[test]
             inner = self._inner_splits(y_train)
-            for row, method, speed in zip(rows, self.methods, speeds, strict=True):
+            for i, (row, method) in enumerate(zip(rows, self.methods, strict=True)):
                 self.say(f"fold {f + 1} of {cv}: {method.title}")
                 seen = method.look(X_train)
-                some = inner[:1] if dear and method in EXACT else inner
+                few = method.stops_early or (dear and method in EXACT)
+                some = inner[:1] if few else inner
                 chosen = self._choose(method, seen, y_train, some)
                 model = self._make(method, chosen)
                 start = time.perf_counter()
                 model.fit(seen, y_train)  # choosing has compiled its loop
-                speed.append(len(train) * self.epochs / (time.perf_counter() - start))
-                scores = model.decision_function(method.look(X_test))
-                row.scores.append(self.measure(self.metric, y_test, scores))
-                row.accuracies.append(self.measure("accuracy", y_test, scores))
-                row.roc_aucs.append(self.measure("roc_auc", y_test, scores))
+                seconds = time.perf_counter() - start
+                passes[i].append(getattr(model, "n_iter_", model.n_epochs))
+                speeds[i].append(len(train) * passes[i][-1] / seconds)
+                scores = self.task.scores(model, method.look(X_test))
+                row.scores.append(self.task.measure(self.metric, y_test, scores))
+                for name in self.task.shown:
+                    value = self.task.measure(name, y_test, scores)
+                    row.others.setdefault(name, []).append(value)
                 row.chosen.append(chosen)
-        for row, speed in zip(rows, speeds, strict=True):
+        for i, row in enumerate(rows):
             row.value, row.std = float(np.mean(row.scores)), float(np.std(row.scores, ddof=1))
-            row.accuracy, row.roc_auc = float(np.mean(row.accuracies)), float(np.mean(row.roc_aucs))
-            row.rows_per_second = float(np.median(speed))
+            for name, values in row.others.items():
+                setattr(row, name, float(np.mean(values)))
+            row.epochs = round(float(np.median(passes[i])))
+            row.rows_per_second = float(np.median(speeds[i]))
             row.setting = _most_frequent(row.chosen)
         answer = self.answer(
             layout,
@@ -424,24 +479,12 @@ class _Run:
                 row.p = corrected_t_test(d, 1.0 / (cv - 1))
         return answer
 
-    def _check_folds(self, y: np.ndarray, cv: int) -> None:
-        if cv < 2:
-            raise InputError(f"cv={cv}; give 2 folds or more")
-        labels, counts = np.unique(y, return_counts=True)
-        rare, count = labels.tolist()[counts.argmin()], int(counts.min())
-        # each class in every fold, and twice in every training part
-        if count < cv or count - -(-count // cv) < 2:
-            raise InputError(
-                f"class {rare!r} has {count} row(s), too few for {cv} folds; "
-                "take fewer folds, or leave the class out"
-            )
-
     def _inner_splits(self, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        if len(y) > MOST_ROWS_FOR_INNER_FOLDS:
-            splitter: Any = StratifiedShuffleSplit(1, test_size=0.2, random_state=self.seed)
-        else:
-            k = min(3, int(np.unique(y, return_counts=True)[1].min()))
-            splitter = StratifiedKFold(k, shuffle=True, random_state=self.seed)
+        splitter = (
+            self.task.one_split(self.seed)
+            if len(y) > MOST_ROWS_FOR_INNER_FOLDS
+            else self.task.inner_folds(y, self.seed)
+        )
         return list(splitter.split(np.zeros(len(y)), y))
 
     def _choose(
@@ -454,12 +497,12 @@ class _Run:
             X_train, X_test = X[train], X[test]
             for i, candidate in enumerate(candidates):
                 model = self._make(method, candidate).fit(X_train, y[train])
-                scores = model.decision_function(X_test)
-                total[i] += _or_worst(self.measure(self.metric, y[test], scores))
+                scores = self.task.scores(model, X_test)
+                total[i] += worth(self.metric, self.task.measure(self.metric, y[test], scores))
         return candidates[int(total.argmax())]
 
     def _make(self, method: Method, setting: Mapping[str, Any]) -> Any:
-        return method.make(**setting, n_epochs=self.epochs, random_state=self.seed)
+        return method.make(**setting, **method.passes(self.epochs), random_state=self.seed)
 
     # --- stream order ---------------------------------------------------------
 
@@ -474,12 +517,7 @@ class _Run:
         # 1. the first part chooses; the model that has learned it best goes on
         models, chosen = [], []
         for first, labels in islice(batches, 1):
-            if len(np.unique(labels)) < 2:
-                raise InputError(
-                    f"the first {len(labels)} rows are all of class {labels.tolist()[0]!r}, so "
-                    "they cannot choose parameters; rows that are sorted by label are no stream: "
-                    "shuffle them, or compare by folds"
-                )
+            self.task.check_first(labels)
             for method in self.methods:
                 self.say(f"choosing on the first {n_first} rows: {method.title}")
                 model, setting = self._choose_by_order(method, first, labels)
@@ -487,22 +525,25 @@ class _Run:
                 chosen.append(setting)
         # 2. all that comes after it is scored, then learned
         M = len(self.methods)
-        tallies = [Tally(len(self.classes), positive=self.positive) for _ in range(M)]
-        only = np.zeros((M, M), dtype=np.int64)  # rows that i got right and j did not
+        tallies: list[Any] = [self.task.tally() for _ in range(M)]
+        # sums over the rows: mistakes of j less those of i, and the squares of that
+        more, squares = np.zeros((M, M)), np.zeros((M, M))
         seconds = np.zeros(M)
         scored = 0
         for part, labels in batches:
-            codes = encode_labels(self.classes, labels)
-            right = np.empty((M, len(codes)), dtype=np.int64)
+            mistakes = np.empty((M, len(labels)))
             for i, (method, model) in enumerate(zip(self.methods, models, strict=True)):
                 seen = method.look(part)
                 start = time.perf_counter()
-                scores = model.score_then_learn(seen, labels)
+                scores = self.task.score_then_learn(model, seen, labels)
                 seconds[i] += time.perf_counter() - start
-                tallies[i].update(codes, scores)
-                right[i] = decide(scores) == codes
-            only += right @ (1 - right).T
-            scored += len(codes)
+                tallies[i].update(self.task.encode(labels), scores)
+                mistakes[i] = self.task.mistakes(self.metric, labels, scores)
+            for i in range(M):
+                d = mistakes - mistakes[i]
+                more[i] += d.sum(axis=1)
+                squares[i] += (d * d).sum(axis=1)
+            scored += len(labels)
             self.say(f"{scored} rows scored")
         if not scored:
             raise InputError(
@@ -514,8 +555,7 @@ class _Run:
                 title=method.title,
                 model=method.name,
                 value=tally.value(self.metric),
-                accuracy=tally.value("accuracy"),
-                roc_auc=tally.value("roc_auc"),
+                **{name: tally.value(name) for name in self.task.shown},
                 rows_per_second=scored / seconds[i],
                 setting=chosen[i],
                 chosen=[chosen[i]],
@@ -528,12 +568,16 @@ class _Run:
             n_rows=scored + n_first,
             n_scored=scored,
             mode="progressive",
-            test="exact McNemar test on the rows predicted right",
+            test=self.task.test,
             folds=0,
         )
         for i, row in enumerate(rows):
             if i != answer.best:
-                row.p = mcnemar_test(int(only[answer.best, i]), int(only[i, answer.best]))
+                d, d2 = more[answer.best, i], squares[answer.best, i]
+                if isinstance(self.task, Regression):
+                    row.p = error_test(d, d2, scored)
+                else:  # -1, 0 or 1 in each row
+                    row.p = mcnemar_test(int(d2 + d) // 2, int(d2 - d) // 2)
         return answer
 
     def _choose_by_order(
@@ -541,16 +585,17 @@ class _Run:
     ) -> tuple[Any, dict[str, Any]]:
         """The model that did best on these rows, each scored before it was learned."""
         seen = method.look(X)
-        codes = encode_labels(self.classes, y)
-        tried = []
+        best: tuple | None = None
         for setting in method.candidates(self.grid):
             model = self._make(method, setting)
-            scores = model.score_then_learn(seen, y, self.classes)
-            value = _or_worst(self.measure(self.metric, y, scores))
-            tried.append((value, -hinge_losses(codes, scores).sum(), model, setting))
-        # few rows leave many equals: the smaller loss decides
-        *_, model, setting = max(tried, key=lambda one: one[:2])
-        return model, setting
+            scores = self.task.score_then_learn(model, seen, y)
+            value = worth(self.metric, self.task.measure(self.metric, y, scores))
+            # few rows leave many equals: the smaller loss decides
+            rank = (value, -float(self.task.losses(y, scores).sum()))
+            if best is None or rank > best[0]:
+                best = (rank, model, setting)
+        assert best is not None
+        return best[1], best[2]
 
 
 def corrected_t_test(differences: Any, test_to_train: float) -> float:
@@ -610,6 +655,39 @@ def mcnemar_test(only_first: int, only_second: int) -> float:
     return float(stats.binomtest(only_first, n).pvalue) if n else 1.0
 
 
+def error_test(total: float, squares: float, n: int) -> float:
+    """Two-sided p of a paired test of two errors a row, from running sums.
+
+    The mean difference by its standard error, with the normal distribution in
+    place of Student's, as rows are many.
+
+    Parameters
+    ----------
+    total, squares : float
+        Sums over the rows of one error less the other, and of the squares of that.
+    n : int
+        Number of rows.
+
+    Returns
+    -------
+    p : float
+        1 where all differences are 0; 0 where they are all the same otherwise;
+        NaN for a single row.
+
+    Examples
+    --------
+    >>> round(error_test(10.0, 25.0, 100), 3)
+    0.042
+    """
+    if n < 2:
+        return math.nan
+    mean = total / n
+    variance = (squares - total * mean) / (n - 1)
+    if variance <= (1e-12 * abs(mean)) ** 2:
+        return 0.0 if mean else 1.0
+    return float(2.0 * stats.norm.sf(abs(mean) / math.sqrt(variance / n)))
+
+
 def _load(table: LabelledTable) -> tuple[Any, np.ndarray]:
     """All rows in memory; what an encoder would refuse is named by file and row here."""
     import pyarrow as pa
@@ -645,11 +723,6 @@ def _slices(X: MultiView, y: np.ndarray, n_first: int) -> Iterator[tuple[MultiVi
 def _most_frequent(choices: list[dict[str, Any]]) -> dict[str, Any]:
     """The setting that was chosen most often; the first of equals."""
     return dict(Counter(tuple(c.items()) for c in choices).most_common(1)[0][0])
-
-
-def _or_worst(value: float) -> float:
-    """A measure that is not defined loses against every other."""
-    return -math.inf if math.isnan(value) else value
 
 
 def _json(value: Any) -> Any:

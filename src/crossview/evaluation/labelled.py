@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.errors import InputError
+from crossview.evaluation.tasks import check_task
 from crossview.streams.ahead import ahead
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.table import TableBatch, TableStream, open_table
@@ -19,10 +20,12 @@ from crossview.views import MultiView, closest_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LabelledTable", "Piece", "columns_by_view", "located", "read_classes"]
+__all__ = ["LabelledTable", "Piece", "columns_by_view", "located", "read_classes", "read_targets"]
 
 # a column with more values than this was meant to be something else
 MOST_CLASSES = 1000
+# beyond this, squares of squares overflow
+MOST = 1e75
 
 
 class Piece(NamedTuple):
@@ -45,9 +48,11 @@ class LabelledTable:
         As for `open_table`.
     y : str or array-like of shape (n_samples,)
         The name of the label column, or the labels.
+    task : {"classification", "regression"}, default="classification"
+        Whether the labels are classes or numbers.
     classes : sequence, default=None
         All labels that can come, as labels or as text.  None: one pass over
-        the label column finds them.
+        the label column finds them.  Numbers have none.
     views : mapping of str to columns, default=None
         As for `ViewEncoder`.  A glob never takes the label in.
     text, categorical, numeric : sequence of str, default=()
@@ -60,7 +65,7 @@ class LabelledTable:
     stream : TableStream
         The rows, with the columns that are used.
     classes : ndarray of shape (n_classes,)
-        The labels, sorted.
+        The labels, sorted; none where they are numbers.
     encoder : ViewEncoder
         Knows the columns, and has not seen a row.
     columns : dict of str to list of str
@@ -72,6 +77,7 @@ class LabelledTable:
         source: Any,
         y: Any,
         *,
+        task: str = "classification",
         classes: Sequence[Any] | None = None,
         views: Mapping[str, Any] | None = None,
         text: Sequence[str] = (),
@@ -79,9 +85,14 @@ class LabelledTable:
         numeric: Sequence[str] = (),
         hash_bits: int = 18,
     ) -> None:
+        self._numbers = check_task(task) == "regression"
+        if self._numbers and classes is not None:
+            raise InputError("classes are for classification; a number to predict has none")
         stream = open_table(source)
         self._label = y if isinstance(y, str) else None
         self._y = None if isinstance(y, str) else np.asarray(y)
+        if self._y is not None and self._numbers:
+            self._y = read_targets(self._y)
         if self._label is not None:
             if self._label not in stream.column_names:
                 hint = closest_names(self._label, stream.column_names)
@@ -95,7 +106,7 @@ class LabelledTable:
             views, text=text, categorical=categorical, numeric=numeric, hash_bits=hash_bits
         ).fit(others)
         self._use(stream, encoder)
-        self.classes = self._find_classes(classes)
+        self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
 
     def _use(self, stream: TableStream, encoder: ViewEncoder) -> None:
         """Read the columns of this encoder, and the label."""
@@ -138,7 +149,7 @@ class LabelledTable:
                 labels = self._y[done : done + batch.data.num_rows]
                 data = batch.data
             else:
-                labels = self._labels(batch)
+                labels = self._targets(batch) if self._numbers else self._labels(batch)
                 data = batch.data.drop_columns([self._label])
             done += batch.data.num_rows
             if len(labels) != batch.data.num_rows:
@@ -223,6 +234,22 @@ class LabelledTable:
             raise InputError(what, file=batch.file, row=batch.first_row + row, column=self._label)
         return self.classes[codes.to_numpy()]
 
+    def _targets(self, batch: TableBatch) -> np.ndarray:
+        """The numbers of a batch."""
+        import pyarrow as pa
+
+        column = batch.data.column(self._label)
+        try:
+            plain = column.cast(_value_type(column.type))
+            numbers = plain.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        except pa.ArrowException:  # the rows say which one it is
+            numbers = np.asarray([_number_or_nan(value) for value in column.to_pylist()])
+        row = _first_bad(numbers)
+        if row is not None:
+            what = _not_a_target(column[row].as_py())
+            raise InputError(what, file=batch.file, row=batch.first_row + row, column=self._label)
+        return numbers
+
 
 def columns_by_view(encoder: ViewEncoder) -> dict[str, list[str]]:
     """The columns of the table that a fitted encoder reads, view by view."""
@@ -262,6 +289,46 @@ def read_classes(y: Any) -> np.ndarray:
         raise InputError("y mixes labels that cannot be sorted, such as text and numbers") from None
 
 
+def read_targets(y: Any) -> np.ndarray:
+    """Numbers that are in memory, as float64; `InputError` for what is missing or none."""
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise InputError(f"y has {y.ndim} dimensions; give one number a row")
+    values = y.tolist()
+    numbers = (
+        y.astype(np.float64)
+        if y.dtype.kind in "iufb"
+        else np.asarray([_number_or_nan(value) for value in values], dtype=np.float64)
+    )
+    row = _first_bad(numbers)
+    if row is not None:
+        raise InputError(_not_a_target(values[row]), row=row)
+    return numbers
+
+
+def _number_or_nan(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def _first_bad(numbers: np.ndarray) -> int | None:
+    """The first row without a number of a size that can be squared."""
+    with np.errstate(invalid="ignore"):
+        bad = ~(np.abs(numbers) <= MOST)
+    return int(bad.argmax()) if bad.any() else None
+
+
+def _not_a_target(value: Any) -> str:
+    if value is None or value != value:
+        return "the number to predict is missing; leave the row out, or fill it in"
+    return (
+        f"{value!r} is not a number to predict (up to {MOST:g}); leave the row out, correct "
+        "it, or predict classes (task='classification')"
+    )
+
+
 def _check_classes(classes: Iterable[Any], label: str | None) -> np.ndarray:
     """Two or more labels that are text, whole numbers or booleans."""
     found = sorted(set(classes))
@@ -270,7 +337,8 @@ def _check_classes(classes: Iterable[Any], label: str | None) -> np.ndarray:
             isinstance(value, float) and value.is_integer()
         ):
             raise InputError(
-                f"{value!r} is not a class; labels are text, whole numbers or booleans",
+                f"{value!r} is not a class; labels are text, whole numbers or booleans "
+                "(a number to predict: task='regression')",
                 column=label,
             )
     if len(found) < 2:
@@ -279,7 +347,7 @@ def _check_classes(classes: Iterable[Any], label: str | None) -> np.ndarray:
     if len(found) > MOST_CLASSES:
         raise InputError(
             f"the label takes {len(found)} values; a class needs to come up often "
-            f"(at most {MOST_CLASSES} classes)",
+            f"(at most {MOST_CLASSES} classes; a number to predict: task='regression')",
             column=label,
         )
     return np.asarray(found)

@@ -6,14 +6,21 @@ One entry a method: what it is called, its learner, and what is tried for it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sklearn.model_selection import ParameterGrid
 
 from crossview.errors import InputError
 from crossview.estimators.linear import PassiveAggressiveClassifier, Perceptron
+from crossview.estimators.machines import (
+    FactorizationMachineClassifier,
+    FactorizationMachineRegressor,
+    MultiViewMachineClassifier,
+    MultiViewMachineRegressor,
+    SupportTensorMachineClassifier,
+)
 from crossview.estimators.multiview import MultiViewPAClassifier
 from crossview.estimators.second_order import (
     AROWClassifier,
@@ -40,6 +47,11 @@ VARIANCE = (0.01, 0.1, 1.0)
 R = (0.1, 1.0, 10.0, 100.0)
 CONFIDENCE = (0.55, 0.7, 0.9)
 HIGH_CONFIDENCE = (0.7, 0.9)
+# a machine makes many passes for each setting, so that little is tried
+ALPHA = (1e-5, 1e-3)
+RATE = (0.1, 0.3)
+# where nothing is factorised, or all is one product, larger steps do better
+HIGH_RATE = (0.3, 1.0)
 
 # multiplications that an exact covariance may cost one fit, at most some seconds; data that
 # ask for more are compared with diagonal ones
@@ -48,7 +60,18 @@ AFFORDABLE = 5e9
 DEAR = AFFORDABLE / 10
 
 # what a stream fixes, or the method itself
-_NOT_SETTABLE = {"views", "coupling", "n_epochs", "shuffle", "random_state"}
+_NOT_SETTABLE = {
+    "views",
+    "coupling",
+    "n_epochs",
+    "shuffle",
+    "random_state",
+    "warm_start",
+    "early_stopping",
+    "validation_fraction",
+    "n_iter_no_change",
+    "tol",
+}
 
 
 @dataclass(frozen=True)
@@ -71,6 +94,8 @@ class Method:
         The only view it looks at; None: all.
     compared : bool
         Whether it is a row of `compare`.
+    task : {"classification", "regression"}
+        What it predicts.
     """
 
     name: str
@@ -80,6 +105,12 @@ class Method:
     grid: Mapping[str, tuple] = field(default_factory=dict)
     view: str | None = None
     compared: bool = True
+    task: str = "classification"
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether `fit` makes passes until the loss on held-out rows gets no better."""
+        return "early_stopping" in self.learner().get_params()
 
     def make(self, **parameters: Any) -> Any:
         """A new learner with these parameters."""
@@ -88,6 +119,12 @@ class Method:
     def candidates(self, grid: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """All settings to try; ``grid`` replaces the values of the parameters it names."""
         return list(ParameterGrid({p: list((grid or {}).get(p, v)) for p, v in self.grid.items()}))
+
+    def passes(self, n: int | None) -> dict[str, Any]:
+        """Parameters for `fit` to make ``n`` passes; None: until it stops early, or one."""
+        if not self.stops_early:
+            return {"n_epochs": n or 1}
+        return {} if n is None else {"n_epochs": n, "early_stopping": False}
 
     def look(self, X: MultiView) -> MultiView:
         """What the method sees of the rows."""
@@ -163,11 +200,47 @@ def _second_order(name: str, words: str, covariance: str) -> Iterator[Method]:
 
 EXACT = tuple(_second_order("", "", "auto"))
 DIAGONAL = tuple(_second_order(":diagonal", " (diagonal)", "diagonal"))
-METHODS = (*FIRST_ORDER, *EXACT, *DIAGONAL)
 
 
-def single_view(view: str) -> Method:
+def _machines(task: str) -> Iterator[Method]:
+    """Factorised interactions of the columns, of the views, and of all views."""
+    number = task == "regression"
+    fm = FactorizationMachineRegressor if number else FactorizationMachineClassifier
+    mvm = MultiViewMachineRegressor if number else MultiViewMachineClassifier
+    grid = {"alpha": ALPHA, "learning_rate": RATE}
+    yield Method(
+        "fm:cross-view",
+        "factorization machine (cross-view)",
+        fm,
+        {"cross_view_only": True},
+        grid,
+        task=task,
+    )
+    yield Method("fm", "factorization machine", fm, {"cross_view_only": False}, grid, task=task)
+    yield Method("mvm", "multi-view machine", mvm, {}, grid, task=task)
+
+
+STM = Method(
+    "stm",
+    "support tensor machine",
+    SupportTensorMachineClassifier,
+    {"optimizer": "adagrad"},
+    {"alpha": ALPHA, "learning_rate": HIGH_RATE},
+)
+METHODS = (
+    *FIRST_ORDER,
+    *EXACT,
+    *DIAGONAL,
+    *_machines("classification"),
+    STM,
+    *_machines("regression"),
+)
+
+
+def single_view(view: str, task: str = "classification") -> Method:
     """The method that looks at one view only."""
+    if task == "regression":
+        return replace(linear((view,), task), name=f"view:{view}", title=f"{view} alone", view=view)
     return Method(
         f"view:{view}",
         f"{view} alone",
@@ -177,38 +250,69 @@ def single_view(view: str) -> Method:
     )
 
 
+def linear(views: Sequence[str], task: str) -> Method:
+    """A linear model: the sum of one machine a view, in which nothing interacts."""
+    return Method(
+        "linear",
+        "linear",
+        MultiViewMachineRegressor if task == "regression" else MultiViewMachineClassifier,
+        {"groups": [[view] for view in views]},
+        {"alpha": ALPHA, "learning_rate": HIGH_RATE},
+        task=task,
+    )
+
+
 def exact_cost(layout: ViewLayout, n_rows: int | None) -> float:
     """Multiplications of a pass with an exact covariance: rows times rows or columns squared."""
     rows = n_rows or math.inf
     return rows * min(rows, layout.n_columns) ** 2
 
 
-def compared_methods(layout: ViewLayout, n_rows: int | None) -> Iterator[Method]:
+def compared_methods(
+    layout: ViewLayout, n_rows: int | None, task: str = "classification"
+) -> Iterator[Method]:
     """The rows of `compare`: each view alone, then the ways of using all of them.
 
     Learners with a covariance have an exact one if that is affordable.
     """
-    yield from (single_view(view) for view in layout.names)
-    yield from (method for method in FIRST_ORDER if method.compared)
-    yield from EXACT if exact_cost(layout, n_rows) <= AFFORDABLE else DIAGONAL
+    yield from (single_view(view, task) for view in layout.names)
+    if task == "regression":
+        yield linear(layout.names, task)
+    else:
+        yield from (method for method in FIRST_ORDER if method.compared)
+        yield from EXACT if exact_cost(layout, n_rows) <= AFFORDABLE else DIAGONAL
+    yield from (method for method in METHODS if method.task == task and method.stops_early)
 
 
-def find_method(name: str, views: tuple[str, ...]) -> Method:
+def known_methods(views: Sequence[str], task: str) -> list[Method]:
+    """All methods for a task, on these views."""
+    singles = (single_view(view, task) for view in views)
+    return [*(m for m in METHODS if m.task == task), linear(views, task), *singles]
+
+
+def find_method(name: str, views: tuple[str, ...], task: str = "classification") -> Method:
     """The method called ``name``; `InputError` that lists all if there is none.
 
     Parameters
     ----------
     name : str
-        One of `METHODS`, or ``view:NAME``.
+        One of `METHODS`, ``linear``, or ``view:NAME``.
     views : tuple of str
         Names of the views there are.
+    task : {"classification", "regression"}, default="classification"
+        What it is to predict.
 
     Returns
     -------
     Method
         The method.
     """
-    known = {method.name: method for method in [*METHODS, *map(single_view, views)]}
+    known = {method.name: method for method in known_methods(views, task)}
     if name not in known:
+        if any(method.name == name for method in METHODS):
+            other = "classes" if task == "regression" else "numbers"
+            raise InputError(
+                f"model {name!r} predicts {other}; for {task} there are: {', '.join(known)}"
+            )
         raise InputError(f"no model {name!r}{closest_names(name, list(known))}")
     return known[name]

@@ -1,4 +1,4 @@
-"""Measures of a classifier by name, for rows at once and for a stream of any length.
+"""Measures by name, for rows at once and for a stream of any length.
 
 The measures are scikit-learn's.  Those of the predicted classes follow from a table
 of true against predicted ones, those of the order of the scores on a stream from
@@ -6,11 +6,13 @@ a histogram of them, whose cells are handed to scikit-learn with their counts as
 weights.  Tables and histograms can be added.
 
 Classes are given by their codes, 0 to ``n_classes - 1`` in sorted order, and
-scores as `decision_function` gives them.
+scores as `decision_function` gives them.  Where a number is predicted, it and
+its prediction stand in their places.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +22,17 @@ from sklearn import metrics as sk
 from crossview.errors import InputError
 from crossview.views import closest_names
 
-__all__ = ["METRICS", "RANKING", "Tally", "decide", "hinge_losses", "measure"]
+__all__ = [
+    "ERRORS",
+    "METRICS",
+    "RANKING",
+    "ErrorTally",
+    "Tally",
+    "decide",
+    "hinge_losses",
+    "measure",
+    "worth",
+]
 
 # measures of the predicted classes, and those of the order of the scores
 DECISION = ("f1", "accuracy", "balanced_accuracy", "precision", "recall")
@@ -29,14 +41,33 @@ RANKING: dict[str, Callable[..., float]] = {
     "average_precision": sk.average_precision_score,
 }
 METRICS = (*DECISION, *RANKING)
+# measures of predicted numbers; lower is better
+ERRORS: dict[str, Callable[..., float]] = {
+    "rmse": sk.root_mean_squared_error,
+    "mae": sk.mean_absolute_error,
+}
 BINS = 1 << 14
 
 
-def check_metric(name: str) -> str:
-    """The name, if it is one of `METRICS`; else an `InputError` that lists them."""
-    if name not in METRICS:
-        raise InputError(f"no metric {name!r}{closest_names(name, METRICS)}")
+def check_metric(name: str, *, number: bool = False) -> str:
+    """The name, if it is one of `METRICS`, or of `ERRORS` for a number; else an `InputError`."""
+    known = list(ERRORS if number else METRICS)
+    if name not in known:
+        if name in (*METRICS, *ERRORS):
+            kinds = ("classes", "numbers")
+            raise InputError(
+                f"metric {name!r} is about {kinds[not number]}, and {kinds[number]} are "
+                f"predicted; take one of {', '.join(known)}"
+            )
+        raise InputError(f"no metric {name!r}{closest_names(name, known)}")
     return name
+
+
+def worth(name: str, value: float) -> float:
+    """A measure with its sign such that higher is better; what is not defined loses."""
+    if math.isnan(value):
+        return -math.inf
+    return -value if name in ERRORS else value
 
 
 def decide(scores: np.ndarray) -> np.ndarray:
@@ -93,11 +124,11 @@ def measure(name: str, codes: np.ndarray, scores: np.ndarray, *, positive: int =
     Parameters
     ----------
     name : str
-        One of `METRICS`.
+        One of `METRICS`, or of `ERRORS`.
     codes : ndarray of shape (n_samples,)
-        True classes.
+        True classes; of `ERRORS`, the numbers.
     scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Scores, as `decision_function` gives them.
+        Scores, as `decision_function` gives them; of `ERRORS`, the predictions.
     positive : {0, 1}, default=1
         With two classes: the one that f1, precision, recall and the measures
         of order are about.  More classes are averaged, each counting the same.
@@ -114,7 +145,11 @@ def measure(name: str, codes: np.ndarray, scores: np.ndarray, *, positive: int =
     0.8
     >>> measure("roc_auc", np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0]))
     1.0
+    >>> measure("mae", np.array([1.0, 2.0]), np.array([1.5, 2.0]))
+    0.25
     """
+    if name in ERRORS:
+        return float(ERRORS[name](codes, scores)) if len(codes) else float("nan")
     check_metric(name)
     if name in DECISION:
         K = 2 if scores.ndim == 1 else scores.shape[1]
@@ -266,3 +301,75 @@ class Tally:
         if self.n_classes == 2 and self.positive == 0:
             is_positive, scores = ~is_positive, -scores
         return _order(name, is_positive, scores, histogram[side, bins])
+
+
+class ErrorTally:
+    """Sums over a stream of predicted numbers, from which its measures follow.
+
+    Memory does not grow with the stream.  Two tallies add up to that of both
+    streams.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows counted.
+    loss : float
+        Sum of their squared errors.
+    absolute : float
+        Sum of their absolute errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tally = ErrorTally()
+    >>> tally.update(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
+    >>> round(tally.value("rmse"), 3), tally.value("mae")
+    (1.414, 1.0)
+    """
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self.loss = 0.0
+        self.absolute = 0.0
+
+    def update(self, y: np.ndarray, predictions: np.ndarray) -> None:
+        """Count some more rows.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,)
+            True numbers.
+        predictions : ndarray of shape (n_samples,)
+            What was predicted.
+        """
+        errors = np.abs(predictions - y)
+        self.n_rows += len(y)
+        self.loss += float(errors @ errors)
+        self.absolute += float(errors.sum())
+
+    def __add__(self, other: ErrorTally) -> ErrorTally:
+        total = ErrorTally()
+        total.n_rows = self.n_rows + other.n_rows
+        total.loss = self.loss + other.loss
+        total.absolute = self.absolute + other.absolute
+        return total
+
+    def value(self, name: str) -> float:
+        """One measure of all rows so far.
+
+        Parameters
+        ----------
+        name : str
+            One of `ERRORS`.
+
+        Returns
+        -------
+        value : float
+            As `measure` of all rows together; NaN where there are none.
+        """
+        check_metric(name, number=True)
+        if not self.n_rows:
+            return float("nan")
+        if name == "rmse":
+            return math.sqrt(self.loss / self.n_rows)
+        return self.absolute / self.n_rows

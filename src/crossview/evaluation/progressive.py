@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.utils import _safe_indexing
 
 from crossview.errors import InputError
-from crossview.evaluation.metrics import Tally, check_metric
+from crossview.evaluation.metrics import check_metric
+from crossview.evaluation.tasks import Classification, Regression, Task
 
-__all__ = ["Record", "encode_labels", "positive_code", "progressive"]
+__all__ = ["Record", "progressive"]
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,14 @@ class Record:
     rows : int
         Rows predicted and then learned.
     loss : float
-        Mean hinge loss of all of them, each before it was learned.
+        Mean hinge loss of all of them, each before it was learned; where a
+        number is predicted, the mean squared error.
     loss_since_last : float
-        Mean hinge loss of the rows since the record before.
+        The same of the rows since the record before.
     metric : float
         The chosen measure, of all of them.
     accuracy : float
-        Share predicted right, of all of them.
+        Share predicted right, of all of them; NaN where a number is predicted.
     seconds : float
         Time since the start, reading included.
     """
@@ -47,9 +50,9 @@ class Record:
 def progressive(
     model: Any,
     batches: Iterable[tuple[Any, Any]],
-    classes: Any,
+    classes: Any = None,
     *,
-    metric: str = "accuracy",
+    metric: str | None = None,
     positive: Any = None,
 ) -> Iterator[Record]:
     """Let a model predict every row of a stream, score it, then learn the row.
@@ -60,15 +63,16 @@ def progressive(
 
     Parameters
     ----------
-    model : online classifier
+    model : online classifier or regressor
         With the `score_then_learn` of this package.
     batches : iterable of (X, y)
         The stream, in its order.
-    classes : array-like of shape (n_classes,)
-        All labels that can come.
-    metric : str, default="accuracy"
+    classes : array-like of shape (n_classes,), default=None
+        All labels that can come; a regressor has none.
+    metric : str, default=None
         What to measure besides the loss: f1, accuracy, balanced_accuracy,
-        precision, recall, roc_auc or average_precision.
+        precision, recall, roc_auc or average_precision; of a regressor rmse or
+        mae.  None: accuracy, or rmse.
     positive : label, default=None
         With two classes: the one that the measure is about.  None: the second
         of the sorted classes.
@@ -91,11 +95,21 @@ def progressive(
     >>> round(records[-1].accuracy, 2)
     0.96
     """
-    check_metric(metric)
-    classes = np.unique(np.asarray(classes))
-    if len(classes) < 2:
-        raise InputError(f"classes= has {len(classes)} class(es); a classifier needs two or more")
-    tally = Tally(len(classes), positive=positive_code(classes, positive))
+    task: Task
+    if is_regressor(model):
+        if classes is not None or positive is not None:
+            raise InputError("a regressor has no classes; leave classes= and positive= out")
+        metric = check_metric(metric or "rmse", number=True)
+        task = Regression()
+    else:
+        metric = check_metric(metric or "accuracy")
+        classes = np.unique(np.asarray([] if classes is None else classes))
+        if len(classes) < 2:
+            raise InputError(
+                f"classes= has {len(classes)} class(es); a classifier needs two or more"
+            )
+        task = Classification(classes, positive)
+    tally: Any = task.tally()
     start = time.perf_counter()
     rows_then, loss_then = 0, 0.0
 
@@ -105,7 +119,7 @@ def progressive(
             loss=tally.loss / tally.n_rows,
             loss_since_last=(tally.loss - loss_then) / (tally.n_rows - rows_then),
             metric=tally.value(metric),
-            accuracy=tally.value("accuracy"),
+            accuracy=np.nan if isinstance(task, Regression) else tally.value("accuracy"),
             seconds=time.perf_counter() - start,
         )
 
@@ -117,34 +131,11 @@ def progressive(
             next_record = 1 << tally.n_rows.bit_length()
             piece = slice(done, min(len(y), done + next_record - tally.n_rows))
             part = X if piece == slice(0, len(y)) else _safe_indexing(X, piece)
-            scores = model.score_then_learn(part, y[piece], classes)
-            tally.update(encode_labels(classes, y[piece]), scores)
+            scores = task.score_then_learn(model, part, y[piece])
+            tally.update(task.encode(y[piece]), scores)
             done = piece.stop
             if tally.n_rows == next_record:
                 yield record()
                 rows_then, loss_then = tally.n_rows, tally.loss
     if tally.n_rows > rows_then:
         yield record()
-
-
-def encode_labels(classes: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Codes of labels that are known to be among the sorted classes."""
-    return np.searchsorted(classes, y)
-
-
-def positive_code(classes: np.ndarray, positive: Any) -> int:
-    """The code of the class that f1 and the like are about; the second if none is named.
-
-    A label from a command line is text, so the classes are compared as text too.
-    """
-    if positive is None:
-        return 1
-    if len(classes) > 2:
-        raise InputError(
-            f"a positive class is for two classes, and there are {len(classes)}; "
-            "leave it out, and each class counts the same"
-        )
-    for code, label in enumerate(classes.tolist()):
-        if label == positive or str(label) == str(positive):
-            return code
-    raise InputError(f"no class {positive!r} (there are: {', '.join(map(str, classes.tolist()))})")

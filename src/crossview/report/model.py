@@ -16,18 +16,18 @@ __all__ = ["model_tables"]
 def model_tables(
     learner: Any, encoder: Any = None, info: Mapping[str, Any] | None = None, *, top: int = 10
 ) -> Iterator[str | Table]:
-    """Views, their sizes and weight, and the strongest columns of each.
+    """Views, their sizes and weight, and the strongest columns of each, or interactions.
 
     Parameters
     ----------
-    learner : online classifier
-        Fitted, with a weight for every column.
+    learner : online classifier, or machine
+        Fitted; a weight for every column, or interactions between views.
     encoder : ViewEncoder, default=None
         Names the columns.
     info : mapping, default=None
         What ``crossview train`` keeps in the model file.
     top : int, default=10
-        How many columns of each view.
+        How many columns of each view, or interactions of each order.
 
     Yields
     ------
@@ -35,18 +35,63 @@ def model_tables(
         To be printed one after the other.
     """
     info = info or {}
-    classes = learner.classes_.tolist()
-    weights, layout = _by_view(learner), learner.layout_
-    norms = {view: float(np.linalg.norm(w)) for view, w in weights.items()}
-    shares, explained = _shares(info, norms)
-
     yield " ".join(repr(learner).split())
     if "rows" in info:
         passes = "1 pass" if info["passes"] == 1 else f"{info['passes']} passes"
         yield f"learned {info['rows']:,} rows in {passes}; label: {info['label']}"
-    names = ", ".join(map(str, classes))
-    yield f"classes: {names}" + (f" (a score above 0: {classes[1]})" if len(classes) == 2 else "")
+    classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
+    if classes:
+        names = ", ".join(map(str, classes))
+        above = f" (a score above 0: {classes[1]})" if len(classes) == 2 else ""
+        yield f"classes: {names}{above}"
     yield ""
+    if hasattr(learner, "interactions"):
+        yield from _machine_tables(learner, encoder, top)
+    else:
+        yield from _linear_tables(learner, encoder, info, classes, top)
+
+
+def _machine_tables(learner: Any, encoder: Any, top: int) -> Iterator[str | Table]:
+    """Views, and the strongest interactions of each order."""
+    layout, norms = learner.layout_, learner.view_norms()
+    yield make_table(
+        ["view", "columns", "with weight", "weight norm"],
+        [
+            [view, f"{width:,}", f"{norms[view][0]:,}", f"{norms[view][1]:.4g}"]
+            for view, width in zip(layout.names, layout.widths, strict=True)
+        ],
+    )
+    found = learner.interactions(top) if top else []
+    several = any(one.label is not None for one in found)
+    for order in sorted({len(one.views) for one in found}):
+        yield ""
+        header = [
+            f"strongest of {order} columns" if order > 1 else "strongest columns",
+            *(["class"] if several else []),
+            "weight",
+        ]
+        rows = [
+            [
+                " × ".join(
+                    _named_with_view(learner, encoder, view, column)
+                    for view, column in zip(one.views, one.columns, strict=True)
+                ),
+                *([str(one.label)] if several else []),
+                f"{one.weight:+.4f}",
+            ]
+            for one in found
+            if len(one.views) == order
+        ]
+        yield make_table(header, rows, texts=len(header) - 1)
+
+
+def _linear_tables(
+    learner: Any, encoder: Any, info: Mapping[str, Any], classes: list[Any], top: int
+) -> Iterator[str | Table]:
+    """Views with their share of the score, and the strongest columns of each."""
+    weights, layout = _by_view(learner), learner.layout_
+    norms = {view: float(np.linalg.norm(w)) for view, w in weights.items()}
+    shares, explained = _shares(info, norms)
     yield make_table(
         ["view", "columns", "with weight", "weight norm", "share of score"],
         [
@@ -105,6 +150,12 @@ def _shares(
     return {view: norm / total for view, norm in norms.items()}, (
         "of the weight norms (crossview train would measure it on rows)"
     )
+
+
+def _named_with_view(learner: Any, encoder: Any, view: str, column: int) -> str:
+    """The column's name, with the view in front where it does not say it."""
+    name = _column_name(learner, encoder, view, column)
+    return name if name.startswith(view) else f"{view}: {name}"
 
 
 def _column_name(learner: Any, encoder: Any, view: str, column: int) -> str:

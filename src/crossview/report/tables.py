@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table
 
+from crossview.evaluation.metrics import ERRORS
+
 if TYPE_CHECKING:
     from crossview.evaluation.compare import Comparison
 
@@ -16,7 +18,13 @@ __all__ = ["comparison_notes", "comparison_table", "make_table", "to_markdown"]
 
 
 # short, for a column of a table
-SYMBOLS = {"gamma": "γ", "confidence": "η", "initial_variance": "a"}
+SYMBOLS = {
+    "gamma": "γ",
+    "confidence": "η",
+    "initial_variance": "a",
+    "alpha": "α",
+    "learning_rate": "lr",
+}
 
 
 def make_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> Table:
@@ -60,7 +68,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         about += f" (mean over {len(c.classes)} classes)"
     elif c.positive is not None and c.metric not in ("accuracy", "balanced_accuracy"):
         about += f" of {c.positive!r}"
-    chosen = ", ".join([*_chosen(c), "intercept"])
+    chosen = ", ".join(_chosen(c))
     if c.mode == "progressive":
         first = c.n_rows - c.n_scored
         how = [
@@ -72,8 +80,15 @@ def comparison_notes(comparison: Comparison) -> list[str]:
             f"{about}: mean ± standard deviation over {c.folds} folds of {c.n_rows} rows",
             f"{chosen}: chosen in each training part; the most frequent choice is shown",
         ]
-    without = [row.title for row in c.rows if not row.setting.get("fit_intercept", True)]
-    how.append(f"without intercept: {', '.join(without) or 'none'}")
+    if any("fit_intercept" in row.setting for row in c.rows):
+        without = [row.title for row in c.rows if not row.setting.get("fit_intercept", True)]
+        how.append(f"without intercept: {', '.join(without) or 'none'}")
+    passes = [f"{row.model} {row.epochs}" for row in c.rows if row.epochs > 1]
+    if passes and c.epochs is None:
+        how.append(
+            "passes until the loss on a held-out tenth of the training rows got no better "
+            f"(median over the folds): {', '.join(passes)}; 1 for the others"
+        )
     return [c.verdict, *how, f"p: against the best row ({c.test})"]
 
 
@@ -100,26 +115,29 @@ def to_markdown(comparison: Comparison) -> str:
 
 def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     # the columns that the metric is not already
-    others = [name for name in ("accuracy", "roc_auc") if name != comparison.metric]
-    titles = {"accuracy": "accuracy", "roc_auc": "AUC"}
+    errors = comparison.metric in ERRORS
+    shown = ("rmse", "mae") if errors else ("accuracy", "roc_auc")
+    others = [name for name in shown if name != comparison.metric]
+    titles = {"roc_auc": "AUC"}
     header = [
         "views",
         titles.get(comparison.metric, comparison.metric),
-        *(titles[name] for name in others),
+        *(titles.get(name, name) for name in others),
         "rows/s",
         "chosen",
         "p",
     ]
     rows = []
+    decimals = _decimals(comparison.rows[comparison.best].value) if errors else 3
     for i, row in enumerate(comparison.rows):
-        value = number(row.value)
+        value = number(row.value, decimals)
         if not math.isnan(row.std):
-            value += f" ± {row.std:.3f}"
+            value += f" ± {number(row.std, decimals)}"
         rows.append(
             [
                 row.title,
                 value,
-                *(number(getattr(row, name)) for name in others),
+                *(number(getattr(row, name), decimals) for name in others),
                 speed(row.rows_per_second),
                 " ".join(
                     f"{SYMBOLS.get(name, name)}={value:g}"
@@ -133,15 +151,23 @@ def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
 
 
 def _chosen(comparison: Comparison) -> list[str]:
-    """Names of the parameters that were chosen, but for the intercept."""
+    """Names of the parameters that were chosen, the intercept last."""
     names = dict.fromkeys(name for row in comparison.rows for name in row.setting)
-    names.pop("fit_intercept", None)
-    return [f"{name} ({SYMBOLS[name]})" if name in SYMBOLS else name for name in names]
+    shown = {"fit_intercept": "intercept"} | {n: f"{n} ({s})" for n, s in SYMBOLS.items()}
+    ordered = sorted(names, key=lambda name: name == "fit_intercept")
+    return [shown.get(name, name) for name in ordered]
 
 
-def number(value: float) -> str:
+def number(value: float, decimals: int = 3) -> str:
     """Three decimals, or a dash for what is not defined."""
-    return "–" if math.isnan(value) else f"{value:.3f}"
+    return "–" if math.isnan(value) else f"{value:.{decimals}f}"
+
+
+def _decimals(value: float) -> int:
+    """So many that a value has four digits: an error has the unit of what is predicted."""
+    if not (value > 0.0 and math.isfinite(value)):
+        return 3
+    return max(0, 3 - math.floor(math.log10(value)))
 
 
 def p_value(p: float | None) -> str:

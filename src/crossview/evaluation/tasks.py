@@ -1,0 +1,188 @@
+"""What is predicted: a class or a number, and where scoring the two differs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import (
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
+
+from crossview.errors import InputError
+from crossview.evaluation.metrics import ErrorTally, Tally, decide, hinge_losses, measure
+from crossview.views import closest_names
+
+__all__ = ["TASKS", "Classification", "Regression", "Task", "check_task"]
+
+TASKS = ("classification", "regression")
+
+
+class Classification:
+    """One of several classes is predicted.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        All labels that can come, sorted.
+    positive : label, default=None
+        With two classes: the one that f1 and the like are about.  None: the second.
+    """
+
+    name = "classification"
+    shown = ("accuracy", "roc_auc")  # in a table, besides what decides
+    test = "exact McNemar test on the rows predicted right"
+
+    def __init__(self, classes: np.ndarray, positive: Any = None) -> None:
+        self.classes = classes
+        self.positive = _positive_code(classes, positive)
+        self.positive_label = classes.tolist()[self.positive] if len(classes) == 2 else None
+
+    def scores(self, model: Any, X: Any) -> np.ndarray:
+        """What the model says of the rows, in the form that the measures take."""
+        return np.asarray(model.decision_function(X))
+
+    def score_then_learn(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
+        """The same, just before the model learns each row."""
+        return np.asarray(model.score_then_learn(X, y, self.classes))
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """The labels in the form that the measures take: codes."""
+        return np.searchsorted(self.classes, y)
+
+    def measure(self, name: str, y: np.ndarray, scores: np.ndarray) -> float:
+        """One measure of some rows."""
+        return measure(name, self.encode(y), scores, positive=self.positive)
+
+    def losses(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """The loss of each row."""
+        return hinge_losses(self.encode(y), scores)
+
+    def mistakes(self, metric: str, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """1 for each row that is predicted wrong."""
+        return (decide(scores) != self.encode(y)).astype(np.float64)
+
+    def tally(self) -> Tally:
+        """Counts of a stream, which are still 0."""
+        return Tally(len(self.classes), positive=self.positive)
+
+    def check_folds(self, y: np.ndarray, cv: int) -> None:
+        """Refuse folds that would lack a class."""
+        labels, counts = np.unique(y, return_counts=True)
+        rare, count = labels.tolist()[counts.argmin()], int(counts.min())
+        # each class in every fold, and twice in every training part
+        if count < cv or count - -(-count // cv) < 2:
+            raise InputError(
+                f"class {rare!r} has {count} row(s), too few for {cv} folds; "
+                "take fewer folds, or leave the class out"
+            )
+
+    def check_first(self, y: np.ndarray) -> None:
+        """Refuse first rows of a stream that cannot choose parameters."""
+        if len(np.unique(y)) < 2:
+            raise InputError(
+                f"the first {len(y)} rows are all of class {y.tolist()[0]!r}, so "
+                "they cannot choose parameters; rows that are sorted by label are no stream: "
+                "shuffle them, or compare by folds"
+            )
+
+    def folds(self, k: int, seed: int) -> Any:
+        """Shuffled folds with each class in its share."""
+        return StratifiedKFold(k, shuffle=True, random_state=seed)
+
+    def inner_folds(self, y: np.ndarray, seed: int) -> Any:
+        """Three of them, or as many as the rarest class has rows."""
+        return self.folds(min(3, int(np.unique(y, return_counts=True)[1].min())), seed)
+
+    def one_split(self, seed: int) -> Any:
+        """80 to 20."""
+        return StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
+
+
+class Regression:
+    """A number is predicted; each method is the twin of that of `Classification`."""
+
+    name = "regression"
+    shown = ("rmse", "mae")
+    test = "normal test of the paired differences in error, row by row"
+    classes = np.empty(0)
+    positive_label = None
+
+    def scores(self, model: Any, X: Any) -> np.ndarray:
+        """The predictions."""
+        return np.asarray(model.predict(X))
+
+    def score_then_learn(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
+        """The predictions, each just before the model learns the row."""
+        return np.asarray(model.score_then_learn(X, y))
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """The numbers."""
+        return y
+
+    def measure(self, name: str, y: np.ndarray, scores: np.ndarray) -> float:
+        """One measure of some rows."""
+        return measure(name, y, scores)
+
+    def losses(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """The squared error of each row."""
+        return (scores - y) ** 2
+
+    def mistakes(self, metric: str, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """The error of each row of which the metric is made."""
+        return (scores - y) ** 2 if metric == "rmse" else np.abs(scores - y)
+
+    def tally(self) -> ErrorTally:
+        """Sums over a stream, which are still 0."""
+        return ErrorTally()
+
+    def check_folds(self, y: np.ndarray, cv: int) -> None:
+        """Refuse folds that would be empty."""
+        if len(y) < 2 * cv:
+            raise InputError(f"{len(y)} rows are too few for {cv} folds; take fewer folds")
+
+    def check_first(self, y: np.ndarray) -> None:
+        """Any numbers can choose parameters."""
+
+    def folds(self, k: int, seed: int) -> Any:
+        """Shuffled folds."""
+        return KFold(k, shuffle=True, random_state=seed)
+
+    def inner_folds(self, y: np.ndarray, seed: int) -> Any:
+        """Three of them, or as many as there are rows."""
+        return self.folds(min(3, len(y)), seed)
+
+    def one_split(self, seed: int) -> Any:
+        """80 to 20."""
+        return ShuffleSplit(1, test_size=0.2, random_state=seed)
+
+
+Task = Classification | Regression
+
+
+def check_task(name: str) -> str:
+    """The name, if it is one of `TASKS`; else an `InputError` that lists them."""
+    if name not in TASKS:
+        raise InputError(f"no task {name!r}{closest_names(name, TASKS)}")
+    return name
+
+
+def _positive_code(classes: np.ndarray, positive: Any) -> int:
+    """The code of the class that f1 and the like are about; the second if none is named.
+
+    A label from a command line is text, so the classes are compared as text too.
+    """
+    if positive is None:
+        return 1
+    if len(classes) > 2:
+        raise InputError(
+            f"a positive class is for two classes, and there are {len(classes)}; "
+            "leave it out, and each class counts the same"
+        )
+    for code, label in enumerate(classes.tolist()):
+        if label == positive or str(label) == str(positive):
+            return code
+    raise InputError(f"no class {positive!r} (there are: {', '.join(map(str, classes.tolist()))})")
