@@ -72,7 +72,7 @@ def test_an_interaction_of_order_five_is_learned_from_the_default_start_only(opt
         model = MultiViewMachineRegressor(
             [2] * 5, n_factors=8, init=init, init_scale=size, optimizer=optimizer
         )
-        model.set_params(learning_rate=0.2, n_iter_no_change=30, random_state=seed)
+        model.set_params(n_iter_no_change=30, random_state=seed)
         found[init] = model.fit(X[:3000], y[:3000]).score(X[3000:], y[3000:])
     assert found["signs"] > 0.9
     assert found["printed"] < 0.1
@@ -400,7 +400,7 @@ def test_a_class_that_comes_later_leaves_the_others_as_they_were(model):
 def test_interactions_are_the_terms_of_the_score():
     """All of them, put together again, give the score."""
     X, y = numbers(80)
-    for model in (*REGRESSORS.values(), MultiViewMachineRegressor(WIDTHS[:1] + [6])):
+    for model in (*REGRESSORS.values(), MultiViewMachineRegressor([3, 6])):
         model = clone(model).fit(X, y)
         found = model.interactions(top=10_000)
         assert [len(one.views) for one in found] == sorted(len(one.views) for one in found)
@@ -455,7 +455,9 @@ def test_the_search_among_many_columns_finds_the_strongest():
 def test_interactions_of_classes_are_labelled():
     X, y = numbers()
     model = MultiViewMachineClassifier(WIDTHS, random_state=0).fit(X, np.digitize(y, [4900, 5100]))
-    assert {one.label for one in model.interactions()} == {0, 1, 2}
+    found = model.interactions(top=1000)
+    assert {one.label for one in found} == {0, 1, 2}
+    assert len(found) == 3 * (4 * 3 * 5 - 1)
     two = SupportTensorMachineClassifier(WIDTHS, random_state=0).fit(X, y > 5000)
     assert {(len(one.views), one.label) for one in two.interactions()} == {(3, None)}
 

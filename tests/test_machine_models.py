@@ -55,6 +55,10 @@ def machine_of(model, classes, k, seed=1):
         np.zeros(3, dtype=np.uint64),
         np.array([3], dtype=np.uint64),
         model,
+        np.ones(sum(WIDTHS), dtype=bool),
+        np.zeros(3, dtype=np.uint64),
+        np.zeros(3),
+        np.arange(classes, dtype=np.uint64),
     )
 
 

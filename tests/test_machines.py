@@ -57,6 +57,10 @@ def start(widths, groups, k, classes=1, seed=0, sums=1):
         shift=unsigned([place - ptr[v] for place, (v, _) in zip(places, parts, strict=True)]),
         ends=unsigned(np.cumsum([len(g) for g in groups])),
         model=machines.MULTI_VIEW,
+        seen=np.ones(places[-1] + widths[parts[-1][0]], dtype=bool),
+        keys=np.zeros(len(parts), dtype=np.uint64),
+        sizes=np.zeros(len(parts)),
+        born=np.arange(classes, dtype=np.uint64),
     )
     return machine, tables, intercept.copy()
 

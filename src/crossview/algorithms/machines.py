@@ -41,7 +41,6 @@ from itertools import combinations, combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from crossview._jit import inlined, njit
 from crossview.algorithms.losses import slopes
@@ -67,6 +66,8 @@ from crossview.kernels.rows import (
 # multi-view machine, pairs across views, all pairs, support tensor machine
 MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS, TENSOR = range(4)
 
+HALF = np.uint64(32)
+
 
 class Machine(NamedTuple):
     """What a machine has learned, and where its parts are; K classes, k factors.
@@ -83,6 +84,10 @@ class Machine(NamedTuple):
     shift: np.ndarray  # uint64 (n_parts,): column j of the rows has its place at j + shift
     ends: np.ndarray  # uint64 (n_groups,): one past the last part of each group
     model: int  # MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR
+    seen: np.ndarray  # bool (n_places,): columns that have come; all others are 0
+    keys: np.ndarray  # uint64 (n_parts,): from which the weights come with which they begin
+    sizes: np.ndarray  # (n_parts,): and the standard deviation of these
+    born: np.ndarray  # uint64 (K,): the number of each class, in the order in which they came
 
 
 # --- scalar equations ---------------------------------------------------------
@@ -214,6 +219,46 @@ def prefetch_features(rows, order, s, machine, A):
                 prefetch(A, q)
 
 
+@inlined
+def mix(z):
+    """SplitMix64's output function (Steele, Lea, Flood 2014)."""
+    z = z + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@inlined
+def uniform(key, row, column):
+    """A number in (0, 1), by its place alone."""
+    bits = mix(mix(key + row) + column)
+    return (float(bits >> np.uint64(11)) + 0.5) * 2.0**-53
+
+
+@inlined
+def normal(key, row, column):
+    """A number from N(0, 1), by its place alone (Box and Muller 1958)."""
+    angle = 2.0 * math.pi * uniform(key + FOUR, row, column)
+    return math.sqrt(-2.0 * math.log(uniform(key, row, column))) * math.cos(angle)
+
+
+@njit
+def begin(machine, p, place, position):
+    """The weights with which a column begins: N(0, size_p²), and 0 for what is linear.
+
+    Each comes from its own place (part, position in the view, number of the class,
+    factor), so columns that come later are as if they had been there.
+    """
+    k = machine.B.shape[2] // machine.born.shape[0]
+    pairs = machine.model == CROSS_PAIRS or machine.model == ALL_PAIRS
+    for f in range(machine.B.shape[2]):
+        own = (machine.born[f // k] << HALF) + np.uint64(f % k)
+        if machine.sizes[p] > 0.0 and not (pairs and f % k == 0):
+            z = normal(machine.keys[p], np.uint64(position) + ONE, own)
+            machine.A[place, 0, f] = machine.sizes[p] * z
+    machine.seen[place] = True
+
+
 # --- one row ------------------------------------------------------------------
 
 
@@ -236,7 +281,7 @@ def row_score(rows, i, machine, cut, S, D, product, score):
     D_p,f is what the score changes by with S_p,f.
     """
     x, j, _, _, _, present = rows
-    A, B, c, views, shift, ends, model = machine
+    A, B, c, views, shift, ends, model, _, _, _, _ = machine
     k = product.shape[0] // score.shape[0]
     skip = cut_views(rows, i, cut)
     first = ZERO
@@ -277,10 +322,12 @@ def learn(
     ``y`` is -1 or +1, a number, or the number of the class; ``scores[i]`` (one a
     class) becomes what row i had just before it was learned.  A row whose score or
     squared gradient is not finite is passed over; returns the last such row, or -1.
+    A column that comes for the first time is scored, and has its gradient, at 0, and
+    takes its first step from the weights with which it begins.
     """
     strange = -1
     x, j, indptr, shared, ptr, present = rows
-    A, B, c, views, shift, _, model = machine
+    A, B, c, views, shift, _, model, seen, _, _, _ = machine
     n, K = B.shape[2], c.shape[1]
     k = n // K
     S, D = np.empty((B.shape[0], n)), np.empty((B.shape[0], n))
@@ -331,6 +378,8 @@ def learn(
                 for q in range(cut[v], cut[v + ONE]):
                     if x[q] != 0.0:  # a 0 of a dense row touches nothing, as in a sparse one
                         place = j[q - skip] + shift[p]
+                        if not seen[place]:
+                            begin(machine, p, place, j[q - skip] - ptr[v])
                         if model == ALL_PAIRS:
                             move_with_pairs(
                                 A[place], x[q], D[p], own, optimizer, penalty, alpha, step
@@ -363,85 +412,64 @@ def score(rows, order, machine, scores):
 # --- the start ----------------------------------------------------------------
 
 
-def start(
-    model: int,
-    widths: list[int],
-    groups: list[int],
-    born: np.ndarray,
-    k: int,
-    seed: int,
-    size: float,
-    printed: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Parameters before learning: A (n_places, K k) and B (n_parts, K k).
-
-    Features are N(0, size²); bias rows have random signs and the size (1/k)^(1/m),
-    m parts in a group, so that the product of a group's bias rows is 1/k and no
-    gradient vanishes however many views there are.  With the paper's N(0, σ²) for
-    bias rows too, gradients are about σ^(m-1).  What is linear starts at 0: the linear
-    weights of a factorization machine, and a group of one part.
-
-    Every number comes from its own place (seed, part, position in the part, number
-    of the class, factor), so columns that come later are as if they had been there.
-
-    Parameters
-    ----------
-    model : int
-        MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR.
-    widths : list of int
-        Columns of each part.
-    groups : list of int
-        Parts of each group.
-    born : ndarray of int of shape (K,)
-        The number of each class, in the order in which they came.
-    k : int
-        Numbers a column and class.
-    seed : int
-        For all of them.
-    size : float
-        Standard deviation of the features.
-    printed : bool
-        Bias rows are N(0, size²) too.
-
-    Returns
-    -------
-    A, B : ndarray
-        One block of ``widths[p]`` rows a part; one row a part.
-    """
-    K = len(born)
-    factor = np.arange(k, dtype=np.uint64)
-    columns = ((born[:, None].astype(np.uint64) << np.uint64(32)) + factor).reshape(1, K * k)
-    A, B = np.zeros((sum(widths), K * k)), np.zeros((len(widths), K * k))
-    p, place = 0, 0
-    for n_parts in groups:
-        for _ in range(n_parts):
-            rows = np.arange(widths[p] + 1, dtype=np.uint64).reshape(-1, 1)
-            if n_parts > 1 or model in (CROSS_PAIRS, ALL_PAIRS):
-                A[place : place + widths[p]] = size * ndtri(_uniform(seed, p, rows[1:], columns))
-            if n_parts > 1 and model == MULTI_VIEW:
-                u = _uniform(seed, p, rows[:1], columns)[0]
-                B[p] = size * ndtri(u) if printed else np.sign(u - 0.5) * k ** (-1.0 / n_parts)
-            place += widths[p]
-            p += 1
-    if model in (CROSS_PAIRS, ALL_PAIRS):
-        A[:, ::k] = 0.0
-    return A, B
-
-
-def _uniform(seed: int, part: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Numbers in (0, 1), each by its place alone."""
+def keys_of(seed: int, n_parts: int) -> np.ndarray:
+    """A number a part, from which those of its columns come."""
     with np.errstate(over="ignore"):
-        key = _mix(_mix(np.asarray([seed], dtype=np.uint64)) + np.uint64(part))
-        bits = _mix(_mix(key + rows) + columns)
-    return (np.asarray(bits >> np.uint64(11), dtype=np.float64) + 0.5) * 2.0**-53
+        seeds = mix(np.asarray([seed], dtype=np.uint64)) + np.arange(n_parts, dtype=np.uint64)
+        return np.asarray(mix(seeds))
 
 
-def _mix(z: np.ndarray) -> np.ndarray:
-    """SplitMix64's output function (Steele, Lea, Flood 2014)."""
-    z = z + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)))
+@njit
+def begin_touched(rows, order, machine):
+    """Begin all columns that the rows in ``order`` touch."""
+    x, j, _, _, ptr, present = rows
+    views, shift = machine.views, machine.shift
+    cut = np.empty(ptr.shape[0], np.uint64)
+    for s in range(order.shape[0]):
+        i = order[s]
+        skip = cut_views(rows, i, cut)
+        for p in range(views.shape[0]):
+            v = views[p]
+            if present.shape[0] == 0 or present[i, v]:
+                for q in range(cut[v], cut[v + ONE]):
+                    place = j[q - skip] + shift[p]
+                    if x[q] != 0.0 and not machine.seen[place]:
+                        begin(machine, p, place, j[q - skip] - ptr[v])
+
+
+@njit
+def begin_seen(machine, ptr):
+    """Begin all columns that are marked as seen."""
+    for p in range(machine.views.shape[0]):
+        v = machine.views[p]
+        for column in range(ptr[v], ptr[v + ONE]):
+            place = column + machine.shift[p]
+            if machine.seen[place]:
+                begin(machine, p, place, column - ptr[v])
+
+
+@njit
+def begin_biases(machine, size):
+    """Bias rows of random signs and the size (1/k)^(1/m), m parts in a group.
+
+    So the product of a group's bias rows is 1/k, and no gradient vanishes however
+    many views there are.  With the paper's N(0, size²), where ``size`` is above 0,
+    gradients are about size^(m-1).  A group of one part is linear in it and begins at 0.
+    """
+    k = machine.B.shape[2] // machine.born.shape[0]
+    first = ZERO
+    for group in range(machine.ends.shape[0]):
+        m = machine.ends[group] - first
+        for p in range(first, machine.ends[group]):
+            for f in range(machine.B.shape[2]):
+                own = (machine.born[f // k] << HALF) + np.uint64(f % k)
+                if m > ONE and machine.model == MULTI_VIEW:
+                    if size > 0.0:
+                        machine.B[p, 0, f] = size * normal(machine.keys[p], ZERO, own)
+                    else:
+                        sign = 1.0 if uniform(machine.keys[p], ZERO, own) > 0.5 else -1.0
+                        machine.B[p, 0, f] = sign * float(k) ** (-1.0 / float(m))
+        first = machine.ends[group]
 
 
 # --- what was learned ---------------------------------------------------------

@@ -52,7 +52,7 @@ TOLERANCE, MOST_STEPS = 1e-8, 100
 def gradient(rows, order, y, weight, machine, loss, dA, dB, dc, scores):
     """Add the slopes of all losses to dA, dB and dc; scores[i] <- score of row i."""
     x, j, _, _, ptr, present = rows
-    A, B, c, views, shift, _, model = machine
+    A, B, c, views, shift, _, model, _, _, _, _ = machine
     n, K = B.shape[2], c.shape[1]
     k = n // K
     S, D = np.empty((B.shape[0], n)), np.empty((B.shape[0], n))
@@ -96,7 +96,7 @@ def slopes_of_sums(rows, order, machine, scores, D):
 def touches(rows, order, machine, counts):
     """Add to counts[place] the rows that touch it."""
     x, j, _, _, ptr, present = rows
-    _, _, _, views, shift, _, _ = machine
+    views, shift = machine.views, machine.shift
     cut = np.empty(ptr.shape[0], np.uint64)
     for s in range(order.shape[0]):
         i = order[s]
@@ -124,22 +124,27 @@ def lbfgs(
 ) -> None:
     """Minimise over the rows in ``order``; ends where ``after_each`` iteration returns True."""
     A, B, c = machine.A[:, 0], machine.B[:, 0], machine.c[0]
-    cuts = np.cumsum([A.size, B.size])
     scores = np.zeros((len(rows.indptr) - 1, len(c)))
     counts = np.zeros(len(A))
     touches(rows, order, machine, counts)
+    seen = np.flatnonzero(counts)  # all other places stay as they are
+    counts = counts[seen]
+    shape = (len(seen), A.shape[1])
+    cuts = np.cumsum([len(seen) * A.shape[1], B.size])
+    dA = np.zeros(A.shape)
     of_bias = alpha_bias * len(order) if machine.model == MULTI_VIEW else 0.0
     price = np.concatenate([np.repeat(alpha * counts, A.shape[1]), np.full(B.size, of_bias)])
 
     def put(theta: np.ndarray) -> None:
         a, b, intercept = np.split(theta, cuts)
-        A[:], B[:], c[:] = a.reshape(A.shape), b.reshape(B.shape), intercept
+        A[seen], B[:], c[:] = a.reshape(shape), b.reshape(B.shape), intercept
 
     def value(theta: np.ndarray) -> tuple[float, np.ndarray]:
         put(theta)
-        dA, dB, dc = np.zeros(A.shape), np.zeros(B.shape), np.zeros(c.shape)
+        dA[seen] = 0.0
+        dB, dc = np.zeros(B.shape), np.zeros(c.shape)
         gradient(rows, order, y, weight, machine, loss, dA, dB, dc, scores)
-        slope = np.concatenate([dA.ravel(), dB.ravel(), dc])
+        slope = np.concatenate([dA[seen].ravel(), dB.ravel(), dc])
         regular = theta[: cuts[1]]
         size = 0.5 * regular**2 if penalty == L2 else np.sqrt(regular**2 + BEND)
         total = float(losses(loss, scores[order], y[order]) @ weight[order])
@@ -154,7 +159,7 @@ def lbfgs(
 
     minimize(
         value,
-        np.concatenate([A.ravel(), B.ravel(), c]),
+        np.concatenate([A[seen].ravel(), B.ravel(), c]),
         jac=True,
         method="L-BFGS-B",
         callback=callback,
@@ -192,10 +197,10 @@ def alternating_least_squares(
     for _ in range(n_iter):
         for p, v in enumerate(machine.views.tolist()):
             slopes_of_sums(rows, order, machine, scores, D)
-            lo, hi = int(rows.ptr[v]), int(rows.ptr[v + 1])
-            begin = (lo + int(machine.shift[p])) % 2**64
-            places = slice(begin, begin + hi - lo)
-            block = X[:, lo:hi]
+            columns = np.arange(rows.ptr[v], rows.ptr[v + 1], dtype=np.uint64)
+            places = (columns + machine.shift[p]).astype(np.intp)
+            seen = counts[places] > 0.0
+            places, block = places[seen], X[:, columns[seen].astype(np.intp)]
             ridge = np.sqrt(alpha * counts[places])
             if machine.model == MULTI_VIEW:  # the bias row, as one more feature of value 1
                 here = np.ones((n, 1))
@@ -208,7 +213,7 @@ def alternating_least_squares(
                     theta = np.vstack([theta, B[p, own]])
                 residual = targets[:, a] - scores[:, a]
                 theta = _ridge(block, D[:, p, own], root, ridge, theta, residual)
-                A[places, own] = theta[: hi - lo]
+                A[places, own] = theta[: len(places)]
                 if machine.model == MULTI_VIEW:
                     B[p, own] = theta[-1]
         slopes_of_sums(rows, order, machine, scores, D)

@@ -147,6 +147,7 @@ class _Machine(OnlineLearner):
                 if watch.after_each():
                     break
             return
+        machines.begin_touched(rows, read_only(train), self._machine())
         known = (rows, read_only(train), read_only(target), read_only(weight), self._machine())
         if self.optimizer == "als":
             machines_batch.alternating_least_squares(
@@ -261,7 +262,7 @@ class _Machine(OnlineLearner):
         """
         check_is_fitted(self, "_state")
         return {
-            name: np.hstack([self._columns_of(self._state["A"][:, 0], p) for p in parts])
+            name: np.hstack([self._factors_of(p) for p in parts])
             for name, parts in self._parts_of_views().items()
             if parts
         }
@@ -288,13 +289,9 @@ class _Machine(OnlineLearner):
         check_is_fitted(self, "_state")
         norms = {}
         for name, parts in self._parts_of_views().items():
-            touched = [self._columns_of(self._touched(), p) for p in parts]
-            factors = [self._columns_of(self._state["A"][:, 0], p) for p in parts]
-            squares = sum(
-                float((A[seen] ** 2).sum()) for A, seen in zip(factors, touched, strict=True)
-            )
-            some = np.any(touched, axis=0) if touched else np.zeros(0)
-            norms[name] = int(np.count_nonzero(some)), float(np.sqrt(squares))
+            seen = [self._state["seen"][self._places_in(p, self._columns(p))] for p in parts]
+            squares = sum(float((self._factors_of(p) ** 2).sum()) for p in parts)
+            norms[name] = int(np.count_nonzero(seen[:1])), float(np.sqrt(squares))
         return norms
 
     def interactions(self, top: int = 10) -> list[Interaction]:
@@ -309,7 +306,7 @@ class _Machine(OnlineLearner):
         Parameters
         ----------
         top : int, default=10
-            How many of each order (and class).
+            How many of each order.
 
         Returns
         -------
@@ -341,14 +338,14 @@ class _Machine(OnlineLearner):
         self, a: int, top: int
     ) -> list[tuple[tuple[str, ...], tuple[int, ...], float]]:
         """The strongest of each combination of views, in the score of class ``a``."""
-        machine, seen = self._machine(), self._touched()
+        machine, seen = self._machine(), self._state["seen"]
         k = machine.B.shape[2] // machine.c.shape[1]
         own = slice(a * k, (a + 1) * k)
         tables, columns = [], []  # of each part: rows of columns that came, and which these are
         for p in range(len(machine.views)):
-            places = np.flatnonzero(self._columns_of(seen, p))
-            tables.append(self._columns_of(machine.A[:, 0, own], p)[places])
-            columns.append(places)
+            came = np.flatnonzero(seen[self._places_in(p, self._columns(p))])
+            tables.append(self._factors_of(p)[came, own])
+            columns.append(came)
         groups = np.split(np.arange(len(machine.views)), machine.ends[:-1].astype(np.intp))
         terms = machines.terms(machine.model, tables, machine.B[:, 0, own], groups, machine.views)
         names = self.layout_.names
@@ -361,24 +358,21 @@ class _Machine(OnlineLearner):
                 found.append((views, named, weight))
         return found
 
-    def _touched(self) -> np.ndarray:
-        """Whether each place of A has learned from a row."""
-        A = self._state["A"]
-        if A.shape[1] > 1:
-            return np.asarray(A[:, 1].any(axis=1))
-        fresh, _ = self._start()
-        return np.asarray((np.abs(A[:, 0]) != np.abs(fresh)).any(axis=1))
-
-    def _columns_of(self, values: np.ndarray, p: int) -> np.ndarray:
-        """The values of part ``p``, by the columns of its view."""
+    def _columns(self, p: int) -> np.ndarray:
+        """The columns of the rows that part ``p`` has, in the order of `view_columns`."""
         v = int(self._state["views"][p])
         lo, hi = self._slots.ptr[v : v + 2]
-        begin = (int(lo) + int(self._state["shift"][p])) % 2**64
-        block = values[begin : begin + int(hi - lo)]
         if self._places is None:
-            return block
-        own = np.sort(self._places[(self._places >= lo) & (self._places < hi)])
-        return block[own - lo]
+            return np.arange(lo, hi)
+        return np.sort(self._places[(self._places >= lo) & (self._places < hi)])
+
+    def _factors_of(self, p: int) -> np.ndarray:
+        """The weights of part ``p``, by the columns of its view."""
+        return np.asarray(self._state["A"][self._places_in(p, self._columns(p)), 0])
+
+    def _places_in(self, p: int, columns: np.ndarray) -> np.ndarray:
+        """Where part ``p`` has these columns of the rows in A."""
+        return (columns.astype(np.uint64) + self._state["shift"][p]).astype(np.intp)
 
     def _parts_of_views(self) -> dict[str, list[int]]:
         views = self._state["views"].tolist()
@@ -394,7 +388,24 @@ class _Machine(OnlineLearner):
 
     def _machine(self) -> Machine:
         s = self._state
-        return Machine(s["A"], s["B"], s["c"], s["views"], s["shift"], s["ends"], self._model())
+        model, ends = self._model(), s["ends"].astype(np.intp)
+        # what is linear begins at 0: a group of one part, but for the pairs within it
+        pairs = model in (machines.CROSS_PAIRS, machines.ALL_PAIRS)
+        n_parts = np.diff(ends, prepend=0)
+        sizes = np.where((n_parts > 1) | pairs, float(self.init_scale), 0.0)
+        return Machine(
+            s["A"],
+            s["B"],
+            s["c"],
+            s["views"],
+            s["shift"],
+            s["ends"],
+            model,
+            s["seen"],
+            machines.keys_of(int(s["seed"][0]), len(s["B"])),
+            np.repeat(sizes, n_parts),
+            s["born"],
+        )
 
     def _with_sums(self) -> Machine:
         """With room for AdaGrad's sums, where it came without (from an optimiser of all rows)."""
@@ -436,12 +447,11 @@ class _Machine(OnlineLearner):
 
     def _start_state(self) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31))
-        born = np.arange(self._n_outputs(), dtype=np.int64)
-        self._state = self._empty_state(seed, born)
-        self._put_start()
+        self._state = {}
+        self._begin_anew(seed, np.arange(self._n_outputs(), dtype=np.uint64))
 
-    def _empty_state(self, seed: int, born: np.ndarray) -> dict[str, np.ndarray]:
-        """Where the parts are; all else 0."""
+    def _begin_anew(self, seed: int, born: np.ndarray) -> None:
+        """Forget what was learned; no column has come yet."""
         groups = self._groups()
         views = [v for group in groups for v in group]
         ptr = self._slots.ptr
@@ -450,66 +460,49 @@ class _Machine(OnlineLearner):
         shift = [begin - int(ptr[v]) for begin, v in zip(begins[:-1], views, strict=True)]
         sums = 2 if self.optimizer == "adagrad" else 1
         n = len(born) * self._factors(groups)
-        return {
+        self._state |= {
             "A": np.zeros((int(begins[-1]), sums, n)),
             "B": np.zeros((len(views), sums, n)),
             "c": np.zeros((sums, len(born))),
             "views": np.asarray(views, dtype=np.uint64),
             "shift": np.asarray(shift, dtype=np.int64).view(np.uint64),
             "ends": np.cumsum([len(group) for group in groups]).astype(np.uint64),
+            "seen": np.zeros(int(begins[-1]), dtype=bool),
             "ptr": np.asarray(ptr, dtype=np.int64),
             "born": born,
             "seed": np.asarray([seed], dtype=np.int64),
         }
-
-    def _put_start(self) -> None:
-        A, B = self._start()
-        self._state["A"][:, 0], self._state["B"][:, 0] = A, B
-
-    def _start(self) -> tuple[np.ndarray, np.ndarray]:
-        """Parameters as they were before anything was learned."""
-        s = self._state
-        ptr, views, K = s["ptr"], s["views"].astype(np.intp), len(s["born"])
-        return machines.start(
-            self._model(),
-            np.diff(ptr)[views].tolist(),
-            np.diff(s["ends"].astype(np.intp), prepend=0).tolist(),
-            s["born"],
-            s["B"].shape[2] // K,
-            int(s["seed"][0]),
-            float(self.init_scale),
-            getattr(self, "init", "signs") == "printed",
-        )
+        printed = getattr(self, "init", "signs") == "printed"
+        machines.begin_biases(self._machine(), float(self.init_scale) if printed else 0.0)
 
     def _grow_state(self, moved: np.ndarray) -> None:
         old = self._state
-        new = self._empty_state(int(old["seed"][0]), old["born"])
-        K = len(old["born"])
-        self._state = new
-        self._put_start()
+        self._state = dict(old)
+        self._begin_anew(int(old["seed"][0]), old["born"])
+        new, K = self._state, len(old["born"])
         parts = {pair: p for p, pair in enumerate(_pairs(old))}
+        places = {}
+        for p, pair in enumerate(_pairs(new)):
+            if pair in parts:
+                before = np.arange(*old["ptr"][pair[1] : pair[1] + 2])
+                there = (before.astype(np.uint64) + old["shift"][parts[pair]]).astype(np.intp)
+                places[p] = self._places_in(p, moved[before]), there
+                new["seen"][places[p][0]] = old["seen"][there]
+        machines.begin_seen(self._machine(), self._slots.ptr.view(np.uint64))
         k_old = old["B"].shape[2] // K
-        by_class = {name: new[name].reshape(*new[name].shape[:2], K, -1) for name in "AB"}
+        now = {name: new[name].reshape(*new[name].shape[:2], K, -1) for name in "AB"}
         was = {name: old[name].reshape(*old[name].shape[:2], K, -1) for name in "AB"}
         groups_before = {group for group, _ in parts}
-        for p, (group, v) in enumerate(_pairs(new)):
-            if (group, v) in parts:
-                q = parts[group, v]
-                places = np.arange(old["ptr"][v], old["ptr"][v + 1]).astype(np.uint64)
-                here = (moved[places.astype(np.intp)].astype(np.uint64) + new["shift"][p]).astype(
-                    np.intp
-                )
-                by_class["A"][here, :, :, :k_old] = was["A"][
-                    (places + old["shift"][q]).astype(np.intp)
-                ]
-                by_class["B"][p, :, :, :k_old] = was["B"][q]
-            elif group in groups_before and self._model() == machines.MULTI_VIEW:
+        for p, pair in enumerate(_pairs(new)):
+            if pair in parts:
+                here, there = places[p]
+                now["A"][here, :, :, :k_old] = was["A"][there]
+                now["B"][p, :, :, :k_old] = was["B"][parts[pair]]
+            elif pair[0] in groups_before and self._model() == machines.MULTI_VIEW:
                 # a view that comes later multiplies what was learned by 1
-                by_class["B"][p, 0, :, :k_old] = 1.0
-                by_class["B"][p, 0, :, k_old:] = 0.0
+                now["B"][p, 0, :, :k_old] = 1.0
+                now["B"][p, 0, :, k_old:] = 0.0
         new["c"][:] = old["c"]
-        for name in old.keys() - new.keys():
-            new[name] = old[name]
 
 
 def _pairs(state: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
@@ -549,7 +542,8 @@ class _Watch:
         self.history.append(loss)
         if loss < self.best:
             self.best, self.at = loss, self.n
-            self.kept = {name: learner._state[name].copy() for name in "ABc"}
+            self.kept = {name: learner._state[name].copy() for name in "Bc"}
+            self.kept["A"] = learner._state["A"][learner._state["seen"]]
         if loss < self.goal * (1.0 - learner.tol):
             self.goal, self.last_gain = loss, self.n
         return bool(self.n - self.last_gain >= learner.n_iter_no_change)
@@ -570,7 +564,9 @@ class _Watch:
                 "the loss grows without bound; scale the columns of X (for example with "
                 f"StandardScaler), or lower learning_rate={learner.learning_rate:g}"
             )
-        learner._state.update(self.kept)
+        if self.kept:
+            learner._state["A"][learner._state["seen"]] = self.kept["A"]
+            learner._state.update({name: self.kept[name] for name in "Bc"})
         learner.n_iter_ = self.at if self.kept else self.n
         learner.validation_loss_ = np.asarray(self.history)
 
@@ -635,10 +631,13 @@ class _MachineClassifier(_Machine, OnlineClassifier):
         born = was["born"]
         if len(old) >= 2:
             own = born.tolist() if len(old) > 2 else [0, 1]
-            born = np.insert(own, place, max(own) + 1).astype(np.int64)
-        self._state = was | self._empty_state(int(was["seed"][0]), born)
-        self._put_start()
-        new, K, K_old = self._state, len(born), len(was["born"])
+            born = np.insert(own, place, max(own) + 1).astype(np.uint64)
+        self._state = dict(was)
+        self._begin_anew(int(was["seed"][0]), born)
+        new = self._state
+        new["seen"][:] = was["seen"]
+        machines.begin_seen(self._machine(), self._slots.ptr.view(np.uint64))
+        K, K_old = len(born), len(was["born"])
         first = np.zeros(len(new["B"]), dtype=bool)  # the first part of each group
         first[np.append(0, new["ends"][:-1]).astype(np.intp)] = True
         in_first = np.repeat(first, np.diff(new["ptr"])[new["views"].astype(np.intp)])
@@ -727,7 +726,7 @@ class MultiViewMachineClassifier(_MachineClassifier):
     penalty : {"l2", "l1"}, default="l2"
         ½ θ², or sqrt(θ² + 1e-6), which is |θ| but smooth at 0: weights come near
         0 and do not become it.
-    alpha : float, default=0.01
+    alpha : float, default=0.001
         Strength of the penalty, in [0, inf).  A row pays it for the parameters that it
         touches, so a column pays as often as it comes.  Higher is smoother.
     optimizer : {"adagrad", "sgd", "lbfgs", "als"}, default="adagrad"
@@ -846,7 +845,7 @@ class MultiViewMachineClassifier(_MachineClassifier):
         n_factors: int = 16,
         loss: str = "logistic",
         penalty: str = "l2",
-        alpha: float = 0.01,
+        alpha: float = 0.001,
         optimizer: str = "adagrad",
         learning_rate: float = 0.1,
         groups: Sequence[Sequence[str]] | None = None,
@@ -914,7 +913,7 @@ class MultiViewMachineRegressor(_MachineRegressor):
     penalty : {"l2", "l1"}, default="l2"
         ½ θ², or sqrt(θ² + 1e-6), which is |θ| but smooth at 0: weights come near
         0 and do not become it.
-    alpha : float, default=0.01
+    alpha : float, default=0.001
         Strength of the penalty, in [0, inf).  A row pays it for the parameters that it
         touches, so a column pays as often as it comes.  Higher is smoother.
     optimizer : {"adagrad", "sgd", "lbfgs", "als"}, default="adagrad"
@@ -1031,7 +1030,7 @@ class MultiViewMachineRegressor(_MachineRegressor):
         n_factors: int = 16,
         loss: str = "squared",
         penalty: str = "l2",
-        alpha: float = 0.01,
+        alpha: float = 0.001,
         optimizer: str = "adagrad",
         learning_rate: float = 0.1,
         groups: Sequence[Sequence[str]] | None = None,
@@ -1099,7 +1098,7 @@ class FactorizationMachineClassifier(_MachineClassifier):
     penalty : {"l2", "l1"}, default="l2"
         ½ θ², or sqrt(θ² + 1e-6), which is |θ| but smooth at 0: weights come near
         0 and do not become it.
-    alpha : float, default=0.01
+    alpha : float, default=0.001
         Strength of the penalty, in [0, inf).  A row pays it for the parameters that it
         touches, so a column pays as often as it comes.  Higher is smoother.
     optimizer : {"adagrad", "sgd", "lbfgs", "als"}, default="adagrad"
@@ -1204,7 +1203,7 @@ class FactorizationMachineClassifier(_MachineClassifier):
         cross_view_only: bool = False,
         loss: str = "logistic",
         penalty: str = "l2",
-        alpha: float = 0.01,
+        alpha: float = 0.001,
         optimizer: str = "adagrad",
         learning_rate: float = 0.1,
         init_scale: float = 0.02,
@@ -1266,7 +1265,7 @@ class FactorizationMachineRegressor(_MachineRegressor):
     penalty : {"l2", "l1"}, default="l2"
         ½ θ², or sqrt(θ² + 1e-6), which is |θ| but smooth at 0: weights come near
         0 and do not become it.
-    alpha : float, default=0.01
+    alpha : float, default=0.001
         Strength of the penalty, in [0, inf).  A row pays it for the parameters that it
         touches, so a column pays as often as it comes.  Higher is smoother.
     optimizer : {"adagrad", "sgd", "lbfgs", "als"}, default="adagrad"
@@ -1369,7 +1368,7 @@ class FactorizationMachineRegressor(_MachineRegressor):
         cross_view_only: bool = False,
         loss: str = "squared",
         penalty: str = "l2",
-        alpha: float = 0.01,
+        alpha: float = 0.001,
         optimizer: str = "adagrad",
         learning_rate: float = 0.1,
         init_scale: float = 0.02,
@@ -1424,7 +1423,7 @@ class SupportTensorMachineClassifier(_MachineClassifier):
         stream, "logistic" is the softmax of all scores).
     penalty : {"l2", "l1"}, default="l2"
         Of "adagrad" and "sgd"; "alternating" has "l2".
-    alpha : float, default=0.01
+    alpha : float, default=0.001
         Strength of the penalty, in (0, inf) for "alternating".  Higher is smoother.
     optimizer : {"alternating", "adagrad", "sgd"}, default="alternating"
         "alternating": all rows at once, `fit` only.  "adagrad", "sgd": a row at a
@@ -1519,7 +1518,7 @@ class SupportTensorMachineClassifier(_MachineClassifier):
         *,
         loss: str = "hinge",
         penalty: str = "l2",
-        alpha: float = 0.01,
+        alpha: float = 0.001,
         optimizer: str = "alternating",
         learning_rate: float = 0.1,
         init_scale: float = 1.0,
@@ -1572,6 +1571,7 @@ class SupportTensorMachineClassifier(_MachineClassifier):
         if self.optimizer != "alternating":
             super()._optimize(rows, train, target, weight, random_state, watch)
             return
+        machines.begin_touched(rows, read_only(train), self._machine())
         machines_batch.alternating_machines(
             rows,
             read_only(train),

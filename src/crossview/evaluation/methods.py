@@ -48,8 +48,8 @@ R = (0.1, 1.0, 10.0, 100.0)
 CONFIDENCE = (0.55, 0.7, 0.9)
 HIGH_CONFIDENCE = (0.7, 0.9)
 # a machine makes many passes for each setting, so that little is tried
-ALPHA = (1e-5, 1e-3)
-RATE = (0.1, 0.3)
+ALPHA = (0.001, 0.03)
+RATE = (0.05, 0.2)
 # where nothing is factorised, or all is one product, larger steps do better
 HIGH_RATE = (0.3, 1.0)
 
