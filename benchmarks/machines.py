@@ -55,20 +55,27 @@ def to_views(codes, cardinality=CARDINALITY, views=VIEWS):
 
 
 def learn(X, y, k=8):
-    """One pass from small random factors, and bias rows of random sign."""
-    rng = np.random.default_rng(0)
+    """One pass of the loop, from the start of a learner."""
     views = X.layout.n_views
-    A, B = np.zeros((X.layout.n_columns, 2, k)), np.zeros((views, 2, k))
-    A[:, 0] = 0.05 * rng.normal(size=(len(A), k))
-    B[:, 0] = rng.choice([-1.0, 1.0], size=(views, k)) * k ** (-1 / views)
-    parts = (np.arange(views), np.zeros(views), [views])
+    shift = np.zeros(views, dtype=np.uint64)
     machine = machines.Machine(
-        A, B, np.zeros((2, 1)), *(read_only(np.asarray(part, dtype=np.uint64)) for part in parts)
+        np.zeros((X.layout.n_columns, 2, k)),
+        np.zeros((views, 2, k)),
+        np.zeros((2, 1)),
+        np.arange(views, dtype=np.uint64),
+        shift,
+        np.array([views], dtype=np.uint64),
+        machines.MULTI_VIEW,
+        np.zeros(X.layout.n_columns, dtype=bool),
+        machines.keys_of(0, views),
+        np.full(views, 0.02),
+        np.arange(1, dtype=np.uint64),
     )
+    machines.begin_biases(machine, 0.0)
     machines.learn(
         make_rows(X.matrix, X.layout), read_only(np.arange(len(y))),
         read_only(np.where(y == 1, 1.0, -1.0)), read_only(np.ones(len(y))), machine,
-        losses.LOGISTIC, optimizers.ADAGRAD, optimizers.L2, 1e-4, 0.05, np.zeros((len(y), 1)),
+        losses.LOGISTIC, optimizers.ADAGRAD, optimizers.L2, 1e-4, 0.0, 0.1, np.zeros((len(y), 1)),
     )  # fmt: skip
 
 
