@@ -120,7 +120,7 @@ def learn(
             theta -= rate * g
             return
         sums[name] = sums.get(name, 0.0) + g**2
-        theta -= rate / length * g / (np.sqrt(sums[name]) + 1e-10)
+        theta -= rate / length * g / np.sqrt(np.where(sums[name] > 0, sums[name], 1.0))
 
     for x, label, weight in zip(rows, y, weights, strict=True):
         scores.append(score(x, groups, intercept))

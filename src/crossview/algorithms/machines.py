@@ -51,14 +51,14 @@ from crossview.algorithms.optimizers import (
     penalty_slope,
     sgd,
 )
+from crossview.kernels.lanes import adagrad_step, add_four, add_product, copy, fill, multiply
 from crossview.kernels.rows import (
+    EIGHT,
     FOUR,
     ONE,
     THREE,
     TWO,
-    VALUES_A_LINE,
     ZERO,
-    prefetch,
     prefetch_row,
     view_end,
 )
@@ -67,6 +67,9 @@ from crossview.kernels.rows import (
 MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS, TENSOR = range(4)
 
 HALF = np.uint64(32)
+
+# a squared gradient may be added up a hundred million times
+LARGEST = 1e300
 
 
 class Machine(NamedTuple):
@@ -90,16 +93,47 @@ class Machine(NamedTuple):
     born: np.ndarray  # uint64 (K,): the number of each class, in the order in which they came
 
 
+class Work(NamedTuple):
+    """Room for one row; ``flat_`` is the same memory without its shape."""
+
+    flat_a: np.ndarray
+    flat_b: np.ndarray
+    S: np.ndarray  # (n_parts, K k): the sums of the parts
+    D: np.ndarray  # (n_parts, K k): what the score changes by with each
+    flat_s: np.ndarray
+    flat_d: np.ndarray
+    product: np.ndarray  # (K k,): the terms of the scores
+    cut: np.ndarray  # uint64 (n_views + 1,): where the views of the row begin
+
+
+@inlined
+def room_for_a_row(machine, ptr):
+    """Arrays of the right shapes."""
+    n_parts, n = machine.B.shape[0], machine.B.shape[2]
+    S, D = np.empty((n_parts, n)), np.empty((n_parts, n))
+    return Work(
+        machine.A.reshape(-1),
+        machine.B.reshape(-1),
+        S,
+        D,
+        S.reshape(-1),
+        D.reshape(-1),
+        np.empty(n),
+        np.empty(ptr.shape[0], np.uint64),
+    )
+
+
 # --- scalar equations ---------------------------------------------------------
 
 
 @inlined
-def partial_sum(x, j, lo, hi, skip, shift, A, S):
+def partial_sum(x, j, lo, hi, skip, shift, flat, wide, S, s, n):
     """S_f <- S_f + sum_i x_i A[i, f].
 
     Four features at a time, so that S is loaded less often; where fewer are
     left, the last one stands in for them with the value 0.
     """
+    whole = n - n % EIGHT
     for p in range(lo, hi, FOUR):
         last = hi - ONE
         p1, p2, p3 = min(p + ONE, last), min(p + TWO, last), min(p + THREE, last)
@@ -107,30 +141,42 @@ def partial_sum(x, j, lo, hi, skip, shift, A, S):
         x1 = x[p1] if p + ONE < hi else 0.0
         x2 = x[p2] if p + TWO < hi else 0.0
         x3 = x[p3] if p + THREE < hi else 0.0
-        i0, i1 = j[p - skip] + shift, j[p1 - skip] + shift
-        i2, i3 = j[p2 - skip] + shift, j[p3 - skip] + shift
-        for f in range(S.shape[0]):
-            S[f] += (x0 * A[i0, 0, f] + x1 * A[i1, 0, f]) + (x2 * A[i2, 0, f] + x3 * A[i3, 0, f])
+        a0, a1 = (j[p - skip] + shift) * wide, (j[p1 - skip] + shift) * wide
+        a2, a3 = (j[p2 - skip] + shift) * wide, (j[p3 - skip] + shift) * wide
+        for f in range(ZERO, whole, EIGHT):
+            add_four(S, s + f, flat, a0 + f, a1 + f, a2 + f, a3 + f, x0, x1, x2, x3)
+        for f in range(whole, n):
+            S[s + f] += (x0 * flat[a0 + f] + x1 * flat[a1 + f]) + (
+                x2 * flat[a2 + f] + x3 * flat[a3 + f]
+            )
 
 
 @inlined
-def other_products(S, first, end, D, product):
+def other_products(S, first, end, n, D, product):
     """D_p,f <- prod_{q != p} S_q,f over a group's parts; product_f grows by prod_p S_p,f."""
-    n = S.shape[1]
-    for f in range(n):
-        D[first, f] = 1.0
-    for p in range(first + ONE, end):
-        for f in range(n):
-            D[p, f] = D[p - ONE, f] * S[p - ONE, f]
+    lanes = n - n % EIGHT
     last = end - ONE
-    for f in range(n):
-        product[f] += D[last, f] * S[last, f]
     # the suffix takes the place of S, which is not needed again
-    for p in range(last, first, -1):
-        q = np.uint64(p) - ONE
-        for f in range(n):
-            D[q, f] *= S[q + ONE, f]
-            S[q, f] *= S[q + ONE, f]
+    for f in range(ZERO, lanes, EIGHT):
+        fill(D, first * n + f, 1.0)
+        for p in range(first, last):
+            q = p * n + f
+            multiply(D, q + n, D, q, S, q)
+        add_product(product, f, D, last * n + f, S, last * n + f)
+        for p in range(last, first, -1):
+            q = (np.uint64(p) - ONE) * n + f
+            multiply(D, q, D, q, S, q + n)
+            multiply(S, q, S, q, S, q + n)
+    for f in range(lanes, n):
+        D[first * n + f] = 1.0
+        for p in range(first, last):
+            q = p * n + f
+            D[q + n] = D[q] * S[q]
+        product[f] += D[last * n + f] * S[last * n + f]
+        for p in range(last, first, -1):
+            q = (np.uint64(p) - ONE) * n + f
+            D[q] *= S[q + n]
+            S[q] *= S[q + n]
 
 
 @inlined
@@ -175,24 +221,24 @@ def squares(x, j, lo, hi, skip, shift, A, Q):
 
 
 @inlined
-def move(theta, x, G, optimizer, penalty, alpha, rate):
+def move(A, place, x, G, g, n, optimizer, penalty, alpha, rate):
     """One feature's factors: g = x G + α Ω'(θ), and a step of the optimiser."""
-    n = G.shape[0]
+    first = ZERO
     if optimizer == ADAGRAD:
+        a = place * TWO * n
         if penalty == L2:
-            for f in range(n):
-                g = x * G[f] + alpha * theta[0, f]
-                theta[1, f] += g * g
-                theta[0, f] = adagrad(theta[0, f], g, theta[1, f], rate)
-        else:
-            for f in range(n):
-                g = x * G[f] + alpha * penalty_slope(penalty, theta[0, f])
-                theta[1, f] += g * g
-                theta[0, f] = adagrad(theta[0, f], g, theta[1, f], rate)
+            first = n - n % EIGHT
+            for f in range(ZERO, first, EIGHT):
+                adagrad_step(A, a + f, a + n + f, G, g + f, x, alpha, rate)
+        for f in range(first, n):
+            slope = x * G[g + f] + alpha * penalty_slope(penalty, A[a + f])
+            A[a + n + f] += slope * slope
+            A[a + f] = adagrad(A[a + f], slope, A[a + n + f], rate)
     else:
+        a = place * n
         for f in range(n):
-            g = x * G[f] + alpha * penalty_slope(penalty, theta[0, f])
-            theta[0, f] = sgd(theta[0, f], g, rate)
+            slope = x * G[g + f] + alpha * penalty_slope(penalty, A[a + f])
+            A[a + f] = sgd(A[a + f], slope, rate)
 
 
 @inlined
@@ -205,18 +251,6 @@ def move_with_pairs(theta, x, G, own, optimizer, penalty, alpha, rate):
             theta[0, f] = adagrad(theta[0, f], g, theta[1, f], rate)
         else:
             theta[0, f] = sgd(theta[0, f], g, rate)
-
-
-@inlined
-def prefetch_features(rows, order, s, machine, A):
-    """Ask for the features of the row at place ``s`` of the order, where there is one."""
-    _, j, indptr, shared, _, _ = rows
-    if s < order.shape[0] and not shared and machine.ends.shape[0] == 1:
-        wide = np.uint64(machine.A.shape[1] * machine.A.shape[2])
-        for p in range(indptr[order[s]], indptr[order[s] + 1]):
-            begin = np.uint64(j[p]) * wide
-            for q in range(begin, begin + wide, VALUES_A_LINE):
-                prefetch(A, q)
 
 
 @inlined
@@ -275,24 +309,35 @@ def cut_views(rows, i, cut):
 
 
 @inlined
-def row_score(rows, i, machine, cut, S, D, product, score):
+def row_score(rows, i, machine, work, score):
     """Score_c of row i, by way of S and the products of the others; returns the shift of its j.
 
     D_p,f is what the score changes by with S_p,f.
     """
     x, j, _, _, _, present = rows
-    A, B, c, views, shift, ends, model, _, _, _, _ = machine
+    A, _, c, views, shift, ends, model, _, _, _, _ = machine
+    flat_A, flat_B, S, D, flat_S, flat_D, product, cut = work
     k = product.shape[0] // score.shape[0]
+    n = np.uint64(product.shape[0])
+    wide = np.uint64(A.shape[1]) * n
     skip = cut_views(rows, i, cut)
     first = ZERO
-    for f in range(product.shape[0]):
+    lanes = n - n % EIGHT
+    for f in range(ZERO, lanes, EIGHT):
+        fill(product, f, 0.0)
+    for f in range(lanes, n):
         product[f] = 0.0
     for group in range(ends.shape[0]):
         for p in range(first, ends[group]):
             v = views[p]
-            S[p] = B[p, 0]
+            for f in range(ZERO, lanes, EIGHT):
+                copy(flat_S, p * n + f, flat_B, p * wide + f)
+            for f in range(lanes, n):
+                flat_S[p * n + f] = flat_B[p * wide + f]
             if present.shape[0] == 0 or present[i, v]:
-                partial_sum(x, j, cut[v], cut[v + ONE], skip, shift[p], A, S[p])
+                partial_sum(
+                    x, j, cut[v], cut[v + ONE], skip, shift[p], flat_A, wide, flat_S, p * n, n
+                )
                 if model == ALL_PAIRS:
                     squares(x, j, cut[v], cut[v + ONE], skip, shift[p], A, product)
         if model == CROSS_PAIRS:
@@ -300,7 +345,7 @@ def row_score(rows, i, machine, cut, S, D, product, score):
         elif model == ALL_PAIRS:
             all_pairs(S, k, D, product)
         else:
-            other_products(S, first, ends[group], D, product)
+            other_products(flat_S, first, ends[group], n, flat_D, product)
         first = ends[group]
     for a in range(score.shape[0]):
         total = c[0, a]
@@ -328,19 +373,20 @@ def learn(
     strange = -1
     x, j, indptr, shared, ptr, present = rows
     A, B, c, views, shift, _, model, seen, _, _, _ = machine
-    n, K = B.shape[2], c.shape[1]
-    k = n // K
-    S, D = np.empty((B.shape[0], n)), np.empty((B.shape[0], n))
-    product, own, G = np.empty(n), np.zeros(n), np.empty(K)
-    cut, lengths = np.empty(ptr.shape[0], np.uint64), np.empty(ptr.shape[0] - 1)
+    n, K = np.uint64(B.shape[2]), c.shape[1]
+    k = B.shape[2] // K
+    work = room_for_a_row(machine, ptr)
+    flat_A, flat_B, _, D, _, flat_D, product, cut = work
+    own, slope, G = np.zeros(n), np.empty(n), np.empty(K)
+    lengths = np.empty(ptr.shape[0] - 1)
+    lanes = n - n % EIGHT
     score = np.empty(K)
-    flat = A.reshape(-1)
     for s in range(order.shape[0]):
         prefetch_row(x, j, indptr, shared, order, s + 2)
-        prefetch_features(rows, order, s + 1, machine, flat)
         i = order[s]
-        skip = row_score(rows, i, machine, cut, S, D, product, score)
-        scores[i] = score
+        skip = row_score(rows, i, machine, work, score)
+        for a in range(K):
+            scores[i, a] = score[a]
         slopes(loss, score, y[i], G)
         norm = 0.0
         for v in range(lengths.shape[0]):
@@ -349,31 +395,42 @@ def learn(
                 square += x[q] * x[q]
             norm += square
             lengths[v] = math.sqrt(square)
-        product[:] = 0.0
-        for p in range(views.shape[0]):
+        # one class: in eight lanes what is the same in all
+        for f in range(ZERO, lanes, EIGHT):
+            fill(product, f, 0.0)
+            fill(slope, f, weight[i] * G[0])
+        if K > 1 or lanes < n:
             for a in range(K):
-                g = weight[i] * G[a]
                 for f in range(a * k, (a + 1) * k):
-                    D[p, f] *= g
-                    product[f] += D[p, f] * D[p, f]
+                    slope[f] = weight[i] * G[a]
+            for f in range(lanes, n):
+                product[f] = 0.0
+        for p in range(views.shape[0]):
+            d = np.uint64(p) * n
+            for f in range(ZERO, lanes, EIGHT):
+                multiply(flat_D, d + f, flat_D, d + f, slope, f)
+                add_product(product, f, flat_D, d + f, flat_D, d + f)
+            for f in range(lanes, n):
+                flat_D[d + f] *= slope[f]
+                product[f] += flat_D[d + f] * flat_D[d + f]
         total = 0.0
         for f in range(n):
             total += product[f]
         for a in range(K):
             total += score[a] * score[a]
-        if not total * norm < np.inf:
+        if not total * norm < LARGEST:
             strange = i
             continue
         if weight[i] <= 0.0:
             continue
         if model == ALL_PAIRS:
-            for a in range(K):
-                own[a * k + 1 : (a + 1) * k] = weight[i] * G[a]
+            for f in range(n):
+                own[f] = 0.0 if f % k == 0 else slope[f]
         for p in range(views.shape[0]):
             v = views[p]
             step = rate / lengths[v] if optimizer == ADAGRAD else rate
             if model == MULTI_VIEW:
-                move(B[p], 1.0, D[p], optimizer, penalty, alpha_bias, step)
+                move(flat_B, p, 1.0, flat_D, p * n, n, optimizer, penalty, alpha_bias, step)
             if present.shape[0] == 0 or present[i, v]:
                 for q in range(cut[v], cut[v + ONE]):
                     if x[q] != 0.0:  # a 0 of a dense row touches nothing, as in a sparse one
@@ -385,7 +442,18 @@ def learn(
                                 A[place], x[q], D[p], own, optimizer, penalty, alpha, step
                             )
                         else:
-                            move(A[place], x[q], D[p], optimizer, penalty, alpha, step)
+                            move(
+                                flat_A,
+                                place,
+                                x[q],
+                                flat_D,
+                                p * n,
+                                n,
+                                optimizer,
+                                penalty,
+                                alpha,
+                                step,
+                            )
         for a in range(K):
             g = weight[i] * G[a]
             if optimizer == ADAGRAD:
@@ -400,13 +468,10 @@ def learn(
 def score(rows, order, machine, scores):
     """Scores[i] of the rows in ``order``."""
     _, _, _, _, ptr, _ = rows
-    B = machine.B
-    S, D = np.empty((B.shape[0], B.shape[2])), np.empty((B.shape[0], B.shape[2]))
-    product = np.empty(B.shape[2])
-    cut = np.empty(ptr.shape[0], np.uint64)
+    work = room_for_a_row(machine, ptr)
     for s in range(order.shape[0]):
         i = order[s]
-        row_score(rows, i, machine, cut, S, D, product, scores[i])
+        row_score(rows, i, machine, work, scores[i])
 
 
 # --- the start ----------------------------------------------------------------

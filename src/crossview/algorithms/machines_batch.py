@@ -40,7 +40,14 @@ from sklearn.svm import LinearSVC
 
 from crossview._jit import njit
 from crossview.algorithms.losses import LOGISTIC, losses, slopes
-from crossview.algorithms.machines import ALL_PAIRS, MULTI_VIEW, Machine, cut_views, row_score
+from crossview.algorithms.machines import (
+    ALL_PAIRS,
+    MULTI_VIEW,
+    Machine,
+    cut_views,
+    room_for_a_row,
+    row_score,
+)
 from crossview.algorithms.optimizers import BEND, L2
 from crossview.kernels.rows import ONE, Rows
 
@@ -55,12 +62,12 @@ def gradient(rows, order, y, weight, machine, loss, dA, dB, dc, scores):
     A, B, c, views, shift, _, model, _, _, _, _ = machine
     n, K = B.shape[2], c.shape[1]
     k = n // K
-    S, D = np.empty((B.shape[0], n)), np.empty((B.shape[0], n))
-    product, own, G = np.empty(n), np.zeros(n), np.empty(K)
-    cut = np.empty(ptr.shape[0], np.uint64)
+    work = room_for_a_row(machine, ptr)
+    D, cut = work.D, work.cut
+    own, G = np.zeros(n), np.empty(K)
     for s in range(order.shape[0]):
         i = order[s]
-        skip = row_score(rows, i, machine, cut, S, D, product, scores[i])
+        skip = row_score(rows, i, machine, work, scores[i])
         slopes(loss, scores[i], y[i], G)
         for a in range(K):
             G[a] *= weight[i]
@@ -85,11 +92,10 @@ def gradient(rows, order, y, weight, machine, loss, dA, dB, dc, scores):
 def slopes_of_sums(rows, order, machine, scores, D):
     """scores[s] and D[s, p, f] <- score and d score / d S_p,f of row order[s]."""
     _, _, _, _, ptr, _ = rows
-    B = machine.B
-    S, product = np.empty((B.shape[0], B.shape[2])), np.empty(B.shape[2])
-    cut = np.empty(ptr.shape[0], np.uint64)
+    work = room_for_a_row(machine, ptr)
     for s in range(order.shape[0]):
-        row_score(rows, order[s], machine, cut, S, D[s], product, scores[s])
+        row_score(rows, order[s], machine, work, scores[s])
+        D[s] = work.D
 
 
 @njit

@@ -11,8 +11,6 @@ from crossview._jit import inlined
 SGD, ADAGRAD = 0, 1
 L2, L1 = 0, 1
 
-# AdaGrad: keeps the first step finite; far below any gradient that matters
-TINY = 1e-10
 # smooth L1: where it bends, squared
 BEND = 1e-6
 
@@ -31,5 +29,8 @@ def sgd(theta, g, rate):
 
 @inlined
 def adagrad(theta, g, h, rate):
-    """Θ <- θ - η g / sqrt(h), where h is the sum of the squared gradients with this one."""
-    return theta - rate * g / (math.sqrt(h) + TINY)
+    """Θ <- θ - η g / sqrt(h), where h is the sum of the squared gradients with this one.
+
+    As long as they are all 0, nothing moves.
+    """
+    return theta - rate * g / math.sqrt(h) if h > 0.0 else theta

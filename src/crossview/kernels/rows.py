@@ -21,6 +21,7 @@ from crossview._jit import inlined, njit
 
 # unsigned with signed gives a float in Numba, so the small numbers are unsigned too
 ZERO, ONE, TWO, THREE, FOUR = (np.uint64(k) for k in range(5))
+EIGHT = np.uint64(8)
 VALUES_A_LINE, COLUMNS_A_LINE = np.uint64(8), np.uint64(16)
 
 
