@@ -401,8 +401,8 @@ def section(names: list[str]) -> str:
 
 HEAD = """## Multi-View Machines
 
-Cao, Zhou, Li and Yu (2016). The paper's own sets are not at hand, so these are other public
-ones. "linear" is a machine with one view, all columns pasted; "FM" the factorization machine;
+Cao, Zhou, Li and Yu (2016). Public sets at hand; the figures are not to be set beside the paper's
+own. "linear" is a machine with one view, all columns pasted; "FM" the factorization machine;
 "STM" the support tensor machine with logistic loss (the highest order only, rank one).
 Unless said otherwise: AdaGrad; each model chooses among as many settings as all others (alpha
 times learning rate; alpha for the STM), on rows that are not in the test part; then it is
