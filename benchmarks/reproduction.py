@@ -24,6 +24,7 @@ from sklearn.model_selection import StratifiedKFold
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import reproduction_machines
 import reproduction_second_order
 import shared_data
 from crossview import (
@@ -173,6 +174,11 @@ def second_order(names: list[str]) -> str:
     return reproduction_second_order.section(names, SETS)
 
 
+def multi_view_machines(names: list[str]) -> str:
+    """Machines on ratings, clicks and dense views, and the start."""
+    return reproduction_machines.section(names)
+
+
 def methods(names: list[str]) -> str:
     """`compare` on every set: which method is best where."""
     summary, plain, details = [], [], []
@@ -223,13 +229,19 @@ def methods(names: list[str]) -> str:
     )
 
 
-SECTIONS = {"two-view": two_view, "second-order": second_order, "methods": methods}
+SECTIONS = {
+    "two-view": two_view,
+    "second-order": second_order,
+    "machines": multi_view_machines,
+    "methods": methods,
+}
+SOURCES = {**SETS, **reproduction_second_order.STREAMS, **dict.fromkeys(reproduction_machines.SETS)}
 
 
 HEAD = """# Reproduction
 
 Written by `python benchmarks/reproduction.py --write docs/reproduction.md`; a section by itself
-with `--only two-view`, `--only second-order` or `--only methods`."""
+with `--only two-view`, `--only second-order`, `--only machines` or `--only methods`."""
 
 TWO_VIEW = """## Two-View Online Learning, Table 2
 
@@ -275,7 +287,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", type=Path)
     parser.add_argument("--only", choices=list(SECTIONS), help="this section, and nothing else")
-    parser.add_argument("sets", nargs="*", default=[*{**SETS, **reproduction_second_order.STREAMS}])
+    parser.add_argument("sets", nargs="*", default=[*SOURCES])
     options = parser.parse_args()
     if options.only:
         text = SECTIONS[options.only](options.sets) + "\n"
