@@ -117,7 +117,8 @@ def test_one_view_is_the_linear_model():
             [30], alpha=0.0, optimizer="sgd", learning_rate=0.01, n_factors=1
         ),
     ):
-        model.set_params(shuffle=False, n_epochs=3, early_stopping=False).fit(X, y)
+        for _ in range(3):
+            model.partial_fit(X, y, [0, 1])
         np.testing.assert_allclose(
             model.decision_function(X), plain.decision_function(X), rtol=1e-9, atol=1e-9
         )
@@ -210,6 +211,20 @@ def test_class_weights_move_the_decision():
     plain = MultiViewMachineClassifier(WIDTHS, random_state=0).fit(X, labels)
     heavy = clone(plain).set_params(class_weight={True: 50.0}).fit(X, labels)
     assert heavy.predict(X).mean() > plain.predict(X).mean()
+
+
+def test_fit_begins_at_the_frequencies_of_the_classes():
+    X, _ = numbers(400)
+    y = np.repeat([0, 1, 2], [300, 80, 20])
+    model = MultiViewMachineClassifier(
+        WIDTHS, learning_rate=1e-9, init_scale=1e-9, n_factors=1, early_stopping=False, n_epochs=1
+    )
+    weight = np.where(y == 2, 2.0, 1.0)
+    np.testing.assert_allclose(
+        np.exp(model.fit(X, y, weight).intercept_), np.array([300, 80, 40]) / 420, rtol=1e-6
+    )
+    two = model.fit(X, y == 2)
+    assert two.intercept_[0] == pytest.approx(np.log(20 / 380))
 
 
 def test_probabilities_are_those_of_the_scores():

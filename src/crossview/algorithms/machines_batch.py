@@ -250,6 +250,10 @@ def alternating_machines(
     if len(rows.present):  # without one view there is no product
         X = sp.diags_array(rows.present[order].all(axis=1).astype(float)) @ X
     views = [sp.csr_array(X[:, lo:hi]) for lo, hi in pairwise(ptr)]
+    # begin where each view's part of the product is about 1, whatever its width
+    for X_v, (lo, hi) in zip(views, pairwise(ptr), strict=True):
+        size = np.sqrt(np.mean((X_v @ A[lo:hi]) ** 2, axis=0))
+        A[lo:hi] /= np.where(size > 0.0, size, 1.0)
     counts = weight[order] > 0.0
     C = 1.0 / (alpha * n)
     for _ in range(n_iter):

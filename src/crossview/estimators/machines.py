@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, logit, softmax
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -124,6 +124,8 @@ class _Machine(OnlineLearner):
         rows = self._read(X, reset=not self._goes_on())
         target, weight = self._first_targets(y, sample_weight, rows)
         target = np.asarray(target, dtype=np.float64)
+        if not self._goes_on():
+            self._begin_intercepts(target, weight)
         random_state = check_random_state(self.random_state)
         train, held_out = self._split(target, weight, random_state)
         watch = _Watch(self, rows, held_out, target, weight)
@@ -204,6 +206,9 @@ class _Machine(OnlineLearner):
 
     def _loss_has_labels(self) -> bool:
         return isinstance(self, OnlineClassifier)
+
+    def _begin_intercepts(self, target: np.ndarray, weight: np.ndarray) -> None:
+        """The intercepts with which `fit` begins; targets are centred already."""
 
     def _goes_on(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_state")
@@ -594,6 +599,18 @@ class _MachineClassifier(_Machine, OnlineClassifier):
             return losses.SOFTMAX
         return LOSSES[self.loss]
 
+    def _begin_intercepts(self, target: np.ndarray, weight: np.ndarray) -> None:
+        # else columns would have to learn how rare a class is, and rows without them not know it
+        K = self._n_scores()
+        classes = np.arange(K) if K > 1 else np.array([1.0])
+        total = weight.sum()
+        share = np.array([weight[target == c].sum() for c in classes]) / total if total else 0.5
+        share = np.clip(share, 1e-6, 1.0 - 1e-6)
+        if self.loss == "logistic":
+            self._state["c"][0] = logit(share) if K == 1 else np.log(share)
+        elif self.loss == "squared":
+            self._state["c"][0] = 2.0 * share - 1.0
+
     @available_if(lambda self: _has_probabilities(self))
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class; for ``loss="logistic"``.
@@ -807,6 +824,7 @@ class MultiViewMachineClassifier(_MachineClassifier):
 
     Notes
     -----
+    `fit` of a classifier begins with the intercept at the log odds of the classes.
     A row's weight multiplies its loss, and not the penalty.  A missing view contributes
     its bias row only.  Memory is k numbers a column, and as many again for "adagrad".
 
@@ -989,6 +1007,7 @@ class MultiViewMachineRegressor(_MachineRegressor):
 
     Notes
     -----
+    `fit` of a classifier begins with the intercept at the log odds of the classes.
     A row's weight multiplies its loss, and not the penalty.  A missing view contributes
     its bias row only.  Memory is k numbers a column, and as many again for "adagrad".
 
@@ -1167,6 +1186,7 @@ class FactorizationMachineClassifier(_MachineClassifier):
 
     Notes
     -----
+    `fit` of a classifier begins with the intercept at the log odds of the classes.
     A row's weight multiplies its loss, and not the penalty.  A missing view contributes
     nothing.  Memory is k numbers a column, and as many again for "adagrad".
 
@@ -1329,6 +1349,7 @@ class FactorizationMachineRegressor(_MachineRegressor):
 
     Notes
     -----
+    `fit` of a classifier begins with the intercept at the log odds of the classes.
     A row's weight multiplies its loss, and not the penalty.  A missing view contributes
     nothing.  Memory is k numbers a column, and as many again for "adagrad".
 
