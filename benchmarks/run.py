@@ -42,6 +42,23 @@ many rows a second as Vowpal Wabbit, a peak under 1 GB, the first trained row wi
 warm start, `--help` under 0.3 s. Vowpal Wabbit reads the same rows in its own text format,
 one namespace a view, with hinge loss and `-b 20`; Crossview reads Parquet with plain strings."""
 
+MACHINES = """## Multi-view machines
+
+`benchmarks/machines.py`: passes of the loop over 24 one-hot features in three views, k = 8,
+AdaGrad, logistic loss, one core; rows in memory. Goals: at least 1000 times the rows a second
+of River's `FMClassifier`, 50 times Vowpal Wabbit's `--lrq` over the three pairs of namespaces
+(a whole process less its start), 3 times a field-aware factorisation machine (libffm makes
+about half a million a second on such a core, so 1.6 million is aimed for); cost linear in k,
+features a row and views. xLearn's field-aware machine is measured where it is installed
+(`pip install xlearn` builds it)."""
+
+MACHINES_SEEN = """The loop over factors works on eight numbers at a time
+(`kernels/lanes.py`; `tests/test_lanes.py` looks at the compiled code for instructions on eight
+lanes). Half of a pass is AdaGrad's steps: 27 times eight square roots and divisions a row, for
+which Newton's method stands in; they are bound by arithmetic, and would take half the time in
+single precision. A quarter is waiting for the features, 128 bytes each from a table of 43 MB.
+Memory: k (columns + views) numbers and as many for AdaGrad, nothing a row."""
+
 LIMITS = """## Where the time goes
 
 The pass over a CSR matrix reads 12 bytes an entry from memory and touches one weight an
@@ -61,7 +78,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path)
     parser.add_argument("--data", type=Path, help="folder that keeps the generated files")
     options = parser.parse_args()
-    packages = ("numpy", "scikit-learn", "numba", "pyarrow", "vowpalwabbit")
+    packages = ("numpy", "scikit-learn", "numba", "pyarrow", "vowpalwabbit", "river")
     head = HEAD.format(
         date=datetime.date.today().isoformat(),
         machine=machine(),
@@ -74,7 +91,9 @@ def main() -> None:
     csr = run([sys.executable, here / "csr_pass.py"]).output.strip()
     covariance = run([sys.executable, here / "covariance.py"]).output.strip()
     stream = run([sys.executable, here / "stream.py", *keep]).output.strip()
-    parts = [head, CSR, csr, COVARIANCE, covariance, STREAM, stream, LIMITS]
+    models = run([sys.executable, here / "machines.py"]).output.strip()
+    parts = [head, CSR, csr, COVARIANCE, covariance, STREAM, stream]
+    parts += [MACHINES, models, MACHINES_SEEN, LIMITS]
     text = "\n\n".join(parts) + "\n"
     if options.write:
         options.write.write_text(text)
