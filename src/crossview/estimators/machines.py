@@ -1448,12 +1448,13 @@ class SupportTensorMachineClassifier(_MachineClassifier):
         Strength of the penalty, in (0, inf) for "alternating".  Higher is smoother.
     optimizer : {"alternating", "adagrad", "sgd"}, default="alternating"
         "alternating": all rows at once, `fit` only.  "adagrad", "sgd": a row at a
-        time, as for the other machines; they too start from random weights, but
-        find worse ones.
+        time, as for the other machines.
     learning_rate : float, default=0.1
         Size of a step of "adagrad" and "sgd".
     init_scale : float, default=1.0
-        Standard deviation of the columns' weights before learning.
+        Standard deviation of the columns' weights before learning.  "alternating"
+        then scales them so that each view's part of the product is about 1; for
+        "adagrad" and "sgd" take about 1 over the length of a view's row.
     n_epochs : int, default=100
         Passes over the rows in `fit` ("alternating": over the views): at most,
         with early stopping.
