@@ -98,7 +98,7 @@ MACHINES = {
     ),
     "MVM-one-view": MultiViewMachineClassifier([12], **ONE_PASS),
     "FM": FactorizationMachineClassifier(WIDTHS, n_factors=3, **ONE_PASS),
-    "FM-cross-squared": FactorizationMachineClassifier(
+    "FM-cross": FactorizationMachineClassifier(
         WIDTHS, cross_view_only=True, loss="squared", **ONE_PASS
     ),
     "STM": SupportTensorMachineClassifier(WIDTHS, optimizer="adagrad", **ONE_PASS),

@@ -48,7 +48,7 @@ def start(widths, groups, k, classes=1, seed=0, sums=1):
         return np.stack([value, zeros][: 1 + sums], axis=1)
 
     intercept = rng.normal(size=classes)
-    unsigned = lambda values: read_only(np.asarray(values).astype(np.int64).view(np.uint64))  # noqa: E731
+    unsigned = lambda values: np.asarray(values).astype(np.int64).view(np.uint64)  # noqa: E731
     machine = machines.Machine(
         A=room(np.concatenate([A[:-1].reshape(-1, classes * k) for _, A in parts])),
         B=room(np.stack([A[-1].reshape(-1) for _, A in parts])),

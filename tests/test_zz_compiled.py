@@ -8,8 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crossview import MultiViewPAClassifier, PAMClassifier, PassiveAggressiveClassifier
-from crossview.algorithms import coupling, first_order, second_order
+from crossview import (
+    FactorizationMachineClassifier,
+    MultiViewMachineClassifier,
+    MultiViewPAClassifier,
+    PAMClassifier,
+    PassiveAggressiveClassifier,
+)
+from crossview.algorithms import coupling, first_order, machines, second_order
 from crossview.kernels import rows
 from crossview.streams import encode
 
@@ -19,6 +25,8 @@ LOOPS = [
     coupling.learn_binary,
     coupling.learn_multiclass,
     second_order.learn,
+    machines.learn,
+    machines.score,
     rows.score_views,
     encode._fill_rows,
 ]
@@ -33,6 +41,8 @@ def test_each_loop_was_compiled_once(loop):
             PassiveAggressiveClassifier(),
             MultiViewPAClassifier([2, 2]),
             PAMClassifier(),
+            MultiViewMachineClassifier([2, 2]),
+            FactorizationMachineClassifier([2, 2], optimizer="sgd"),
         ):
             model.fit(X, y % classes).predict(X)
     assert len(loop.signatures) <= 1, loop.signatures

@@ -180,18 +180,23 @@ def other_products(S, first, end, n, D, product):
 
 
 @inlined
+def linear_terms(S, first, D, product):
+    """The first factor of a class: D_p <- 1 and product <- sum_p S_p."""
+    product[first] = 0.0
+    for p in range(S.shape[0]):
+        product[first] += S[p, first]
+        D[p, first] = 1.0
+
+
+@inlined
 def cross_pairs(S, k, D, product):
-    """Eq. (27): D_p <- T - S_p and product <- ½ sum_p S_p D_p; linear in the first of a class."""
-    n = S.shape[1]
-    for f in range(n):
-        total = 0.0
-        for p in range(S.shape[0]):
-            total += S[p, f]
-        if f % k == 0:
-            product[f] = total
+    """Eq. (27): D_p <- T - S_p and product <- ½ sum_p S_p D_p."""
+    for first in range(0, S.shape[1], k):
+        linear_terms(S, first, D, product)
+        for f in range(first + 1, first + k):
+            total = 0.0
             for p in range(S.shape[0]):
-                D[p, f] = 1.0
-        else:
+                total += S[p, f]
             for p in range(S.shape[0]):
                 D[p, f] = total - S[p, f]
                 product[f] += 0.5 * S[p, f] * D[p, f]
@@ -200,15 +205,15 @@ def cross_pairs(S, k, D, product):
 @inlined
 def all_pairs(S, k, D, product):
     """Eq. (26): D <- T and product <- ½ (T² - product), which holds the sum of x² A²."""
-    n = S.shape[1]
-    for f in range(n):
-        total = 0.0
-        for p in range(S.shape[0]):
-            total += S[p, f]
-        linear = f % k == 0
-        product[f] = total if linear else 0.5 * (total * total - product[f])
-        for p in range(S.shape[0]):
-            D[p, f] = 1.0 if linear else total
+    for first in range(0, S.shape[1], k):
+        linear_terms(S, first, D, product)
+        for f in range(first + 1, first + k):
+            total = 0.0
+            for p in range(S.shape[0]):
+                total += S[p, f]
+            product[f] = 0.5 * (total * total - product[f])
+            for p in range(S.shape[0]):
+                D[p, f] = total
 
 
 @inlined
@@ -424,8 +429,9 @@ def learn(
         if weight[i] <= 0.0:
             continue
         if model == ALL_PAIRS:
-            for f in range(n):
-                own[f] = 0.0 if f % k == 0 else slope[f]
+            for a in range(K):  # the linear ones have no pair
+                for f in range(a * k + 1, (a + 1) * k):
+                    own[f] = slope[f]
         for p in range(views.shape[0]):
             v = views[p]
             step = rate / lengths[v] if optimizer == ADAGRAD else rate
