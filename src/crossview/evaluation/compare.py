@@ -292,7 +292,7 @@ def compare(
         for fit_intercept; with a covariance 0.1 to 10 for C (SCW: 0.01 to
         1), 0.01 to 1 for gamma, 0.01 to 1 for initial_variance, 0.1 to 100 for r, and
         0.55, 0.7 and 0.9 for confidence; of the machines 0.001 and 0.03 for
-        alpha, and 0.05 and 0.2 for learning_rate (linear and support tensor: 0.3
+        alpha, and 0.05, 0.1 and 0.3 for learning_rate (linear and support tensor: 0.3
         and 1).
     models : sequence of str, default=None
         What to compare, two or more, by the names of ``crossview train --model``.

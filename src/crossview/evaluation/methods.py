@@ -49,7 +49,7 @@ CONFIDENCE = (0.55, 0.7, 0.9)
 HIGH_CONFIDENCE = (0.7, 0.9)
 # a machine makes many passes for each setting, so that little is tried
 ALPHA = (0.001, 0.03)
-RATE = (0.05, 0.2)
+RATE = (0.05, 0.1, 0.3)
 # where nothing is factorised, or all is one product, larger steps do better
 HIGH_RATE = (0.3, 1.0)
 
