@@ -377,7 +377,7 @@ def start() -> str:
                 scores.append(model.score(X[3000:], y[3000:]))
                 passes.append(model.n_iter_)
             lines.append(
-                [f"{optimizer}, rate {rate:g}" if optimizer in ("adagrad", "sgd") else optimizer, name,
+                [words, name,
                  f"{np.mean(scores):.3f}", f"{min(scores):.3f}", f"{max(scores):.3f}",
                  f"{np.median(passes):g}", f"{np.mean(seconds):.2f}"]
             )  # fmt: skip
