@@ -64,14 +64,14 @@ def passes(X, y, k=8):
         np.zeros((X.layout.n_columns, 2, k)),
         np.zeros((views, 2, k)),
         np.zeros((2, 1)),
-        np.arange(views, dtype=np.uint64),
-        np.zeros(views, dtype=np.uint64),
-        np.array([views], dtype=np.uint64),
+        read_only(np.arange(views, dtype=np.uint64)),
+        read_only(np.zeros(views, dtype=np.uint64)),
+        read_only(np.array([views], dtype=np.uint64)),
         machines.MULTI_VIEW,
         np.zeros(X.layout.n_columns, dtype=bool),
-        machines.keys_of(0, views),
-        np.full(views, 0.02),
-        np.arange(1, dtype=np.uint64),
+        read_only(machines.keys_of(0, views)),
+        read_only(np.full(views, 0.02)),
+        read_only(np.arange(1, dtype=np.uint64)),
     )
     machines.begin_biases(machine, 0.0)
     rows, order = make_rows(X.matrix, X.layout), read_only(np.arange(len(y)))

@@ -51,14 +51,14 @@ def machine_of(model, classes, k, seed=1):
         A,
         B,
         rng.normal(size=(1, classes)),
-        np.arange(3, dtype=np.uint64),
-        np.zeros(3, dtype=np.uint64),
-        np.array([3], dtype=np.uint64),
+        read_only(np.arange(3, dtype=np.uint64)),
+        read_only(np.zeros(3, dtype=np.uint64)),
+        read_only(np.array([3], dtype=np.uint64)),
         model,
         np.ones(sum(WIDTHS), dtype=bool),
-        np.zeros(3, dtype=np.uint64),
-        np.zeros(3),
-        np.arange(classes, dtype=np.uint64),
+        read_only(np.zeros(3, dtype=np.uint64)),
+        read_only(np.zeros(3)),
+        read_only(np.arange(classes, dtype=np.uint64)),
     )
 
 
@@ -104,9 +104,15 @@ def objective(X, y, weight, machine, kind, penal, alpha):
     return value
 
 
+def frozen(machine):
+    return machine._replace(
+        **{name: read_only(getattr(machine, name)) for name in ("A", "B", "c", "seen")}
+    )
+
+
 def scores_of(X, machine):
     scores = np.empty((len(X), machine.c.shape[1]))
-    machines.score(rows_of(X), read_only(np.arange(len(X))), machine, scores)
+    machines.score(rows_of(X), read_only(np.arange(len(X))), frozen(machine), scores)
     return scores
 
 
@@ -142,7 +148,7 @@ def test_every_score_is_the_full_enumeration(model, classes, container):
     X, _ = problem("softmax", 3)
     machine = machine_of(MODELS[model], classes, 4)
     scores = np.empty((len(X), classes))
-    machines.score(rows_of(container(X)), read_only(np.arange(len(X))), machine, scores)
+    machines.score(rows_of(container(X)), read_only(np.arange(len(X))), frozen(machine), scores)
     np.testing.assert_allclose(scores_of(X, machine), scores, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(scores, expected_scores(X, machine), rtol=1e-12, atol=1e-12)
 

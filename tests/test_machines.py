@@ -48,7 +48,7 @@ def start(widths, groups, k, classes=1, seed=0, sums=1):
         return np.stack([value, zeros][: 1 + sums], axis=1)
 
     intercept = rng.normal(size=classes)
-    unsigned = lambda values: np.asarray(values).astype(np.int64).view(np.uint64)  # noqa: E731
+    unsigned = lambda values: read_only(np.asarray(values).astype(np.int64).view(np.uint64))  # noqa: E731
     machine = machines.Machine(
         A=room(np.concatenate([A[:-1].reshape(-1, classes * k) for _, A in parts])),
         B=room(np.stack([A[-1].reshape(-1) for _, A in parts])),
@@ -58,9 +58,9 @@ def start(widths, groups, k, classes=1, seed=0, sums=1):
         ends=unsigned(np.cumsum([len(g) for g in groups])),
         model=machines.MULTI_VIEW,
         seen=np.ones(places[-1] + widths[parts[-1][0]], dtype=bool),
-        keys=np.zeros(len(parts), dtype=np.uint64),
-        sizes=np.zeros(len(parts)),
-        born=np.arange(classes, dtype=np.uint64),
+        keys=unsigned(np.zeros(len(parts))),
+        sizes=read_only(np.zeros(len(parts))),
+        born=unsigned(np.arange(classes)),
     )
     return machine, tables, intercept.copy()
 
@@ -73,9 +73,15 @@ def views_of(x, widths):
     return np.split(x, np.cumsum(widths)[:-1])
 
 
+def frozen(machine):
+    return machine._replace(
+        **{name: read_only(getattr(machine, name)) for name in ("A", "B", "c", "seen")}
+    )
+
+
 def scores_of(X, widths, machine):
     scores = np.empty((len(X), machine.c.shape[1]))
-    machines.score(rows_of(X, widths), read_only(np.arange(len(X))), machine, scores)
+    machines.score(rows_of(X, widths), read_only(np.arange(len(X))), frozen(machine), scores)
     return scores
 
 

@@ -38,9 +38,8 @@ LOSSES = {
     "hinge": losses.HINGE,
 }
 PENALTIES = {"l2": optimizers.L2, "l1": optimizers.L1}
-# those that take a row at a time, and those that need all rows
+# those that take a row at a time; others need all rows
 STREAMING = {"adagrad": optimizers.ADAGRAD, "sgd": optimizers.SGD}
-BATCH = {"lbfgs", "als", "alternating"}
 
 
 class Interaction(NamedTuple):
@@ -217,7 +216,7 @@ class _Machine(OnlineLearner):
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         scores = np.zeros((len(rows.indptr) - 1, self._n_scores()))
-        machines.score(rows, read_only(np.arange(len(scores))), self._machine(), scores)
+        machines.score(rows, read_only(np.arange(len(scores))), self._frozen(), scores)
         return scores
 
     def view_scores(self, X: Any) -> np.ndarray:
@@ -402,14 +401,21 @@ class _Machine(OnlineLearner):
             s["A"],
             s["B"],
             s["c"],
-            s["views"],
-            s["shift"],
-            s["ends"],
+            read_only(s["views"]),
+            read_only(s["shift"]),
+            read_only(s["ends"]),
             model,
             s["seen"],
-            machines.keys_of(int(s["seed"][0]), len(s["B"])),
-            np.repeat(sizes, n_parts),
-            s["born"],
+            read_only(machines.keys_of(int(s["seed"][0]), len(s["B"]))),
+            read_only(np.repeat(sizes, n_parts)),
+            read_only(s["born"]),
+        )
+
+    def _frozen(self) -> Machine:
+        """To be read only, as it may come from a file that is mapped into memory."""
+        m = self._machine()
+        return m._replace(
+            A=read_only(m.A), B=read_only(m.B), c=read_only(m.c), seen=read_only(m.seen)
         )
 
     def _with_sums(self) -> Machine:
@@ -556,7 +562,7 @@ class _Watch:
     def _held_out_loss(self) -> float:
         learner = self.learner
         scores = np.zeros((len(self.rows.indptr) - 1, learner._n_scores()))
-        machines.score(self.rows, self.held_out, learner._machine(), scores)
+        machines.score(self.rows, self.held_out, learner._frozen(), scores)
         with np.errstate(over="ignore", invalid="ignore"):
             each = losses.losses(learner._loss(), scores[self.held_out], self.target)
             return float(np.average(each, weights=self.weight))
