@@ -189,9 +189,10 @@ def linear_terms(S, first, D, product):
 
 
 @inlined
-def cross_pairs(S, k, D, product):
+def cross_pairs(S, k, K, D, product):
     """Eq. (27): D_p <- T - S_p and product <- ½ sum_p S_p D_p."""
-    for first in range(0, S.shape[1], k):
+    for a in range(K):  # not range(0, n, k): that divides, and in every row of any model
+        first = a * k
         linear_terms(S, first, D, product)
         for f in range(first + 1, first + k):
             total = 0.0
@@ -203,9 +204,10 @@ def cross_pairs(S, k, D, product):
 
 
 @inlined
-def all_pairs(S, k, D, product):
+def all_pairs(S, k, K, D, product):
     """Eq. (26): D <- T and product <- ½ (T² - product), which holds the sum of x² A²."""
-    for first in range(0, S.shape[1], k):
+    for a in range(K):  # not range(0, n, k): that divides, and in every row of any model
+        first = a * k
         linear_terms(S, first, D, product)
         for f in range(first + 1, first + k):
             total = 0.0
@@ -346,9 +348,9 @@ def row_score(rows, i, machine, work, score):
                 if model == ALL_PAIRS:
                     squares(x, j, cut[v], cut[v + ONE], skip, shift[p], A, product)
         if model == CROSS_PAIRS:
-            cross_pairs(S, k, D, product)
+            cross_pairs(S, k, score.shape[0], D, product)
         elif model == ALL_PAIRS:
-            all_pairs(S, k, D, product)
+            all_pairs(S, k, score.shape[0], D, product)
         else:
             other_products(flat_S, first, ends[group], n, flat_D, product)
         first = ends[group]
