@@ -54,9 +54,8 @@ features a row and views. xLearn's field-aware machine is measured where it is i
 
 MACHINES_SEEN = """The loop over factors works on eight numbers at a time
 (`kernels/lanes.py`; `tests/test_lanes.py` looks at the compiled code for instructions on eight
-lanes). Half of a pass is AdaGrad's steps: 27 times eight square roots and divisions a row, for
-which Newton's method stands in; they are bound by arithmetic, and would take half the time in
-single precision. A quarter is waiting for the features, 128 bytes each from a table of 43 MB.
+lanes). A row has 27 times eight of AdaGrad's square roots and divisions, for which Newton's
+method stands in, and its features are 128 bytes each from a table of 43 MB.
 Memory: k (columns + views) numbers and as many for AdaGrad, nothing a row."""
 
 LIMITS = """## Where the time goes

@@ -189,7 +189,7 @@ class _Machine(OnlineLearner):
             return all_rows, all_rows[:0]
         # with few rows, or few of a class, one that is held out would be missed
         n = int(np.ceil(self.validation_fraction * len(target)))
-        labels = target if self._loss_has_labels() else None
+        labels = target if isinstance(self, OnlineClassifier) else None
         if labels is not None:
             _, counts = np.unique(labels, return_counts=True)
             if counts.min() < 2 or n < len(counts) or len(target) - n < len(counts):
@@ -202,9 +202,6 @@ class _Machine(OnlineLearner):
         if not weight[held_out].any():
             return all_rows, all_rows[:0]
         return np.sort(train), np.sort(held_out)
-
-    def _loss_has_labels(self) -> bool:
-        return isinstance(self, OnlineClassifier)
 
     def _begin_intercepts(self, target: np.ndarray, weight: np.ndarray) -> None:
         """The intercepts with which `fit` begins; targets are centred already."""
