@@ -61,8 +61,8 @@ def passes(X, y, k=8):
     """A function that makes one pass of the loop; the parameters stay from pass to pass."""
     views = X.layout.n_views
     machine = machines.Machine(
-        np.zeros((X.layout.n_columns, 2, k)),
-        np.zeros((views, 2, k)),
+        np.zeros((X.layout.n_columns, 2, k), dtype=np.float32),
+        np.zeros((views, 2, k), dtype=np.float32),
         np.zeros((2, 1)),
         read_only(np.arange(views, dtype=np.uint64)),
         read_only(np.zeros(views, dtype=np.uint64)),

@@ -20,8 +20,10 @@ def call_add_four(S, A):
 
 
 @njit
-def call_adagrad_step(A, G, alpha):
-    lanes.adagrad_step(A, np.uint64(1), np.uint64(20), G, np.uint64(5), 0.7, alpha, 0.1)
+def call_adagrad_steps(A, G, x, j, alpha):
+    o = np.uint64
+    # columns 0, 2 and 4 of a view that begins at place 1; 11 factors, of which 8 are lanes
+    lanes.adagrad_steps(A, G, o(5), o(11), x, j, o(3), o(6), o(3), o(1), alpha, 0.1)
 
 
 @njit
@@ -44,31 +46,64 @@ def test_sums_and_products_are_those_of_slices():
         assert not np.array_equal(compiled[0], arrays()[0])
 
 
-@pytest.mark.parametrize("size", [1e-140, 1e-30, 1e-3, 1.0, 1e3, 1e30, 1e140])
-def test_the_step_is_that_of_a_root_and_a_division(size):
-    (compiled, G, _), (plain, _, _) = arrays(), arrays()
-    for A in (compiled, plain):
-        A[20:28] = size * size * np.arange(8)  # sums, one of them 0
-    G *= size
-    call_adagrad_step(compiled, G, 0.0)
-    call_adagrad_step.py_func(plain, G, 0.0)
-    np.testing.assert_allclose(compiled, plain, rtol=1e-11, atol=0)
-    assert not np.array_equal(compiled[1:9], arrays()[0][1:9])
+def columns(dtype, size=1.0):
+    """A machine's places, slopes, the values 1, 0 and -0.7, and the columns that have them."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(6, 2, 11))
+    A[:, 1] = size * size * np.arange(11)  # sums, one of them 0
+    x = np.array([9.0, 9.0, 9.0, 1.0, 0.0, -0.7])
+    G = size * rng.normal(size=20)
+    return A.reshape(-1).astype(dtype), G.astype(dtype), x, np.array([0, 2, 4], np.uint32)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    [(np.float64, size) for size in (1e-140, 1e-3, 1.0, 1e3, 1e140)]
+    + [(np.float32, size) for size in (1e-15, 1e-3, 1.0, 1e3, 1e15)],
+)
+def test_the_step_is_that_of_a_root_and_a_division(dtype, size):
+    compiled, plain, before = (columns(dtype, size) for _ in range(3))
+    call_adagrad_steps(*compiled, 0.0)
+    call_adagrad_steps.py_func(*plain, 0.0)
+    np.testing.assert_allclose(compiled[0], plain[0], rtol=16 * np.finfo(dtype).eps, atol=0)
+    moved = (compiled[0] != before[0]).reshape(6, 2, 11)
+    assert moved[[1, 5], 0, :8].all()  # columns 0 and 4; column 2 has the value 0
+    assert not moved[[0, 2, 3, 4]].any()
+    assert not moved[:, :, 8:].any()  # those beyond the lanes
+
+
+def test_columns_may_have_64_bits():
+    few, many = columns(np.float32), columns(np.float32)
+    call_adagrad_steps(*few, 0.1)
+    call_adagrad_steps(*many[:3], many[3].astype(np.uint64), 0.1)
+    np.testing.assert_array_equal(few[0], many[0])
+
+
+def test_sums_in_double_of_numbers_in_single():
+    for call in (call_add_four, call_others):
+        double, single = arrays(), arrays()
+        n = 2 if call is call_add_four else 3
+        call(double[0], *(a.astype(np.float32).astype(np.float64) for a in double[1:n]))
+        call(single[0], *(a.astype(np.float32) for a in single[1:n]))
+        np.testing.assert_array_equal(double[0], single[0])
 
 
 def test_where_there_was_no_gradient_nothing_moves():
-    for call in (call_adagrad_step, call_adagrad_step.py_func):
-        A, G = np.arange(40.0), np.zeros(40)
-        A[20:28] = 0.0
+    for call in (call_adagrad_steps, call_adagrad_steps.py_func):
+        A, G, x, j = columns(np.float32)
+        A.reshape(6, 2, 11)[:, 1] = 0.0
         before = A.copy()
-        call(A, G, 0.0)
+        call(A, 0.0 * G, x, j, 0.0)
         np.testing.assert_array_equal(A, before)
 
 
 def test_the_compiled_code_works_on_eight_lanes():
     A, G, _ = arrays()
-    for call, arguments in ((call_add_four, (A, G)), (call_adagrad_step, (A, G, 0.1))):
+    for call, arguments, lane in (
+        (call_add_four, (A, G), "<8 x double>"),
+        (call_adagrad_steps, (*columns(np.float32), 0.1), "<8 x float>"),
+    ):
         fresh = numba.njit(call.py_func)  # one from the disk has no code to look at
         fresh(*arguments)
         code = "".join(fresh.inspect_llvm().values())
-        assert code.count("<8 x double>") > 5
+        assert code.count(lane) > 5

@@ -190,6 +190,25 @@ def test_after_all_rows_at_once_a_stream_may_follow():
     assert not np.array_equal(model.predict(X), before)
 
 
+def test_one_optimizer_goes_on_from_what_another_learned():
+    X, y = numbers()
+    for first, then in (("adagrad", "sgd"), ("sgd", "adagrad"), ("adagrad", "als")):
+        model = MultiViewMachineRegressor(
+            WIDTHS,
+            optimizer=first,
+            learning_rate=0.02,
+            warm_start=True,
+            early_stopping=False,
+            random_state=0,
+        ).fit(X, y)
+        before = model.predict(X)
+        model.set_params(optimizer=then, n_epochs=1, learning_rate=1e-9).fit(X, y)
+        if then == "als":
+            assert model.score(X, y) > 0.9
+        else:
+            np.testing.assert_allclose(model.predict(X), before, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     "learner",
     [

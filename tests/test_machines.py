@@ -188,6 +188,38 @@ def test_the_loop_equals_the_slow_reference(case, penal, optimizer, container):
     assert_same_parameters(machine, tables, intercept)
 
 
+def in_single_precision(machine):
+    A, B = machine.A.astype(np.float32), machine.B.astype(np.float32)
+    return machine._replace(A=A, B=B, c=machine.c.copy())
+
+
+@pytest.mark.parametrize("model", range(4))
+@pytest.mark.parametrize("k", [3, 8, 17])
+def test_single_precision_learns_what_double_does(model, k):
+    widths = [3, 4]
+    X, y = problem(widths)
+    double = start(widths, [[0, 1]], k)[0]._replace(model=model)
+    for sums in (double.A[:, 1], double.B[:, 1]):
+        sums[:] = 1.0  # else the first step is as large for a slope of 1e-9 as for one of 1
+    single = in_single_precision(double)
+    for machine in (double, single):
+        learn(rows_of(X, widths), y, machine, "logistic", alpha=0.01)
+    assert single.A.dtype == np.float32
+    np.testing.assert_allclose(single.A, double.A, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(single.c, double.c, rtol=1e-5, atol=1e-5)
+
+
+def test_what_single_precision_does_not_hold_is_passed_over():
+    widths = [3, 4]
+    X, y = problem(widths)
+    X[7] *= 1e16
+    single = in_single_precision(start(widths, [[0, 1]], 8)[0])
+    without = in_single_precision(single)
+    learn(rows_of(X, widths), y, single, "logistic")
+    learn(rows_of(np.delete(X, 7, 0), widths), np.delete(y, 7), without, "logistic")
+    np.testing.assert_array_equal(single.A, without.A)
+
+
 def test_a_view_whose_sums_are_all_zero_still_gets_its_gradient():
     """Dividing the product by S gives 0 / 0 there."""
     widths = [2, 3, 2]

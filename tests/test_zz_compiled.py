@@ -45,7 +45,9 @@ def test_each_loop_was_compiled_once(loop):
             FactorizationMachineClassifier([2, 2], optimizer="sgd"),
         ):
             model.fit(X, y % classes).predict(X)
-    assert len(loop.signatures) <= 1, loop.signatures
+    # machines have single precision with AdaGrad, and double with all else
+    most = 2 if loop in (machines.learn, machines.score) else 1
+    assert len(loop.signatures) <= most, loop.signatures
 
 
 SELECTION = [

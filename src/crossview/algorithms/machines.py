@@ -43,6 +43,7 @@ from typing import NamedTuple
 import numpy as np
 
 from crossview._jit import inlined, njit
+from crossview.algorithms.losses import slope as slope_of
 from crossview.algorithms.losses import slopes
 from crossview.algorithms.optimizers import (
     ADAGRAD,
@@ -51,11 +52,14 @@ from crossview.algorithms.optimizers import (
     penalty_slope,
     sgd,
 )
-from crossview.kernels.lanes import adagrad_step, add_four, add_product, copy, fill, multiply
+from crossview.kernels.lanes import adagrad_steps, add_four, add_product, copy, fill, multiply
 from crossview.kernels.rows import (
     EIGHT,
+    FIVE,
     FOUR,
     ONE,
+    SEVEN,
+    SIX,
     THREE,
     TWO,
     ZERO,
@@ -69,7 +73,7 @@ MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS, TENSOR = range(4)
 HALF = np.uint64(32)
 
 # a squared gradient may be added up a hundred million times
-LARGEST = 1e300
+LARGEST, LARGEST_SINGLE = 1e300, 1e30
 
 
 class Machine(NamedTuple):
@@ -228,24 +232,27 @@ def squares(x, j, lo, hi, skip, shift, A, Q):
 
 
 @inlined
-def move(A, place, x, G, g, n, optimizer, penalty, alpha, rate):
-    """One feature's factors: g = x G + α Ω'(θ), and a step of the optimiser."""
+def move_columns(x, j, lo, hi, skip, shift, A, G, g, n, optimizer, penalty, alpha, rate):
+    """The factors of the columns j[lo - skip : hi - skip]: g = x G + α Ω'(θ), and a step.
+
+    A 0 of a dense row touches nothing, as in a sparse one.
+    """
     first = ZERO
-    if optimizer == ADAGRAD:
-        a = place * TWO * n
-        if penalty == L2:
-            first = n - n % EIGHT
-            for f in range(ZERO, first, EIGHT):
-                adagrad_step(A, a + f, a + n + f, G, g + f, x, alpha, rate)
-        for f in range(first, n):
-            slope = x * G[g + f] + alpha * penalty_slope(penalty, A[a + f])
-            A[a + n + f] += slope * slope
-            A[a + f] = adagrad(A[a + f], slope, A[a + n + f], rate)
-    else:
-        a = place * n
-        for f in range(n):
-            slope = x * G[g + f] + alpha * penalty_slope(penalty, A[a + f])
-            A[a + f] = sgd(A[a + f], slope, rate)
+    if optimizer == ADAGRAD and penalty == L2:
+        first = n - n % EIGHT
+        adagrad_steps(A, G, g, n, x, j, lo, hi, skip, shift, alpha, rate)
+    if first == n:
+        return
+    for q in range(lo, hi):
+        if x[q] != 0.0:
+            a = (j[q - skip] + shift) * n * (TWO if optimizer == ADAGRAD else ONE)
+            for f in range(first, n):
+                slope = x[q] * G[g + f] + alpha * penalty_slope(penalty, A[a + f])
+                if optimizer == ADAGRAD:
+                    A[a + n + f] += slope * slope
+                    A[a + f] = adagrad(A[a + f], slope, A[a + n + f], rate)
+                else:
+                    A[a + f] = sgd(A[a + f], slope, rate)
 
 
 @inlined
@@ -298,6 +305,20 @@ def begin(machine, p, place, position):
             z = normal(machine.keys[p], np.uint64(position) + ONE, own)
             machine.A[place, 0, f] = machine.sizes[p] * z
     machine.seen[place] = True
+
+
+@inlined
+def sum_of(A, first, n):
+    """The sum of A[first : first + n], eight at a time in pairs."""
+    total = 0.0
+    lanes = n - n % EIGHT
+    for f in range(first, first + lanes, EIGHT):
+        total += ((A[f] + A[f + ONE]) + (A[f + TWO] + A[f + THREE])) + (
+            (A[f + FOUR] + A[f + FIVE]) + (A[f + SIX] + A[f + SEVEN])
+        )
+    for f in range(first + lanes, first + n):
+        total += A[f]
+    return total
 
 
 # --- one row ------------------------------------------------------------------
@@ -355,10 +376,7 @@ def row_score(rows, i, machine, work, score):
             other_products(flat_S, first, ends[group], n, flat_D, product)
         first = ends[group]
     for a in range(score.shape[0]):
-        total = c[0, a]
-        for f in range(a * k, (a + 1) * k):
-            total += product[f]
-        score[a] = total
+        score[a] = c[0, a] + sum_of(product, np.uint64(a * k), np.uint64(k))
     return skip
 
 
@@ -383,18 +401,24 @@ def learn(
     n, K = np.uint64(B.shape[2]), c.shape[1]
     k = B.shape[2] // K
     work = room_for_a_row(machine, ptr)
-    flat_A, flat_B, _, D, _, flat_D, product, cut = work
+    flat_A, flat_B, _, _, _, flat_D, product, cut = work
     own, slope, G = np.zeros(n), np.empty(n), np.empty(K)
+    steps = np.empty(views.shape[0] * B.shape[2], A.dtype)
+    largest = LARGEST if A.itemsize == 8 else LARGEST_SINGLE
     lengths = np.empty(ptr.shape[0] - 1)
     lanes = n - n % EIGHT
     score = np.empty(K)
+    one, none = np.ones(1), np.zeros(1, np.uint32)
     for s in range(order.shape[0]):
         prefetch_row(x, j, indptr, shared, order, s + 2)
         i = order[s]
         skip = row_score(rows, i, machine, work, score)
         for a in range(K):
             scores[i, a] = score[a]
-        slopes(loss, score, y[i], G)
+        if K > 1:
+            slopes(loss, score, y[i], G)
+        else:
+            G[0] = slope_of(loss, score[0], y[i])
         norm = 0.0
         for v in range(lengths.shape[0]):
             square = 1.0  # of the constant feature
@@ -415,17 +439,15 @@ def learn(
         for p in range(views.shape[0]):
             d = np.uint64(p) * n
             for f in range(ZERO, lanes, EIGHT):
-                multiply(flat_D, d + f, flat_D, d + f, slope, f)
-                add_product(product, f, flat_D, d + f, flat_D, d + f)
+                multiply(steps, d + f, flat_D, d + f, slope, f)
+                add_product(product, f, steps, d + f, steps, d + f)
             for f in range(lanes, n):
-                flat_D[d + f] *= slope[f]
-                product[f] += flat_D[d + f] * flat_D[d + f]
-        total = 0.0
-        for f in range(n):
-            total += product[f]
+                steps[d + f] = flat_D[d + f] * slope[f]
+                product[f] += float(steps[d + f]) * float(steps[d + f])
+        total = sum_of(product, ZERO, n)
         for a in range(K):
             total += score[a] * score[a]
-        if not total * norm < LARGEST:
+        if not max(total, 1.0) * norm < largest:
             strange = i
             continue
         if weight[i] <= 0.0:
@@ -434,34 +456,42 @@ def learn(
             for a in range(K):  # the linear ones have no pair
                 for f in range(a * k + 1, (a + 1) * k):
                     own[f] = slope[f]
-        for p in range(views.shape[0]):
+        for p in range(ZERO, np.uint64(views.shape[0])):
             v = views[p]
             step = rate / lengths[v] if optimizer == ADAGRAD else rate
-            if model == MULTI_VIEW:
-                move(flat_B, p, 1.0, flat_D, p * n, n, optimizer, penalty, alpha_bias, step)
+            if model == MULTI_VIEW:  # a bias row is that of a column p with the value 1
+                move_columns(
+                    one, none, ZERO, ONE, ZERO, p,
+                    flat_B, steps, p * n, n, optimizer, penalty, alpha_bias, step,
+                )  # fmt: skip
             if present.shape[0] == 0 or present[i, v]:
-                for q in range(cut[v], cut[v + ONE]):
-                    if x[q] != 0.0:  # a 0 of a dense row touches nothing, as in a sparse one
+                lo, hi = cut[v], cut[v + ONE]
+                old = True
+                for q in range(lo, hi):
+                    old &= seen[j[q - skip] + shift[p]]
+                if not old:
+                    for q in range(lo, hi):
                         place = j[q - skip] + shift[p]
-                        if not seen[place]:
+                        if x[q] != 0.0 and not seen[place]:
                             begin(machine, p, place, j[q - skip] - ptr[v])
-                        if model == ALL_PAIRS:
+                if model == ALL_PAIRS:
+                    for q in range(lo, hi):
+                        if x[q] != 0.0:
                             move_with_pairs(
-                                A[place], x[q], D[p], own, optimizer, penalty, alpha, step
-                            )
-                        else:
-                            move(
-                                flat_A,
-                                place,
+                                A[j[q - skip] + shift[p]],
                                 x[q],
-                                flat_D,
-                                p * n,
-                                n,
+                                steps[p * n : (p + ONE) * n],
+                                own,
                                 optimizer,
                                 penalty,
                                 alpha,
                                 step,
                             )
+                else:
+                    move_columns(
+                        x, j, lo, hi, skip, shift[p],
+                        flat_A, steps, p * n, n, optimizer, penalty, alpha, step,
+                    )  # fmt: skip
         for a in range(K):
             g = weight[i] * G[a]
             if optimizer == ADAGRAD:

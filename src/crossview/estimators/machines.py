@@ -91,7 +91,8 @@ class _Machine(OnlineLearner):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        machine = self._with_sums()
+        self._take_form()
+        machine = self._machine()
         strange = machines.learn(
             rows,
             order,
@@ -148,6 +149,7 @@ class _Machine(OnlineLearner):
                 if watch.after_each():
                     break
             return
+        self._take_form()
         machines.begin_touched(rows, read_only(train), self._machine())
         known = (rows, read_only(train), read_only(target), read_only(weight), self._machine())
         if self.optimizer == "als":
@@ -273,7 +275,7 @@ class _Machine(OnlineLearner):
         """Weights of each view's constant feature, (n_parts * n_classes * n_factors,)."""
         check_is_fitted(self, "_state")
         return {
-            name: self._state["B"][parts, 0].reshape(-1)
+            name: self._state["B"][parts, 0].reshape(-1).astype(np.float64)
             for name, parts in self._parts_of_views().items()
             if parts
         }
@@ -348,7 +350,8 @@ class _Machine(OnlineLearner):
             tables.append(self._factors_of(p)[came, own])
             columns.append(came)
         groups = np.split(np.arange(len(machine.views)), machine.ends[:-1].astype(np.intp))
-        terms = machines.terms(machine.model, tables, machine.B[:, 0, own], groups, machine.views)
+        B = machine.B[:, 0, own].astype(np.float64)
+        terms = machines.terms(machine.model, tables, B, groups, machine.views)
         names = self.layout_.names
         found = []
         for parts, factors, constant in terms:
@@ -369,7 +372,8 @@ class _Machine(OnlineLearner):
 
     def _factors_of(self, p: int) -> np.ndarray:
         """The weights of part ``p``, by the columns of its view."""
-        return np.asarray(self._state["A"][self._places_in(p, self._columns(p)), 0])
+        A = self._state["A"][self._places_in(p, self._columns(p)), 0]
+        return np.asarray(A, dtype=np.float64)
 
     def _places_in(self, p: int, columns: np.ndarray) -> np.ndarray:
         """Where part ``p`` has these columns of the rows in A."""
@@ -415,13 +419,27 @@ class _Machine(OnlineLearner):
             A=read_only(m.A), B=read_only(m.B), c=read_only(m.c), seen=read_only(m.seen)
         )
 
-    def _with_sums(self) -> Machine:
-        """With room for AdaGrad's sums, where it came without (from an optimiser of all rows)."""
-        if self.optimizer == "adagrad" and self._state["A"].shape[1] == 1:
-            for name, axis in (("A", 1), ("B", 1), ("c", 0)):
-                value = self._state[name]
-                self._state[name] = np.concatenate([value, np.zeros_like(value)], axis=axis)
-        return self._machine()
+    def _form(self) -> tuple[int, type]:
+        """Numbers a parameter, and their precision.
+
+        AdaGrad needs a sum beside each; in single precision both of 8 factors are
+        one line of the cache, and a sum of squares needs no more.
+        """
+        return (2, np.float32) if self.optimizer == "adagrad" else (1, np.float64)
+
+    def _take_form(self) -> None:
+        """Bring what was learned by another optimiser into the form that this one needs."""
+        layers, dtype = self._form()
+        if self._state["A"].dtype == dtype and self._state["A"].shape[1] == layers:
+            return
+        for name, axis in (("A", 1), ("B", 1), ("c", 0)):
+            value = self._state[name]
+            if value.shape[axis] > layers:
+                value = value[0:1] if axis == 0 else value[:, 0:1]
+            elif value.shape[axis] < layers:
+                value = np.concatenate([value, np.zeros_like(value)], axis=axis)
+            kind = np.float64 if name == "c" else dtype
+            self._state[name] = np.ascontiguousarray(value, dtype=kind)
 
     def _groups(self) -> list[list[int]]:
         """The views of each group."""
@@ -466,12 +484,12 @@ class _Machine(OnlineLearner):
         widths = [int(ptr[v + 1] - ptr[v]) for v in views]
         begins = np.cumsum([0, *widths])
         shift = [begin - int(ptr[v]) for begin, v in zip(begins[:-1], views, strict=True)]
-        sums = 2 if self.optimizer == "adagrad" else 1
+        layers, dtype = self._form()
         n = len(born) * self._factors(groups)
         self._state |= {
-            "A": np.zeros((int(begins[-1]), sums, n)),
-            "B": np.zeros((len(views), sums, n)),
-            "c": np.zeros((sums, len(born))),
+            "A": np.zeros((int(begins[-1]), layers, n), dtype),
+            "B": np.zeros((len(views), layers, n), dtype),
+            "c": np.zeros((layers, len(born))),
             "views": np.asarray(views, dtype=np.uint64),
             "shift": np.asarray(shift, dtype=np.int64).view(np.uint64),
             "ends": np.cumsum([len(group) for group in groups]).astype(np.uint64),
@@ -484,6 +502,7 @@ class _Machine(OnlineLearner):
         machines.begin_biases(self._machine(), float(self.init_scale) if printed else 0.0)
 
     def _grow_state(self, moved: np.ndarray) -> None:
+        self._take_form()
         old = self._state
         self._state = dict(old)
         self._begin_anew(int(old["seed"][0]), old["born"])
@@ -647,6 +666,7 @@ class _MachineClassifier(_Machine, OnlineClassifier):
         else:
             sources = [(a, 1.0) for a in range(len(old))]
             sources.insert(place, None)
+        self._take_form()
         was = self._state
         born = was["born"]
         if len(old) >= 2:
@@ -1596,6 +1616,7 @@ class SupportTensorMachineClassifier(_MachineClassifier):
         if self.optimizer != "alternating":
             super()._optimize(rows, train, target, weight, random_state, watch)
             return
+        self._take_form()
         machines.begin_touched(rows, read_only(train), self._machine())
         machines_batch.alternating_machines(
             rows,

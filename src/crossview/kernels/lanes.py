@@ -5,6 +5,9 @@ LLVM's vectoriser unrolls such a loop for long runs and leaves short ones to its
 remainder, so eight lanes are written as instructions here.  What eight lanes load is
 best stored by eight lanes too: a processor waits where smaller stores make up a larger
 load.  In plain Python the same functions work on slices.
+
+An array may be of double or single precision.  Sums and products are made in double;
+a step is made in the precision of the parameters.
 """
 
 from typing import Any
@@ -12,17 +15,18 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from crossview.kernels.rows import EIGHT
-
-# the bits of 1/sqrt(h) are about this less half the bits of h (Lomont 2003, for 64 bits)
-MAGIC = 0x5FE6EB50C7B537A9
+from crossview.kernels.rows import EIGHT, TWO
 
 WIDTH = 8
-LANES = ir.VectorType(ir.DoubleType(), WIDTH)
-BITS = ir.VectorType(ir.IntType(64), WIDTH)
+DOUBLE = ir.VectorType(ir.DoubleType(), WIDTH)
+SINGLE = ir.VectorType(ir.FloatType(), WIDTH)
 INDEX = types.uint64
+
+# as large as a sum of squares at least is; where it is 0, so is the slope
+TINY = {DOUBLE: 1e-300, SINGLE: 1e-37}
 
 
 def add_four(S, s, A, a0, a1, a2, a3, x0, x1, x2, x3):
@@ -53,36 +57,58 @@ def add_product(out, o, A, a, B, b):
     out[o : o + EIGHT] += A[a : a + EIGHT] * B[b : b + EIGHT]
 
 
-def adagrad_step(A, a, h, G, g, x, alpha, rate):
-    """AdaGrad's step of eight parameters A[a:a+8], with their sums A[h:h+8].
+def adagrad_steps(A, G, g, n, x, j, lo, hi, skip, shift, alpha, rate):
+    """AdaGrad's steps of columns j[lo - skip : hi - skip] + shift, but for the last n mod 8.
 
-    g = x G + α θ;  h <- h + g²;  θ <- θ - η g / sqrt(h), 0 where h is 0.
+    A column has n parameters θ in A and then n sums h; it is passed over where x is 0.
+
+        slope = x G + α θ;  h <- h + slope²;  θ <- θ - η slope / sqrt(h), 0 where h is 0
     """
-    theta, sums = A[a : a + EIGHT], A[h : h + EIGHT]
-    slope = x * G[g : g + EIGHT] + alpha * theta
-    sums += slope * slope
-    theta -= rate * slope / np.sqrt(np.where(sums > 0.0, sums, 1.0))
+    lanes = n - n % EIGHT
+    for q in range(lo, hi):
+        if x[q] != 0.0:
+            place = (j[q - skip] + shift) * TWO * n
+            theta, sums = A[place : place + lanes], A[place + n : place + n + lanes]
+            slope = x[q] * G[g : g + lanes] + alpha * theta
+            sums += slope * slope
+            theta -= rate * slope / np.sqrt(np.where(sums > 0.0, sums, 1.0))
+
+
+def _lanes(array: Any) -> Any:
+    """The type of eight numbers of this array."""
+    return DOUBLE if array.dtype == types.float64 else SINGLE
 
 
 def _address(context: Any, builder: Any, signature: Any, args: Any, k: int, index: Any) -> Any:
     """Where eight numbers of array argument ``k`` lie."""
     data = context.make_array(signature.args[k])(context, builder, args[k]).data
-    return builder.bitcast(builder.gep(data, [index]), LANES.as_pointer())
+    return builder.bitcast(builder.gep(data, [index]), _lanes(signature.args[k]).as_pointer())
 
 
-def _load(builder: Any, address: Any) -> Any:
-    return builder.load(address, align=8)
+def _as(builder: Any, value: Any, kind: Any) -> Any:
+    """The eight numbers in this precision."""
+    if value.type == kind:
+        return value
+    return builder.fpext(value, kind) if kind == DOUBLE else builder.fptrunc(value, kind)
 
 
-def _all(builder: Any, value: Any) -> Any:
+def _load(builder: Any, address: Any, kind: Any = DOUBLE) -> Any:
+    size = 8 if address.type.pointee == DOUBLE else 4
+    return _as(builder, builder.load(address, align=size), kind)
+
+
+def _store(builder: Any, value: Any, address: Any) -> None:
+    size = 8 if address.type.pointee == DOUBLE else 4
+    builder.store(_as(builder, value, address.type.pointee), address, align=size)
+
+
+def _all(builder: Any, value: Any, kind: Any = DOUBLE) -> Any:
     """The same number in eight lanes."""
-    first = builder.insert_element(ir.Constant(LANES, ir.Undefined), value, ir.IntType(32)(0))
+    if kind == SINGLE:
+        value = builder.fptrunc(value, ir.FloatType())
+    first = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.IntType(32)(0))
     mask = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
-    return builder.shuffle_vector(first, ir.Constant(LANES, ir.Undefined), mask)
-
-
-def _constant(value: float) -> Any:
-    return ir.Constant(LANES, [value] * WIDTH)
+    return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), mask)
 
 
 def _times(builder: Any, a: Any, b: Any) -> Any:
@@ -95,22 +121,6 @@ def _plus(builder: Any, a: Any, b: Any) -> Any:
 
 def _minus(builder: Any, a: Any, b: Any) -> Any:
     return builder.fsub(a, b, flags=("contract",))
-
-
-def _one_over_root(builder: Any, h: Any) -> Any:
-    """1 / sqrt(h) to 12 digits, in about half the time of a root and a division.
-
-    From the guess by bits, good to 3.4 %, three steps of Newton, whose first two
-    aim a little higher, so that their errors lie on both sides (Walczyk, Moroz and
-    Cieslinski 2018): 9e-4, 6e-7, 6e-13.  Where h is 0 the result is large but finite.
-    """
-    half_bits = builder.lshr(builder.bitcast(h, BITS), ir.Constant(BITS, [1] * WIDTH))
-    y = builder.bitcast(builder.sub(ir.Constant(BITS, [MAGIC] * WIDTH), half_bits), LANES)
-    half = _times(builder, h, _constant(0.5))
-    for most in (1.5008789, 1.5000006, 1.5):
-        square = _times(builder, _times(builder, half, y), y)
-        y = _times(builder, y, _minus(builder, _constant(most), square))
-    return y
 
 
 @intrinsic
@@ -130,7 +140,7 @@ def _add_four(
         total = _plus(
             builder, _plus(builder, terms[0], terms[1]), _plus(builder, terms[2], terms[3])
         )
-        builder.store(_plus(builder, _load(builder, out), total), out, align=8)
+        _store(builder, _plus(builder, _load(builder, out), total), out)
         return context.get_dummy_value()
 
     number = types.float64
@@ -141,7 +151,7 @@ def _add_four(
 def _fill(typing_context, out, o, value):  # pragma: no cover - runs in the compiler
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         place = _address(context, builder, signature, args, 0, args[1])
-        builder.store(_all(builder, args[2]), place, align=8)
+        _store(builder, _all(builder, args[2]), place)
         return context.get_dummy_value()
 
     return types.void(out, INDEX, types.float64), codegen
@@ -152,7 +162,7 @@ def _copy(typing_context, out, o, A, a):  # pragma: no cover - runs in the compi
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         place = _address(context, builder, signature, args, 0, args[1])
         value = _load(builder, _address(context, builder, signature, args, 2, args[3]))
-        builder.store(value, place, align=8)
+        _store(builder, value, place)
         return context.get_dummy_value()
 
     return types.void(out, INDEX, A, INDEX), codegen
@@ -166,7 +176,7 @@ def _multiply(typing_context, out, o, A, a, B, b):  # pragma: no cover - runs in
             for k in (2, 4)
         )
         place = _address(context, builder, signature, args, 0, args[1])
-        builder.store(_times(builder, left, right), place, align=8)
+        _store(builder, _times(builder, left, right), place)
         return context.get_dummy_value()
 
     return types.void(out, INDEX, A, INDEX, B, INDEX), codegen
@@ -181,38 +191,96 @@ def _add_product(typing_context, out, o, A, a, B, b):  # pragma: no cover - runs
         )
         place = _address(context, builder, signature, args, 0, args[1])
         total = _plus(builder, _load(builder, place), _times(builder, left, right))
-        builder.store(total, place, align=8)
+        _store(builder, total, place)
         return context.get_dummy_value()
 
     return types.void(out, INDEX, A, INDEX, B, INDEX), codegen
 
 
+def _write_step(
+    builder: Any, theta: Any, sums: Any, source: Any, x: Any, alpha: Any, rate: Any, kind: Any
+) -> None:
+    """One step of eight parameters; the last three are the same in all lanes."""
+    before = _load(builder, theta, kind)
+    slope = _plus(
+        builder,
+        _times(builder, x, _load(builder, source, kind)),
+        _times(builder, alpha, before),
+    )
+    total = _plus(builder, _load(builder, sums, kind), _times(builder, slope, slope))
+    _store(builder, total, sums)
+    least = ir.Constant(kind, [TINY[kind]] * WIDTH)
+    total = builder.select(builder.fcmp_ordered(">", total, least), total, least)
+    root = cgutils.get_or_insert_function(
+        builder.module,
+        ir.FunctionType(kind, [kind]),
+        f"llvm.sqrt.v{WIDTH}{'f64' if kind == DOUBLE else 'f32'}",
+    )
+    step = builder.fdiv(_times(builder, rate, slope), builder.call(root, [total]))
+    _store(builder, _minus(builder, before, step), theta)
+
+
+def _write_steps(function: Any, kind: Any) -> None:
+    """The steps of one view's columns, from pointers to the first of everything."""
+    builder = ir.IRBuilder(function.append_basic_block())
+    A, G, n, x, j, n_columns, shift, alpha, rate = function.args
+    alpha, rate = _all(builder, alpha, kind), _all(builder, rate, kind)
+    octets = builder.udiv(n, n.type(WIDTH))
+    with cgutils.for_range(builder, n_columns, intp=n.type) as column:
+        value = builder.load(builder.gep(x, [column.index]))
+        with builder.if_then(builder.fcmp_unordered("!=", value, value.type(0.0))):
+            value = _all(builder, value, kind)
+            place = builder.zext(builder.load(builder.gep(j, [column.index])), n.type)
+            place = builder.mul(builder.add(place, shift), builder.mul(n, n.type(2)))
+            with cgutils.for_range(builder, octets, intp=n.type) as octet:
+                f = builder.mul(octet.index, n.type(WIDTH))
+                theta = builder.gep(A, [builder.add(place, f)])
+                here, sums, source = (
+                    builder.bitcast(pointer, kind.as_pointer())
+                    for pointer in (theta, builder.gep(theta, [n]), builder.gep(G, [f]))
+                )
+                _write_step(builder, here, sums, source, value, alpha, rate, kind)
+    builder.ret_void()
+
+
 @intrinsic
-def _adagrad_step(
-    typing_context, A, a, h, G, g, x, alpha, rate
+def _adagrad_steps(
+    typing_context, A, G, g, n, x, j, lo, hi, skip, shift, alpha, rate
 ):  # pragma: no cover - runs in the compiler
+    """A call of a function of its own: in the middle of a long loop registers run out."""
+
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = _address(context, builder, signature, args, 0, args[1])
-        place_of_sums = _address(context, builder, signature, args, 0, args[2])
-        theta = _load(builder, place)
-        slope = _plus(
-            builder,
-            _times(
-                builder,
-                _all(builder, args[5]),
-                _load(builder, _address(context, builder, signature, args, 3, args[4])),
-            ),
-            _times(builder, _all(builder, args[6]), theta),
+        arrays = (
+            context.make_array(signature.args[k])(context, builder, args[k]).data
+            for k in (0, 1, 4, 5)
         )
-        sums = _plus(builder, _load(builder, place_of_sums), _times(builder, slope, slope))
-        builder.store(sums, place_of_sums, align=8)
-        step = _times(builder, _all(builder, args[7]), slope)
-        step = _times(builder, step, _one_over_root(builder, sums))
-        builder.store(_minus(builder, theta, step), place, align=8)
+        A, G, x, j = arrays
+        g, n, lo, hi, skip, shift, alpha, rate = (args[k] for k in (2, 3, *range(6, 12)))
+        given = [
+            A,
+            builder.gep(G, [g]),
+            n,
+            builder.gep(x, [lo]),
+            builder.gep(j, [builder.sub(lo, skip)]),
+            builder.sub(hi, lo),
+            shift,
+            alpha,
+            rate,
+        ]
+        kind = _lanes(signature.args[0])
+        name = f"adagrad_steps.{kind}.{j.type}"
+        function = builder.module.globals.get(name)
+        if function is None:
+            shape = ir.FunctionType(ir.VoidType(), [value.type for value in given])
+            function = ir.Function(builder.module, shape, name)
+            function.linkage = "internal"
+            function.attributes.add("noinline")
+            _write_steps(function, kind)
+        builder.call(function, given)
         return context.get_dummy_value()
 
     number = types.float64
-    return types.void(A, INDEX, INDEX, G, INDEX, number, number, number), codegen
+    return types.void(A, G, INDEX, INDEX, x, j, *[INDEX] * 4, number, number), codegen
 
 
 @overload(add_four, inline="always")
@@ -242,6 +310,8 @@ def _overload_add_product(out, o, A, a, B, b):
     return lambda out, o, A, a, B, b: _add_product(out, o, A, a, B, b)
 
 
-@overload(adagrad_step, inline="always")
-def _overload_adagrad_step(A, a, h, G, g, x, alpha, rate):
-    return lambda A, a, h, G, g, x, alpha, rate: _adagrad_step(A, a, h, G, g, x, alpha, rate)
+@overload(adagrad_steps, inline="always")
+def _overload_adagrad_steps(A, G, g, n, x, j, lo, hi, skip, shift, alpha, rate):
+    return lambda A, G, g, n, x, j, lo, hi, skip, shift, alpha, rate: _adagrad_steps(
+        A, G, g, n, x, j, lo, hi, skip, shift, alpha, rate
+    )
