@@ -8,10 +8,22 @@ import numpy as np
 import scipy.sparse as sp
 
 from crossview.errors import InputError
+from crossview.kernels.gram import ViewRows, cut_rows
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
-__all__ = ["make_rows", "read_only"]
+__all__ = [
+    "flat_view",
+    "make_rows",
+    "matrix_of",
+    "read_only",
+    "rows_at",
+    "stack_views",
+    "take_rows",
+    "view_of_flat",
+    "view_of_matrix",
+    "views_of",
+]
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
@@ -177,3 +189,99 @@ def _missing_views(
         )
     blanked = np.where(present[row, view], data, 0.0)
     return blanked, None if present.all() else present
+
+
+# --- parts of a batch -----------------------------------------------------------
+
+
+def rows_at(rows: Rows, places: np.ndarray) -> Rows:
+    """Some of the rows; shares memory where they lie side by side."""
+    lo, hi = (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
+    present = rows.present[places] if len(rows.present) else rows.present
+    if hi - lo == len(places):
+        begin, end = (int(rows.indptr[p]) for p in (lo, hi))
+        return rows._replace(
+            data=rows.data[begin:end],
+            indices=rows.indices if rows.shared else rows.indices[begin:end],
+            indptr=read_only(rows.indptr[lo : hi + 1] - rows.indptr[lo]),
+            present=read_only(np.ascontiguousarray(present)),
+        )
+    lengths = np.diff(rows.indptr.astype(np.int64))[places]
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    p = np.repeat(rows.indptr[:-1].astype(np.int64)[places] - indptr[:-1], lengths)
+    p += np.arange(indptr[-1])
+    return rows._replace(
+        data=read_only(rows.data[p]),
+        indices=rows.indices if rows.shared else read_only(rows.indices[p]),
+        indptr=read_only(indptr.astype(np.uint64)),
+        present=read_only(np.ascontiguousarray(present)),
+    )
+
+
+def views_of(rows: Rows) -> list[ViewRows]:
+    """Each view of the rows; shares their memory."""
+    n = len(rows.indptr) - 1
+    cuts = np.empty((n, len(rows.ptr)), dtype=np.uint64)
+    cut_rows(rows.indices, rows.indptr, rows.shared, rows.ptr, cuts)
+    skip = rows.indptr[:-1] if rows.shared else np.zeros(n, dtype=np.uint64)
+    return [
+        ViewRows(
+            rows.data,
+            rows.indices,
+            read_only(np.ascontiguousarray(cuts[:, v])),
+            read_only(np.ascontiguousarray(cuts[:, v + 1])),
+            read_only(skip),
+        )
+        for v in range(len(rows.ptr) - 1)
+    ]
+
+
+def take_rows(view: ViewRows, rows: np.ndarray) -> ViewRows:
+    """Some of the rows."""
+    begin, end, skip = (read_only(part[rows]) for part in (view.begin, view.end, view.skip))
+    return view._replace(begin=begin, end=end, skip=skip)
+
+
+def flat_view(view: ViewRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The entries of the rows one after the other: values, columns, and where each row begins."""
+    lengths = (view.end - view.begin).astype(np.int64)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    p = np.repeat(view.begin.astype(np.int64) - indptr[:-1], lengths) + np.arange(indptr[-1])
+    columns = view.indices[p - np.repeat(view.skip.astype(np.int64), lengths)]
+    return view.data[p], columns, indptr
+
+
+def view_of_flat(data: np.ndarray, columns: np.ndarray, indptr: np.ndarray) -> ViewRows:
+    """The opposite of `flat_view`."""
+    cuts = indptr.astype(np.uint64)
+    return ViewRows(
+        read_only(data),
+        read_only(columns),
+        read_only(cuts[:-1]),
+        read_only(cuts[1:]),
+        read_only(np.zeros(len(cuts) - 1, dtype=np.uint64)),
+    )
+
+
+def view_of_matrix(X: sp.csr_array, first: int, kind: np.dtype) -> ViewRows:
+    """Rows of a matrix whose columns begin at ``first``."""
+    return view_of_flat(X.data, (X.indices.astype(np.int64) + first).astype(kind), X.indptr)
+
+
+def stack_views(views: list[ViewRows]) -> ViewRows:
+    """The rows of one, then those of the next."""
+    parts = [flat_view(view) for view in views]
+    lengths = np.concatenate([np.diff(indptr) for _, _, indptr in parts])
+    return view_of_flat(
+        np.concatenate([data for data, _, _ in parts]),
+        np.concatenate([columns for _, columns, _ in parts]),
+        np.concatenate([[0], np.cumsum(lengths)]),
+    )
+
+
+def matrix_of(view: ViewRows, first: int, width: int) -> sp.csr_array:
+    """The view as a matrix of its own, whose columns begin at ``first`` of the rows."""
+    data, columns, indptr = flat_view(view)
+    return sp.csr_array(
+        (data, columns.astype(np.int64) - first, indptr), shape=(len(indptr) - 1, width)
+    )

@@ -315,6 +315,12 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):
         """A class has come at that place of ``classes_``; what was learned keeps its meaning."""
         raise NotImplementedError
 
+    def _has_no_label(self, y: Any) -> bool:
+        """Whether a row has no label; an error for learners that need one."""
+        if y is None or y != y:
+            raise InputError("the label is missing (NaN or None); leave the row out, or label it")
+        return False
+
     # --- learning ----------------------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -408,10 +414,13 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):
         if not hasattr(self, "_state"):
             self._validate_params()
         self._check_streams()
-        if y is None or y != y:
-            raise InputError("the label is missing (NaN or None); leave the row out, or label it")
-        rows = self._read_one(x, learn=True)
-        self._add_class(y)
+        if not self._has_no_label(y):
+            rows = self._read_one(x, learn=True)
+            self._add_class(y)
+        elif hasattr(self, "classes_"):
+            rows = self._read_one(x, learn=True)
+        else:
+            return self  # as long as there is no class, there is nothing to agree on
         codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
         self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
         return self

@@ -1,0 +1,52 @@
+"""KeCo as the paper prints it, one kernel value at a time; also as its released code has it.
+
+Rows are lists of V views, labels are -1, 1 or 0 (no label), a kernel is a function of
+two vectors.  ``alpha[n]`` and ``z[n]`` are dicts of row -> integer and of row -> sign.
+"""
+
+import numpy as np
+
+
+def learn(X, y, draws, lam, kernel, *, own_term=False, supervised=False, present=None):
+    """Algorithm 1 over the rows in ``draws``; what is in no view is passed over.
+
+    ``own_term``: the row's own support counts in its score, as in the released code, where its
+    label is the agreement of the views scored before, in this step, and of those after it when
+    the row was drawn last.  ``supervised``: rows without label take a step and teach nothing.
+    """
+    V = len(X[0])
+    alpha, z, last = ([{} for _ in range(V)] for _ in range(3))
+    present = np.ones((len(X), V), dtype=bool) if present is None else present
+
+    def agreement(i, n):
+        others = [last[v].get(i, 0.0) for v in range(V) if v != n and present[i, v]]
+        return int(np.sign(sum(others)))
+
+    for t, i in enumerate(draws, start=1):
+        if supervised and y[i] == 0:
+            continue
+        here = [n for n in range(V) if present[i, n]]
+        for n in here:
+            total = 0.0
+            for j, count in alpha[n].items():
+                if j != i:
+                    total += count * z[n][j] * kernel(X[i][n], X[j][n])
+                elif own_term:
+                    label = y[i] or agreement(i, n)
+                    total += count * label * kernel(X[i][n], X[i][n])
+            last[n][i] = total / (lam * t)
+        for n in here:
+            z[n][i] = y[i] or agreement(i, n)
+            if z[n][i] * last[n][i] < 1.0:
+                alpha[n][i] = alpha[n].get(i, 0) + 1
+    return alpha, z
+
+
+def score(x, X, alpha, z, lam, T, kernel, present=None):
+    """The mean of the views' scores, factor 1 / (lam T)."""
+    views = [n for n in range(len(x)) if present is None or present[n]]
+    own = [
+        sum(count * z[n][j] * kernel(x[n], X[j][n]) for j, count in alpha[n].items()) / (lam * T)
+        for n in views
+    ]
+    return float(np.mean(own)) if own else 0.0
