@@ -82,7 +82,7 @@ def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
 
 def test_compare_agrees_with_the_library(here, capsys):
     options = ["--view", "m=mean__*", "--view", "w=worst__*", "--metric", "roc_auc", "--seed", "3"]
-    options += ["--model", "squared", "--model", "view:m", "--model", "scw"]
+    options += ["--model", "squared", "--model", "view:m", "--model", "scw", "--cv", "3"]
     run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *options, "--json", "c.json")
     expected = crossview.compare(
         "bc.parquet",
@@ -90,6 +90,7 @@ def test_compare_agrees_with_the_library(here, capsys):
         views={"m": "mean__*", "w": "worst__*"},
         metric="roc_auc",
         seed=3,
+        cv=3,
         models=["squared", "view:m", "scw"],
     )
     content = json.loads(Path("c.json").read_text())
@@ -585,7 +586,7 @@ def test_as_a_module_errors_have_status_2_and_no_traceback():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell with pipes")
 def test_a_reader_that_goes_away_is_no_error(here):
-    query = "SELECT b.* FROM 'bc.parquet' b, range(300)"
+    query = "SELECT b.* FROM 'bc.parquet' b, range(60)"
     command = f'"{sys.executable}" -m crossview predict m.safetensors "{query}" | head -n 1'
     environment = os.environ | {"PYTHONPATH": str(HERE / "src")}
     done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment)

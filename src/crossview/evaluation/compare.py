@@ -642,6 +642,11 @@ class _Run:
                 squares[i] += (d * d).sum(axis=1)
             scored += len(known)
             self.say(f"{scored} rows scored")
+        if not scored and unlabelled:
+            raise InputError(
+                f"no row after the first {n_first}, which choose the parameters, has a label; "
+                "shuffle the rows, or compare by folds"
+            )
         if not scored:
             raise InputError(
                 f"the stream ends within its first {n_first} rows, which choose the parameters; "

@@ -84,10 +84,10 @@ class Classification:
     def check_first(self, y: np.ndarray, unlabelled: int = 0) -> None:
         """Refuse first rows of a stream that cannot choose parameters."""
         if unlabelled and len(np.unique(y)) < 2:
-            seen = f"those of the others are all {y.tolist()[0]!r}" if len(y) else "as all others"
+            seen = f"only {y.tolist()[0]!r} as a label" if len(y) else "no label"
             raise InputError(
-                f"of the first {len(y) + unlabelled} rows, {unlabelled} have no label, and "
-                f"{seen}, so they cannot choose parameters; shuffle the rows, or compare by folds"
+                f"the first {len(y) + unlabelled} rows have {seen}, so they cannot choose "
+                "parameters; shuffle the rows, or compare by folds"
             )
         if len(np.unique(y)) < 2:
             raise InputError(
