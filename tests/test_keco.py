@@ -57,8 +57,9 @@ def run(X, y, draws, lam, name, present, own_term=False, supervised=False):
     kernel = KERNELS[name]
     gram = np.array([[[kernel(a, b) for b in x] for a in x] for x in X])
     memory = keco.nothing_learned(len(X), 1, n)
+    draws, labels = read_only(draws), read_only(y[:, None].astype(float))
     t = keco.learn_from_gram(
-        gram, draws, draws, y[:, None].astype(float), np.ones(n), present, memory, 0, lam,
+        gram, draws, draws, labels, read_only(np.ones(n)), read_only(present), memory, 0, lam,
         own_term, supervised,
     )  # fmt: skip
     assert t == len(draws)
@@ -106,7 +107,8 @@ def test_the_linear_kernel_equals_the_explicit_form(own_term, container):
     memory = keco.nothing_learned(3, 1, len(y))
     W = np.zeros((sum(WIDTHS), 1))
     keco.learn_explicit(
-        rows, read_only(draws), read_only(draws), y[:, None].astype(float), np.ones(len(y)), memory,
+        rows, read_only(draws), read_only(draws), read_only(y[:, None].astype(float)),
+        read_only(np.ones(len(y))), memory,
         W, 0, 0.05, own_term, False, np.zeros((len(draws), 1)), np.zeros(2), np.inf,
     )  # fmt: skip
     assert_array_equal(memory.alpha, expected.alpha)

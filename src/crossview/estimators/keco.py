@@ -852,14 +852,16 @@ class _KernelLearner(OnlineClassifier):
                 self._start_view(v, self._n_scores())
         gamma = state["gamma"]
         if gamma.size:
-            own = self.gamma if isinstance(self.gamma, Mapping) else {}
-            more = [
-                float(own.get(name, 1.0 / width))
-                if isinstance(self.gamma, str | Mapping)
-                else float(self.gamma)
-                for name, width in zip(blocks.names, blocks.widths, strict=True)
+            given = [
+                self.gamma.get(name, "median") if isinstance(self.gamma, Mapping) else self.gamma
+                for name in blocks.names
             ]
-            state["gamma"] = np.concatenate([gamma, more[len(gamma) :]])
+            # a view that comes later, a row at a time, has no median to go by
+            now = [
+                1.0 / width if isinstance(value, str) else float(value)
+                for value, width in zip(given, blocks.widths, strict=True)
+            ]
+            state["gamma"] = np.concatenate([gamma, now[len(gamma) :]])
 
     def _insert_class(self, old: np.ndarray, place: int) -> None:
         for name, axis in [("W", 1), *((f"beta{v}", 0) for v in range(self._blocks().n_views))]:
