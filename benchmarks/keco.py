@@ -141,4 +141,6 @@ if __name__ == "__main__":
     if options.stream:
         print(stream(options.stream, options.maintenance))
     else:
-        print(grid() + "\n\n" + fourier() + "\n\n" + streams())
+        # first, as a process that has held much lends its size to those that it starts
+        last = streams()
+        print(grid() + "\n\n" + fourier() + "\n\n" + last)
