@@ -562,6 +562,12 @@ def test_labels_that_are_not_enough_are_told():
         KeCoClassifier(WIDTHS).fit(table, np.where(y > 0, np.inf, 0.0))
 
 
+def test_a_label_that_is_no_class_is_named_with_its_row():
+    model = KeCoClassifier([1, 1])
+    with pytest.raises(InputError, match=r"row 2: label 'c'.* not among the classes \['a', 'b'\]"):
+        model.partial_fit(np.ones((3, 2)), [None, "a", "c"], classes=["a", "b"])
+
+
 def test_the_search_finds_what_a_grid_search_by_hand_finds():
     X, y, truth, present = problem(n=120, labelled=0.9)
     table = as_table(X, present)

@@ -242,6 +242,13 @@ class _KernelLearner(OnlineClassifier):
         K = 1 if len(self.classes_) <= 2 else len(self.classes_)
         labels = np.zeros((len(y), K))
         weight = self._sample_weight(sample_weight, np.zeros(len(y)))
+        strange = ~np.isin(own, self.classes_)
+        if strange.any():
+            row = int(np.argmax(strange))
+            raise InputError(
+                f"label {own.tolist()[row]!r} is not among the classes {self.classes_.tolist()!r}",
+                row=int(known[row]),
+            )
         if len(known):
             codes, factor = super()._targets(own, 1.0, class_weight)
             weight[known] *= factor
