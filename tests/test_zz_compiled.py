@@ -10,13 +10,15 @@ import pytest
 
 from crossview import (
     FactorizationMachineClassifier,
+    KeCoClassifier,
     MultiViewMachineClassifier,
     MultiViewPAClassifier,
     PAMClassifier,
     PassiveAggressiveClassifier,
+    PegasosClassifier,
 )
-from crossview.algorithms import coupling, first_order, machines, second_order
-from crossview.kernels import rows
+from crossview.algorithms import coupling, first_order, keco, machines, second_order
+from crossview.kernels import gram, rows
 from crossview.streams import encode
 
 LOOPS = [
@@ -27,6 +29,10 @@ LOOPS = [
     second_order.learn,
     machines.learn,
     machines.score,
+    keco.learn_from_gram,
+    keco.learn_stream,
+    keco.learn_explicit,
+    gram.products,
     rows.score_views,
     encode._fill_rows,
 ]
@@ -43,6 +49,10 @@ def test_each_loop_was_compiled_once(loop):
             PAMClassifier(),
             MultiViewMachineClassifier([2, 2]),
             FactorizationMachineClassifier([2, 2], optimizer="sgd"),
+            KeCoClassifier([2, 2]),
+            KeCoClassifier([2, 2], kernel="linear"),
+            KeCoClassifier([2, 2], approximation="fourier", schedule="stream"),
+            PegasosClassifier([2, 2], schedule="stream"),
         ):
             model.fit(X, y % classes).predict(X)
     # machines have single precision with AdaGrad, and double with all else

@@ -19,6 +19,11 @@ before, in this step, and of those after it when the row was drawn last.  All vi
 scored before the first of them learns.  A missing view is not scored, agrees with
 nobody and learns nothing.
 
+On a stream rows cannot be drawn by turns.  As all unlabelled rows of one with few labels
+would soon outvote what was said by anybody, of these at most ``ratio`` times as many
+are learned as of labelled rows, and the others are passed over; in the paper's schedule it is
+a third.
+
 Several classes: each against the rest, with signs of its own; the rows drawn are the
 same.  A row's weight takes the place of the 1 that is counted.
 
@@ -33,6 +38,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 
 from crossview._jit import inlined, njit, njit_reordering
 from crossview.kernels.gram import Kernel
@@ -107,6 +113,18 @@ def learn_row(i, labels, weight, scores, here, alpha, beta, last):
 
 
 @inlined
+def takes_its_turn(labelled, turns, ratio):
+    """Whether a row of a stream is learned; ``turns`` counts labelled and unlabelled ones."""
+    if labelled:
+        turns[0] += 1.0
+        return True
+    if turns[1] + 1.0 > ratio * turns[0]:
+        return False
+    turns[1] += 1.0
+    return True
+
+
+@inlined
 def where_present(present, i, here):
     """Here_n <- whether row i has view n."""
     for n in range(here.shape[0]):
@@ -159,7 +177,20 @@ def learn_from_gram(
 
 @njit
 def learn_explicit(
-    rows, draws, places, labels, weight, memory, W, t, lam, own_term, supervised, joint
+    rows,
+    draws,
+    places,
+    labels,
+    weight,
+    memory,
+    W,
+    t,
+    lam,
+    own_term,
+    supervised,
+    joint,
+    turns,
+    ratio,
 ):
     """As `learn_from_gram`, of the linear kernel on ``rows[draws]``, whose sums are W[column, c].
 
@@ -187,7 +218,7 @@ def learn_explicit(
                 for c in range(K):
                     scores[n, c] += x[p] * W[j[p - skip], c]
         mean_score(scores, here, lam * t, joint[s])
-        if weight[m] <= 0.0:
+        if weight[m] <= 0.0 or not takes_its_turn(labels[m, 0] != 0.0, turns, ratio):
             continue
         t += 1
         if supervised and labels[m, 0] == 0.0:
@@ -229,7 +260,7 @@ def mean_score(sums, here, scale, out):
 @njit
 def learn_stream(
     gram, first, labels, weight, present, beta, t, lam, supervised, joint, budget, keep, vectors,
-    gammas, merged,
+    gammas, merged, turns, ratio,
 ):  # fmt: skip
     """Steps over rows that come once; returns the last step.
 
@@ -257,7 +288,7 @@ def learn_stream(
                             total += beta[n, c, k] * gram[n, line, k]
                 scores[n, c] = total
         mean_score(scores, here, lam * t, joint[i])
-        if weight[i] <= 0.0:
+        if weight[i] <= 0.0 or not takes_its_turn(labels[i, 0] != 0.0, turns, ratio):
             continue
         t += 1
         if supervised and labels[i, 0] == 0.0:
@@ -349,7 +380,8 @@ def remove(beta, k):
 def project(beta, gram, many):
     """Put what the smallest support says on all others: β += β_r G⁻¹ g_r, and remove it.
 
-    Where G has no inverse, a little (1e-10 of its trace) is added to its diagonal.
+    As rows that are the same leave G without an inverse, a little (1e-6 of its
+    trace) is added to its diagonal.
     """
     r = smallest(beta, gram, many)
     others = np.array([k for k in range(many) if k != r and is_support(beta, k)], dtype=np.int64)
@@ -358,7 +390,7 @@ def project(beta, gram, many):
     ridge = 0.0
     for a in range(m):
         g[a] = gram[others[a], r]
-        ridge += 1e-10 * gram[others[a], others[a]] / m
+        ridge += 1e-6 * gram[others[a], others[a]] / m
         for b in range(m):
             G[a, b] = gram[others[a], others[b]]
     for a in range(m):
@@ -466,6 +498,13 @@ def median_gamma(norms: np.ndarray, products: np.ndarray) -> float:
     squares = squares[np.triu_indices(len(norms), 1)]
     squares = squares[squares > 1e-12 * max(float(norms.max(initial=0.0)), 1e-300)]
     return float(1.0 / np.median(squares)) if len(squares) else 0.0
+
+
+def area_under_curve(positive: np.ndarray, scores: np.ndarray) -> float:
+    """The share of pairs of a positive and another row that are in order; of ties, half."""
+    n = int(positive.sum())
+    ranks = rankdata(scores)[positive].sum() - n * (n + 1) / 2
+    return float(ranks / (n * (len(scores) - n)))
 
 
 def platt_targets(positive: np.ndarray) -> np.ndarray:

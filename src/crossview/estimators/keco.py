@@ -15,7 +15,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, roc_auc_score
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -69,6 +69,7 @@ class _KernelLearner(OnlineClassifier):
         "lam": [Interval(Real, 0, None, closed="neither")],
         "n_iterations": [Interval(Integral, 1, None, closed="left")],
         "schedule": [StrOptions(set(keco.SCHEDULES))],
+        "unlabelled_ratio": [Interval(Real, 0, None, closed="both")],
         "own_term": ["boolean"],
         "random_views": [tuple, None],
         "budget": [Interval(Integral, 1, None, closed="left"), None],
@@ -97,6 +98,7 @@ class _KernelLearner(OnlineClassifier):
         lam: float = 1e-4,
         n_iterations: int = 1000,
         schedule: str = "half-labelled",
+        unlabelled_ratio: float = 1 / 3,
         own_term: bool = False,
         random_views: tuple[int, float] | None = None,
         unlabeled: Any = None,
@@ -119,6 +121,7 @@ class _KernelLearner(OnlineClassifier):
         self.lam = lam
         self.n_iterations = n_iterations
         self.schedule = schedule
+        self.unlabelled_ratio = unlabelled_ratio
         self.own_term = own_term
         self.random_views = random_views
         self.unlabeled = unlabeled
@@ -239,6 +242,13 @@ class _KernelLearner(OnlineClassifier):
         K = 1 if len(self.classes_) <= 2 else len(self.classes_)
         labels = np.zeros((len(y), K))
         weight = self._sample_weight(sample_weight, np.zeros(len(y)))
+        strange = ~np.isin(own, self.classes_)
+        if strange.any():
+            row = int(np.argmax(strange))
+            raise InputError(
+                f"label {own.tolist()[row]!r} is not among the classes {self.classes_.tolist()!r}",
+                row=int(known[row]),
+            )
         if len(known):
             codes, factor = super()._targets(own, 1.0, class_weight)
             weight[known] *= factor
@@ -289,7 +299,7 @@ class _KernelLearner(OnlineClassifier):
         random_state: np.random.RandomState,
     ) -> None:
         """``n_iterations`` steps over rows that are drawn, some of them again and again."""
-        draws = self._draw(labels, weight, random_state)
+        draws = self._draw(labels, _passing_over_huge_rows(rows, weight), random_state)
         drawn, places = np.unique(draws, return_inverse=True)
         memory = keco.nothing_learned(len(rows.ptr) - 1, labels.shape[1], len(drawn))
         labels, weight = read_only(labels[drawn]), read_only(weight[drawn])
@@ -301,7 +311,7 @@ class _KernelLearner(OnlineClassifier):
                     t = keco.learn_explicit(
                         kernel, part, part, labels, weight, memory, self._state["W"], t,
                         float(self.lam), self.own_term, self._supervised,
-                        np.zeros((len(part), labels.shape[1])),
+                        np.zeros((len(part), labels.shape[1])), np.zeros(2), np.inf,
                     )  # fmt: skip
                 else:
                     t = keco.learn_from_gram(
@@ -357,6 +367,7 @@ class _KernelLearner(OnlineClassifier):
     ) -> int:
         """Each row once, in order."""
         self._prepare(rows)
+        weight = _passing_over_huge_rows(rows, weight)
         scores = scores.reshape(len(scores), -1)
         at_once = STEPS_AT_ONCE if self._explicit else ROWS_AT_ONCE
         if self.budget:
@@ -382,6 +393,7 @@ class _KernelLearner(OnlineClassifier):
             self._features(rows), every, every, labels, weight,
             keco.nothing_learned(len(rows.ptr) - 1, K, n), self._state["W"],
             int(self._state["t"][0]), float(self.lam), False, self._supervised, joint,
+            self._state["turns"], float(self.unlabelled_ratio),
         )  # fmt: skip
 
     def _learn_block(
@@ -418,6 +430,7 @@ class _KernelLearner(OnlineClassifier):
             kernel, first, labels, weight, rows.present, beta, int(state["t"][0]),
             float(self.lam), self._supervised, joint, int(self.budget or 0),
             MAINTENANCE[self.maintenance], vectors, self._gammas_of_kernels(), merged,
+            state["turns"], float(self.unlabelled_ratio),
         )  # fmt: skip
         for v in range(V):
             keep = np.flatnonzero(beta[v].any(axis=0))
@@ -607,6 +620,8 @@ class _KernelLearner(OnlineClassifier):
 
     def _gamma_of(self, v: int, rows: Rows) -> float:
         """The gamma of a view, by its name, or found from the rows that have the view."""
+        if self.kernel == "precomputed" or self.kernel == "linear" or callable(self.kernel):
+            return 1.0  # they have none
         name, width = self.layout_.names[v], self._blocks().widths[v]
         gamma = self.gamma
         if isinstance(gamma, Mapping):
@@ -804,6 +819,7 @@ class _KernelLearner(OnlineClassifier):
         K, blocks = self._n_scores(), self._blocks()
         self._state = {
             "t": np.zeros(1, dtype=np.int64),
+            "turns": np.zeros(2),
             "gamma": np.empty(0),
             "dense": np.zeros(1, dtype=bool),
         }
@@ -843,14 +859,16 @@ class _KernelLearner(OnlineClassifier):
                 self._start_view(v, self._n_scores())
         gamma = state["gamma"]
         if gamma.size:
-            own = self.gamma if isinstance(self.gamma, Mapping) else {}
-            more = [
-                float(own.get(name, 1.0 / width))
-                if isinstance(self.gamma, str | Mapping)
-                else float(self.gamma)
-                for name, width in zip(blocks.names, blocks.widths, strict=True)
+            given = [
+                self.gamma.get(name, "median") if isinstance(self.gamma, Mapping) else self.gamma
+                for name in blocks.names
             ]
-            state["gamma"] = np.concatenate([gamma, more[len(gamma) :]])
+            # a view that comes later, a row at a time, has no median to go by
+            now = [
+                1.0 / width if isinstance(value, str) else float(value)
+                for value, width in zip(given, blocks.widths, strict=True)
+            ]
+            state["gamma"] = np.concatenate([gamma, now[len(gamma) :]])
 
     def _insert_class(self, old: np.ndarray, place: int) -> None:
         for name, axis in [("W", 1), *((f"beta{v}", 0) for v in range(self._blocks().n_views))]:
@@ -946,6 +964,12 @@ def _has_probabilities(learner: Any) -> bool:
     return True
 
 
+def _passing_over_huge_rows(rows: Rows, weight: np.ndarray) -> np.ndarray:
+    """The weights, 0 for a row whose squares overflow: it has no kernel value."""
+    finite = [np.isfinite(gram.norms_of(view)) for view in views_of(rows)]
+    return np.where(np.all(finite, axis=0), weight, 0.0)
+
+
 def _is_empty(label: Any) -> bool:
     """None, NaN, NaT and pandas' NA, which is not equal to itself in its own way."""
     if label is None or type(label).__name__ == "NAType":
@@ -993,6 +1017,10 @@ class KeCoClassifier(_KernelLearner):
         experiments.  "uniform": any row, Algorithm 1.  "stream": all rows once, in
         order, as `partial_fit` does.  "released": as "half-labelled", but
         counted as in the authors' code (unlabelled in step t from 0 where t > T/2 and even).
+    unlabelled_ratio : float, default=1/3
+        Of a stream, at most this many rows without label are learned for each labelled
+        one, and the others passed over; in [0, inf], where infinity learns all.  A third is
+        their share in the paper's schedule.  Where labels are few, more of them outvote the labels.
     own_term : bool, default=False
         Whether a row that is drawn again counts in its own score, as it does in the authors'
         code; the paper leaves it out.
@@ -1138,6 +1166,10 @@ class PegasosClassifier(_KernelLearner):
         experiments.  "uniform": any row, Algorithm 1.  "stream": all rows once, in
         order, as `partial_fit` does.  "released": as "half-labelled", but
         counted as in the authors' code (unlabelled in step t from 0 where t > T/2 and even).
+    unlabelled_ratio : float, default=1/3
+        Of a stream, at most this many rows without label are learned for each labelled
+        one, and the others passed over; in [0, inf], where infinity learns all.  A third is
+        their share in the paper's schedule.  Where labels are few, more of them outvote the labels.
     own_term : bool, default=False
         Whether a row that is drawn again counts in its own score, as it does in the authors'
         code; the paper leaves it out.
@@ -1387,9 +1419,9 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 return float(accuracy_score(labels.argmax(axis=1), scores.argmax(axis=1)))
             return float(accuracy_score(labels[:, 0] > 0.0, scores[:, 0] > 0.0))
         each = [
-            roc_auc_score(own > 0.0, score)
+            keco.area_under_curve(own > 0.0, score)
             for own, score in zip(labels.T, scores.T, strict=True)
-            if len(np.unique(own)) == 2
+            if (own > 0.0).any() and (own < 0.0).any()
         ]
         return float(np.mean(each)) if each else np.nan
 
