@@ -262,7 +262,8 @@ def test_keco_learns_a_stream_with_bounded_memory(few, capsys):
     assert status == 0
     assert err[-3].startswith(f"{n} rows with a label and {rest} without, 2 passes")
     model = crossview.load("x.st")[-1]
-    assert (model.budget, model.n_steps_) == (500, 2 * 569)
+    assert (model.budget, model.unlabelled_ratio) == (500, 1 / 3)
+    assert 2 * n < model.n_steps_ < 3 * n
     run(capsys, *train, "--model", "pegasos", "--set", "budget=7")
     info, model = crossview.persistence.read_info("x.st"), crossview.load("x.st")[-1]
     assert (info["rows"], info["unlabelled"], model.n_steps_) == (n, 0, n)
@@ -503,6 +504,7 @@ def test_datasets_and_version(here, capsys):
 
 TRAIN = ["--label", "l", "--model", "squared", "-o", "out/x.st"]
 KECO = ["--label", "l", "--model", "keco", "-o", "out/x.st"]
+STREAM = ["--set", "schedule=stream"]
 NUMBER = ["--task", "regression"]
 BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
 
@@ -527,6 +529,8 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         (["train", "miss.csv", *TRAIN], "miss.csv, row 1, column 'l': is empty"),
         (["train", "miss.csv", *TRAIN], "train --model keco, learns from rows without label"),
         (["train", "none.csv", *KECO], "column 'l': the label is empty in every row"),
+        (["train", "none.csv", *KECO, "--classes", "p,q"], "y has no label"),
+        (["train", "none.csv", *KECO, *STREAM, "--classes", "p,q"], "no row has a label to learn"),
         (["train", "one.csv", *KECO], "column 'l': the label has one class, 'p'"),
         (["train", "miss.csv", *KECO, "--epochs", "2"], "--epochs 2: keco draws rows; take --set"),
         (["train", "miss.csv", *KECO, "--set", "budget=9"], "take schedule='stream'"),

@@ -222,7 +222,8 @@ def train(
             *_, newest = [None, *records]
         last = last or newest
     if last is None:
-        raise InputError("there are no rows to learn from", file=source)
+        rows = "row has a label" if tail.n_unlabelled else "row is there"
+        raise InputError(f"no {rows} to learn from", file=source)
     seconds = time.perf_counter() - start
 
     # 3. keep it, and say how it went
