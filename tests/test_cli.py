@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -82,7 +84,7 @@ def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
 
 def test_compare_agrees_with_the_library(here, capsys):
     options = ["--view", "m=mean__*", "--view", "w=worst__*", "--metric", "roc_auc", "--seed", "3"]
-    options += ["--model", "squared", "--model", "view:m", "--model", "scw"]
+    options += ["--model", "squared", "--model", "view:m", "--model", "scw", "--cv", "3"]
     run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *options, "--json", "c.json")
     expected = crossview.compare(
         "bc.parquet",
@@ -90,6 +92,7 @@ def test_compare_agrees_with_the_library(here, capsys):
         views={"m": "mean__*", "w": "worst__*"},
         metric="roc_auc",
         seed=3,
+        cv=3,
         models=["squared", "view:m", "scw"],
     )
     content = json.loads(Path("c.json").read_text())
@@ -174,8 +177,103 @@ def test_every_model_trains_predicts_and_is_inspected(method, here, capsys):
     assert np.mean(np.equal(truth, predicted)) > (0.75 if method == "stm" else 0.9)
     status, out, _ = run(capsys, "inspect", "x.st")
     assert status == 0
+    if method in ("keco", "pegasos"):  # no column has a weight
+        assert any(line.startswith("view   columns  support rows") for line in out)
+        return
     assert any("worst__" in line for line in out)
     assert any("mean__" in line for line in out) == (method != "view:worst")
+
+
+# --- rows without label ---------------------------------------------------------
+
+
+@pytest.fixture
+def few(here):
+    """The table with three labels in four left empty, as CSV."""
+    table = pq.read_table("bc.parquet")
+    labels = table["diagnosis"].to_pylist()
+    known = np.random.default_rng(0).random(569) < 0.25
+    few = [label if k else None for label, k in zip(labels, known, strict=True)]
+    i = table.column_names.index("diagnosis")
+    pa_csv.write_csv(table.set_column(i, "diagnosis", pa.array(few)), "few.csv")
+    return known, table
+
+
+def test_compare_says_what_rows_without_label_bring(few, capsys):
+    known, _ = few
+    n, rest = int(known.sum()), int((~known).sum())
+    command = ["compare", "few.csv", "--label", "diagnosis", "--cv", "3", "--json", "c.json"]
+    words = [*("--model", "keco"), *("--model", "pegasos"), *("--model", "view:worst")]
+    status, out, err = run(capsys, *command, *words)
+    assert (status, err) == (0, [])
+    content = json.loads(Path("c.json").read_text())
+    assert (content["n_rows"], content["n_scored"], content["unlabelled"]) == (569, n, rest)
+    assert content["gain"] in out
+    assert content["gain"].startswith(f"the {rest} rows without label ")
+    told = f"{rest} of 569 rows have no label: none is scored, and only KeCo learns from them"
+    assert told in out
+    # whatever is best, its command runs, and learns the rows that it learned there
+    for models, left in (
+        (["keco", "view:error"], rest),
+        (["view:worst", "view:error"], 0),
+    ):
+        words = [word for model in models for word in ("--model", model)]
+        _, out, _ = run(capsys, *command, *words)
+        assert run(capsys, *shlex.split(out[-1])[1:-1], "x.st")[0] == 0
+        info = crossview.persistence.read_info("x.st")
+        assert (info["model"], info["rows"], info["unlabelled"]) == (models[0], n, left)
+
+
+def test_keco_trains_on_rows_without_label_as_compare_does(few, capsys):
+    known, table = few
+    train = ["train", "few.csv", "--label", "diagnosis", "-o", "x.st", "--model"]
+    status, _, err = run(capsys, *train, "keco", "--set", "lam=0.001")
+    n, rest = int(known.sum()), int((~known).sum())
+    assert status == 0
+    assert err[0].startswith(f"{n} rows with a label and {rest} without, 1,000 steps, ")
+    encoder, model = crossview.load("x.st")
+    columns = table.drop_columns(["diagnosis"])
+    X = crossview.ViewEncoder().fit(columns.filter(known)).transform(columns)
+    y = np.where(known, np.asarray(table["diagnosis"].to_pylist(), dtype=object), None)
+    by_hand = crossview.KeCoClassifier(lam=0.001, random_state=0).fit(X, y)
+    scores = model.decision_function(encoder.transform(columns))
+    np.testing.assert_allclose(scores, by_hand.decision_function(X))
+    assert run(capsys, "predict", "x.st", "bc.parquet", "-o", "p.csv")[0] == 0
+    assert [float(row["score"]) for row in read_csv("p.csv")] == pytest.approx(scores)
+    _, out, _ = run(capsys, "inspect", "x.st")
+    assert out[1] == (
+        f"learned {n} rows with a label and {rest} without in 1,000 steps; label: diagnosis"
+    )
+    lines = [line.split() for line in out]
+    for view in ("mean", "error", "worst"):
+        row = next(line for line in lines if line[:1] == [view])
+        assert row[1:4] == ["20", str(model.n_support_[view]), f"{model.gamma_[view]:.4g}"]
+    # the same without them
+    _, _, err = run(capsys, *train, "pegasos")
+    assert err[0].startswith(f"{n} rows, 1,000 steps")
+    assert err[1] == f"{rest} rows without a label were left out"
+
+
+def test_keco_learns_a_stream_with_bounded_memory(few, capsys):
+    known, _ = few
+    train = ["train", "few.csv", "--label", "diagnosis", "-o", "x.st", "--set", "schedule=stream"]
+    status, _, err = run(capsys, *train, "--model", "keco", "--progress", "--epochs", "2")
+    n, rest = int(known.sum()), int((~known).sum())
+    assert status == 0
+    assert err[-3].startswith(f"{n} rows with a label and {rest} without, 2 passes")
+    model = crossview.load("x.st")[-1]
+    assert (model.budget, model.unlabelled_ratio) == (500, 1 / 3)
+    assert 2 * n < model.n_steps_ < 3 * n
+    run(capsys, *train, "--model", "pegasos", "--set", "budget=7")
+    info, model = crossview.persistence.read_info("x.st"), crossview.load("x.st")[-1]
+    assert (info["rows"], info["unlabelled"], model.n_steps_) == (n, 0, n)
+    assert set(model.n_support_.values()) == {7}
+    run(capsys, *train, "--model", "keco", "--set", "approximation=fourier")
+    _, out, _ = run(capsys, "inspect", "x.st")
+    assert any(line.startswith("view   columns  features") for line in out)
+    run(capsys, *train, "--model", "keco", "--set", "kernel=linear")
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", 1)
+    assert sum("__" in line for line in out) == 3
 
 
 @pytest.fixture
@@ -405,6 +503,8 @@ def test_datasets_and_version(here, capsys):
 # --- what is wrong ------------------------------------------------------------
 
 TRAIN = ["--label", "l", "--model", "squared", "-o", "out/x.st"]
+KECO = ["--label", "l", "--model", "keco", "-o", "out/x.st"]
+STREAM = ["--set", "schedule=stream"]
 NUMBER = ["--task", "regression"]
 BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
 
@@ -427,6 +527,17 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "x"], "'--cv'"),
         (["train", "one.csv", *TRAIN], "one class, 'p'"),
         (["train", "miss.csv", *TRAIN], "miss.csv, row 1, column 'l': is empty"),
+        (["train", "miss.csv", *TRAIN], "train --model keco, learns from rows without label"),
+        (["train", "none.csv", *KECO], "column 'l': the label is empty in every row"),
+        (["train", "none.csv", *KECO, "--classes", "p,q"], "y has no label"),
+        (["train", "none.csv", *KECO, *STREAM, "--classes", "p,q"], "no row has a label to learn"),
+        (["train", "one.csv", *KECO], "column 'l': the label has one class, 'p'"),
+        (["train", "miss.csv", *KECO, "--epochs", "2"], "--epochs 2: keco draws rows; take --set"),
+        (["train", "miss.csv", *KECO, "--set", "budget=9"], "take schedule='stream'"),
+        (["train", "miss.csv", *KECO, "--set", "kernel=rbff"], "'kernel' parameter of KeCo"),
+        (["train", "miss.csv", *KECO, "--set", "unlabeled=p"], "model keco has no 'unlabeled'"),
+        (["compare", "none.csv", "--label", "l"], "column 'l': the label is empty in every row"),
+        (["compare", "miss.csv", "--label", "l"], "label more of the 1 rows without label"),
         (["train", "miss.csv", *TRAIN, "--classes", "p,q"], "column 'l': the label is missing"),
         (["train", "nan.csv", *TRAIN], "nan.csv, row 1, column 'b__y': NaN"),
         (["train", "ragged.csv", *TRAIN], "ragged.csv, row 1: 2 fields"),
@@ -485,6 +596,7 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsy
     Path("one.csv").write_text("a__x,b__y,l\n1,2,p\n3,4,p\n")
     Path("ragged.csv").write_text("a__x,b__y,l\n1,2,p\n3,4\n5,6,q\n")
     Path("miss.csv").write_text("a__x,b__y,l\n1,2,p\n3,4,\n5,6,q\n")
+    Path("none.csv").write_text("a__x,b__y,l\n1,2,\n3,4,\n5,6,\n")
     Path("gap.csv").write_text("a__x,b__y,l\n1,2,0.5\n3,4,\n5,6,7\n")
     Path("nan.csv").write_text("a__x,b__y,l\n1,2,p\n3,nan,q\n5,6,q\n")
     Path("noview.csv").write_text("x,y,l\n1,2,p\n3,4,q\n")
@@ -585,7 +697,7 @@ def test_as_a_module_errors_have_status_2_and_no_traceback():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell with pipes")
 def test_a_reader_that_goes_away_is_no_error(here):
-    query = "SELECT b.* FROM 'bc.parquet' b, range(300)"
+    query = "SELECT b.* FROM 'bc.parquet' b, range(60)"
     command = f'"{sys.executable}" -m crossview predict m.safetensors "{query}" | head -n 1'
     environment = os.environ | {"PYTHONPATH": str(HERE / "src")}
     done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment)

@@ -16,12 +16,15 @@ from sklearn.model_selection import KFold, StratifiedKFold
 import shared_data
 from crossview import (
     InputError,
+    KeCoClassifier,
     MultiView,
     MultiViewPAClassifier,
     PassiveAggressiveClassifier,
+    PegasosClassifier,
     ViewEncoder,
     compare,
     open_table,
+    progressive,
 )
 from crossview.evaluation.compare import (
     Comparison,
@@ -41,6 +44,7 @@ ONE = OF_MACHINES | {
     "r": [1.0],
     "confidence": [0.7],
     "initial_variance": [1.0],
+    "lam": [0.001],
 }
 
 
@@ -137,16 +141,18 @@ def test_p_values_are_those_of_the_folds(answer):
 
 
 def test_same_seed_same_answer_and_another_seed_other_folds(answer):
-    again, other = compare(*make_views(), grid=ONE), compare(*make_views(), grid=ONE, seed=1)
-    assert [row.scores for row in again.rows] == [row.scores for row in answer.rows]
-    assert [row.scores for row in other.rows] != [row.scores for row in answer.rows]
+    given = {"grid": ONE, "models": ["view:weak", "absolute", "scw", "mvm"]}
+    again, other = compare(*make_views(), **given), compare(*make_views(), **given, seed=1)
+    first = {row.model: row.scores for row in answer.rows}
+    assert [row.scores for row in again.rows] == [first[name] for name in given["models"]]
+    assert [row.scores for row in other.rows] != [first[name] for name in given["models"]]
 
 
 def test_the_encoder_sees_the_training_part_only():
     frame = make_frame()
     frame.loc[frame.index % 3 == 0, "weak__0"] *= 1e3  # statistics that depend on the rows
     y = frame["answer"].to_numpy()
-    answer = compare(frame, "answer", grid=ONE, cv=3)
+    answer = compare(frame, "answer", grid=ONE, cv=3, models=["view:weak", "squared"])
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     table = frame.drop(columns="answer")
     for f, (train, test) in enumerate(folds.split(y, y)):
@@ -155,13 +161,14 @@ def test_the_encoder_sees_the_training_part_only():
         model.fit(encoder.transform(table.iloc[train]), y[train])
         predicted = model.predict(encoder.transform(table.iloc[test]))
         expected = f1_score(y[test], predicted, pos_label="yes")
-        assert answer.rows[5].scores[f] == pytest.approx(expected, abs=1e-12)
+        assert answer.rows[1].scores[f] == pytest.approx(expected, abs=1e-12)
 
 
 def test_parameters_are_chosen_inside_the_training_part():
     X, y = make_noisy()
     grid = [0.001, 0.1, 1000.0]
-    answer = compare(X, y, grid={"C": grid, "gamma": [0.01], "fit_intercept": [True]}, cv=3)
+    tried = {"C": grid, "gamma": [0.01], "fit_intercept": [True]}
+    answer = compare(X, y, grid=tried, cv=3, models=["view:strong", "squared", "scw"])
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     for f, (train, _) in enumerate(folds.split(y, y)):
         values = []
@@ -194,7 +201,8 @@ def test_a_large_training_part_is_validated_by_one_split(monkeypatch):
         return fit(self, X, y, sample_weight)
 
     monkeypatch.setattr(PassiveAggressiveClassifier, "fit", counting)
-    compare(*make_views(), grid={"C": [0.1, 1.0], "fit_intercept": [True]}, cv=3)
+    views = [f"view:{name}" for name in ("strong", "weak", "noise")]
+    compare(*make_views(), grid={"C": [0.1, 1.0], "fit_intercept": [True]}, cv=3, models=views)
     # 3 views, 3 folds: two candidates on 80 of 100 rows, then all 100
     assert sorted(fits) == [80] * 18 + [100] * 9
 
@@ -202,7 +210,7 @@ def test_a_large_training_part_is_validated_by_one_split(monkeypatch):
 def test_identical_views_tie():
     X, y = make_views()
     twins = MultiView({"a": X["strong"], "b": X["strong"]})
-    answer = compare(twins, y, grid=ONE)
+    answer = compare(twins, y, grid=ONE, models=["view:a", "view:b"])
     assert answer.rows[0].scores == answer.rows[1].scores
     assert answer.tie
     assert answer.verdict.startswith("tie: ")
@@ -289,10 +297,11 @@ def test_mcnemar_counts_coin_flips():
 
 def test_data_frames_of_any_kind_and_labels_of_their_own():
     frame = make_frame(60)
-    by_name = compare(frame, "answer", cv=3, grid=ONE)
+    given = {"cv": 3, "grid": ONE, "models": ["view:weak", "squared", "fm"]}
+    by_name = compare(frame, "answer", **given)
     X, y = frame.drop(columns="answer"), frame["answer"].to_numpy()
     for table in (X, pl.from_pandas(X)):
-        apart = compare(table, y, cv=3, grid=ONE)
+        apart = compare(table, y, **given)
         assert [row.scores for row in apart.rows] == [row.scores for row in by_name.rows]
     with pytest.raises(InputError, match="59 labels for a table of 60 rows"):
         compare(X, y[:-1], cv=3, grid=ONE)
@@ -305,13 +314,14 @@ def test_several_classes_and_every_metric():
     y = rng.integers(0, 3, 90)
     X = MultiView({"a": rng.normal(size=(90, 3)) + 3 * np.eye(3)[y], "b": rng.normal(size=(90, 3))})
     for metric in ("f1", "roc_auc", "average_precision", "accuracy"):
-        answer = compare(X, y, cv=3, metric=metric, grid=ONE)
-        assert answer.positive is None
-        assert answer.rows[0].value > 0.75 > answer.rows[1].value
-        for progressive in (False, True):
-            json.dumps(
-                compare(X, y, cv=3, metric=metric, grid=ONE, progressive=progressive).to_dict()
-            )
+        # every way of using the views once, and some of them for the other metrics
+        models = None if metric == "f1" else ["view:a", "view:b", "squared", "scw", "fm"]
+        for stream in (False, True):
+            answer = compare(X, y, cv=3, metric=metric, grid=ONE, progressive=stream, models=models)
+            assert answer.positive is None
+            json.dumps(answer.to_dict())
+            if not stream:
+                assert answer.rows[0].value > 0.75 > answer.rows[1].value
 
 
 def test_missing_views_are_compared_as_they_are():
@@ -395,6 +405,207 @@ def test_a_stream_of_unknown_length_chooses_on_its_first_thousand_rows(tmp_path)
     make_frame(900).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(InputError, match="ends within its first 1000 rows"):
         compare(tmp_path / "t.csv", "answer", progressive=True, grid=ONE)
+
+
+# --- rows without label ---------------------------------------------------------
+
+SOME = ["view:weak", "squared", "scw", "mvm", "pegasos", "keco"]
+
+
+def make_few(n=150):
+    """Three rows in five have no label."""
+    X, y = make_views(n)
+    known = np.random.default_rng(2).random(n) < 0.4
+    return X, np.where(known, y.astype(object), None), known
+
+
+@pytest.fixture(scope="module")
+def few():
+    X, y, _ = make_few()
+    return compare(X, y, cv=3, grid=ONE, models=SOME)
+
+
+def test_rows_without_label_change_nothing_but_keco(few):
+    X, y, known = make_few()
+    alone = compare(X[known], y[known], cv=3, grid=ONE, models=SOME)
+    before = {row.model: row.scores for row in alone.rows}
+    same = [row.model for row in few.rows if row.scores == before[row.model]]
+    assert same == SOME[:-1]
+    # without such rows it is what Pegasos is
+    assert before["keco"] == before["pegasos"]
+    assert (alone.unlabelled, alone.gain) == (0, None)
+    assert (few.n_rows, few.n_scored, few.unlabelled) == (150, known.sum(), (~known).sum())
+
+
+def test_keco_by_hand():
+    X, y, known = make_few()
+    lams = [1e-4, 10.0]
+    answer = compare(X, y, cv=3, metric="accuracy", grid={"lam": lams}, models=["keco", "pegasos"])
+    places, others = np.flatnonzero(known), np.flatnonzero(~known)
+
+    def folds():
+        return StratifiedKFold(3, shuffle=True, random_state=0)
+
+    def score(learner, lam, train, test):
+        if learner is KeCoClassifier:
+            train = np.concatenate([train, others])
+        model = learner(lam=lam, random_state=0).fit(X[train], y[train])
+        return np.mean(model.predict(X[test]) == y[test])
+
+    for row, learner in zip(answer.rows, (KeCoClassifier, PegasosClassifier), strict=True):
+        for f, (train, test) in enumerate(folds().split(places, y[known].astype(str))):
+            train, test = places[train], places[test]
+            values = [
+                np.mean(
+                    [
+                        score(learner, lam, train[a], train[b])
+                        for a, b in folds().split(train, y[train].astype(str))
+                    ]
+                )
+                for lam in lams
+            ]
+            assert row.chosen[f] == {"lam": lams[int(np.argmax(values))]}
+            assert row.scores[f] == pytest.approx(score(learner, row.chosen[f]["lam"], train, test))
+    keco, pegasos = (np.asarray(row.scores) for row in answer.rows)
+    assert answer.gain_p == corrected_t_test(keco - pegasos, 1 / 2)
+
+
+def test_what_unlabelled_rows_bring_is_told(few):
+    values = {row.model: row.value for row in few.rows}
+    more = values["keco"] - values["pegasos"]
+    assert more
+    what = f"bring KeCo {more:.4f}" if more > 0 else f"cost KeCo {-more:.4f}"
+    p = f"p = {few.gain_p:.2g}"
+    assert few.gain == (
+        f"the {few.unlabelled} rows without label {what} f1, compared with Pegasos "
+        f"({'not significant, ' if few.gain_p >= 0.05 else ''}{p})"
+    )
+    notes = comparison_notes(few)
+    assert notes[:3] == [
+        few.verdict,
+        few.gain,
+        f"{few.unlabelled} of 150 rows have no label: none is scored, and only KeCo learns from "
+        "them",
+    ]
+    assert f"3 folds of {few.n_scored} rows with a label" in notes[3]
+    assert str(few).splitlines()[-1] == few.gain
+    assert few.gain in to_markdown(few)
+    content = json.loads(json.dumps(few.to_dict(), allow_nan=False))
+    assert (content["unlabelled"], content["gain"]) == (few.unlabelled, few.gain)
+    assert all(row.epochs == 1 and row.rows_per_second > 0 for row in few.rows[-2:])
+    X, y, _ = make_few()
+    others = compare(X, y, cv=3, grid=ONE, models=["view:weak", "squared"])
+    assert others.gain is None
+    assert "no row above learns from them" in comparison_notes(others)[1]
+
+
+def test_keco_and_pegasos_are_rows_where_labels_are_missing():
+    layout = make_few()[0].layout
+    names = [method.name for method in compared_methods(layout, 60, unlabelled=True)]
+    assert names[-2:] == ["pegasos", "keco"]
+    assert names[:-2] == [method.name for method in compared_methods(layout, 60)]
+    X, y, _ = make_few(60)
+    answer = compare(X, y, cv=2, grid=ONE)
+    assert [row.model for row in answer.rows] == names
+    assert answer.gain is not None
+
+
+@pytest.mark.parametrize("kind", ["NaN", "NA", "category", "float", "csv", "apart"])
+def test_a_missing_label_has_many_forms(kind, tmp_path):
+    frame = make_frame(90)
+    known = np.random.default_rng(2).random(90) < 0.6
+    code = (frame["answer"] == "yes").astype(float)
+    labels = {
+        "NaN": frame["answer"].where(known),
+        "NA": code.where(known).astype("Int64"),
+        "category": frame["answer"].where(known).astype("category"),
+        "float": code.where(known),
+        "csv": frame["answer"].where(known),
+        "apart": np.where(known, frame["answer"], None),
+    }[kind]
+    given = {"cv": 3, "grid": ONE, "models": ["squared", "pegasos", "keco"]}
+    # the encoder is fitted on rows with a label, and these have other numbers
+    frame.loc[~known, "weak__0"] *= 1e3
+    table = frame.assign(answer=labels)
+    expected = compare(frame[known], "answer", **given)
+    if kind == "csv":
+        table.to_csv(tmp_path / "t.csv", index=False)
+        found = compare(tmp_path / "t.csv", "answer", **given)
+    elif kind == "apart":
+        found = compare(frame.drop(columns="answer"), labels, **given)
+    else:
+        found = compare(table, "answer", **given)
+    assert found.unlabelled == (~known).sum()
+    for row, other in zip(found.rows[:2], expected.rows, strict=False):
+        assert row.scores == pytest.approx(other.scores)
+
+
+def test_several_classes_with_rows_without_label():
+    rng = np.random.default_rng(0)
+    k = rng.integers(0, 3, 120)
+    X = MultiView(
+        {"a": rng.normal(size=(120, 3)) + 3 * np.eye(3)[k], "b": rng.normal(size=(120, 3))}
+    )
+    y = np.where(rng.random(120) < 0.5, k, np.nan)
+    for stream in (False, True):
+        answer = compare(
+            X, y, cv=3, grid=ONE, models=["squared", "pegasos", "keco"], progressive=stream
+        )
+        assert answer.rows[1].value > 0.6
+        assert answer.gain is not None
+
+
+@pytest.mark.parametrize("rows_at_once", [10_000, 7])
+def test_a_stream_with_rows_without_label_by_hand(rows_at_once, monkeypatch):
+    monkeypatch.setattr("crossview.evaluation.compare.ROWS_AT_ONCE", rows_at_once)
+    X, y, known = make_few()
+    answer = compare(X, y, progressive=True, grid=ONE, models=["squared", "pegasos", "keco"])
+    first = np.arange(150) < 15
+    scored = known & ~first
+    assert (answer.n_rows, answer.n_scored, answer.unlabelled) == (
+        150,
+        scored.sum(),
+        150 - known.sum(),
+    )
+    right = []
+    for row in answer.rows:
+        method = find_method(row.model, X.layout.names)
+        model = method.make(**method.stream, **method.candidates(ONE)[0], random_state=0)
+        learned = known if row.model != "keco" else np.ones(150, dtype=bool)
+        # the first rows choose, and say what gamma is
+        now, then = learned & first, learned & ~first
+        model.partial_fit(X[now], y[now], classes=["no", "yes"])
+        scores = model.score_then_learn(X[then], y[then])[known[then]]
+        predicted = np.where(scores > 0, "yes", "no")
+        truth = y[scored].astype(str)
+        right.append(predicted == truth)
+        assert row.value == pytest.approx(f1_score(truth, predicted, pos_label="yes"))
+    _, pegasos, keco = right
+    expected = mcnemar_test(int((keco & ~pegasos).sum()), int((pegasos & ~keco).sum()))
+    assert answer.gain_p == expected
+    notes = comparison_notes(answer)
+    assert any(f"{scored.sum()} rows with a label, each predicted" in note for note in notes)
+    n_first = (known & first).sum()
+    assert any(f"chosen on the {n_first} rows with a label before" in note for note in notes)
+    best = answer.rows[answer.best].model
+    assert ("schedule=stream" in answer.train_options) == (best != "squared")
+
+
+def test_rows_without_label_are_learned_and_not_scored_in_a_stream():
+    X, y, known = make_few()
+    model = KeCoClassifier(schedule="stream", random_state=0)
+    batches = [(X[:40], y[:40]), (X[40:41], y[40:41]), (X[41:], y[41:])]
+    records = list(progressive(model, batches, classes=["no", "yes"]))
+    n = int(known.sum())
+    assert [record.rows for record in records] == [1, 2, 4, 8, 16, 32, n]
+    by_hand = KeCoClassifier(schedule="stream", random_state=0)
+    scores = by_hand.partial_fit(X[:40], y[:40], classes=["no", "yes"]).score_then_learn(
+        X[40:], y[40:]
+    )
+    assert model.n_steps_ == by_hand.n_steps_ > n
+    assert len(scores) == 110
+    with pytest.raises(InputError, match="the label is missing"):
+        list(progressive(PassiveAggressiveClassifier(), batches, classes=["no", "yes"]))
 
 
 # --- numbers ------------------------------------------------------------------
@@ -622,7 +833,25 @@ def test_a_missing_view_of_a_linear_model_adds_nothing():
         ({"views": {"a": "strong"}}, "leave views= at None"),
         ({"y": "answer"}, "not a column name"),
         ({"y": ["yes"] * 150}, "one class, 'yes'"),
-        ({"y": ["yes", None] * 75}, "row 1: the label is missing"),
+        ({"y": ["yes", None] * 75}, "one class, 'yes', and rows without label"),
+        ({"y": [None] * 150}, "the label is empty in every row"),
+        ({"y": np.full(150, np.nan)}, "the label is empty in every row"),
+        (
+            {"y": ["yes", "no"] * 4 + [None] * 142},
+            r"'no' has 4 row\(s\), too few for 5 folds; .*label more of the 142 rows without",
+        ),
+        (
+            {"y": ["yes", "no"] * 4 + [None] * 142, "progressive": True},
+            "no row after the first 15, which choose the parameters, has a label",
+        ),
+        (
+            {"y": [None] * 14 + ["yes"] + ["no"] * 135, "progressive": True},
+            "the first 15 rows have only 'yes' as a label, so they cannot",
+        ),
+        (
+            {"y": [None] * 20 + ["yes", "no"] * 65, "progressive": True},
+            "the first 15 rows have no label, so they cannot",
+        ),
         ({"y": ["yes", "no"]}, "2 labels for 150 rows"),
         ({"y": np.linspace(0, 1, 150)}, "is not a class"),
         ({"X": MultiView({"only": np.ones((150, 2))})}, "one view, 'only'"),
@@ -742,19 +971,19 @@ def test_a_view_alone_is_a_method():
 
 def test_on_web_pages_two_views_beat_the_worse_one():
     X, y = shared_data.webkb_course()
-    answer = compare(X, y, grid=ONE)
+    answer = compare(X, y, grid=ONE, cv=3)
     # products of words of both sides, and nothing else, tell little
     page, link, *both = [row.value for row in answer.rows if row.model != "stm"]
     assert min(both) > link
     assert max(both) > max(page, link, 0.95)
 
 
-def test_only_the_named_models_are_compared():
+def test_only_the_named_models_are_compared(answer):
     X, y = make_views()
-    whole = {row.model: row.scores for row in compare(X, y, grid=ONE).rows}
-    answer = compare(X, y, grid=ONE, models=["arow", "view:weak", "arow", "squared"])
-    assert [row.model for row in answer.rows] == ["arow", "view:weak", "squared"]
-    assert all(row.scores == whole[row.model] for row in answer.rows)
+    whole = {row.model: row.scores for row in answer.rows}
+    some = compare(X, y, grid=ONE, models=["arow", "view:weak", "arow", "squared"])
+    assert [row.model for row in some.rows] == ["arow", "view:weak", "squared"]
+    assert all(row.scores == whole[row.model] for row in some.rows)
     with pytest.raises(InputError, match=r"models=\['arow'\]; comparing needs two"):
         compare(X, y, models=["arow"])
     with pytest.raises(InputError, match="no model 'arrow'; did you mean 'arow'"):

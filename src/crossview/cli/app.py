@@ -16,7 +16,8 @@ MODELS = (
     "scw (all views pasted together) and mahalanobis (coupled), or with a diagonal one "
     "pam:diagonal, arow:diagonal, cw:diagonal, scw:diagonal, mahalanobis:diagonal; "
     "with interactions fm (factorization machine), fm:cross-view, mvm (multi-view machine), "
-    "stm (support tensor machine); linear; or view:NAME for one view alone. "
+    "stm (support tensor machine); with kernels keco (learns from rows without label, too), "
+    "pegasos; linear; or view:NAME for one view alone. "
     "For a number (--task regression): linear, fm, fm:cross-view, mvm, view:NAME"
 )
 METRICS = (
@@ -149,7 +150,9 @@ def compare(
     """Say which way of using the views is best, and by how much.
 
     Compares each view alone, all views concatenated, independent, and coupled,
-    without and with a covariance, and models with interactions. Of a number:
+    without and with a covariance, and models with interactions. The label of
+    some rows may be empty: then KeCo, which learns from them, is compared with
+    the same without them (Pegasos), and no other model sees them. Of a number:
     each view alone, all views in a linear model, and models with interactions.
     """
     from crossview.cli import commands
@@ -191,7 +194,9 @@ def train(
             help="A parameter of the model, such as C=0.1 or n_factors=8. Once for each.",
         ),
     ] = None,
-    epochs: Annotated[int, typer.Option(help="Passes over the rows.")] = 1,
+    epochs: Annotated[
+        int, typer.Option(help="Passes over the rows; not where they are drawn.")
+    ] = 1,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -213,7 +218,9 @@ def train(
 ) -> None:
     """Train a model on a stream of rows, in their order.
 
-    Memory is bounded by the batch, not by the source.
+    Memory is bounded by the batch, not by the source. But keco and pegasos draw
+    rows, of which all are in memory; with --set schedule=stream they learn each
+    row once, in order, and keep 500 support rows a view (--set budget=N).
     """
     from crossview.cli import commands
 

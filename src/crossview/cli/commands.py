@@ -24,15 +24,20 @@ from crossview.cli.output import STDOUT, check_writable, replacing, writing
 from crossview.cli.progress import stepping, watching
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
-from crossview.evaluation.labelled import LabelledTable, columns_by_view, located
-from crossview.evaluation.methods import Method, find_method
+from crossview.evaluation.labelled import (
+    LabelledTable,
+    columns_by_view,
+    located,
+    with_label,
+)
+from crossview.evaluation.methods import METHODS, Method, find_method
 from crossview.evaluation.metrics import check_metric
 from crossview.evaluation.progressive import progressive
-from crossview.evaluation.tasks import Classification, check_task
+from crossview.evaluation.tasks import Classification, check_task, has_label
 from crossview.report.model import model_tables
 from crossview.report.tables import comparison_notes, comparison_table
 from crossview.streams.ahead import ahead
-from crossview.streams.table import open_table
+from crossview.streams.table import is_query, open_table
 from crossview.views import MultiView, closest_names
 
 # the last rows of training, on which the views' shares of the score are measured
@@ -130,6 +135,9 @@ def compare(source: str, columns: Columns, *, json: Path | None, **options: Any)
     console.print()
     for note in comparison_notes(answer):
         console.print(note, highlight=False, markup=False)
+    best = find_method(answer.rows[answer.best].model, tuple(answer.views), answer.task)
+    if answer.unlabelled and not best.draws_rows:  # which would refuse the others
+        source = _with_label(source, columns.label)
     command = ["crossview", "train", source, *columns.options, *answer.train_options, "-o", "MODEL"]
     # one line however narrow the terminal, to be copied
     print(f"\nTrain it on all rows:\n{shlex.join(command)}")
@@ -158,17 +166,41 @@ def train(
         raise InputError("--classes and --positive are for --task classification; leave them out")
     if epochs < 1:
         raise InputError(f"--epochs {epochs}; give 1 or more")
-    table = LabelledTable(source, columns.label, task=task, classes=classes, **columns.encoding())
+    unlabelled = any(method.name == model and method.draws_rows for method in METHODS)
+    table = LabelledTable(
+        source,
+        columns.label,
+        task=task,
+        unlabelled=unlabelled,
+        classes=classes,
+        **columns.encoding(),
+    )
     method = find_method(model, tuple(table.columns), task)
     # machines start from random weights: the same in every run
-    learner = method.make(**parse_settings(method, settings), random_state=0)
+    given = _bounded(method, parse_settings(method, settings))
+    learner = method.make(**given, random_state=0)
     learner._validate_params()
-    if method.stops_early:
+    drawn = method.draws_rows and learner.schedule != "stream"
+    if not drawn:
         learner._check_streams()
+    elif epochs > 1:
+        raise InputError(
+            f"--epochs {epochs}: {model} draws rows; take --set n_iterations=N, or "
+            "--set schedule=stream"
+        )
     if not number:
         Classification(table.classes, positive)
     if method.view is not None:
         table = table.only(method.view)
+    info: dict[str, Any] = {
+        "crossview": crossview.__version__,
+        "task": task,
+        "model": method.name,
+        "label": columns.label,
+    }
+    if drawn:
+        _train_on_drawn_rows(table, method, learner, output, info)
+        return
 
     # 2. the first pass is scored; later ones see rows that they know
     encoder = clone(table.encoder)
@@ -179,7 +211,10 @@ def train(
         if epoch and (progress or (progress is None and sys.stderr.isatty())):
             print(f"pass {epoch + 1} of {epochs}, over rows seen before", file=sys.stderr)
         with watching(metric=metric, n_rows=table.stream.n_rows, show=progress) as watch:
-            batches = watch.batches(tail.watch(ahead(table.encoded(encoder, learn=epoch == 0))))
+            batches: Any = ahead(table.encoded(encoder, learn=epoch == 0))
+            if unlabelled and not method.learns_unlabelled:
+                batches = with_label(batches)
+            batches = watch.batches(tail.watch(batches))
             known = None if number else table.classes
             records = watch.records(
                 progressive(learner, batches, known, metric=metric, positive=positive)
@@ -187,16 +222,14 @@ def train(
             *_, newest = [None, *records]
         last = last or newest
     if last is None:
-        raise InputError("there are no rows to learn from", file=source)
+        rows = "row has a label" if tail.n_unlabelled else "row is there"
+        raise InputError(f"no {rows} to learn from", file=source)
     seconds = time.perf_counter() - start
 
     # 3. keep it, and say how it went
-    info = {
-        "crossview": crossview.__version__,
-        "task": task,
-        "model": method.name,
-        "label": columns.label,
+    info |= {
         "rows": last.rows,
+        "unlabelled": tail.n_unlabelled,
         "passes": epochs,
         "loss": last.loss,
         "accuracy": _defined(last.accuracy),
@@ -210,13 +243,71 @@ def train(
     told = {"loss": last.loss} | ({} if number else {"accuracy": last.accuracy})
     told[metric] = last.metric
     words = ", ".join(f"{name} {value:{form}}" for name, value in told.items())
-    speed = last.rows * epochs / seconds
+    speed = (last.rows + tail.n_unlabelled) * epochs / seconds
     print(
-        f"{last.rows:,} rows, {passes}, {seconds:.1f} s, {speed:,.0f} rows/s\n"
+        f"{_count(info)}, {passes}, {seconds:.1f} s, {speed:,.0f} rows/s\n"
         f"each row predicted before it was learned: {words}\n"
         f"wrote {output}",
         file=sys.stderr,
     )
+
+
+def _train_on_drawn_rows(
+    table: LabelledTable, method: Method, learner: Any, output: Path, info: dict[str, Any]
+) -> None:
+    """All rows in memory, of which the learner draws some, as in `compare` by folds."""
+    start = time.perf_counter()
+    data, y = table.load()
+    known = np.flatnonzero(has_label(y))
+    encoder = clone(table.encoder).fit(data.take(known))
+    unlabelled = len(y) - len(known)
+    if not method.learns_unlabelled:
+        data, y = data.take(known), y[known]
+    X = encoder.transform(data)
+    learner.fit(X, y)
+    seconds = time.perf_counter() - start
+    tail = _Tail(X[-ROWS_FOR_SHARE:])
+    info |= {
+        "rows": len(known),
+        "unlabelled": unlabelled if method.learns_unlabelled else 0,
+        "passes": None,
+        "loss": None,
+        "accuracy": None,
+        "metric": None,
+        "view_shares": tail.shares(learner),
+        "rows_of_view_shares": tail.n_rows,
+    }
+    persistence.save(Pipeline([("encoder", encoder), ("model", learner)]), output, info=info)
+    left_out = (
+        ""
+        if method.learns_unlabelled or not unlabelled
+        else (f"{unlabelled:,} rows without a label were left out\n")
+    )
+    print(
+        f"{_count(info)}, {learner.n_steps_:,} steps, {seconds:.1f} s\n{left_out}wrote {output}",
+        file=sys.stderr,
+    )
+
+
+def _with_label(source: str, label: str) -> str:
+    """A query for the rows of a source that have a label."""
+    name, label = source.replace("'", "''"), label.replace('"', '""')
+    rows = f"({source})" if is_query(source) else f"'{name}'"
+    return f'SELECT * FROM {rows} WHERE "{label}" IS NOT NULL'
+
+
+def _bounded(method: Method, settings: dict[str, Any]) -> dict[str, Any]:
+    """With a budget for a stream, where the settings do not bound its memory themselves."""
+    by_itself = settings.get("kernel") in ("linear", "precomputed") or settings.get("approximation")
+    if settings.get("schedule") != "stream" or by_itself:
+        return settings
+    return {**method.stream, **settings}
+
+
+def _count(info: dict[str, Any]) -> str:
+    """How many rows were learned."""
+    rows = f"{info['rows']:,} rows"
+    return f"{rows} with a label and {info['unlabelled']:,} without" if info["unlabelled"] else rows
 
 
 def parse_settings(method: Method, settings: Sequence[str]) -> dict[str, Any]:
@@ -322,7 +413,7 @@ def inspect(model: Path, top: int) -> None:
     encoder, learner = None, fitted
     if isinstance(fitted, Pipeline):
         encoder, learner = fitted[0], fitted[-1]
-    if not (hasattr(learner, "coef_") or hasattr(learner, "interactions")):
+    if not any(hasattr(learner, what) for what in ("coef_", "interactions", "n_support_")):
         raise InputError("holds no learner to inspect", file=str(model))
     console = _console()
     for part in model_tables(learner, encoder, persistence.read_info(model), top=top):
@@ -338,16 +429,19 @@ def datasets(name: str, output: Path) -> None:
 class _Tail:
     """The last rows of a stream that goes by."""
 
-    def __init__(self) -> None:
-        self.rows: MultiView | None = None
+    def __init__(self, rows: MultiView | None = None) -> None:
+        self.rows = rows
+        self.n_unlabelled = 0
 
     @property
     def n_rows(self) -> int:
         return 0 if self.rows is None else len(self.rows)
 
     def watch(self, batches: Iterator[tuple[MultiView, Any]]) -> Iterator[tuple[MultiView, Any]]:
+        self.n_unlabelled = 0
         for X, y in batches:
             self.rows = X[-ROWS_FOR_SHARE:]
+            self.n_unlabelled += int((~has_label(y)).sum())
             yield X, y
 
     def shares(self, learner: Any) -> dict[str, float] | None:
@@ -355,7 +449,7 @@ class _Tail:
 
         A machine's score is more than the sum of its views' and has no shares.
         """
-        if self.rows is None or not hasattr(learner, "coef_"):
+        if self.rows is None or hasattr(learner, "interactions"):
             return None
         scores = np.abs(np.nan_to_num(learner.view_scores(self.rows)))
         size = scores.reshape(len(self.rows), learner.layout_.n_views, -1).mean(axis=(0, 2))

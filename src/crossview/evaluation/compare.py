@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from crossview.errors import InputError
 from crossview.estimators.linear import Perceptron
-from crossview.evaluation.labelled import LabelledTable, located, read_classes, read_targets
+from crossview.evaluation.labelled import LabelledTable, read_classes, read_targets
 from crossview.evaluation.methods import (
     DEAR,
     EXACT,
@@ -27,7 +27,7 @@ from crossview.evaluation.methods import (
     known_methods,
 )
 from crossview.evaluation.metrics import ERRORS, check_metric, worth
-from crossview.evaluation.tasks import Classification, Regression, Task, check_task
+from crossview.evaluation.tasks import Classification, Regression, Task, check_task, has_label
 from crossview.views import MultiView, ViewLayout, closest_names
 
 __all__ = [
@@ -63,7 +63,8 @@ class ComparisonRow:
     accuracy, roc_auc, rmse, mae : float
         Likewise, the means; NaN for those of the other task.
     rows_per_second : float
-        Rows learned a second, without reading, encoding and compiling.
+        Rows learned a second, without reading, encoding and compiling; of learners
+        that draw rows, steps.
     setting : dict
         The parameters that were chosen, most often over the folds.
     p : float or None
@@ -113,7 +114,7 @@ class Comparison:
     n_rows : int
         Rows in the data.
     n_scored : int
-        Rows that were predicted and scored.
+        Rows that were predicted and scored.  They have a label.
     mode : {"cross-validation", "progressive"}
         How they were scored.
     test : str
@@ -130,6 +131,10 @@ class Comparison:
         Positions in ``rows`` of the best measure and the next one.
     task : {"classification", "regression"}
         What was predicted.
+    unlabelled : int
+        Rows without label, which only KeCo learns from.
+    gain_p : float or None
+        p of the test of KeCo against Pegasos, which is the same without those rows.
     """
 
     metric: str
@@ -147,6 +152,22 @@ class Comparison:
     best: int
     runner_up: int
     task: str = "classification"
+    unlabelled: int = 0
+    gain_p: float | None = None
+
+    @property
+    def gain(self) -> str | None:
+        """What the rows without label bring, in plain words; None where that is not known."""
+        values = {row.model: row.value for row in self.rows}
+        if not (self.unlabelled and self.gain_p is not None):
+            return None
+        more = values["keco"] - values["pegasos"]
+        about = "" if self.gain_p < SIGNIFICANT else "not significant, "
+        what = f"cost KeCo {-more:.4f}" if more < 0.0 else f"bring KeCo {more:.4f}"
+        return (
+            f"the {self.unlabelled:,} rows without label {what} {self.metric}, compared with "
+            f"Pegasos ({about}{_p_in_words(self.gain_p)})"
+        )
 
     @property
     def tie(self) -> bool:
@@ -168,7 +189,7 @@ class Comparison:
         assert other.p is not None
         ahead = self._short(abs(best.value - other.value))
         lead = f"{best.title} leads {other.title} by {ahead} {self.metric}"
-        p = "p < 0.001" if other.p < 0.001 else f"p = {other.p:.2g}"
+        p = _p_in_words(other.p)
         if not self.tie:
             return f"best: {lead} ({p})"
         if other.p < SIGNIFICANT:
@@ -187,6 +208,8 @@ class Comparison:
             if name == "fit_intercept" and value:
                 continue  # as it is anyway
             options += ["--set", f"{name}={value if isinstance(value, bool) else f'{value:g}'}"]
+        if self.mode == "progressive" and best.model in ("keco", "pegasos"):
+            options += ["--set", "schedule=stream"]
         return [*options, *(["--epochs", str(best.epochs)] if best.epochs > 1 else [])]
 
     def _short(self, value: float) -> str:
@@ -198,6 +221,7 @@ class Comparison:
         content = asdict(self) | {
             "tie": self.tie,
             "verdict": self.verdict,
+            "gain": self.gain,
             "train_options": self.train_options,
         }
         return _json(content)
@@ -209,7 +233,7 @@ class Comparison:
             + (f" ± {self._short(row.std)}" if self.folds else "")
             for row in self.rows
         ]
-        return "\n".join([*lines, self.verdict])
+        return "\n".join([*lines, self.verdict, *([self.gain] if self.gain else [])])
 
 
 def compare(
@@ -248,6 +272,12 @@ def compare(
     that the comparison is fair to all.  The folds are stratified, shuffled and
     the same for every row.
 
+    Rows may have no label: NaN or None in ``y``, or an empty field.  They are in no
+    fold and never scored; folds, encoders and all learners but KeCo are those of
+    the labelled rows alone.  KeCo then learns from all of them in every
+    training part, and stands beside Pegasos, which is the same
+    without them: the difference is what they bring (``Comparison.gain``).
+
     With ``task="regression"`` the target is a number: each view alone and all of
     them by a linear model, then factorisation and multi-view machines.
 
@@ -270,7 +300,8 @@ def compare(
         Instead of folds, predict, score, then learn, in the order of the rows,
         with memory bounded by the batch.  The parameters are those that do best
         on the first part of the stream (a tenth, at most 10,000 rows; 1000
-        where its length is not known), which is learned but not scored.
+        where its length is not known), which is learned but not scored.  KeCo and
+        Pegasos then keep 500 support rows a view.
     task : {"classification", "regression"}, default="classification"
         Whether a class or a number is predicted.
     metric : str, default=None
@@ -284,8 +315,8 @@ def compare(
         Of folds and shuffling.
     epochs : int, default=None
         Passes over the training rows.  None: until the loss on a held-out tenth
-        of them gets no better for the machines, one for all others.
-        Progressive: always one.
+        of them gets no better for the machines, one for all others; KeCo and Pegasos
+        draw 1000 rows.  Progressive: always one.
     grid : mapping of str to sequence of float, default=None
         Values to try, for example ``{"C": [0.1, 1]}``; the default is 0.001 to
         10 by decades for C, 0.0001 to 1 by decades for gamma, and True and False
@@ -293,10 +324,11 @@ def compare(
         1), 0.01 to 1 for gamma, 0.01 to 1 for initial_variance, 0.1 to 100 for r, and
         0.55, 0.7 and 0.9 for confidence; of the machines 0.001 and 0.03 for
         alpha, and 0.05, 0.1 and 0.3 for learning_rate (linear and support tensor: 0.3
-        and 1).
+        and 1); of KeCo and Pegasos 0.0001 to 0.1 by decades for lam.
     models : sequence of str, default=None
         What to compare, two or more, by the names of ``crossview train --model``.
-        None: each view alone, then every way of using all of them.
+        None: each view alone, then every way of using all of them; KeCo and Pegasos
+        where rows have no label.
     on_step : callable, default=None
         Called with a few words on what is being done.
 
@@ -351,10 +383,9 @@ def compare(
         if isinstance(y, str):
             raise InputError("X is a MultiView, so y is an array of labels and not a column name")
         y = read_targets(y) if number else np.asarray(y)
-        classes = np.empty(0) if number else read_classes(y)
+        classes = np.empty(0) if number else read_classes(y, unlabelled=True)
         if len(y) != len(X):
             raise InputError(f"{len(y)} labels for {len(X)} rows")
-        n_rows = len(X)
         # what no learner takes, such as a NaN, is named by its row before rows move
         Perceptron().partial_fit(X, np.zeros(len(X)), classes=[0, 1])
     else:
@@ -362,16 +393,25 @@ def compare(
             X,
             y,
             task=task,
+            unlabelled=True,
             views=views,
             text=text,
             categorical=categorical,
             numeric=numeric,
             hash_bits=hash_bits,
         )
-        layout, classes, n_rows = table.encoder.layout_, table.classes, table.stream.n_rows
+        layout, classes = table.encoder.layout_, table.classes
     if layout.n_views < 2:
         raise InputError(f"one view, {layout.names[0]!r}; comparing needs two or more")
-    methods = list(compared_methods(layout, n_rows, task))
+    if table is None:
+        n_rows = len(X) if number else int(has_label(y).sum())
+        some_unlabelled = n_rows < len(X)
+    else:
+        n_rows, some_unlabelled = table.stream.n_rows, table.some_unlabelled
+        if some_unlabelled and not progressive:
+            X, y = table.load()
+            n_rows = int(has_label(y).sum())
+    methods = list(compared_methods(layout, n_rows, task, unlabelled=some_unlabelled))
     if models is not None:
         methods = [find_method(name, layout.names, task) for name in dict.fromkeys(models)]
         if len(methods) < 2:
@@ -386,9 +426,10 @@ def compare(
         say=on_step or (lambda words: None),
     )
     if progressive:
+        n_rows = len(X) if table is None else n_rows
         return run.in_stream_order(X if table is None else table, y, layout, n_rows)
-    if table is not None:
-        X, y = _load(table)
+    if table is not None and not some_unlabelled:
+        X, y = table.load()
     return run.over_folds(X, y, None if table is None else table.encoder, layout, cv)
 
 
@@ -429,28 +470,41 @@ class _Run:
     ) -> Comparison:
         if cv < 2:
             raise InputError(f"cv={cv}; give 2 folds or more")
-        self.task.check_folds(y, cv)
+        known, unlabelled = self._by_label(y)
+        n_rows = len(y)
+        if len(unlabelled):
+            y = np.asarray(y[known].tolist())
+        self.task.check_folds(y, cv, len(unlabelled))
+        more = len(unlabelled) > 0 and any(method.learns_unlabelled for method in self.methods)
         rows = [ComparisonRow(method.title, method.name) for method in self.methods]
         speeds: list[list[float]] = [[] for _ in rows]
         passes: list[list[int]] = [[] for _ in rows]
         folds = self.task.folds(cv, self.seed)
         dear = exact_cost(layout, len(y)) > DEAR
         for f, (train, test) in enumerate(folds.split(np.zeros(len(y)), y)):
-            X_train, X_test = _encode(X, encoder, train, test)
+            parts = [known[train], known[test]]
+            if more:  # those with label first, in the order of the folds
+                parts.append(np.concatenate([known[train], unlabelled]))
+            X_train, X_test, *X_more = _encode(X, encoder, parts)
             y_train, y_test = y[train], y[test]
+            y_more = np.concatenate([y_train.astype(object), np.full(len(unlabelled), None)])
             inner = self._inner_splits(y_train)
             for i, (row, method) in enumerate(zip(rows, self.methods, strict=True)):
                 self.say(f"fold {f + 1} of {cv}: {method.title}")
-                seen = method.look(X_train)
+                learned, labels = X_train, y_train
+                if more and method.learns_unlabelled:
+                    learned, labels = X_more[0], y_more
+                seen = method.look(learned)
                 few = method.stops_early or (dear and method in EXACT)
                 some = inner[:1] if few else inner
-                chosen = self._choose(method, seen, y_train, some)
+                chosen = self._choose(method, seen, labels, some)
                 model = self._make(method, chosen)
                 start = time.perf_counter()
-                model.fit(seen, y_train)  # choosing has compiled its loop
+                model.fit(seen, labels)  # choosing has compiled its loop
                 seconds = time.perf_counter() - start
-                passes[i].append(getattr(model, "n_iter_", model.n_epochs))
-                speeds[i].append(len(train) * passes[i][-1] / seconds)
+                passes[i].append(getattr(model, "n_iter_", getattr(model, "n_epochs", 1)))
+                steps = model.n_steps_ if method.draws_rows else len(train) * passes[i][-1]
+                speeds[i].append(steps / seconds)
                 scores = self.task.scores(model, method.look(X_test))
                 row.scores.append(self.task.measure(self.metric, y_test, scores))
                 for name in self.task.shown:
@@ -467,8 +521,9 @@ class _Run:
         answer = self.answer(
             layout,
             rows,
-            n_rows=len(y),
+            n_rows=n_rows,
             n_scored=len(y),
+            unlabelled=len(unlabelled),
             mode="cross-validation",
             test="t-test over the folds, corrected for their overlap",
             folds=cv,
@@ -477,7 +532,23 @@ class _Run:
             if i != answer.best:
                 d = np.asarray(rows[answer.best].scores) - np.asarray(row.scores)
                 row.p = corrected_t_test(d, 1.0 / (cv - 1))
+        pair = self._same_without_unlabelled()
+        if pair and len(unlabelled):
+            d = np.subtract(rows[pair[0]].scores, rows[pair[1]].scores)
+            answer.gain_p = corrected_t_test(d, 1.0 / (cv - 1))
         return answer
+
+    def _by_label(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows with and without label; every number is one."""
+        known = has_label(y) if len(self.task.classes) else np.ones(len(y), dtype=bool)
+        return np.flatnonzero(known), np.flatnonzero(~known)
+
+    def _same_without_unlabelled(self) -> tuple[int, int] | None:
+        """Places of KeCo and Pegasos, where both are there."""
+        names = [method.name for method in self.methods]
+        if not {"keco", "pegasos"} <= set(names):
+            return None
+        return names.index("keco"), names.index("pegasos")
 
     def _inner_splits(self, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         splitter = (
@@ -493,7 +564,10 @@ class _Run:
         """The setting that does best in the inner validation; the first of equals."""
         candidates = method.candidates(self.grid)
         total = np.zeros(len(candidates))
+        _, unlabelled = self._by_label(y)
         for train, test in inner:
+            if len(unlabelled):
+                train = np.concatenate([train, unlabelled])
             X_train, X_test = X[train], X[test]
             for i, candidate in enumerate(candidates):
                 model = self._make(method, candidate).fit(X_train, y[train])
@@ -503,6 +577,20 @@ class _Run:
 
     def _make(self, method: Method, setting: Mapping[str, Any]) -> Any:
         return method.make(**setting, **method.passes(self.epochs), random_state=self.seed)
+
+    def _make_for_stream(self, method: Method, setting: Mapping[str, Any]) -> Any:
+        return self._make(method, {**method.stream, **setting})
+
+    def _score_then_learn(
+        self, method: Method, model: Any, X: MultiView, y: np.ndarray, known: np.ndarray
+    ) -> np.ndarray:
+        """Scores of the rows with label, each before it is learned; no other row is scored."""
+        seen = method.look(X)
+        if len(known) == len(y) or method.learns_unlabelled:
+            return self.task.score_then_learn(model, seen, y)[known]
+        if not len(known):
+            return np.empty(0)
+        return self.task.score_then_learn(model, seen[known], y[known])
 
     # --- stream order ---------------------------------------------------------
 
@@ -516,8 +604,13 @@ class _Run:
             batches = X.encoded(clone(X.encoder), learn=True, first=n_first)
         # 1. the first part chooses; the model that has learned it best goes on
         models, chosen = [], []
+        n_known_first = 0
+        unlabelled = 0
         for first, labels in islice(batches, 1):
-            self.task.check_first(labels)
+            known, rest = self._by_label(labels)
+            unlabelled += len(rest)
+            n_known_first = len(known)
+            self.task.check_first(labels[known], len(rest))
             for method in self.methods:
                 self.say(f"choosing on the first {n_first} rows: {method.title}")
                 model, setting = self._choose_by_order(method, first, labels)
@@ -528,23 +621,32 @@ class _Run:
         tallies: list[Any] = [self.task.tally() for _ in range(M)]
         # sums over the rows: mistakes of j less those of i, and the squares of that
         more, squares = np.zeros((M, M)), np.zeros((M, M))
-        seconds = np.zeros(M)
+        seconds, learned = np.zeros(M), np.zeros(M)
         scored = 0
         for part, labels in batches:
-            mistakes = np.empty((M, len(labels)))
+            known, rest = self._by_label(labels)
+            unlabelled += len(rest)
+            targets = labels[known]
+            mistakes = np.empty((M, len(known)))
             for i, (method, model) in enumerate(zip(self.methods, models, strict=True)):
-                seen = method.look(part)
                 start = time.perf_counter()
-                scores = self.task.score_then_learn(model, seen, labels)
+                scores = self._score_then_learn(method, model, part, labels, known)
                 seconds[i] += time.perf_counter() - start
-                tallies[i].update(self.task.encode(labels), scores)
-                mistakes[i] = self.task.mistakes(self.metric, labels, scores)
+                learned[i] += len(labels) if method.learns_unlabelled else len(known)
+                if len(known):
+                    tallies[i].update(self.task.encode(targets), scores)
+                    mistakes[i] = self.task.mistakes(self.metric, targets, scores)
             for i in range(M):
                 d = mistakes - mistakes[i]
                 more[i] += d.sum(axis=1)
                 squares[i] += (d * d).sum(axis=1)
-            scored += len(labels)
+            scored += len(known)
             self.say(f"{scored} rows scored")
+        if not scored and unlabelled:
+            raise InputError(
+                f"no row after the first {n_first}, which choose the parameters, has a label; "
+                "shuffle the rows, or compare by folds"
+            )
         if not scored:
             raise InputError(
                 f"the stream ends within its first {n_first} rows, which choose the parameters; "
@@ -556,7 +658,7 @@ class _Run:
                 model=method.name,
                 value=tally.value(self.metric),
                 **{name: tally.value(name) for name in self.task.shown},
-                rows_per_second=scored / seconds[i],
+                rows_per_second=learned[i] / seconds[i],
                 setting=chosen[i],
                 chosen=[chosen[i]],
             )
@@ -565,8 +667,9 @@ class _Run:
         answer = self.answer(
             layout,
             rows,
-            n_rows=scored + n_first,
+            n_rows=scored + unlabelled + n_known_first,
             n_scored=scored,
+            unlabelled=unlabelled,
             mode="progressive",
             test=self.task.test,
             folds=0,
@@ -577,21 +680,25 @@ class _Run:
                 if isinstance(self.task, Regression):
                     row.p = error_test(d, d2, scored)
                 else:  # -1, 0 or 1 in each row
-                    row.p = mcnemar_test(int(d2 + d) // 2, int(d2 - d) // 2)
+                    row.p = _mcnemar_of_sums(d, d2)
+        pair = self._same_without_unlabelled()
+        if pair and unlabelled:
+            answer.gain_p = _mcnemar_of_sums(more[pair], squares[pair])
         return answer
 
     def _choose_by_order(
         self, method: Method, X: MultiView, y: np.ndarray
     ) -> tuple[Any, dict[str, Any]]:
         """The model that did best on these rows, each scored before it was learned."""
-        seen = method.look(X)
+        known, _ = self._by_label(y)
+        targets = y[known]
         best: tuple | None = None
         for setting in method.candidates(self.grid):
-            model = self._make(method, setting)
-            scores = self.task.score_then_learn(model, seen, y)
-            value = worth(self.metric, self.task.measure(self.metric, y, scores))
+            model = self._make_for_stream(method, setting)
+            scores = self._score_then_learn(method, model, X, y, known)
+            value = worth(self.metric, self.task.measure(self.metric, targets, scores))
             # few rows leave many equals: the smaller loss decides
-            rank = (value, -float(self.task.losses(y, scores).sum()))
+            rank = (value, -float(self.task.losses(targets, scores).sum()))
             if best is None or rank > best[0]:
                 best = (rank, model, setting)
         assert best is not None
@@ -688,28 +795,22 @@ def error_test(total: float, squares: float, n: int) -> float:
     return float(2.0 * stats.norm.sf(abs(mean) / math.sqrt(variance / n)))
 
 
-def _load(table: LabelledTable) -> tuple[Any, np.ndarray]:
-    """All rows in memory; what an encoder would refuse is named by file and row here."""
-    import pyarrow as pa
-
-    check = clone(table.encoder)
-    data, labels = [], []
-    for piece in table:
-        with located(piece.batch):
-            check.partial_fit(piece.data)
-        data.append(piece.data)
-        labels.append(piece.y)
-    return pa.Table.from_batches(data), np.concatenate(labels)
+def _mcnemar_of_sums(total: float, squares: float) -> float:
+    """The test from sums over the rows: of one's mistakes less the other's, and its square."""
+    return mcnemar_test(int(squares + total) // 2, int(squares - total) // 2)
 
 
-def _encode(
-    X: Any, encoder: Any, train: np.ndarray, test: np.ndarray
-) -> tuple[MultiView, MultiView]:
-    """Training and test part; the encoder sees the training part only."""
+def _p_in_words(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def _encode(X: Any, encoder: Any, parts: list[np.ndarray]) -> list[MultiView]:
+    """These rows each; the encoder is fitted on the first part, the training rows with label."""
     if encoder is None:
-        return X[train], X[test]
+        return [X[part] for part in parts]
     fitted = clone(encoder)
-    return fitted.fit_transform(X.take(train)), fitted.transform(X.take(test))
+    first = fitted.fit_transform(X.take(parts[0]))
+    return [first, *(fitted.transform(X.take(part)) for part in parts[1:])]
 
 
 def _slices(X: MultiView, y: np.ndarray, n_first: int) -> Iterator[tuple[MultiView, np.ndarray]]:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.errors import InputError
-from crossview.evaluation.tasks import check_task
+from crossview.evaluation.tasks import check_task, has_label
 from crossview.streams.ahead import ahead
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.table import TableBatch, TableStream, open_table
@@ -20,8 +20,18 @@ from crossview.views import MultiView, closest_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LabelledTable", "Piece", "columns_by_view", "located", "read_classes", "read_targets"]
+__all__ = [
+    "LabelledTable",
+    "Piece",
+    "columns_by_view",
+    "located",
+    "read_classes",
+    "read_targets",
+    "with_label",
+]
 
+# what to do where a label is missing, for learners that need one
+HINT = "(keco, as in crossview train --model keco, learns from rows without label)"
 # a column with more values than this was meant to be something else
 MOST_CLASSES = 1000
 # beyond this, squares of squares overflow
@@ -50,6 +60,8 @@ class LabelledTable:
         The name of the label column, or the labels.
     task : {"classification", "regression"}, default="classification"
         Whether the labels are classes or numbers.
+    unlabelled : bool, default=False
+        Whether rows may have no class, which is None then; an error otherwise.
     classes : sequence, default=None
         All labels that can come, as labels or as text.  None: one pass over
         the label column finds them.  Numbers have none.
@@ -66,6 +78,8 @@ class LabelledTable:
         The rows, with the columns that are used.
     classes : ndarray of shape (n_classes,)
         The labels, sorted; none where they are numbers.
+    some_unlabelled : bool
+        Whether some rows have none, where ``unlabelled`` and the labels were looked through.
     encoder : ViewEncoder
         Knows the columns, and has not seen a row.
     columns : dict of str to list of str
@@ -78,6 +92,7 @@ class LabelledTable:
         y: Any,
         *,
         task: str = "classification",
+        unlabelled: bool = False,
         classes: Sequence[Any] | None = None,
         views: Mapping[str, Any] | None = None,
         text: Sequence[str] = (),
@@ -88,6 +103,8 @@ class LabelledTable:
         self._numbers = check_task(task) == "regression"
         if self._numbers and classes is not None:
             raise InputError("classes are for classification; a number to predict has none")
+        self._unlabelled = unlabelled and not self._numbers
+        self.some_unlabelled = False
         stream = open_table(source)
         self._label = y if isinstance(y, str) else None
         self._y = None if isinstance(y, str) else np.asarray(y)
@@ -135,10 +152,22 @@ class LabelledTable:
     def _find_classes(self, given: Sequence[Any] | None) -> np.ndarray:
         if self._label is None:
             assert self._y is not None
-            return read_classes(self._y)
+            classes = read_classes(self._y, unlabelled=self._unlabelled)
+            self.some_unlabelled = not has_label(self._y).all()
+            return classes
         kind = _value_type(self.stream.schema.field(self._label).type)
         if given is None:
-            return _check_classes(self.stream.distinct(self._label), self._label)
+            try:
+                found = self.stream.distinct(self._label, empty=self._unlabelled)
+            except InputError as error:
+                if error.row is None:
+                    raise
+                raise InputError(
+                    f"{error.message} {HINT}", file=error.file, row=error.row, column=error.column
+                ) from None
+            self.some_unlabelled = None in found
+            found = [label for label in found if label is not None]
+            return _check_classes(found, self._label, unlabelled=self.some_unlabelled)
         return _check_classes(_as_type(given, kind, self._label), self._label)
 
     def __iter__(self) -> Iterator[Piece]:
@@ -158,6 +187,21 @@ class LabelledTable:
                 yield Piece(data, labels, batch)
         if self._y is not None and done != len(self._y):
             raise InputError(f"{len(self._y)} labels for a table of {done} rows or more")
+
+    def load(self) -> tuple[pa.Table, np.ndarray]:
+        """All rows in memory; what an encoder would refuse is named by file and row here."""
+        import pyarrow as pa
+
+        check = clone(self.encoder)
+        data, labels = [], []
+        for piece in self:
+            with located(piece.batch):
+                check.partial_fit(piece.data)
+            data.append(piece.data)
+            labels.append(piece.y)
+        if not data:
+            raise InputError("there are no rows to learn from")
+        return pa.Table.from_batches(data), np.concatenate(labels)
 
     def encoded(
         self, encoder: ViewEncoder, *, learn: bool, first: int = 0
@@ -222,16 +266,24 @@ class LabelledTable:
         if column.type != kind:
             column = column.cast(kind)
         codes = pc.index_in(column, pa.array(self.classes.tolist(), type=kind), skip_nulls=True)
-        if codes.null_count:
-            row = int(pc.index(codes.is_null(), True).as_py())
+        unknown = codes.is_null()
+        if self._unlabelled:
+            empty = pc.is_null(column, nan_is_null=True)
+            unknown = pc.and_not(unknown, empty)
+        if pc.any(unknown).as_py():
+            row = int(pc.index(unknown, True).as_py())
             value = column[row].as_py()
             what = (
-                "the label is missing; leave the row out, or label it"
+                f"the label is missing; leave the row out, or label it {HINT}"
                 if value is None or value != value
                 else f"label {value!r} is not among the classes "
                 f"{', '.join(map(str, self.classes.tolist()))}"
             )
             raise InputError(what, file=batch.file, row=batch.first_row + row, column=self._label)
+        if codes.null_count:
+            labels = self.classes[codes.fill_null(0).to_numpy()].astype(object)
+            labels[empty.to_numpy(zero_copy_only=False)] = None
+            return labels
         return self.classes[codes.to_numpy()]
 
     def _targets(self, batch: TableBatch) -> np.ndarray:
@@ -249,6 +301,16 @@ class LabelledTable:
             what = _not_a_target(column[row].as_py())
             raise InputError(what, file=batch.file, row=batch.first_row + row, column=self._label)
         return numbers
+
+
+def with_label(batches: Iterable[tuple[Any, np.ndarray]]) -> Iterator[tuple[Any, np.ndarray]]:
+    """The rows of a stream that have a label."""
+    for X, y in batches:
+        known = has_label(y)
+        if known.all():
+            yield X, y
+        elif known.any():
+            yield X[known], y[known]
 
 
 def columns_by_view(encoder: ViewEncoder) -> dict[str, list[str]]:
@@ -272,19 +334,18 @@ def located(batch: TableBatch) -> Iterator[None]:
         ) from None
 
 
-def read_classes(y: Any) -> np.ndarray:
-    """The sorted classes of labels that are in memory; `InputError` for a missing one."""
+def read_classes(y: Any, *, unlabelled: bool = False) -> np.ndarray:
+    """The sorted classes of labels in memory; `InputError` for a missing one, if not allowed."""
     y = np.asarray(y)
     if y.ndim != 1:
         raise InputError(f"y has {y.ndim} dimensions; give one label a row")
-    if y.dtype.kind in "fcO":
-        missing = [label is None or label != label for label in y.tolist()]
-        if any(missing):
-            raise InputError(
-                "the label is missing; leave the row out, or label it", row=missing.index(True)
-            )
+    known = has_label(y)
+    if not (unlabelled or known.all()):
+        raise InputError(
+            f"the label is missing; leave the row out, or label it {HINT}", row=int(known.argmin())
+        )
     try:
-        return _check_classes(np.unique(y).tolist(), None)
+        return _check_classes(np.unique(y[known]).tolist(), None, unlabelled=not known.all())
     except TypeError:
         raise InputError("y mixes labels that cannot be sorted, such as text and numbers") from None
 
@@ -329,7 +390,9 @@ def _not_a_target(value: Any) -> str:
     )
 
 
-def _check_classes(classes: Iterable[Any], label: str | None) -> np.ndarray:
+def _check_classes(
+    classes: Iterable[Any], label: str | None, *, unlabelled: bool = False
+) -> np.ndarray:
     """Two or more labels that are text, whole numbers or booleans."""
     found = sorted(set(classes))
     for value in found:
@@ -342,8 +405,10 @@ def _check_classes(classes: Iterable[Any], label: str | None) -> np.ndarray:
                 column=label,
             )
     if len(found) < 2:
-        what = f"one class, {found[0]!r}" if found else "no rows"
-        raise InputError(f"the label has {what}; a classifier needs two or more", column=label)
+        what = f"has one class, {found[0]!r}" if found else "has no rows"
+        if unlabelled:
+            what = f"{what}, and rows without label" if found else "is empty in every row"
+        raise InputError(f"the label {what}; a classifier needs two or more", column=label)
     if len(found) > MOST_CLASSES:
         raise InputError(
             f"the label takes {len(found)} values; a class needs to come up often "

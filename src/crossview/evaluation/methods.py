@@ -13,6 +13,7 @@ from typing import Any
 from sklearn.model_selection import ParameterGrid
 
 from crossview.errors import InputError
+from crossview.estimators.keco import KeCoClassifier, PegasosClassifier
 from crossview.estimators.linear import PassiveAggressiveClassifier, Perceptron
 from crossview.estimators.machines import (
     FactorizationMachineClassifier,
@@ -53,6 +54,8 @@ RATE = (0.05, 0.1, 0.3)
 # where nothing is factorised, or all is one product, larger steps do better
 HIGH_RATE = (0.3, 1.0)
 
+LAM = (0.0001, 0.001, 0.01, 0.1)
+
 # multiplications that an exact covariance may cost one fit, at most some seconds; data that
 # ask for more are compared with diagonal ones
 AFFORDABLE = 5e9
@@ -71,6 +74,8 @@ _NOT_SETTABLE = {
     "validation_fraction",
     "n_iter_no_change",
     "tol",
+    "random_views",
+    "unlabeled",
 }
 
 
@@ -93,7 +98,9 @@ class Method:
     view : str or None
         The only view it looks at; None: all.
     compared : bool
-        Whether it is a row of `compare`.
+        Whether it is always a row of `compare`.
+    stream : mapping of str to value
+        Parameters by which it learns a stream with bounded memory, where its own do not.
     task : {"classification", "regression"}
         What it predicts.
     """
@@ -106,6 +113,17 @@ class Method:
     view: str | None = None
     compared: bool = True
     task: str = "classification"
+    stream: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def draws_rows(self) -> bool:
+        """Whether `fit` draws a number of rows, instead of making passes over them."""
+        return "n_iterations" in self.learner().get_params()
+
+    @property
+    def learns_unlabelled(self) -> bool:
+        """Whether it learns from rows without label, too."""
+        return not getattr(self.learner, "_supervised", True)
 
     @property
     def stops_early(self) -> bool:
@@ -122,6 +140,8 @@ class Method:
 
     def passes(self, n: int | None) -> dict[str, Any]:
         """Parameters for `fit` to make ``n`` passes; None: until it stops early, or one."""
+        if self.draws_rows:
+            return {}
         if not self.stops_early:
             return {"n_epochs": n or 1}
         return {} if n is None else {"n_epochs": n, "early_stopping": False}
@@ -227,12 +247,28 @@ STM = Method(
     {"optimizer": "adagrad"},
     {"alpha": ALPHA, "learning_rate": HIGH_RATE},
 )
+# rows of `compare` where some have no label: the two differ in what they make of those
+KERNEL = tuple(
+    Method(
+        name,
+        title,
+        learner,
+        grid={"lam": LAM},
+        compared=False,
+        stream={"schedule": "stream", "budget": 500},
+    )
+    for name, title, learner in (
+        ("pegasos", "Pegasos (one a view)", PegasosClassifier),
+        ("keco", "KeCo", KeCoClassifier),
+    )
+)
 METHODS = (
     *FIRST_ORDER,
     *EXACT,
     *DIAGONAL,
     *_machines("classification"),
     STM,
+    *KERNEL,
     *_machines("regression"),
 )
 
@@ -269,11 +305,16 @@ def exact_cost(layout: ViewLayout, n_rows: int | None) -> float:
 
 
 def compared_methods(
-    layout: ViewLayout, n_rows: int | None, task: str = "classification"
+    layout: ViewLayout,
+    n_rows: int | None,
+    task: str = "classification",
+    *,
+    unlabelled: bool = False,
 ) -> Iterator[Method]:
     """The rows of `compare`: each view alone, then the ways of using all of them.
 
-    Learners with a covariance have an exact one if that is affordable.
+    Learners with a covariance have an exact one if that is affordable.  Where some rows are
+    ``unlabelled``, one that learns from them comes last, after the same without them.
     """
     yield from (single_view(view, task) for view in layout.names)
     if task == "regression":
@@ -282,6 +323,7 @@ def compared_methods(
         yield from (method for method in FIRST_ORDER if method.compared)
         yield from EXACT if exact_cost(layout, n_rows) <= AFFORDABLE else DIAGONAL
     yield from (method for method in METHODS if method.task == task and method.stops_early)
+    yield from KERNEL if unlabelled and task == "classification" else ()
 
 
 def known_methods(views: Sequence[str], task: str) -> list[Method]:

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from crossview.errors import InputError
 from crossview.evaluation.metrics import check_metric
-from crossview.evaluation.tasks import Classification, Regression, Task
+from crossview.evaluation.tasks import Classification, Regression, Task, has_label
 
 __all__ = ["Record", "progressive"]
 
@@ -25,7 +25,7 @@ class Record:
     Attributes
     ----------
     rows : int
-        Rows predicted and then learned.
+        Rows predicted and then learned; those without label are not counted.
     loss : float
         Mean hinge loss of all of them, each before it was learned; where a
         number is predicted, the mean squared error.
@@ -66,7 +66,8 @@ def progressive(
     model : online classifier or regressor
         With the `score_then_learn` of this package.
     batches : iterable of (X, y)
-        The stream, in its order.
+        The stream, in its order.  A row without label (None, NaN) is learned by
+        learners that can, and not scored.
     classes : array-like of shape (n_classes,), default=None
         All labels that can come; a regressor has none.
     metric : str, default=None
@@ -125,14 +126,18 @@ def progressive(
 
     for X, y in batches:
         y = np.asarray(y)
+        known = np.flatnonzero(has_label(y)) if len(task.classes) else np.arange(len(y))
         done = 0
         while done < len(y):
             # learn up to the next doubling, so that its record has its own time
             next_record = 1 << tally.n_rows.bit_length()
-            piece = slice(done, min(len(y), done + next_record - tally.n_rows))
+            here = known[known >= done][: next_record - tally.n_rows]
+            up_to_record = len(here) == next_record - tally.n_rows
+            piece = slice(done, int(here[-1]) + 1 if up_to_record else len(y))
             part = X if piece == slice(0, len(y)) else _safe_indexing(X, piece)
             scores = task.score_then_learn(model, part, y[piece])
-            tally.update(task.encode(y[piece]), scores)
+            if len(here):
+                tally.update(task.encode(y[here]), scores[here - done])
             done = piece.stop
             if tally.n_rows == next_record:
                 yield record()

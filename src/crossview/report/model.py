@@ -37,8 +37,13 @@ def model_tables(
     info = info or {}
     yield " ".join(repr(learner).split())
     if "rows" in info:
+        rows = f"{info['rows']:,} rows"
+        if info.get("unlabelled"):
+            rows += f" with a label and {info['unlabelled']:,} without"
         passes = "1 pass" if info["passes"] == 1 else f"{info['passes']} passes"
-        yield f"learned {info['rows']:,} rows in {passes}; label: {info['label']}"
+        if info["passes"] is None:
+            passes = f"{learner.n_steps_:,} steps"
+        yield f"learned {rows} in {passes}; label: {info['label']}"
     classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
     if classes:
         names = ", ".join(map(str, classes))
@@ -47,6 +52,8 @@ def model_tables(
     yield ""
     if hasattr(learner, "interactions"):
         yield from _machine_tables(learner, encoder, top)
+    elif not hasattr(learner, "coef_"):
+        yield from _kernel_tables(learner, info)
     else:
         yield from _linear_tables(learner, encoder, info, classes, top)
 
@@ -83,6 +90,35 @@ def _machine_tables(learner: Any, encoder: Any, top: int) -> Iterator[str | Tabl
             if len(one.views) == order
         ]
         yield make_table(header, rows, texts=len(header) - 1)
+
+
+def _kernel_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Views with the rows that support their scores, or the features in place of those."""
+    layout, supports, gammas = learner.layout_, learner.n_support_, learner.gamma_
+    shares = info.get("view_shares")
+    has_gamma = learner.kernel in ("rbf", "poly")
+    sizes = {view: f"{n:,}" for view, n in supports.items()}
+    yield make_table(
+        [
+            "view",
+            "columns",
+            "support rows" if sizes else "features",
+            *(["γ"] if has_gamma else []),
+            "share of score",
+        ],
+        [
+            [
+                view,
+                f"{width:,}",
+                sizes.get(view, f"{learner.n_components:,}"),
+                *([f"{gammas[view]:.4g}" if view in gammas else "–"] if has_gamma else []),
+                f"{shares[view]:.0%}" if shares else "–",
+            ]
+            for view, width in zip(layout.names, layout.widths, strict=True)
+        ],
+    )
+    if shares:
+        yield f"share of score: {_shares(info, {})[1]}"
 
 
 def _linear_tables(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = ["TableBatch", "TableStream", "open_table"]
+__all__ = ["TableBatch", "TableStream", "is_query", "open_table"]
 
 _FORMATS = {
     ".parquet": "parquet",
@@ -116,13 +116,16 @@ class TableStream:
                 raise InputError(f"no column {name!r}{closest_names(name, self.column_names)}")
         return TableStream(self._source, list(dict.fromkeys(columns)), self._batch_rows)
 
-    def distinct(self, column: str) -> list[Any]:
+    def distinct(self, column: str, *, empty: bool = False) -> list[Any]:
         """The values that a column takes, sorted; only that column is read.
 
         Parameters
         ----------
         column : str
-            Name of the column.  An empty (null or NaN) value in it is an error.
+            Name of the column.
+        empty : bool, default=False
+            Whether there may be empty (null or NaN) values, which are then one None, the
+            last value; an error otherwise.
 
         Returns
         -------
@@ -132,18 +135,22 @@ class TableStream:
         import pyarrow.compute as pc
 
         found: set[Any] = set()
+        some_empty = False
         for data, file, first_row in self.select([column]):
             values = data.column(0)
-            empty = pc.is_null(values, nan_is_null=True)
-            if pc.any(empty).as_py():
-                raise InputError(
-                    "is empty; give it a value or leave the row out",
-                    file=file,
-                    row=first_row + pc.index(empty, True).as_py(),
-                    column=column,
-                )
+            missing = pc.is_null(values, nan_is_null=True)
+            if pc.any(missing).as_py():
+                if not empty:
+                    raise InputError(
+                        "is empty; give it a value or leave the row out",
+                        file=file,
+                        row=first_row + pc.index(missing, True).as_py(),
+                        column=column,
+                    )
+                some_empty = True
+                values = values.filter(pc.invert(missing))
             found.update(pc.unique(values).to_pylist())
-        return sorted(found)
+        return [*sorted(found), *([None] if some_empty else [])]
 
     def __repr__(self) -> str:
         rows = "" if self.n_rows is None else f"{self.n_rows} rows, "
@@ -197,8 +204,13 @@ def open_table(source: Any, *, batch_rows: int = 65536) -> TableStream:
     return TableStream(opened, list(opened.schema.names), int(batch_rows))
 
 
+def is_query(source: str) -> bool:
+    """Whether it is a query for DuckDB, and no file of that name."""
+    return bool(_QUERY.match(source)) and not os.path.exists(source)
+
+
 def _open(source: Any) -> _Source:
-    if isinstance(source, str) and _QUERY.match(source) and not os.path.exists(source):
+    if isinstance(source, str) and is_query(source):
         return _Query(source)
     if isinstance(source, str | os.PathLike):
         files = _expand(os.fspath(source))
