@@ -439,17 +439,18 @@ def test_rows_without_label_change_nothing_but_keco(few):
 
 def test_keco_by_hand():
     X, y, known = make_few()
-    lams = [1e-4, 10.0]
-    answer = compare(X, y, cv=3, metric="accuracy", grid={"lam": lams}, models=["keco", "pegasos"])
+    settings = [{"kernel": k, "lam": lam} for k in ("rbf", "linear") for lam in (1e-4, 10.0)]
+    grid = {"lam": [1e-4, 10.0]}
+    answer = compare(X, y, cv=3, metric="accuracy", grid=grid, models=["keco", "pegasos"])
     places, others = np.flatnonzero(known), np.flatnonzero(~known)
 
     def folds():
         return StratifiedKFold(3, shuffle=True, random_state=0)
 
-    def score(learner, lam, train, test):
+    def score(learner, setting, train, test):
         if learner is KeCoClassifier:
             train = np.concatenate([train, others])
-        model = learner(lam=lam, random_state=0).fit(X[train], y[train])
+        model = learner(**setting, random_state=0).fit(X[train], y[train])
         return np.mean(model.predict(X[test]) == y[test])
 
     for row, learner in zip(answer.rows, (KeCoClassifier, PegasosClassifier), strict=True):
@@ -458,14 +459,14 @@ def test_keco_by_hand():
             values = [
                 np.mean(
                     [
-                        score(learner, lam, train[a], train[b])
+                        score(learner, setting, train[a], train[b])
                         for a, b in folds().split(train, y[train].astype(str))
                     ]
                 )
-                for lam in lams
+                for setting in settings
             ]
-            assert row.chosen[f] == {"lam": lams[int(np.argmax(values))]}
-            assert row.scores[f] == pytest.approx(score(learner, row.chosen[f]["lam"], train, test))
+            assert row.chosen[f] == settings[int(np.argmax(values))]
+            assert row.scores[f] == pytest.approx(score(learner, row.chosen[f], train, test))
     keco, pegasos = (np.asarray(row.scores) for row in answer.rows)
     assert answer.gain_p == corrected_t_test(keco - pegasos, 1 / 2)
 
@@ -556,10 +557,12 @@ def test_several_classes_with_rows_without_label():
 
 
 @pytest.mark.parametrize("rows_at_once", [10_000, 7])
-def test_a_stream_with_rows_without_label_by_hand(rows_at_once, monkeypatch):
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypatch):
     monkeypatch.setattr("crossview.evaluation.compare.ROWS_AT_ONCE", rows_at_once)
     X, y, known = make_few()
-    answer = compare(X, y, progressive=True, grid=ONE, models=["squared", "pegasos", "keco"])
+    grid = ONE | {"kernel": [kernel]}
+    answer = compare(X, y, progressive=True, grid=grid, models=["squared", "pegasos", "keco"])
     first = np.arange(150) < 15
     scored = known & ~first
     assert (answer.n_rows, answer.n_scored, answer.unlabelled) == (
@@ -570,7 +573,9 @@ def test_a_stream_with_rows_without_label_by_hand(rows_at_once, monkeypatch):
     right = []
     for row in answer.rows:
         method = find_method(row.model, X.layout.names)
-        model = method.make(**method.stream, **method.candidates(ONE)[0], random_state=0)
+        setting = method.on_stream(method.candidates(grid)[0])
+        assert ("budget" in setting) == (row.model != "squared" and kernel == "rbf")
+        model = method.make(**setting, random_state=0)
         learned = known if row.model != "keco" else np.ones(150, dtype=bool)
         # the first rows choose, and say what gamma is
         now, then = learned & first, learned & ~first

@@ -298,10 +298,7 @@ def _with_label(source: str, label: str) -> str:
 
 def _bounded(method: Method, settings: dict[str, Any]) -> dict[str, Any]:
     """With a budget for a stream, where the settings do not bound its memory themselves."""
-    by_itself = settings.get("kernel") in ("linear", "precomputed") or settings.get("approximation")
-    if settings.get("schedule") != "stream" or by_itself:
-        return settings
-    return {**method.stream, **settings}
+    return method.on_stream(settings) if settings.get("schedule") == "stream" else settings
 
 
 def _count(info: dict[str, Any]) -> str:

@@ -207,7 +207,8 @@ class Comparison:
         for name, value in best.setting.items():
             if name == "fit_intercept" and value:
                 continue  # as it is anyway
-            options += ["--set", f"{name}={value if isinstance(value, bool) else f'{value:g}'}"]
+            word = value if isinstance(value, bool | str) else f"{value:g}"
+            options += ["--set", f"{name}={word}"]
         if self.mode == "progressive" and best.model in ("keco", "pegasos"):
             options += ["--set", "schedule=stream"]
         return [*options, *(["--epochs", str(best.epochs)] if best.epochs > 1 else [])]
@@ -252,7 +253,7 @@ def compare(
     positive: Any = None,
     seed: int = 0,
     epochs: int | None = None,
-    grid: Mapping[str, Sequence[float]] | None = None,
+    grid: Mapping[str, Sequence[Any]] | None = None,
     models: Sequence[str] | None = None,
     on_step: Callable[[str], None] | None = None,
 ) -> Comparison:
@@ -317,14 +318,15 @@ def compare(
         Passes over the training rows.  None: until the loss on a held-out tenth
         of them gets no better for the machines, one for all others; KeCo and Pegasos
         draw 1000 rows.  Progressive: always one.
-    grid : mapping of str to sequence of float, default=None
+    grid : mapping of str to sequence, default=None
         Values to try, for example ``{"C": [0.1, 1]}``; the default is 0.001 to
         10 by decades for C, 0.0001 to 1 by decades for gamma, and True and False
         for fit_intercept; with a covariance 0.1 to 10 for C (SCW: 0.01 to
         1), 0.01 to 1 for gamma, 0.01 to 1 for initial_variance, 0.1 to 100 for r, and
         0.55, 0.7 and 0.9 for confidence; of the machines 0.001 and 0.03 for
         alpha, and 0.05, 0.1 and 0.3 for learning_rate (linear and support tensor: 0.3
-        and 1); of KeCo and Pegasos 0.0001 to 0.1 by decades for lam.
+        and 1); of KeCo and Pegasos 0.0001 to 0.1 by decades for lam, and "rbf" and
+        "linear" for kernel.
     models : sequence of str, default=None
         What to compare, two or more, by the names of ``crossview train --model``.
         None: each view alone, then every way of using all of them; KeCo and Pegasos
@@ -442,7 +444,7 @@ class _Run:
     metric: str
     seed: int
     epochs: int | None
-    grid: Mapping[str, Sequence[float]]
+    grid: Mapping[str, Sequence[Any]]
     say: Callable[[str], None]
 
     def answer(self, layout: ViewLayout, rows: list[ComparisonRow], **known: Any) -> Comparison:
@@ -579,7 +581,7 @@ class _Run:
         return method.make(**setting, **method.passes(self.epochs), random_state=self.seed)
 
     def _make_for_stream(self, method: Method, setting: Mapping[str, Any]) -> Any:
-        return self._make(method, {**method.stream, **setting})
+        return self._make(method, method.on_stream(setting))
 
     def _score_then_learn(
         self, method: Method, model: Any, X: MultiView, y: np.ndarray, known: np.ndarray

@@ -146,6 +146,12 @@ class Method:
             return {"n_epochs": n or 1}
         return {} if n is None else {"n_epochs": n, "early_stopping": False}
 
+    def on_stream(self, setting: Mapping[str, Any]) -> dict[str, Any]:
+        """The setting with what bounds the memory on a stream, where it does not itself."""
+        bounded = setting.get("kernel") in ("linear", "precomputed") or setting.get("approximation")
+        more = {k: v for k, v in self.stream.items() if not (bounded and k == "budget")}
+        return {**more, **setting}
+
     def look(self, X: MultiView) -> MultiView:
         """What the method sees of the rows."""
         return X if self.view is None else X.select([self.view])
@@ -253,7 +259,8 @@ KERNEL = tuple(
         name,
         title,
         learner,
-        grid={"lam": LAM},
+        # wide sparse views want the linear one, few dense columns the other
+        grid={"kernel": ("rbf", "linear"), "lam": LAM},
         compared=False,
         stream={"schedule": "stream", "budget": 500},
     )

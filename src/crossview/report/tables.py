@@ -149,7 +149,7 @@ def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
                 *(number(getattr(row, name), decimals) for name in others),
                 speed(row.rows_per_second),
                 " ".join(
-                    f"{SYMBOLS.get(name, name)}={value:g}"
+                    value if isinstance(value, str) else f"{SYMBOLS.get(name, name)}={value:g}"
                     for name, value in row.setting.items()
                     if name != "fit_intercept"  # a note says it
                 ),
