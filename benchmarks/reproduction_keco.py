@@ -411,7 +411,7 @@ PARTICLES_SEEN = """What is seen:
 - With the linear kernel on scaled columns the correct KeCo is worse than Pegasos, perhaps as
   each of its views lacks one of four columns. Elsewhere no difference is twice its standard error.
 - Neither form of the columns gives all of Table 1. As they are, its Gaussian rows are within
-  0.025 of Table 1 as released, but the linear ones are 0.02 to 0.06 above it."""
+  0.025 of Table 1 as released, but the linear ones are 0.02 to 0.05 above it."""
 
 NATURAL = """### Views that are there by nature, and what scikit-learn has
 
@@ -436,7 +436,8 @@ PAGES_SEEN = """What is seen:
 - KeCo, Pegasos and label spreading have the same F1 and AUC, but for noise; the errors of label
   spreading vary most.
 - KeCo gains 0.7 ± 1.6 over Pegasos on the same views: nothing that could be told from 0.
-- Self-training is behind in F1, not in AUC: it is its cut between the classes that is off. Its C is the highest on offer, so a wider range may give more."""
+- Self-training is behind in F1, not in AUC: it is its cut between the classes that is off. Its C
+  is the highest on offer, so a wider range may give more."""
 
 DIGITS = """#### Handwritten digits in six views (uci_mfeat), 4 of each with a label
 
