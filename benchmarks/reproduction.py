@@ -24,6 +24,7 @@ from sklearn.model_selection import StratifiedKFold
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import reproduction_keco
 import reproduction_machines
 import reproduction_second_order
 import shared_data
@@ -179,6 +180,11 @@ def multi_view_machines(names: list[str]) -> str:
     return reproduction_machines.section(names)
 
 
+def keco(names: list[str]) -> str:
+    """Table 1 of KeCo, and KeCo beside other ways to learn from rows without label."""
+    return reproduction_keco.section(names)
+
+
 def methods(names: list[str]) -> str:
     """`compare` on every set: which method is best where."""
     summary, plain, details = [], [], []
@@ -233,15 +239,21 @@ SECTIONS = {
     "two-view": two_view,
     "second-order": second_order,
     "machines": multi_view_machines,
+    "keco": keco,
     "methods": methods,
 }
-SOURCES = {**SETS, **reproduction_second_order.STREAMS, **dict.fromkeys(reproduction_machines.SETS)}
+SOURCES = {
+    **SETS,
+    **reproduction_second_order.STREAMS,
+    **dict.fromkeys([*reproduction_machines.SETS, *reproduction_keco.SETS]),
+}
 
 
 HEAD = """# Reproduction
 
 Written by `python benchmarks/reproduction.py --write docs/reproduction.md`; a section by itself
-with `--only two-view`, `--only second-order`, `--only machines` or `--only methods`."""
+with `--only two-view`, `--only second-order`, `--only machines`, `--only keco` or
+`--only methods`."""
 
 TWO_VIEW = """## Two-View Online Learning, Table 2
 

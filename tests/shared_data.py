@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
+from sklearn.datasets import load_svmlight_file
 
 from crossview import MultiView
 
@@ -95,3 +96,33 @@ def movielens():
     week = one_hot((seconds - seconds.min()) // (7 * 24 * 3600))
     views = {"user": about[user - 1], "item": kinds[item - 1], "week": week}
     return MultiView(views), rating.astype(float), user, item
+
+
+def ionosphere():
+    """34 numbers of 351 radar returns, columns between -1 and 1; True: a good one."""
+    lines = (folder("ionosphere") / "ionosphere.data").read_text().split()
+    cells = [line.split(",") for line in lines]
+    X = np.array([row[:-1] for row in cells], dtype=float)
+    return between_minus_one_and_one(X), np.array([row[-1] == "g" for row in cells])
+
+
+def svmguide1():
+    """Four numbers of 3089 particles (the training part), as they are; True: the class 1."""
+    X, y = load_svmlight_file(str(folder("svmguide1") / "svmguide1"), n_features=4)
+    return X.toarray(), y == 1
+
+
+def mfeat():
+    """2000 digits in six views of numbers, by name, and which digits they are."""
+    path = folder("uci_mfeat")
+    names = ("fac", "fou", "kar", "mor", "pix", "zer")
+    tables = [np.loadtxt(path / f"mfeat-{v}.csv.gz", delimiter=",", skiprows=1) for v in names]
+    views = {name: table[:, :-1] for name, table in zip(names, tables, strict=True)}
+    return views, tables[0][:, -1].astype(int)
+
+
+def between_minus_one_and_one(X):
+    """Each column stretched to [-1, 1]; one that is constant stays."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    moves = high > low
+    return np.where(moves, 2.0 * (X - low) / np.where(moves, high - low, 1.0) - 1.0, X)
