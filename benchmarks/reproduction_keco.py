@@ -13,7 +13,6 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_auc_score
@@ -112,12 +111,6 @@ def with_no_more(labels: np.ndarray, test: np.ndarray) -> np.ndarray:
     return np.concatenate([labels, np.full(len(test), np.nan)])
 
 
-def auc(positive: np.ndarray, scores: np.ndarray) -> float:
-    """As scikit-learn's `roc_auc_score`, which spends most of its time on checks."""
-    n, m = positive.sum(), (~positive).sum()
-    return float((rankdata(scores)[positive].sum() - n * (n + 1) / 2) / (n * m))
-
-
 class Drawn:
     """Scores of some rows, learned from others by the draws of a seed, from kernel values."""
 
@@ -169,7 +162,10 @@ def out_of_step(
     best, chosen = 0.0, None
     for gamma, values in model._gram_of_each(rows, gammas):
         aucs = [
-            [auc(own > 0.0, scores) for scores in run.learned(run.of(values), LAMS)]
+            [
+                keco.area_under_curve(own > 0.0, scores)
+                for scores in run.learned(run.of(values), LAMS)
+            ]
             for own, run in runs
         ]
         for lam, value in zip(LAMS, np.mean(aucs, axis=0), strict=True):

@@ -1026,7 +1026,7 @@ class KeCoClassifier(_KernelLearner):
         code; the paper leaves it out.
     random_views : (int, float), default=None
         Make this many views of this part of the columns, drawn at random, such as
-        the paper's (2, 0.75).
+        the paper's (2, 0.75).  Of few columns each view then lacks what it needs.
     unlabeled : label, default=None
         What says that a row has no label, besides NaN and None: for instance -1, as in
         scikit-learn.
@@ -1094,16 +1094,15 @@ class KeCoClassifier(_KernelLearner):
     PegasosClassifier : The same without the unlabelled rows.
     KernelSearchCV : Chooses ``lam`` and ``gamma`` with kernel values computed once.
 
-    Notes
-    -----
-    At step t view n has the score ``ŷ_n = 1/(λ t) sum_j α_n[j] z_n[j] K(x, x_j)``; where
-    ``z_n ŷ_n < 1`` the row's count α_n grows by 1, or by the row's weight.  The label z_n that
-    an unlabelled row was given is kept until it is drawn again.  Where the others do not say
-    (their sum is 0) it is 0: the row is counted, and says nothing.  A missing view is not scored,
-    agrees with nobody and learns nothing.  Several classes: each against the rest, with
-    labels of its own, over the same draws.  There is no intercept.  A row of weight 0 is not
-    there.  The features of an approximation are rounded in batches, so rows one by one give the
-    same as one batch but for rounding.
+    Notes ----- At step t view n has the score ``ŷ_n = 1/(λ t) sum_j α_n[j] z_n[j] K(x,
+    x_j)``; where ``z_n ŷ_n < 1`` the row's count α_n grows by 1, or by the row's weight.  The
+    label z_n that an unlabelled row was given is kept until it is drawn again.  Where the
+    others do not say (their sum is 0) it is 0: the row is counted, and says nothing.  A
+    missing view is not scored, agrees with nobody and learns nothing.  Several classes: each
+    against the rest, with labels of its own, over the same draws.  There is no intercept:
+    where classes are uneven, ``class_weight="balanced"`` moves the cut between them.  A row
+    of weight 0 is not there.  The features of an approximation are rounded in batches, so
+    rows one by one give the same as one batch but for rounding.
 
     References
     ----------
@@ -1175,7 +1174,7 @@ class PegasosClassifier(_KernelLearner):
         code; the paper leaves it out.
     random_views : (int, float), default=None
         Make this many views of this part of the columns, drawn at random, such as
-        the paper's (2, 0.75).
+        the paper's (2, 0.75).  Of few columns each view then lacks what it needs.
     unlabeled : label, default=None
         What says that a row has no label, besides NaN and None: for instance -1, as in
         scikit-learn.
@@ -1242,7 +1241,8 @@ class PegasosClassifier(_KernelLearner):
     -----
     At step t view n has the score ``ŷ_n = 1/(λ t) sum_j α_n[j] y_j K(x, x_j)``; where
     ``y ŷ_n < 1`` the row's count α_n grows by 1, or by the row's weight.  A step of a
-    row without label counts in t, as in the paper's experiments.  There is no intercept.  A row of
+    row without label counts in t, as in the paper's experiments.  There is no intercept: where
+    classes are uneven, ``class_weight="balanced"`` moves the cut between them.  A row of
     weight 0 is not there.
 
     References
