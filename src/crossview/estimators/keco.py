@@ -1094,15 +1094,17 @@ class KeCoClassifier(_KernelLearner):
     PegasosClassifier : The same without the unlabelled rows.
     KernelSearchCV : Chooses ``lam`` and ``gamma`` with kernel values computed once.
 
-    Notes ----- At step t view n has the score ``ŷ_n = 1/(λ t) sum_j α_n[j] z_n[j] K(x,
-    x_j)``; where ``z_n ŷ_n < 1`` the row's count α_n grows by 1, or by the row's weight.  The
-    label z_n that an unlabelled row was given is kept until it is drawn again.  Where the
-    others do not say (their sum is 0) it is 0: the row is counted, and says nothing.  A
-    missing view is not scored, agrees with nobody and learns nothing.  Several classes: each
-    against the rest, with labels of its own, over the same draws.  There is no intercept:
-    where classes are uneven, ``class_weight="balanced"`` moves the cut between them.  A row
-    of weight 0 is not there.  The features of an approximation are rounded in batches, so
-    rows one by one give the same as one batch but for rounding.
+    Notes
+    -----
+    At step t view n has the score ``ŷ_n = 1/(λ t) sum_j α_n[j] z_n[j] K(x, x_j)``; where
+    ``z_n ŷ_n < 1`` the row's count α_n grows by 1, or by the row's weight. The label z_n that
+    an unlabelled row was given is kept until it is drawn again. Where the others do not say
+    (their sum is 0) it is 0: the row is counted, and says nothing. A missing view is not
+    scored, agrees with nobody and learns nothing. Several classes: each against the rest,
+    with labels of its own, over the same draws. There is no intercept: where classes are
+    uneven, ``class_weight="balanced"`` moves the cut between them. A row of weight 0 is not
+    there. The features of an approximation are rounded in batches, so rows one by one give
+    the same as one batch but for rounding.
 
     References
     ----------
