@@ -447,7 +447,7 @@ def test_probabilities_are_calibrated_on_rows_held_out():
 def test_random_views_are_of_the_share_and_all_columns_are_read():
     X, y, _, present = problem()
     table = as_table(X, present)
-    model = KeCoClassifier(random_views=(2, 0.75), random_state=0).fit(table, labels_of(y))
+    model = KeCoClassifier(random_views=[2, 0.75], random_state=0).fit(table, labels_of(y))
     columns = model.view_columns()
     assert [len(c) for c in columns.values()] == [7, 7]
     assert not np.array_equal(*columns.values())

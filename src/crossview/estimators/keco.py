@@ -71,7 +71,7 @@ class _KernelLearner(OnlineClassifier):
         "schedule": [StrOptions(set(keco.SCHEDULES))],
         "unlabelled_ratio": [Interval(Real, 0, None, closed="both")],
         "own_term": ["boolean"],
-        "random_views": [tuple, None],
+        "random_views": [tuple, list, None],
         "budget": [Interval(Integral, 1, None, closed="left"), None],
         "maintenance": [StrOptions(set(MAINTENANCE))],
         "approximation": [StrOptions({"fourier", "nystroem"}), None],
@@ -742,8 +742,9 @@ class _KernelLearner(OnlineClassifier):
         n = int(np.ceil(self.calibration_fraction * len(rows)))
         if counts.min() < 2 or n < len(kinds) or len(rows) - n < len(kinds):
             raise InputError(
-                f"{len(rows)} labelled rows are too few to hold out {self.calibration_fraction:g} "
-                "of them for the calibration; label more, or take probability=False"
+                f"{len(rows)} labelled rows of {len(kinds)} classes are too few to hold out "
+                f"{self.calibration_fraction:g} of them for the calibration; label more, or take "
+                "probability=False"
             )
         return np.sort(
             train_test_split(rows, test_size=n, stratify=classes, random_state=random_state)[1]
