@@ -631,3 +631,12 @@ def test_a_bar_is_shown_on_request(capsys):
     X, y, _, present = problem()
     KeCoClassifier(WIDTHS, verbose=True).fit(as_table(X, present), labels_of(y))
     assert "KeCoClassifier" in capsys.readouterr().err
+
+
+def test_the_scale_gamma_is_that_of_support_vector_machines():
+    X, y, _, present = problem()
+    model = KeCoClassifier(WIDTHS, gamma="scale", n_iterations=5, random_state=0)
+    for container in (np.asarray, sp.csr_array):
+        model.fit(container(as_table(X, present)), labels_of(y))
+        for v, x in enumerate(X):
+            assert_allclose(model.gamma_[f"view{v}"], 1.0 / (x.shape[1] * x.var()), rtol=1e-9)

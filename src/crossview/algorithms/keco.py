@@ -513,6 +513,13 @@ def platt_targets(positive: np.ndarray) -> np.ndarray:
     return np.where(positive, (n + 1.0) / (n + 2.0), 1.0 / (m + 2.0))
 
 
+def scale_gamma(entries: np.ndarray, rows: int, width: int) -> float:
+    """1 / (columns * variance of all values, the zeros included); 0 if they are all the same."""
+    n = rows * width
+    variance = float(entries @ entries) / n - (float(entries.sum()) / n) ** 2
+    return 1.0 / (width * variance) if variance > 0.0 else 0.0
+
+
 def kernels_of(kind: int, gammas: np.ndarray, coef0: float, degree: float) -> list[Kernel]:
     """One a view."""
     return [Kernel(kind, float(gamma), float(coef0), float(degree)) for gamma in gammas]

@@ -11,7 +11,7 @@ is chosen by a small number, which the loops test outside of what they repeat.
 import math
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logit, logsumexp
 
 from crossview._jit import inlined
 
@@ -59,6 +59,19 @@ def slopes(kind, scores, y, out):
     else:
         for c in range(scores.shape[0]):
             out[c] = slope(kind, scores[c], 1.0 if c == y else -1.0)
+
+
+def first_scores(kind: int, share: np.ndarray) -> np.ndarray:
+    """The scores with which a learner begins that knows only how frequent the classes are.
+
+    Log odds (logistic), log share (softmax), the mean label (squared), or 0.
+    """
+    share = np.clip(share, 1e-6, 1.0 - 1e-6)
+    if kind == LOGISTIC:
+        return np.asarray(logit(share))
+    if kind == SOFTMAX:
+        return np.log(share)
+    return 2.0 * share - 1.0 if kind == SQUARED else np.zeros_like(share)
 
 
 def losses(kind: int, scores: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -636,11 +636,8 @@ class _KernelLearner(OnlineClassifier):
             there = there[rows.present[:, v]]
         found = 0.0
         if gamma == "scale" and len(there):
-            view = take_rows(view, there)
-            entries = flat_view(view)[0]
-            n = len(there) * width
-            variance = float(entries @ entries) / n - (float(entries.sum()) / n) ** 2
-            found = 1.0 / (width * variance) if variance > 0.0 else 0.0
+            entries, _, _ = flat_view(take_rows(view, there))
+            found = keco.scale_gamma(entries, len(there), width)
         elif len(there):
             few = there[
                 np.linspace(0, len(there) - 1, min(len(there), ROWS_FOR_MEDIAN)).astype(int)

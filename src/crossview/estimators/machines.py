@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, softmax
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -626,12 +626,10 @@ class _MachineClassifier(_Machine, OnlineClassifier):
         K = self._n_scores()
         classes = np.arange(K) if K > 1 else np.array([1.0])
         total = weight.sum()
-        share = np.array([weight[target == c].sum() for c in classes]) / total if total else 0.5
-        share = np.clip(share, 1e-6, 1.0 - 1e-6)
-        if self.loss == "logistic":
-            self._state["c"][0] = logit(share) if K == 1 else np.log(share)
-        elif self.loss == "squared":
-            self._state["c"][0] = 2.0 * share - 1.0
+        share = np.full(len(classes), 0.5)
+        if total:
+            share = np.array([weight[target == c].sum() for c in classes]) / total
+        self._state["c"][0] = losses.first_scores(self._loss(), share)
 
     @available_if(lambda self: _has_probabilities(self))
     def predict_proba(self, X: Any) -> np.ndarray:
