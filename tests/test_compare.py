@@ -313,7 +313,7 @@ def test_several_classes_and_every_metric():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 90)
     X = MultiView({"a": rng.normal(size=(90, 3)) + 3 * np.eye(3)[y], "b": rng.normal(size=(90, 3))})
-    for metric in ("f1", "roc_auc", "average_precision", "accuracy"):
+    for metric in ("f1", "roc_auc", "average_precision", "accuracy", "prbep"):
         # every way of using the views once, and some of them for the other metrics
         models = None if metric == "f1" else ["view:a", "view:b", "squared", "scw", "fm"]
         for stream in (False, True):
@@ -322,6 +322,26 @@ def test_several_classes_and_every_metric():
             json.dumps(answer.to_dict())
             if not stream:
                 assert answer.rows[0].value > 0.75 > answer.rows[1].value
+
+
+@pytest.mark.parametrize(("k", "name"), [(5, "precision_at_5"), (0.2, "precision_at_20%")])
+def test_the_highest_scores_of_each_fold_decide(k, name):
+    X, y = make_noisy(150)
+    given = {"cv": 3, "grid": ONE, "models": ["concatenated", "view:weak"]}
+    answer = compare(X, y, metric="precision_at_k", k=k, **given)
+    learner = PassiveAggressiveClassifier(C=0.1, shuffle=True, random_state=0)
+    expected = []
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(y, y):
+        scores = learner.fit(X[train], y[train]).decision_function(X[test])
+        highest = np.argsort(-scores)[: k if k == 5 else 10]
+        expected.append(np.mean(y[test][highest] == np.unique(y)[1]))
+    assert answer.rows[0].scores == pytest.approx(expected)
+    assert answer.metric == answer.to_dict()["metric"] == name
+    assert f"| {name} |" in to_markdown(answer)
+    assert name in answer.verdict
+    # the name that it has now is one to ask for
+    again = compare(X, y, metric=name, **given)
+    assert [row.scores for row in again.rows] == [row.scores for row in answer.rows]
 
 
 def test_missing_views_are_compared_as_they_are():
@@ -832,6 +852,17 @@ def test_a_missing_view_of_a_linear_model_adds_nothing():
         ({"cv": 1}, "cv=1; give 2 folds or more"),
         ({"cv": 76}, r"class 'no' has \d+ row\(s\), too few for 76 folds"),
         ({"metric": "f2"}, "no metric 'f2'"),
+        ({"k": 5}, "leave it out where the metric is 'f1'"),
+        ({"metric": "recall_at_k", "k": 1.5}, "k=1.5; give a whole number of rows"),
+        # four in five of 150 rows choose parameters by three folds; of the test folds each has 30
+        (
+            {"metric": "recall_at_k", "k": 31},
+            "recall_at_31 needs 31 rows, and a test fold, or a .* has 30; give a smaller k",
+        ),
+        (
+            {"metric": "recall_at_k", "k": 136, "progressive": True},
+            "recall_at_136 needs 136 rows, and the stream, after .* has 135; give a smaller k",
+        ),
         ({"positive": "maybe"}, r"no class 'maybe' \(there are: no, yes\)"),
         ({"grid": {"c": [1]}}, "grid= names 'c'"),
         ({"epochs": 0}, "epochs=0"),

@@ -1,5 +1,7 @@
 """Measures by name, their streaming twins, and progressive validation."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from sklearn import metrics as sk
@@ -15,8 +17,10 @@ from crossview.evaluation.metrics import (
     METRICS,
     ErrorTally,
     Tally,
+    check_metric,
     decide,
     hinge_losses,
+    least_rows,
     measure,
     worth,
 )
@@ -36,12 +40,19 @@ def test_binary_measures_are_those_of_scikit_learn():
     for positive in (0, 1):
         mine, predicted = codes == positive, decide(scores) == positive
         order = scores if positive else -scores
+        of_highest = mine[np.argsort(-order)]
         expected = {
             "f1": sk.f1_score(mine, predicted),
             "accuracy": sk.accuracy_score(mine, predicted),
             "balanced_accuracy": sk.balanced_accuracy_score(mine, predicted),
             "precision": sk.precision_score(mine, predicted),
             "recall": sk.recall_score(mine, predicted),
+            "g_mean": np.sqrt(
+                sk.recall_score(mine, predicted) * sk.recall_score(~mine, ~predicted)
+            ),
+            "prbep": of_highest[: mine.sum()].mean(),
+            "precision_at_k": of_highest[:50].mean(),
+            "recall_at_k": of_highest[:50].sum() / mine.sum(),
             "roc_auc": sk.roc_auc_score(mine, order),
             "average_precision": sk.average_precision_score(mine, order),
         }
@@ -62,6 +73,89 @@ def test_measures_of_several_classes_are_means_over_the_classes():
     assert measure("roc_auc", codes, scores) == pytest.approx(
         np.mean([sk.roc_auc_score(codes == k, scores[:, k]) for k in range(4)])
     )
+    assert measure("g_mean", codes, scores) == pytest.approx(
+        np.mean(
+            [
+                np.sqrt(sk.recall_score(codes == k, predicted == k) * specificity)
+                for k in range(4)
+                for specificity in [sk.recall_score(codes != k, predicted != k)]
+            ]
+        )
+    )
+    of_highest = [(codes == k)[np.argsort(-scores[:, k])] for k in range(4)]
+    assert measure("prbep", codes, scores) == pytest.approx(
+        np.mean([mine[: mine.sum()].mean() for mine in of_highest])
+    )
+    assert measure("precision_at_k", codes, scores, k=7) == pytest.approx(
+        np.mean([mine[:7].mean() for mine in of_highest])
+    )
+
+
+@pytest.mark.parametrize("name", ["prbep", "precision_at_k", "recall_at_k"])
+def test_of_equal_scores_any_may_come_first(name):
+    rng = np.random.default_rng(0)
+    for scores in (np.zeros(6), *rng.integers(0, 3, (8, 6)).astype(float)):
+        codes = np.asarray([0, 1, 1, 0, 0, rng.integers(2)])
+        for k in [None] if name == "prbep" else [1, 2, 3, 5, 6, 0.5]:
+            n_top = {None: codes.sum(), 0.5: 3}.get(k, k)
+            found = [  # of every order of the rows, then a stable sort
+                codes[list(rows)][np.argsort(-scores[list(rows)], kind="stable")][:n_top].sum()
+                for rows in permutations(range(6))
+            ]
+            expected = np.mean(found) / (n_top if name == "precision_at_k" else codes.sum())
+            assert measure(name, codes, scores, k=k) == pytest.approx(expected)
+            tally = Tally(2)
+            tally.update(codes, scores)
+            assert tally.value(name, k=k) == pytest.approx(expected)
+
+
+def test_a_share_of_the_rows_is_rounded_and_at_least_one():
+    codes, scores = np.array([0, 1, 0, 1, 1]), np.arange(5.0)
+    for k, rows in ((0.01, 1), (0.29, 1), (0.31, 2), (0.69, 3), (0.99, 5)):
+        by_share, by_rows = (measure("recall_at_k", codes, scores, k=n) for n in (k, rows))
+        assert by_share == by_rows
+
+
+def test_fewer_rows_than_k_have_no_k_highest():
+    codes, scores = np.array([0, 1, 1]), np.arange(3.0)
+    assert measure("precision_at_k", codes, scores, k=3) == pytest.approx(2 / 3)
+    assert np.isnan(measure("precision_at_k", codes, scores, k=4))
+    assert np.isnan(measure("recall_at_k", codes, scores, k=4))
+
+
+@pytest.mark.parametrize(
+    ("k", "name"),
+    [
+        (None, "precision_at_10%"),
+        (12, "precision_at_12"),
+        (np.int64(12), "precision_at_12"),
+        (0.07, "precision_at_7%"),
+        (0.125, "precision_at_12.5%"),
+        (1e-8, "precision_at_1e-06%"),
+    ],
+)
+def test_the_name_of_a_metric_says_its_k(k, name):
+    assert check_metric("precision_at_k", k=k) == name
+    assert check_metric(name) == name
+    codes, scores = make_stream(2)
+    assert measure(name, codes, scores) == measure("precision_at_k", codes, scores, k=k)
+    assert least_rows(name) == (12 if k == 12 else 1)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.0, 2.5, -0.1, np.nan, np.inf, "10", True])
+def test_k_is_a_number_of_rows_or_a_share(k):
+    with pytest.raises(InputError, match=r"^k=.*give a whole number of rows, 1 or more, or a sh"):
+        check_metric("recall_at_k", k=k)
+
+
+@pytest.mark.parametrize("name", ["f1", "prbep", "recall_at_5"])
+def test_k_is_for_some_metrics(name):
+    with pytest.raises(InputError, match=f"k=3 is for .*leave it out where the metric is '{name}'"):
+        check_metric(name, k=3)
+    with pytest.raises(InputError, match="k=0"):
+        check_metric("recall_at_0")
+    with pytest.raises(InputError, match="did you mean 'recall_at_k'"):
+        check_metric("recall_at_x")
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -74,9 +168,13 @@ def test_a_tally_of_chunks_added_up_measures_like_all_rows_at_once(n_classes, na
         part = Tally(n_classes, positive=positive)
         part.update(codes[chunk], scores[chunk])
         total = total + part
-    exact = name not in ("roc_auc", "average_precision")
+    exact = name not in ("roc_auc", "average_precision", "prbep", "precision_at_k", "recall_at_k")
     expected = measure(name, codes, scores, positive=positive)
     assert total.value(name) == pytest.approx(expected, abs=1e-12 if exact else 1e-3)
+    # scores that are in bins of their own are in the same order
+    apart, total = np.round(scores, 3), Tally(n_classes, positive=positive)
+    total.update(codes, apart)
+    assert total.value(name) == pytest.approx(measure(name, codes, apart, positive=positive))
     assert total.n_rows == len(codes)
     assert total.loss == pytest.approx(hinge_losses(codes, scores).sum())
 
@@ -101,7 +199,10 @@ def test_hinge_losses_by_hand():
 
 def test_what_is_not_defined_is_nan_and_not_a_warning():
     codes, scores = np.array([1, 1]), np.array([0.5, -0.5])
-    assert np.isnan(measure("roc_auc", codes, scores))
+    for name in ("roc_auc", "prbep", "precision_at_k", "recall_at_k"):
+        for positive in (0, 1):
+            assert np.isnan(measure(name, codes, scores, positive=positive))
+    assert measure("g_mean", codes, scores) == 0.0
     assert np.isnan(measure("f1", codes[:0], scores[:0]))
     assert measure("f1", codes, scores, positive=0) == 0.0
     # a class that is predicted and never comes
@@ -188,6 +289,15 @@ def test_progressive_takes_multiview_batches_and_ends_on_a_doubling_once():
     assert [r.rows for r in records] == [1, 2, 4, 8]
 
 
+def test_progressive_has_no_k_highest_scores_before_it_has_k_rows():
+    X, y = make_rows(8)
+    given = {"classes": [0, 1], "metric": "recall_at_k", "k": 4}
+    records = list(progressive(PassiveAggressiveClassifier(), [(X, y)], **given))
+    assert np.isnan([r.metric for r in records]).tolist() == [True, True, False, False]
+    scores = PassiveAggressiveClassifier().score_then_learn(X, y, np.array([0, 1]))
+    assert records[-1].metric == measure("recall_at_4", y, scores)
+
+
 def test_progressive_of_nothing_has_no_records():
     assert list(progressive(PassiveAggressiveClassifier(), [], [0, 1])) == []
 
@@ -215,7 +325,11 @@ def test_progressive_of_numbers_has_squared_losses():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"classes": [0, 1]}, "a regressor has no classes"), ({"metric": "f1"}, "numbers are")],
+    [
+        ({"classes": [0, 1]}, "a regressor has no classes"),
+        ({"metric": "f1"}, "numbers are"),
+        ({"k": 3}, "leave it out where the metric is 'rmse'"),
+    ],
 )
 def test_progressive_of_numbers_refuses(options, message):
     with pytest.raises(InputError, match=message):
@@ -229,6 +343,7 @@ def test_progressive_of_numbers_refuses(options, message):
         ({"metric": "rmse"}, "metric 'rmse' is about numbers"),
         ({"classes": [0]}, "two or more"),
         ({"metric": "auc"}, "no metric 'auc'"),
+        ({"k": 3}, "leave it out where the metric is 'accuracy'"),
         ({"positive": "x"}, r"no class 'x' \(there are: 0, 1\)"),
         ({"classes": [0, 1, 2], "positive": 1}, "for two classes, and there are 3"),
     ],

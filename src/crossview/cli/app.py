@@ -21,7 +21,8 @@ MODELS = (
     "For a number (--task regression): linear, fm, fm:cross-view, mvm, view:NAME"
 )
 METRICS = (
-    "f1, accuracy, balanced_accuracy, precision, recall, roc_auc, average_precision; "
+    "f1, accuracy, balanced_accuracy, precision, recall, g_mean, roc_auc, average_precision, "
+    "prbep (precision/recall break-even point), precision_at_k, recall_at_k; "
     "for a number rmse, mae"
 )
 

@@ -26,7 +26,7 @@ from crossview.evaluation.methods import (
     find_method,
     known_methods,
 )
-from crossview.evaluation.metrics import ERRORS, check_metric, worth
+from crossview.evaluation.metrics import ERRORS, check_metric, least_rows, worth
 from crossview.evaluation.tasks import Classification, Regression, Task, check_task, has_label
 from crossview.views import MultiView, ViewLayout, closest_names
 
@@ -104,7 +104,7 @@ class Comparison:
     Attributes
     ----------
     metric : str
-        What decides.
+        What decides; with its k, such as ``precision_at_10%``.
     positive : label or None
         The class it is about; None with more than two classes, and for a number.
     classes : list
@@ -250,6 +250,7 @@ def compare(
     progressive: bool = False,
     task: str = "classification",
     metric: str | None = None,
+    k: int | float | None = None,
     positive: Any = None,
     seed: int = 0,
     epochs: int | None = None,
@@ -307,8 +308,15 @@ def compare(
         Whether a class or a number is predicted.
     metric : str, default=None
         What decides: f1, accuracy, balanced_accuracy, precision, recall,
-        roc_auc or average_precision, averaged over more than two classes; for
-        a number rmse or mae.  None: f1, or rmse.
+        g_mean (geometric mean of recall and specificity), roc_auc,
+        average_precision, prbep (precision/recall break-even point),
+        precision_at_k or recall_at_k; of more than two classes, the mean of each
+        against the rest.  For a number rmse or mae.  None: f1, or rmse.
+    k : int or float, default=None
+        Of precision_at_k and recall_at_k: how many rows, those with the highest
+        scores, of each test fold and of each part that chooses parameters
+        (progressive: of the stream), or a share of the rows, between 0 and
+        1, rounded, at least one row.  None: 0.1.
     positive : label, default=None
         With two classes: the one that the metric is about.  None: the second
         of the sorted classes.
@@ -348,6 +356,11 @@ def compare(
     exact McNemar test on which rows were predicted right; of numbers, a normal
     test of the differences in error row by row (`error_test`).
 
+    Of rows with equal scores, any may be among the highest: prbep, precision_at_k
+    and recall_at_k are the mean over all orders of such rows.  Progressive, they and
+    the other measures of the order of the scores come from a histogram, in which
+    scores that differ by less than a bin are equal (some 0.0001 near 0).
+
     References
     ----------
     C. Nadeau, Y. Bengio, "Inference for the Generalization Error", Machine
@@ -368,7 +381,7 @@ def compare(
     True
     """
     number = check_task(task) == "regression"
-    metric = check_metric(metric or ("rmse" if number else "f1"), number=number)
+    metric = check_metric(metric or ("rmse" if number else "f1"), number=number, k=k)
     if number and positive is not None:
         raise InputError("positive= is about classes; leave it out where task='regression'")
     for name in grid or {}:
@@ -481,16 +494,22 @@ class _Run:
         rows = [ComparisonRow(method.title, method.name) for method in self.methods]
         speeds: list[list[float]] = [[] for _ in rows]
         passes: list[list[int]] = [[] for _ in rows]
-        folds = self.task.folds(cv, self.seed)
+        splits = [
+            (train, test, self._inner_splits(y[train]))
+            for train, test in self.task.folds(cv, self.seed).split(np.zeros(len(y)), y)
+        ]
+        self._check_rows(
+            min(len(part) for _, test, inner in splits for part in (test, *(t for _, t in inner))),
+            "a test fold, or a part of the training rows that chooses parameters,",
+        )
         dear = exact_cost(layout, len(y)) > DEAR
-        for f, (train, test) in enumerate(folds.split(np.zeros(len(y)), y)):
+        for f, (train, test, inner) in enumerate(splits):
             parts = [known[train], known[test]]
             if more:  # those with label first, in the order of the folds
                 parts.append(np.concatenate([known[train], unlabelled]))
             X_train, X_test, *X_more = _encode(X, encoder, parts)
             y_train, y_test = y[train], y[test]
             y_more = np.concatenate([y_train.astype(object), np.full(len(unlabelled), None)])
-            inner = self._inner_splits(y_train)
             for i, (row, method) in enumerate(zip(rows, self.methods, strict=True)):
                 self.say(f"fold {f + 1} of {cv}: {method.title}")
                 learned, labels = X_train, y_train
@@ -551,6 +570,14 @@ class _Run:
         if not {"keco", "pegasos"} <= set(names):
             return None
         return names.index("keco"), names.index("pegasos")
+
+    def _check_rows(self, n: int, where: str) -> None:
+        """Refuse a measure of more rows than there are."""
+        if n < least_rows(self.metric):
+            raise InputError(
+                f"{self.metric} needs {least_rows(self.metric)} rows, and {where} has {n}; "
+                "give a smaller k, or a share of the rows, such as 0.1"
+            )
 
     def _inner_splits(self, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         splitter = (
@@ -654,6 +681,7 @@ class _Run:
                 f"the stream ends within its first {n_first} rows, which choose the parameters; "
                 "compare it by folds instead"
             )
+        self._check_rows(scored, "the stream, after the rows that choose parameters,")
         rows = [
             ComparisonRow(
                 title=method.title,

@@ -1,9 +1,23 @@
 """Measures by name, for rows at once and for a stream of any length.
 
-The measures are scikit-learn's.  Those of the predicted classes follow from a table
+The measures are scikit-learn's, but for ``g_mean`` and those of the rows with the
+highest scores.  Those of the predicted classes follow from a table
 of true against predicted ones, those of the order of the scores on a stream from
-a histogram of them, whose cells are handed to scikit-learn with their counts as
+a histogram of them, whose cells are rows with their counts as
 weights.  Tables and histograms can be added.
+
+``g_mean``
+    The geometric mean of recall and specificity; of several classes, the mean
+    of each against the rest.
+``prbep``
+    The precision/recall break-even point: as many rows as are of the class, those with
+    the highest scores, are called so, and this is the share of them that are.
+``precision_at_k``, ``recall_at_k``
+    The same with k rows, or a share k of the rows: how many of them are of the class,
+    and how many of the class they are.
+
+Of rows with equal scores, any may come first: the value is the mean over all
+their orders, so it does not depend on the order of the rows.
 
 Classes are given by their codes, 0 to ``n_classes - 1`` in sorted order, and
 scores as `decision_function` gives them.  Where a number is predicted, it and
@@ -13,6 +27,7 @@ its prediction stand in their places.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -30,17 +45,21 @@ __all__ = [
     "Tally",
     "decide",
     "hinge_losses",
+    "least_rows",
     "measure",
     "worth",
 ]
 
-# measures of the predicted classes, and those of the order of the scores
-DECISION = ("f1", "accuracy", "balanced_accuracy", "precision", "recall")
+# measures of the predicted classes, of the order of the scores, and of the highest ones
+DECISION = ("f1", "accuracy", "balanced_accuracy", "precision", "recall", "g_mean")
 RANKING: dict[str, Callable[..., float]] = {
     "roc_auc": sk.roc_auc_score,
     "average_precision": sk.average_precision_score,
 }
-METRICS = (*DECISION, *RANKING)
+AT_K = ("precision_at_k", "recall_at_k")
+METRICS = (*DECISION, *RANKING, "prbep", *AT_K)
+# a share of the rows
+DEFAULT_K = 0.1
 # measures of predicted numbers; lower is better
 ERRORS: dict[str, Callable[..., float]] = {
     "rmse": sk.root_mean_squared_error,
@@ -49,18 +68,69 @@ ERRORS: dict[str, Callable[..., float]] = {
 BINS = 1 << 14
 
 
-def check_metric(name: str, *, number: bool = False) -> str:
-    """The name, if it is one of `METRICS`, or of `ERRORS` for a number; else an `InputError`."""
+def check_metric(name: str, *, number: bool = False, k: Any = None) -> str:
+    """The name, if it is one of `METRICS`, or of `ERRORS` for a number; else an `InputError`.
+
+    Parameters
+    ----------
+    name : str
+        May say its k: ``precision_at_10``, ``recall_at_5%``.
+    number : bool, default=False
+        Whether a number is predicted.
+    k : int or float, default=None
+        Of ``precision_at_k`` and ``recall_at_k``: how many rows, or a share of
+        the rows between 0 and 1.  None: 0.1.
+
+    Returns
+    -------
+    name : str
+        With k in it.
+
+    Examples
+    --------
+    >>> check_metric("f1"), check_metric("precision_at_k"), check_metric("recall_at_k", k=20)
+    ('f1', 'precision_at_10%', 'recall_at_20')
+    """
     known = list(ERRORS if number else METRICS)
-    if name not in known:
-        if name in (*METRICS, *ERRORS):
+    family, own = _family_and_k(name)
+    if family not in known:
+        if family in (*METRICS, *ERRORS):
             kinds = ("classes", "numbers")
             raise InputError(
                 f"metric {name!r} is about {kinds[not number]}, and {kinds[number]} are "
                 f"predicted; take one of {', '.join(known)}"
             )
         raise InputError(f"no metric {name!r}{closest_names(name, known)}")
-    return name
+    if k is not None and name not in AT_K:
+        raise InputError(
+            f"k={k!r} is for {' and '.join(AT_K)}; leave it out where the metric is {name!r}"
+        )
+    if own is None:
+        return name
+    k = own if k is None else k
+    if isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1:
+        return f"{family[:-1]}{k}"
+    if isinstance(k, float | np.floating) and 0.0 < k < 1.0:
+        return f"{family[:-1]}{100.0 * k:.12g}%"
+    raise InputError(
+        f"k={k!r}; give a whole number of rows, 1 or more, or a share of them between 0 and 1, "
+        f"such as {DEFAULT_K}"
+    )
+
+
+def _family_and_k(name: str) -> tuple[str, int | float | None]:
+    """``precision_at_k`` and 0.1 of ``precision_at_10%``; of a measure without k, None."""
+    says = re.fullmatch(r"(\w+_at_)(?:(\d+)|(\d+(?:\.\d+)?(?:e-\d+)?)%)", name)
+    if says is None:
+        return name, DEFAULT_K if name in AT_K else None
+    stem, rows, share = says.groups()
+    return f"{stem}k", int(rows) if rows else float(share) / 100.0
+
+
+def least_rows(name: str) -> int:
+    """How many rows a measure needs: its k, where that is a number of rows."""
+    k = _family_and_k(name)[1]
+    return k if isinstance(k, int) else 1
 
 
 def worth(name: str, value: float) -> float:
@@ -118,7 +188,9 @@ def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.maximum(0.0, 1.0 - margins)
 
 
-def measure(name: str, codes: np.ndarray, scores: np.ndarray, *, positive: int = 1) -> float:
+def measure(
+    name: str, codes: np.ndarray, scores: np.ndarray, *, positive: int = 1, k: Any = None
+) -> float:
     """One measure of some rows.
 
     Parameters
@@ -132,11 +204,14 @@ def measure(name: str, codes: np.ndarray, scores: np.ndarray, *, positive: int =
     positive : {0, 1}, default=1
         With two classes: the one that f1, precision, recall and the measures
         of order are about.  More classes are averaged, each counting the same.
+    k : int or float, default=None
+        As for `check_metric`.
 
     Returns
     -------
     value : float
-        NaN where the measure is not defined: no order without two classes.
+        NaN where the measure is not defined: no order without two classes, and
+        no k highest scores where there are fewer.
 
     Examples
     --------
@@ -145,12 +220,14 @@ def measure(name: str, codes: np.ndarray, scores: np.ndarray, *, positive: int =
     0.8
     >>> measure("roc_auc", np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0]))
     1.0
+    >>> measure("recall_at_k", np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0]), k=1)
+    0.5
     >>> measure("mae", np.array([1.0, 2.0]), np.array([1.5, 2.0]))
     0.25
     """
+    name = check_metric(name, number=name in ERRORS, k=k)
     if name in ERRORS:
         return float(ERRORS[name](codes, scores)) if len(codes) else float("nan")
-    check_metric(name)
     if name in DECISION:
         K = 2 if scores.ndim == 1 else scores.shape[1]
         return _decision(name, _confusion(codes, decide(scores), K), positive)
@@ -173,11 +250,13 @@ def _decision(name: str, confusion: np.ndarray, positive: int) -> float:
     right, true, said = confusion.diagonal(), confusion.sum(axis=1), confusion.sum(axis=0)
     if name == "accuracy":
         return float(right.sum() / true.sum())
+    rest = true.sum() - true
     parts = {
         "f1": (2 * right, true + said),
         "precision": (right, said),
         "recall": (right, true),
         "balanced_accuracy": (right, true),
+        "g_mean": (np.sqrt(right) * np.sqrt(rest - (said - right)), np.sqrt(true) * np.sqrt(rest)),
     }
     each = parts[name][0] / np.maximum(parts[name][1], 1)
     if name == "balanced_accuracy":  # the mean recall of the classes that came
@@ -190,7 +269,23 @@ def _decision(name: str, confusion: np.ndarray, positive: int) -> float:
 def _order(name: str, is_positive: np.ndarray, scores: np.ndarray, weight: Any = None) -> float:
     if is_positive.all() or not is_positive.any():
         return float("nan")
-    return float(RANKING[name](is_positive, scores, sample_weight=weight))
+    if name in RANKING:
+        return float(RANKING[name](is_positive, scores, sample_weight=weight))
+    weight = np.ones(len(scores), dtype=np.int64) if weight is None else weight
+    n_rows, n_positive = int(weight.sum()), int(weight[is_positive].sum())
+    family, k = _family_and_k(name)
+    if k is None:  # prbep
+        k = n_positive
+    elif isinstance(k, float):
+        k = max(1, round(k * n_rows))
+    if k > n_rows:
+        return float("nan")
+    # rows and positive rows down to each score; between two, rows of equal score
+    # come in any order, and their mean is the straight line
+    place = 1 + np.unique(-scores, return_inverse=True)[1]
+    rows = np.bincount(place, weight).cumsum()
+    found = float(np.interp(k, rows, np.bincount(place, weight * is_positive).cumsum()))
+    return found / (k if family == "precision_at_k" else n_positive)
 
 
 def _mean_of_defined(values: list[float]) -> float:
@@ -224,10 +319,11 @@ class Tally:
 
     Notes
     -----
-    Measures of the order of the scores (``roc_auc``, ``average_precision``)
-    come from the histogram: scores are squashed to (-1, 1) by ``s / (1 + |s|)``
-    and put into equal bins, about 0.0001 wide where the score is near 0; two
-    scores in the same bin count as equal.  All other measures are exact.
+    Measures of the order of the scores (``roc_auc``, ``average_precision``, ``prbep``,
+    ``precision_at_k``, ``recall_at_k``) come from the histogram: scores are squashed
+    to (-1, 1) by ``s / (1 + |s|)`` and put into equal bins, about 0.0001 wide where
+    the score is near 0; two scores in the same bin count as equal.  All other
+    measures are exact.
 
     Examples
     --------
@@ -277,20 +373,22 @@ class Tally:
         total.histogram = self.histogram + other.histogram
         return total
 
-    def value(self, name: str) -> float:
+    def value(self, name: str, *, k: Any = None) -> float:
         """One measure of all rows so far.
 
         Parameters
         ----------
         name : str
             One of `METRICS`.
+        k : int or float, default=None
+            As for `check_metric`.
 
         Returns
         -------
         value : float
             As `measure` of all rows together; NaN where it is not defined.
         """
-        check_metric(name)
+        name = check_metric(name, k=k)
         if name in DECISION:
             return _decision(name, self.confusion, self.positive)
         return _mean_of_defined([self._order(name, h) for h in self.histogram])

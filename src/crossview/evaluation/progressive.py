@@ -53,6 +53,7 @@ def progressive(
     classes: Any = None,
     *,
     metric: str | None = None,
+    k: int | float | None = None,
     positive: Any = None,
 ) -> Iterator[Record]:
     """Let a model predict every row of a stream, score it, then learn the row.
@@ -72,8 +73,13 @@ def progressive(
         All labels that can come; a regressor has none.
     metric : str, default=None
         What to measure besides the loss: f1, accuracy, balanced_accuracy,
-        precision, recall, roc_auc or average_precision; of a regressor rmse or
-        mae.  None: accuracy, or rmse.
+        precision, recall, g_mean, roc_auc, average_precision, prbep,
+        precision_at_k or recall_at_k; of a regressor rmse or mae.  None:
+        accuracy, or rmse.
+    k : int or float, default=None
+        Of precision_at_k and recall_at_k: how many rows, those with the highest
+        scores so far (NaN until there are as many), or a share of the rows.
+        None: 0.1.
     positive : label, default=None
         With two classes: the one that the measure is about.  None: the second
         of the sorted classes.
@@ -100,10 +106,10 @@ def progressive(
     if is_regressor(model):
         if classes is not None or positive is not None:
             raise InputError("a regressor has no classes; leave classes= and positive= out")
-        metric = check_metric(metric or "rmse", number=True)
+        metric = check_metric(metric or "rmse", number=True, k=k)
         task = Regression()
     else:
-        metric = check_metric(metric or "accuracy")
+        metric = check_metric(metric or "accuracy", k=k)
         classes = np.unique(np.asarray([] if classes is None else classes))
         if len(classes) < 2:
             raise InputError(

@@ -69,7 +69,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     rows = "rows with a label" if c.unlabelled else "rows"
     if len(c.classes) > 2 and c.metric != "accuracy":
         about += f" (mean over {len(c.classes)} classes)"
-    elif c.positive is not None and c.metric not in ("accuracy", "balanced_accuracy"):
+    elif c.positive is not None and c.metric not in ("accuracy", "balanced_accuracy", "g_mean"):
         about += f" of {c.positive!r}"
     chosen = ", ".join(_chosen(c))
     if c.mode == "progressive":
