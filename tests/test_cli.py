@@ -99,6 +99,34 @@ def test_compare_agrees_with_the_library(here, capsys):
     assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]
 
 
+def test_the_highest_scores_decide(here, capsys):
+    compare = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "3", "--json", "c.json"]
+    compare += ["--model", "squared", "--model", "concatenated", "--metric", "precision_at_k"]
+    for k, name, library in (("20", "precision_at_20", 20), ("0.3", "precision_at_30%", 0.3)):
+        status, out, err = run(capsys, *compare, "--k", k)
+        assert (status, err) == (0, [])
+        assert name in out[0]
+        assert any(line.startswith(f"{name} of 'malignant': mean") for line in out)
+        content = json.loads(Path("c.json").read_text())
+        assert content["metric"] == name
+        expected = crossview.compare(
+            "bc.parquet",
+            "diagnosis",
+            metric="precision_at_k",
+            k=library,
+            cv=3,
+            models=["squared", "concatenated"],
+        )
+        assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]
+    train = [*BC[:-1], "x.st", "--model", "squared", "--metric", "recall_at_k"]
+    _, _, err = run(capsys, *train, "--k", "50", "--progress")
+    assert "recall_at_50" in err[0]
+    assert err[1].split()[3] == "nan"  # one row, and no 50
+    info = crossview.persistence.read_info(Path("x.st"))
+    assert info["metric"]["name"] == "recall_at_50"
+    assert 0.0 < info["metric"]["value"] < 0.25  # of 212 malignant ones
+
+
 def test_compare_in_stream_order(here, capsys):
     status, out, _ = run(
         capsys,
@@ -506,6 +534,7 @@ TRAIN = ["--label", "l", "--model", "squared", "-o", "out/x.st"]
 KECO = ["--label", "l", "--model", "keco", "-o", "out/x.st"]
 STREAM = ["--set", "schedule=stream"]
 NUMBER = ["--task", "regression"]
+AT_K = ["--metric", "precision_at_k", "--k"]
 BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
 
 
@@ -525,6 +554,12 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         (["compare", "bc.parquet", "--label", "diagnosis", "--json", "no/c.json"], "no folder"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "1"], "cv=1"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "x"], "'--cv'"),
+        (["compare", "bc.parquet", "--label", "diagnosis", "--k", "9"], "the metric is 'f1'"),
+        ([*BC, "--model", "squared", *AT_K, "0"], "k=0; give a whole number of rows"),
+        ([*BC, "--model", "squared", *AT_K, "1.0"], "k=1.0; give a whole number of rows"),
+        ([*BC, "--model", "squared", *AT_K, "ten"], "k='ten'; give a whole number of rows"),
+        (["compare", "bc.parquet", "--label", "diagnosis", *AT_K, "500"], "needs 500 rows, and"),
+        ([*BC, "--model", "fm", *NUMBER, *AT_K, "5"], "metric 'precision_at_k' is about classes"),
         (["train", "one.csv", *TRAIN], "one class, 'p'"),
         (["train", "miss.csv", *TRAIN], "miss.csv, row 1, column 'l': is empty"),
         (["train", "miss.csv", *TRAIN], "train --model keco, learns from rows without label"),

@@ -88,6 +88,15 @@ Task = Annotated[
 Metric = Annotated[
     str | None, typer.Option(help=f"One of {METRICS}. Default: f1, or rmse for a number.")
 ]
+K = Annotated[
+    str | None,
+    typer.Option(
+        "--k",
+        metavar="NUMBER",
+        help="Of precision_at_k and recall_at_k: how many rows, those with the highest scores, or "
+        "a share of the rows between 0 and 1. Default: 0.1.",
+    ),
+]
 Positive = Annotated[
     str | None,
     typer.Option(
@@ -118,6 +127,7 @@ def compare(
     task: Task = "classification",
     cv: Annotated[int, typer.Option(help="Number of folds.")] = 5,
     metric: Metric = None,
+    k: K = None,
     positive: Positive = None,
     seed: Annotated[int, typer.Option(help="Of folds and shuffling.")] = 0,
     epochs: Annotated[
@@ -167,6 +177,7 @@ def compare(
         task=task,
         cv=cv,
         metric=metric,
+        k=k,
         positive=positive,
         seed=seed,
         epochs=epochs,
@@ -206,6 +217,7 @@ def train(
         ),
     ] = None,
     metric: Metric = None,
+    k: K = None,
     positive: Positive = None,
     hash_bits: HashBits = 18,
     progress: Annotated[
@@ -236,6 +248,7 @@ def train(
         epochs=epochs,
         classes=classes.split(",") if classes else None,
         metric=metric,
+        k=k,
         positive=positive,
         progress=progress,
     )

@@ -114,7 +114,9 @@ class Columns:
         }
 
 
-def compare(source: str, columns: Columns, *, json: Path | None, **options: Any) -> None:
+def compare(
+    source: str, columns: Columns, *, json: Path | None, k: str | None, **options: Any
+) -> None:
     """``crossview compare``."""
     if json is not None:
         check_writable(json)
@@ -124,6 +126,7 @@ def compare(source: str, columns: Columns, *, json: Path | None, **options: Any)
             columns.label,
             **columns.encoding(),
             **options,
+            k=_literal(k or "none"),
             on_step=lambda words: status.update(words),
         )
     if json is not None:
@@ -154,6 +157,7 @@ def train(
     epochs: int,
     classes: Sequence[str] | None,
     metric: str | None,
+    k: str | None,
     positive: str | None,
     progress: bool | None,
 ) -> None:
@@ -161,7 +165,8 @@ def train(
     # 1. refuse what can be refused before a row is read
     check_writable(output)
     number = check_task(task) == "regression"
-    metric = check_metric(metric or ("rmse" if number else "f1"), number=number)
+    default = "rmse" if number else "f1"
+    metric = check_metric(metric or default, number=number, k=_literal(k or "none"))
     if number and (classes or positive):
         raise InputError("--classes and --positive are for --task classification; leave them out")
     if epochs < 1:
@@ -320,12 +325,17 @@ def parse_settings(method: Method, settings: Sequence[str]) -> dict[str, Any]:
         if name not in known:
             hint = closest_names(name, known)
             raise InputError(f"--set {setting!r}: model {method.name} has no {name!r}{hint}")
-        try:
-            words = {"true": "True", "false": "False", "none": "None"}
-            parsed[name] = ast.literal_eval(words.get(text.lower(), text))
-        except (ValueError, SyntaxError):
-            parsed[name] = text  # a word, such as PA-II
+        parsed[name] = _literal(text)
     return parsed
+
+
+def _literal(text: str) -> Any:
+    """What an option says: a number, a truth value, None, or a word, such as PA-II."""
+    try:
+        words = {"true": "True", "false": "False", "none": "None"}
+        return ast.literal_eval(words.get(text.lower(), text))
+    except (ValueError, SyntaxError):
+        return text
 
 
 def predict(model: Path, source: str, output: str, keep: Sequence[str]) -> None:
