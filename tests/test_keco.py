@@ -537,7 +537,7 @@ def test_a_saved_model_goes_on(options, tmp_path):
         ({"random_views": (2, 1.5), "views": None}, "which part"),
         ({"gamma": {"view0": 1.0}}, "nothing for view 'view1'"),
         ({"kernel": "precomputed"}, "square matrix"),
-        ({"kernel": lambda a, b: np.zeros((1, 1))}, "has the shape"),
+        pytest.param({"kernel": lambda a, b: np.zeros((1, 1))}, "has the shape", id="shape"),
         ({"lam": 0.0}, "lam"),
     ],
     ids=str,
