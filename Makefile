@@ -35,7 +35,7 @@ types: .venv/installed-dev
 	$(VENV) -m mypy
 
 pytest: .venv/installed-dev
-	$(VENV) -m pytest
+	$(VENV) -m pytest -n 2 --dist loadfile
 
 bench: .venv/installed-bench
 	$(VENV) benchmarks/run.py --write docs/benchmarks.md

@@ -1,9 +1,14 @@
-"""Where compiled code is cached and where the real data sets lie."""
+"""Where compiled code is cached, and what the whole suite may have compiled."""
 
 import hashlib
+import json
 import os
 import tempfile
 from pathlib import Path
+
+import pytest
+
+from compiled_loops import LOOPS, signatures
 
 _package = Path(__file__).parents[1] / "src" / "crossview"
 
@@ -26,3 +31,41 @@ def _compiled_sources() -> str:
 os.environ.setdefault(
     "NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"crossview-numba-{_compiled_sources()}")
 )
+
+# the workers of pytest-xdist share the cores and the cache
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # before numpy
+
+    import fcntl
+
+    from numba.core.caching import IndexDataCacheFile
+
+    _save = IndexDataCacheFile.save
+
+    def _save_alone(cache, key, code):
+        """Two processes at once may give the code for two types of a function one file name."""
+        with Path(os.environ["NUMBA_CACHE_DIR"], "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _save(cache, key, code)
+
+    IndexDataCacheFile.save = _save_alone
+
+
+@pytest.fixture(scope="session", autouse=True)
+def each_loop_is_compiled_once_by_all_tests_together(request, tmp_path_factory):
+    """Another type of argument would mean another compilation, of seconds, for some user.
+
+    A process that ends leaves what it compiled where the others see it, so the last one
+    knows what the whole suite compiled, however its tests were shared out.
+    """
+    yield
+    shared = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        shared = shared.parent
+    written = shared / f"{os.getpid()}.part"
+    written.write_text(json.dumps({loop: signatures(loop) for loop in LOOPS}))
+    written.rename(written.with_suffix(".signatures"))
+    parts = [json.loads(path.read_text()) for path in shared.glob("*.signatures")]
+    for loop, most in LOOPS.items():
+        types = {one for part in parts for one in part[loop]}
+        assert len(types) <= most, (loop, types)

@@ -67,8 +67,9 @@ def read_csv(file):
 
 
 def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
+    models = [word for name in ("view:worst", "squared", "arow") for word in ("--model", name)]
     status, out, err = run(
-        capsys, "compare", "bc.parquet", "--label", "diagnosis", "--cv", 3, "--json", "c.json"
+        capsys, "compare", "bc.parquet", "--label", "diagnosis", "--json", "c.json", *models
     )
     assert (status, err) == (0, [])
     content = json.loads(Path("c.json").read_text())
@@ -79,12 +80,11 @@ def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
     assert content["verdict"] in out
     options = " ".join(content["train_options"])
     assert out[-1] == f"crossview train bc.parquet --label diagnosis {options} -o MODEL"
-    assert content["rows"][content["best"]]["value"] > 0.94
 
 
 def test_compare_agrees_with_the_library(here, capsys):
     options = ["--view", "m=mean__*", "--view", "w=worst__*", "--metric", "roc_auc", "--seed", "3"]
-    options += ["--model", "squared", "--model", "view:m", "--model", "scw", "--cv", "3"]
+    options += ["--model", "squared", "--model", "view:m", "--cv", "3"]
     run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *options, "--json", "c.json")
     expected = crossview.compare(
         "bc.parquet",
@@ -93,7 +93,7 @@ def test_compare_agrees_with_the_library(here, capsys):
         metric="roc_auc",
         seed=3,
         cv=3,
-        models=["squared", "view:m", "scw"],
+        models=["squared", "view:m"],
     )
     content = json.loads(Path("c.json").read_text())
     assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]
@@ -775,6 +775,7 @@ def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(tm
         "inspect",
     ]
     answer = json.loads((folder / "demo" / "comparison.json").read_text())
+    assert answer["rows"][answer["best"]]["value"] > 0.94
     assert " ".join(answer["train_options"]) in shown[2]
     assert len(read_csv(folder / "demo" / "predictions.csv")) == 569
 

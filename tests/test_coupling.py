@@ -193,7 +193,7 @@ def test_a_very_high_price_makes_the_views_one():
 # --- the whole learner ------------------------------------------------------------
 
 
-def views(V, classes, seed=0, rows=90):
+def views(V, classes, seed=0, rows=50):
     rng = np.random.default_rng(seed)
     truth = rng.normal(size=(rows, 4))
     blocks = [

@@ -45,7 +45,7 @@ def numbers(rows=300, seed=0):
 def product_of_five(seed=0):
     """Five views of two columns of -1 and 1; the target is the product of the first of each."""
     rng = np.random.default_rng(seed)
-    X = rng.choice([-1.0, 1.0], size=(4000, 10))
+    X = rng.choice([-1.0, 1.0], size=(2000, 10))
     return X, np.prod(X[:, ::2], axis=1) + 0.1 * rng.normal(size=len(X))
 
 
@@ -71,7 +71,7 @@ def score_of_five(seed, optimizer, **options):
         [2] * 5, n_factors=8, optimizer=optimizer, learning_rate=rate, n_iter_no_change=30
     )
     model.set_params(random_state=seed, **options)
-    return model.fit(X[:3000], y[:3000]).score(X[3000:], y[3000:])
+    return model.fit(X[:1500], y[:1500]).score(X[1500:], y[1500:])
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -91,19 +91,6 @@ def loss_of(kind, s, y):
     return reference.loss(kind, s, y)
 
 
-def objective(X, y, weight, machine, kind, penal, alpha):
-    """The whole objective by enumeration."""
-    value = sum(
-        w * loss_of(kind, s, t)
-        for s, t, w in zip(expected_scores(X, machine), y, weight, strict=True)
-    )
-    touched = (X != 0).sum(axis=0)[:, None]
-    value += alpha * (touched * reference.penalty(penal, machine.A[:, 0])).sum()
-    if machine.model == machines.MULTI_VIEW:
-        value += alpha * len(X) * reference.penalty(penal, machine.B[:, 0]).sum()
-    return value
-
-
 def frozen(machine):
     return machine._replace(
         **{name: read_only(getattr(machine, name)) for name in ("A", "B", "c", "seen")}
@@ -116,8 +103,8 @@ def scores_of(X, machine):
     return scores
 
 
-def objective_of_all(X, y, weight, machine, kind, penal, alpha):
-    """The same from the scores of the loop, which are tested above, in less time."""
+def objective(X, y, weight, machine, kind, penal, alpha):
+    """From the scores of the loop and the losses, which are tested for themselves."""
     value = losses.losses(LOSSES[kind], scores_of(X, machine), y) @ weight
     touched = (X != 0).sum(axis=0)[:, None]
     value += alpha * (touched * reference.penalty(penal, machine.A[:, 0])).sum()
@@ -242,7 +229,7 @@ def test_lbfgs_ends_where_the_gradient_is_zero(model, penal):
     values = []
 
     def after_each():
-        values.append(objective_of_all(X, y, one, machine, "logistic", penal, 0.05))
+        values.append(objective(X, y, one, machine, "logistic", penal, 0.05))
         return False
 
     machines_batch.lbfgs(
@@ -260,7 +247,7 @@ def test_lbfgs_ends_where_the_gradient_is_zero(model, penal):
     )
     assert (np.diff(values) <= 1e-9).all()
     slopes = differences(
-        lambda: objective_of_all(X, y, one, machine, "logistic", penal, 0.05), machine[:3]
+        lambda: objective(X, y, one, machine, "logistic", penal, 0.05), machine[:3]
     )
     if model != "multi-view":
         slopes[1][:] = 0.0
@@ -274,10 +261,10 @@ def test_every_sweep_of_alternating_least_squares_lowers_the_objective(model, cl
     X, y = problem("squared", classes, rows=60)
     machine = machine_of(MODELS[model], classes, 2)
     weight = np.random.default_rng(5).choice([0.0, 0.5, 2.0], size=len(y))
-    values = [objective_of_all(X, y, weight, machine, "squared", "l2", 0.1)]
+    values = [objective(X, y, weight, machine, "squared", "l2", 0.1)]
 
     def after_each():
-        values.append(objective_of_all(X, y, weight, machine, "squared", "l2", 0.1))
+        values.append(objective(X, y, weight, machine, "squared", "l2", 0.1))
         return False
 
     machines_batch.alternating_least_squares(
@@ -294,7 +281,7 @@ def test_every_sweep_of_alternating_least_squares_lowers_the_objective(model, cl
     assert (np.diff(values) <= 1e-6 * values[0]).all()
     assert values[-1] < 0.5 * values[0]
     slopes = differences(
-        lambda: objective_of_all(X, y, weight, machine, "squared", "l2", 0.1), machine[:3]
+        lambda: objective(X, y, weight, machine, "squared", "l2", 0.1), machine[:3]
     )
     if model != "multi-view":
         slopes[1][:] = 0.0

@@ -1,0 +1,29 @@
+"""The compiled loops, and for how many types each may be compiled."""
+
+import sys
+
+# machines have single precision with AdaGrad, and double with all else
+LOOPS = {
+    "crossview.algorithms.first_order.learn_binary": 1,
+    "crossview.algorithms.first_order.learn_multiclass": 1,
+    "crossview.algorithms.coupling.learn_binary": 1,
+    "crossview.algorithms.coupling.learn_multiclass": 1,
+    "crossview.algorithms.second_order.learn": 1,
+    "crossview.algorithms.machines.learn": 2,
+    "crossview.algorithms.machines.score": 2,
+    "crossview.algorithms.keco.learn_from_gram": 1,
+    "crossview.algorithms.keco.learn_stream": 1,
+    "crossview.algorithms.keco.learn_explicit": 1,
+    "crossview.kernels.gram.products": 1,
+    "crossview.kernels.rows.score_views": 1,
+    "crossview.streams.encode._fill_rows": 1,
+}
+
+
+def signatures(loop):
+    """The types that this process has compiled a loop for; none where it was not imported."""
+    module, _, name = loop.rpartition(".")
+    if module not in sys.modules:
+        return []
+    # without the compiler a loop is a plain function
+    return [str(types) for types in getattr(getattr(sys.modules[module], name), "signatures", [])]
