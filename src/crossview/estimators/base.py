@@ -1,9 +1,10 @@
-"""What online learners share, in layers.
+"""What learners share, in layers.
 
-`OnlineLearner` reads rows of any kind and runs passes; `OnlineClassifier` adds
-labels, classes and the contract, `OnlineRegressor` numbers to predict;
-`LinearOnlineClassifier` a weight for every column.  A learner says what its state
-is and which loop runs over a batch (`_learn`); the rest is here.
+`ViewLearner` reads rows of any kind; `ViewClassifier` adds labels and classes,
+`LinearClassifier` a weight for every column.  `OnlineLearner` makes passes;
+`OnlineClassifier`, `OnlineRegressor` and `LinearOnlineClassifier` are the
+contract of a stream.  A learner says what its state is, and how a batch is
+learned (`_learn`, or `_fit` of all rows at once); the rest is here.
 """
 
 from __future__ import annotations
@@ -33,31 +34,31 @@ from crossview.kernels.moments import running_units, units_of
 from crossview.kernels.rows import Rows, score_views
 from crossview.views import MultiView, ViewLayout, resolve_views
 
-__all__ = ["LinearOnlineClassifier", "OnlineClassifier", "OnlineLearner", "OnlineRegressor"]
+__all__ = [
+    "LinearClassifier",
+    "LinearOnlineClassifier",
+    "OnlineClassifier",
+    "OnlineLearner",
+    "OnlineRegressor",
+    "ViewClassifier",
+    "ViewLearner",
+]
 
 
-class OnlineLearner(BaseEstimator):
-    """Base of all online learners: rows of any kind, and passes over them.
+class ViewLearner(BaseEstimator):
+    """Base of all learners: rows of any kind with their views, and what was learned of them.
 
     Subclasses store their parameters in ``__init__`` and name them in
     ``_parameter_constraints``.
     """
-
-    _parameter_constraints: ClassVar[dict] = {
-        "n_epochs": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-    }
 
     _named: NamedColumns | None
     _state: dict[str, np.ndarray]
 
     # --- what a learner adds --------------------------------------------------
 
-    def _learn(
-        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
-    ) -> int:
-        """One pass of the learner's loop; a row that is not finite and was passed over, or -1."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Learn from rows of any kind."""
         raise NotImplementedError
 
     def _start_state(self) -> None:
@@ -76,15 +77,6 @@ class OnlineLearner(BaseEstimator):
         """The scores of the rows, (n_samples, n_scores)."""
         raise NotImplementedError
 
-    def _first_targets(
-        self, y: Any, sample_weight: Any, rows: Rows
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Start from the labels of `fit`; the target of each row for its loop, and its weight."""
-        raise NotImplementedError
-
-    def _check_streams(self) -> None:
-        """`InputError` where the learner cannot take a row after the other."""
-
     def _goes_on(self) -> bool:
         """Whether `fit` goes on from what was learned."""
         return False
@@ -92,7 +84,7 @@ class OnlineLearner(BaseEstimator):
     # --- learning ----------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch, in ``n_epochs`` passes over the rows.
+        """Learn from scratch.
 
         Parameters
         ----------
@@ -118,36 +110,6 @@ class OnlineLearner(BaseEstimator):
                 self._forget()
             raise
         return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        # values are not looked at here: the first pass says if there is something to see
-        rows = self._read(X, reset=True, checked=False)
-        target, weight = self._first_targets(y, sample_weight, rows)
-        random_state = check_random_state(self.random_state)
-        n = len(rows.indptr) - 1
-        for epoch in range(self.n_epochs):
-            order = random_state.permutation(n) if self.shuffle else np.arange(n)
-            _, strange = self._pass(rows, order, target, weight)
-            if epoch == 0 and strange >= 0:
-                # a missing view, after which it begins again, or an error
-                rows = self._read(X, reset=False)
-                self._start_state()
-                self._pass(rows, order, target, weight)
-
-    def _pass(
-        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray
-    ) -> tuple[np.ndarray, int]:
-        """One pass: scores of all rows just before they were learned, and what `_learn` says."""
-        K = self._n_scores()
-        scores = np.zeros((len(rows.indptr) - 1, K))
-        strange = self._learn(
-            rows,
-            read_only(np.ascontiguousarray(order, dtype=np.int64)),
-            read_only(y),
-            read_only(weight),
-            scores if K > 1 else scores.reshape(-1),
-        )
-        return scores, strange
 
     def _sample_weight(self, sample_weight: Any, y: np.ndarray) -> np.ndarray:
         """A weight for every row."""
@@ -303,8 +265,202 @@ class OnlineLearner(BaseEstimator):
         return tags
 
 
-class OnlineClassifier(ClassifierMixin, OnlineLearner):
-    """Base of the online classifiers: labels, classes and the contract."""
+class OnlineLearner(ViewLearner):
+    """Base of all online learners: passes over the rows."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    # --- what a learner adds --------------------------------------------------
+
+    def _learn(
+        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
+    ) -> int:
+        """One pass of the learner's loop; a row that is not finite and was passed over, or -1."""
+        raise NotImplementedError
+
+    def _first_targets(
+        self, y: Any, sample_weight: Any, rows: Rows
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Start from the labels of `fit`; the target of each row for its loop, and its weight."""
+        raise NotImplementedError
+
+    def _check_streams(self) -> None:
+        """`InputError` where the learner cannot take a row after the other."""
+
+    # --- learning ----------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        # values are not looked at here: the first pass says if there is something to see
+        rows = self._read(X, reset=True, checked=False)
+        target, weight = self._first_targets(y, sample_weight, rows)
+        random_state = check_random_state(self.random_state)
+        n = len(rows.indptr) - 1
+        for epoch in range(self.n_epochs):
+            order = random_state.permutation(n) if self.shuffle else np.arange(n)
+            _, strange = self._pass(rows, order, target, weight)
+            if epoch == 0 and strange >= 0:
+                # a missing view, after which it begins again, or an error
+                rows = self._read(X, reset=False)
+                self._start_state()
+                self._pass(rows, order, target, weight)
+
+    def _pass(
+        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray
+    ) -> tuple[np.ndarray, int]:
+        """One pass: scores of all rows just before they were learned, and what `_learn` says."""
+        K = self._n_scores()
+        scores = np.zeros((len(rows.indptr) - 1, K))
+        strange = self._learn(
+            rows,
+            read_only(np.ascontiguousarray(order, dtype=np.int64)),
+            read_only(y),
+            read_only(weight),
+            scores if K > 1 else scores.reshape(-1),
+        )
+        return scores, strange
+
+
+class ViewClassifier(ClassifierMixin, ViewLearner):
+    """Base of the classifiers: labels, classes and what is said of new rows."""
+
+    # --- using -------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The joint score of all views.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: above 0 predicts ``classes_[1]``, and 0 does not.
+            More: the highest predicts its class, the first of equals.
+        """
+        check_is_fitted(self, "classes_")
+        scores = self._joint_scores(self._read(X, reset=False))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Members of ``classes_``.
+        """
+        scores = self.decision_function(X)
+        return self._decide(scores)
+
+    def predict_one(self, x: Any) -> Any:
+        """The class of one row; None as long as nothing has been learned.
+
+        Parameters
+        ----------
+        x : mapping or array-like of shape (n_features,)
+            As for `learn_one`.  Features never seen are passed over.
+
+        Returns
+        -------
+        y : label or None
+            A member of ``classes_``.
+        """
+        if not hasattr(self, "classes_"):
+            return None
+        scores = self._joint_scores(self._read_one(x, learn=False))
+        return self._decide(scores[:, 0] if scores.shape[1] == 1 else scores).tolist()[0]
+
+    # --- classes and weights -----------------------------------------------------
+
+    def _labels(self, y: Any, rows: Rows) -> np.ndarray:
+        """The labels as an array, as many as rows, none missing."""
+        if y is None:
+            raise InputError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind in "fc":
+            empty = ~np.isfinite(y)
+        elif y.dtype.kind == "O":
+            empty = np.asarray([label is None or label != label for label in y], dtype=bool)
+        else:
+            empty = np.zeros(len(y), dtype=bool)
+        if empty.any():
+            raise InputError(
+                "the label is missing (NaN, None or infinity); leave the row out, or label it",
+                row=int(np.argmax(empty)),
+            )
+        if y.dtype.kind not in "iubUS":  # those are classes whatever they hold
+            check_classification_targets(y)
+        n = len(rows.indptr) - 1
+        if len(y) != n:
+            raise InputError(
+                f"Found input variables with inconsistent numbers of samples: {[n, len(y)]}"
+            )
+        return y
+
+    def _set_classes(self, classes: np.ndarray) -> None:
+        self.classes_ = classes
+        self._start_state()
+
+    def _targets(
+        self, y: np.ndarray, sample_weight: Any, class_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Each row's target as its loop takes it, and its weight."""
+        codes = np.searchsorted(self.classes_, y)
+        codes[codes == len(self.classes_)] = 0
+        unknown = self.classes_[codes] != y
+        if unknown.any():
+            row = int(np.argmax(unknown))
+            raise InputError(
+                f"label {y[row]!r} is not among the classes {self.classes_.tolist()!r}", row=row
+            )
+        weight = self._sample_weight(sample_weight, y)
+        if class_weight is not None:
+            if class_weight != "balanced":
+                class_weight = {c: w for c, w in class_weight.items() if c in self.classes_}
+                weight *= np.asarray([class_weight.get(c, 1.0) for c in self.classes_.tolist()])[
+                    codes
+                ]
+            else:
+                weight *= compute_class_weight(class_weight, classes=self.classes_, y=y)[codes]
+        if len(self.classes_) > 2:
+            return codes.astype(np.int64), weight
+        # a class that is alone so far stands on the positive side
+        positive = codes == len(self.classes_) - 1
+        return np.where(positive, 1.0, -1.0), weight
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        if scores.ndim > 1:
+            return self.classes_[scores.argmax(axis=1)]
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, len(scores))
+        return self.classes_[(scores > 0.0).astype(np.intp)]
+
+    def _get_header(self) -> dict[str, Any]:
+        classes = {"dtype": self.classes_.dtype.str, "values": self.classes_.tolist()}
+        return {"classes": classes, **super()._get_header()}
+
+    def _set_header(self, header: Mapping[str, Any]) -> None:
+        classes = header["classes"]
+        kind = np.dtype(classes["dtype"])
+        self.classes_ = np.asarray(classes["values"], dtype=kind)
+        super()._set_header(header)
+
+
+class OnlineClassifier(ViewClassifier, OnlineLearner):
+    """Base of the online classifiers: the contract of a stream."""
 
     _parameter_constraints: ClassVar[dict] = {
         **OnlineLearner._parameter_constraints,
@@ -425,61 +581,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):
         self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
         return self
 
-    # --- using -------------------------------------------------------------------
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The joint score of all views.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: above 0 predicts ``classes_[1]``, and 0 does not.
-            More: the highest predicts its class, the first of equals.
-        """
-        check_is_fitted(self, "classes_")
-        scores = self._joint_scores(self._read(X, reset=False))
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of every row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Members of ``classes_``.
-        """
-        scores = self.decision_function(X)
-        return self._decide(scores)
-
-    def predict_one(self, x: Any) -> Any:
-        """The class of one row; None as long as nothing has been learned.
-
-        Parameters
-        ----------
-        x : mapping or array-like of shape (n_features,)
-            As for `learn_one`.  Features never seen are passed over.
-
-        Returns
-        -------
-        y : label or None
-            A member of ``classes_``.
-        """
-        if not hasattr(self, "classes_"):
-            return None
-        scores = self._joint_scores(self._read_one(x, learn=False))
-        return self._decide(scores[:, 0] if scores.shape[1] == 1 else scores).tolist()[0]
-
-    # --- classes and weights -----------------------------------------------------
+    # --- classes as they come -----------------------------------------------------
 
     def _first_targets(
         self, y: Any, sample_weight: Any, rows: Rows
@@ -494,64 +596,6 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):
             self._set_classes(classes)
         return self._targets(y, sample_weight, self.class_weight)
 
-    def _labels(self, y: Any, rows: Rows) -> np.ndarray:
-        """The labels as an array, as many as rows, none missing."""
-        if y is None:
-            raise InputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind in "fc":
-            empty = ~np.isfinite(y)
-        elif y.dtype.kind == "O":
-            empty = np.asarray([label is None or label != label for label in y], dtype=bool)
-        else:
-            empty = np.zeros(len(y), dtype=bool)
-        if empty.any():
-            raise InputError(
-                "the label is missing (NaN, None or infinity); leave the row out, or label it",
-                row=int(np.argmax(empty)),
-            )
-        if y.dtype.kind not in "iubUS":  # those are classes whatever they hold
-            check_classification_targets(y)
-        n = len(rows.indptr) - 1
-        if len(y) != n:
-            raise InputError(
-                f"Found input variables with inconsistent numbers of samples: {[n, len(y)]}"
-            )
-        return y
-
-    def _set_classes(self, classes: np.ndarray) -> None:
-        self.classes_ = classes
-        self._start_state()
-
-    def _targets(
-        self, y: np.ndarray, sample_weight: Any, class_weight: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Each row's target as its loop takes it, and its weight."""
-        codes = np.searchsorted(self.classes_, y)
-        codes[codes == len(self.classes_)] = 0
-        unknown = self.classes_[codes] != y
-        if unknown.any():
-            row = int(np.argmax(unknown))
-            raise InputError(
-                f"label {y[row]!r} is not among the classes {self.classes_.tolist()!r}", row=row
-            )
-        weight = self._sample_weight(sample_weight, y)
-        if class_weight is not None:
-            if class_weight != "balanced":
-                class_weight = {c: w for c, w in class_weight.items() if c in self.classes_}
-                weight *= np.asarray([class_weight.get(c, 1.0) for c in self.classes_.tolist()])[
-                    codes
-                ]
-            else:
-                weight *= compute_class_weight(class_weight, classes=self.classes_, y=y)[codes]
-        if len(self.classes_) > 2:
-            return codes.astype(np.int64), weight
-        # a class that is alone so far stands on the positive side
-        positive = codes == len(self.classes_) - 1
-        return np.where(positive, 1.0, -1.0), weight
-
     def _add_class(self, label: Any) -> None:
         """Take in a class that was not there; what was learned keeps its meaning."""
         if not hasattr(self, "classes_"):
@@ -562,23 +606,6 @@ class OnlineClassifier(ClassifierMixin, OnlineLearner):
         old = self.classes_
         self.classes_ = np.sort(np.append(old, label))
         self._insert_class(old, int(np.searchsorted(self.classes_, label)))
-
-    def _decide(self, scores: np.ndarray) -> np.ndarray:
-        if scores.ndim > 1:
-            return self.classes_[scores.argmax(axis=1)]
-        if len(self.classes_) == 1:
-            return np.repeat(self.classes_, len(scores))
-        return self.classes_[(scores > 0.0).astype(np.intp)]
-
-    def _get_header(self) -> dict[str, Any]:
-        classes = {"dtype": self.classes_.dtype.str, "values": self.classes_.tolist()}
-        return {"classes": classes, **super()._get_header()}
-
-    def _set_header(self, header: Mapping[str, Any]) -> None:
-        classes = header["classes"]
-        kind = np.dtype(classes["dtype"])
-        self.classes_ = np.asarray(classes["values"], dtype=kind)
-        super()._set_header(header)
 
 
 class OnlineRegressor(RegressorMixin, OnlineLearner):
@@ -765,14 +792,8 @@ class OnlineRegressor(RegressorMixin, OnlineLearner):
         return np.asarray((y - mean) / scale)
 
 
-class LinearOnlineClassifier(OnlineClassifier):
-    """Base of the online classifiers that keep a weight for every column."""
-
-    _parameter_constraints: ClassVar[dict] = {
-        **OnlineClassifier._parameter_constraints,
-        "fit_intercept": ["boolean"],
-        "average": ["boolean"],
-    }
+class LinearClassifier(ViewClassifier):
+    """Base of the classifiers that keep a weight for every column."""
 
     # --- what a learner adds -----------------------------------------------------
 
@@ -809,7 +830,7 @@ class LinearOnlineClassifier(OnlineClassifier):
     def coef_(self) -> np.ndarray:
         """Weights in the order of the columns, (1, n_features) or (n_classes, n_features)."""
         check_is_fitted(self, "classes_")
-        W = self._average("W", "U")
+        W = self._learned("W")
         if self._places is None:
             return W.T.copy()
         coef = np.zeros((W.shape[1], self.n_features_in_))
@@ -821,10 +842,54 @@ class LinearOnlineClassifier(OnlineClassifier):
     def intercept_(self) -> np.ndarray:
         """Intercepts, one a view: (n_views,), or (n_classes, n_views); see the class."""
         check_is_fitted(self, "classes_")
-        b = self._average("b", "c")
+        b = self._learned("b")
         if b.shape[1] == 1:
             return b[:, 0]
         return b[0] if self._n_biases() == 1 else b.T
+
+    # --- weights and scores ------------------------------------------------------
+
+    def _learned(self, name: str) -> np.ndarray:
+        """Weights ``W`` or intercepts ``b`` as they predict."""
+        return self._state[name]
+
+    def _correct(self, own: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
+        """Make scores of ``W`` of the state those of the weights as they predict."""
+
+    def _n_scores(self) -> int:
+        return int(self._state["W"].shape[1])
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        own, takes_part, _ = self._scores(rows)
+        return self._combine(own, takes_part)
+
+    def _scores(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Scores of the views, who takes part in the joint score, and who is missing."""
+        n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
+        K = self._state["W"].shape[1]
+        own, norms = np.zeros((n, V, K)), np.empty((n, V))
+        score_views(rows, read_only(self._state["W"]), own, norms)
+        self._correct(own, rows, norms)
+        b = self._learned("b")
+        missing = ~rows.present if len(rows.present) else np.zeros((n, V), dtype=bool)
+        takes_part = ~missing & ((norms > 0.0) | bool(self.fit_intercept))
+        if len(b) < V:
+            # one intercept for all: an equal part of it for each view
+            own += b / np.maximum(takes_part.sum(axis=1), 1)[:, None, None]
+        else:
+            own += b
+        own[~takes_part] = 0.0
+        return own, takes_part, missing
+
+
+class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
+    """Base of the online ones: the weights, and their mean over the rows."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **OnlineClassifier._parameter_constraints,
+        "fit_intercept": ["boolean"],
+        "average": ["boolean"],
+    }
 
     # --- state -------------------------------------------------------------------
 
@@ -846,12 +911,19 @@ class LinearOnlineClassifier(OnlineClassifier):
             return Weights(W, b, U, c, t)
         return Weights(W.reshape(-1), b.reshape(-1), U.reshape(-1), c.reshape(-1), t)
 
-    def _average(self, now: str, past: str) -> np.ndarray:
-        """Weights as they predict: the last ones, or the mean over the rows."""
+    def _learned(self, name: str) -> np.ndarray:
+        """The last ones, or the mean over the rows."""
         t = self._state["t"][0]
         if not self.average or t == 0:
-            return self._state[now]
-        return self._state[now] - self._state[past] / t
+            return self._state[name]
+        return self._state[name] - self._state["U" if name == "W" else "c"] / t
+
+    def _correct(self, own: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
+        t = self._state["t"][0]
+        if self.average and t > 0:
+            past = np.zeros_like(own)
+            score_views(rows, read_only(self._state["U"]), past, norms)
+            own -= past / t
 
     def _grow_state(self, moved: np.ndarray) -> None:
         K = self._n_scores()
@@ -868,9 +940,6 @@ class LinearOnlineClassifier(OnlineClassifier):
             new[moved if name in "WU" else np.arange(len(old))] = old
             self._state[name] = new
 
-    def _n_scores(self) -> int:
-        return int(self._state["W"].shape[1])
-
     def _insert_class(self, old: np.ndarray, place: int) -> None:
         for name in "WbUc":
             value = self._state[name]
@@ -883,32 +952,6 @@ class LinearOnlineClassifier(OnlineClassifier):
             else:
                 value = np.insert(value, place, 0.0, axis=1)
             self._state[name] = np.ascontiguousarray(value)
-
-    def _joint_scores(self, rows: Rows) -> np.ndarray:
-        own, takes_part, _ = self._scores(rows)
-        return self._combine(own, takes_part)
-
-    def _scores(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Scores of the views, who takes part in the joint score, and who is missing."""
-        n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
-        K = self._state["W"].shape[1]
-        own, norms = np.zeros((n, V, K)), np.empty((n, V))
-        score_views(rows, read_only(self._state["W"]), own, norms)
-        b = self._state["b"]
-        if self.average and self._state["t"][0] > 0:
-            past, t = np.zeros((n, V, K)), self._state["t"][0]
-            score_views(rows, read_only(self._state["U"]), past, norms)
-            own -= past / t
-            b = b - self._state["c"] / t
-        missing = ~rows.present if len(rows.present) else np.zeros((n, V), dtype=bool)
-        takes_part = ~missing & ((norms > 0.0) | bool(self.fit_intercept))
-        if len(b) < V:
-            # one intercept for all: an equal part of it for each view
-            own += b / np.maximum(takes_part.sum(axis=1), 1)[:, None, None]
-        else:
-            own += b
-        own[~takes_part] = 0.0
-        return own, takes_part, missing
 
 
 def _check_numeric(X: Any) -> None:
