@@ -151,7 +151,9 @@ def test_alternating_comes_to_the_joint_minimum_from_above():
 
 def test_printed_rounds_stay_above_the_minimum_and_say_so():
     views, y, _ = small(0, 2)
-    model = MultiViewSVMPerf([2, 2], C1=1.0, C2=0.3, scaling="paper", solver="published")
+    model = MultiViewSVMPerf(
+        [2, 2], C1=1.0, C2=0.3, scaling="paper", solver="published", max_iter=40
+    )
     with pytest.warns(ConvergenceWarning, match="take solver='joint'"):
         model.fit(np.hstack(views), y)
     joint = MultiViewSVMPerf([2, 2], C1=1.0, C2=0.3, scaling="paper").fit(np.hstack(views), y)
@@ -318,12 +320,14 @@ def test_a_missing_view_takes_no_part():
 
 def test_several_classes_are_each_held_against_the_rest(tmp_path):
     views, digits = shared_data.mfeat()
-    X = MultiView({name: (v - v.mean(0)) / v.std(0) for name, v in views.items()})[::4]
-    model = MultiViewSVMPerf(C2=0.001).fit(X, digits[::4])
-    assert model.coef_.shape == (10, X.layout.n_columns)
-    assert model.n_iter_.shape == model.dual_gap_.shape == model.working_set_size_.shape == (10,)
+    some = np.flatnonzero(digits < 3)[::4]
+    digits = digits[some]
+    X = MultiView({name: views[name][some] / views[name].std() for name in ("mor", "zer", "fou")})
+    model = MultiViewSVMPerf(C2=0.001).fit(X, digits)
+    assert model.coef_.shape == (3, X.layout.n_columns)
+    assert model.n_iter_.shape == model.dual_gap_.shape == model.working_set_size_.shape == (3,)
     assert [len(part) for part in model.objective_history_] == model.n_iter_.tolist()
-    assert model.score(X, digits[::4]) > 0.97
+    assert model.score(X, digits) > 0.97
     save(model, tmp_path / "m")
     again = load(tmp_path / "m")
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))

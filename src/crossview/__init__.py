@@ -31,6 +31,8 @@ _home = {
     "KeCoClassifier": "crossview.estimators.keco",
     "KernelSearchCV": "crossview.estimators.keco",
     "PegasosClassifier": "crossview.estimators.keco",
+    "Measure": "crossview.estimators.performance",
+    "MultiViewSVMPerf": "crossview.estimators.performance",
     "load": "crossview.persistence",
     "save": "crossview.persistence",
     "compare": "crossview.evaluation.compare",

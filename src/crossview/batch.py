@@ -23,6 +23,7 @@ __all__ = [
     "view_of_flat",
     "view_of_matrix",
     "views_of",
+    "whole_matrix",
 ]
 
 
@@ -192,6 +193,15 @@ def _missing_views(
 
 
 # --- parts of a batch -----------------------------------------------------------
+
+
+def whole_matrix(rows: Rows) -> Any:
+    """The rows as a matrix again, an array where they are dense; shares their memory."""
+    shape = (len(rows.indptr) - 1, int(rows.ptr[-1]))
+    if rows.shared:
+        return rows.data.reshape(shape)
+    indices = rows.indices.view(np.int64 if rows.indices.dtype.itemsize == 8 else np.int32)
+    return sp.csr_array((rows.data, indices, rows.indptr.view(np.int64)), shape=shape)
 
 
 def rows_at(rows: Rows, places: np.ndarray) -> Rows:

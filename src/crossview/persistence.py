@@ -34,6 +34,7 @@ CLASSES = {
     "MultiViewMachineClassifier": "crossview.estimators.machines",
     "MultiViewMachineRegressor": "crossview.estimators.machines",
     "MultiViewPAClassifier": "crossview.estimators.multiview",
+    "MultiViewSVMPerf": "crossview.estimators.performance",
     "PAMClassifier": "crossview.estimators.second_order",
     "PassiveAggressiveClassifier": "crossview.estimators.linear",
     "PegasosClassifier": "crossview.estimators.keco",

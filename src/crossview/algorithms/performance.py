@@ -525,8 +525,7 @@ class Cuts:
             return s, X @ self.solve(gamma)
         # what the other cuts say of it need not be solved for: the closest sum of them
         G = self.G[np.ix_(some, some)]
-        ridge = 1e-10 * np.trace(G) * np.eye(len(some))
-        known = cho_solve(cho_factor(G + ridge), self.right[some] @ s)
+        known = np.linalg.lstsq(G, self.right[some] @ s, rcond=1e-8)[0]
         rest = self.solve(X.T @ (s - known @ self.left[some]), float(np.linalg.norm(gamma)))
         return s, known @ self.right[some] + X @ rest
 
