@@ -337,7 +337,7 @@ def test_several_classes_are_each_held_against_the_rest(tmp_path):
 
 def test_it_says_what_to_do_when_it_stops_early():
     X, y = shared_data.ionosphere()
-    with pytest.warns(ConvergenceWarning, match=r"after 3 cuts with a gap of .*raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"after 3 rounds with a gap of .*raise max_iter"):
         MultiViewSVMPerf(max_iter=3).fit(X, y)
 
 

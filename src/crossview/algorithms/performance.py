@@ -429,9 +429,9 @@ class Inverse:
         if M is None:
             return gamma
         if self.factor is not None and self.by_columns:
-            return cho_solve(self.factor, gamma)
+            return cho_solve(self.factor, gamma, check_finite=False)
         if self.factor is not None:
-            return gamma - c * (M.T @ cho_solve(self.factor, M @ gamma))
+            return gamma - c * (M.T @ cho_solve(self.factor, M @ gamma, check_finite=False))
         shape = M.shape[1], M.shape[1]
         H = LinearOperator(shape, matvec=lambda z: z + c * (M.T @ (M @ z)), dtype=np.float64)
         near = LinearOperator(shape, matvec=lambda r: r / self.diagonal, dtype=np.float64)
@@ -568,15 +568,17 @@ class Cuts:
 # --- the loops -----------------------------------------------------------------------------------
 
 # of the way from the best weights to the program's: at first, at least, and what comes after a
-# better and after a worse value
+# better and after a worse value; where even short steps lead to worse ones, a cut at the program's
+# weights is taken besides
 FIRST_STEP, SHORTEST_STEP, LONGER, SHORTER = 0.1, 0.02, 1.5, 0.5
+SHORT_STEP = 0.05
 
 
 class Solution(NamedTuple):
     """What was found."""
 
     w: np.ndarray
-    history: np.ndarray  # (n_iter, 2): the bound and the best value so far, after each cut
+    history: np.ndarray  # (n_iter, 2): the bound and the best value so far, after each program
     gap: float  # between the two at the end, relative to the value
     size: int  # cuts in the last program
     cuts: list[Cut]  # those that it needed, where they are kept
@@ -610,16 +612,17 @@ def cutting_planes(
     history: list[tuple[float, float]] = []
     while len(history) < max_iter:
         # 2. a cut between the best weights so far and the program's
-        here = best[0] + step * (left - best[0]), best[1] + step * (right - best[1])
-        f = cuts.scores(here[1])
-        delta, s = search(f)
-        found = 0.5 * float(here[0] @ here[1]) + C * max(0.0, delta - float(s @ f))
-        if found < value:
-            value, best, step = found, here, min(1.0, LONGER * step)
-        else:
-            step = max(SHORTEST_STEP, SHORTER * step)
-        # 3. the program with this one too
-        cuts.add(delta, s)
+        before = value
+        for t in (step, 1.0) if step < SHORT_STEP else (step,):
+            here = best[0] + t * (left - best[0]), best[1] + t * (right - best[1])
+            f = cuts.scores(here[1])
+            delta, s = search(f)
+            found = 0.5 * float(here[0] @ here[1]) + C * max(0.0, delta - float(s @ f))
+            if found < value:
+                value, best = found, here
+            cuts.add(delta, s)
+        step = min(1.0, LONGER * step) if value < before else max(SHORTEST_STEP, SHORTER * step)
+        # 3. the program with these too
         below, left, right = cuts.solve_program(C)
         bound = max(bound, below)
         history.append((bound, value))

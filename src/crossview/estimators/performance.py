@@ -187,7 +187,8 @@ class MultiViewSVMPerf(LinearClassifier):
     tol : float, default=0.001
         Relative gap between the objective and its lower bound at which it stops, in (0, inf).
     max_iter : int, default=1000
-        Cuts after which it stops with a `ConvergenceWarning` if the gap is still above ``tol``.
+        Rounds after which it stops with a `ConvergenceWarning` if the gap is still above
+        ``tol``; each looks for a labelling or two and solves a quadratic program.
     fit_intercept : bool, default=True
         Learn an intercept a view, as the weight of a constant feature that is regularised
         as all others are; its value is ``1 / sqrt(n_views)``, so that with ``C2=0`` all of them
@@ -209,13 +210,14 @@ class MultiViewSVMPerf(LinearClassifier):
     intercept_ : ndarray of shape (n_views,) or (n_classes, n_views)
         One intercept a view.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Labellings that were looked for; an array with more than two classes, and so below.
+        Rounds, each with a labelling or two that were looked for; an array with more than two
+        classes, and so below.
     dual_gap_ : float or ndarray of shape (n_classes,)
         Gap between the objective and its lower bound at the end, relative to the objective.
     working_set_size_ : int or ndarray of shape (n_classes,)
         Labellings in the last quadratic program.
     objective_history_ : ndarray of shape (n_iter_, 2) or list of such arrays
-        The lower bound, and the best objective so far, after each labelling.
+        The lower bound, and the best objective so far, after each round.
     layout_ : ViewLayout
         Names and widths of the views.
     n_features_in_ : int
@@ -399,7 +401,7 @@ class MultiViewSVMPerf(LinearClassifier):
             if self.solver == "published":
                 advice = "take solver='joint', which reaches the minimum"
             warnings.warn(
-                f"MultiViewSVMPerf stopped after {len(solution.history)} cuts with a gap of "
+                f"MultiViewSVMPerf stopped after {len(solution.history)} rounds with a gap of "
                 f"{solution.gap:.2g}, above tol={self.tol:g}; {advice}",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -512,7 +514,7 @@ class MultiViewSVMPerf(LinearClassifier):
 
     @property
     def n_iter_(self) -> Any:
-        """Labellings that were looked for, for each of several classes."""
+        """Rounds of cuts and programs, for each of several classes."""
         return self._each("n_iter")
 
     @property
@@ -527,7 +529,7 @@ class MultiViewSVMPerf(LinearClassifier):
 
     @property
     def objective_history_(self) -> Any:
-        """Lower bound and best objective after each labelling; a list for several classes."""
+        """Lower bound and best objective after each round; a list for several classes."""
         check_is_fitted(self, "_state")
         parts = np.split(self._state["history"], np.cumsum(self._state["n_iter"])[:-1])
         return parts if len(parts) > 1 else parts[0]
