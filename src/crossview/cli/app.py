@@ -15,6 +15,8 @@ MODELS = (
     "perceptron, concatenated, independent, squared, absolute; with a covariance pam, arow, cw, "
     "scw (all views pasted together) and mahalanobis (coupled), or with a diagonal one "
     "pam:diagonal, arow:diagonal, cw:diagonal, scw:diagonal, mahalanobis:diagonal; "
+    "trained for --metric, on all rows at once, svmperf, svmperf:concatenated (all views pasted "
+    "together), and svmperf:error_rate, which is not trained for it; "
     "with interactions fm (factorization machine), fm:cross-view, mvm (multi-view machine), "
     "stm (support tensor machine); with kernels keco (learns from rows without label, too), "
     "pegasos; linear; or view:NAME for one view alone. "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from crossview.errors import InputError
 from crossview.estimators.linear import Perceptron
@@ -42,6 +44,8 @@ __all__ = [
 SIGNIFICANT = 0.05
 # an inner validation with three folds up to this many rows, one split beyond
 MOST_ROWS_FOR_INNER_FOLDS = 50_000
+# rows that choose the parameters of a learner that has all rows at once
+MOST_ROWS_AT_ONCE = 20_000
 # rows of a stream that choose the parameters
 SHARE_TO_TUNE, MOST_TO_TUNE, TO_TUNE_OF_UNKNOWN = 0.1, 10_000, 1_000
 ROWS_AT_ONCE = 10_000
@@ -211,6 +215,10 @@ class Comparison:
             options += ["--set", f"{name}={word}"]
         if self.mode == "progressive" and best.model in ("keco", "pegasos"):
             options += ["--set", "schedule=stream"]
+        if find_method(best.model, tuple(self.views), self.task).for_metric:
+            options += ["--metric", self.metric]
+            if len(self.classes) == 2 and self.positive != self.classes[1]:
+                options += ["--positive", str(self.positive)]
         return [*options, *(["--epochs", str(best.epochs)] if best.epochs > 1 else [])]
 
     def _short(self, value: float) -> str:
@@ -426,14 +434,24 @@ def compare(
         if some_unlabelled and not progressive:
             X, y = table.load()
             n_rows = int(has_label(y).sum())
-    methods = list(compared_methods(layout, n_rows, task, unlabelled=some_unlabelled))
+    decides = None if progressive else metric
+    methods = list(
+        compared_methods(layout, n_rows, task, unlabelled=some_unlabelled, metric=decides)
+    )
     if models is not None:
         methods = [find_method(name, layout.names, task) for name in dict.fromkeys(models)]
         if len(methods) < 2:
             raise InputError(f"models={list(models)!r}; comparing needs two or more")
+    for method in methods:
+        if progressive and method.batch:
+            raise InputError(
+                f"model {method.name!r} needs all rows at once, and cannot learn them in stream "
+                "order; compare it by folds, without progressive"
+            )
+    predicted: Task = Regression() if number else Classification(classes, positive)
     run = _Run(
-        methods=methods,
-        task=Regression() if number else Classification(classes, positive),
+        methods=[method.trained_for(metric, predicted.positive_label) for method in methods],
+        task=predicted,
         metric=metric,
         seed=seed,
         epochs=epochs,
@@ -503,6 +521,8 @@ class _Run:
             "a test fold, or a part of the training rows that chooses parameters,",
         )
         dear = exact_cost(layout, len(y)) > DEAR
+        # a tenth of them is still as many as the metric asks for
+        most = max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.metric))
         for f, (train, test, inner) in enumerate(splits):
             parts = [known[train], known[test]]
             if more:  # those with label first, in the order of the folds
@@ -516,14 +536,20 @@ class _Run:
                 if more and method.learns_unlabelled:
                     learned, labels = X_more[0], y_more
                 seen = method.look(learned)
-                few = method.stops_early or (dear and method in EXACT)
+                few = method.stops_early or method.batch or (dear and method in EXACT)
                 some = inner[:1] if few else inner
-                chosen = self._choose(method, seen, labels, some)
+                if method.batch and len(train) > most:
+                    drawn = draw_rows(y_train, most, self.seed)
+                    some = self._inner_splits(y_train[drawn])[:1]
+                    chosen = self._choose(method, seen[drawn], y_train[drawn], some)
+                else:
+                    chosen = self._choose(method, seen, labels, some)
                 model = self._make(method, chosen)
                 start = time.perf_counter()
                 model.fit(seen, labels)  # choosing has compiled its loop
                 seconds = time.perf_counter() - start
-                passes[i].append(getattr(model, "n_iter_", getattr(model, "n_epochs", 1)))
+                made = getattr(model, "n_iter_", getattr(model, "n_epochs", 1))
+                passes[i].append(1 if method.batch else made)
                 steps = model.n_steps_ if method.draws_rows else len(train) * passes[i][-1]
                 speeds[i].append(steps / seconds)
                 scores = self.task.scores(model, method.look(X_test))
@@ -599,7 +625,10 @@ class _Run:
                 train = np.concatenate([train, unlabelled])
             X_train, X_test = X[train], X[test]
             for i, candidate in enumerate(candidates):
-                model = self._make(method, candidate).fit(X_train, y[train])
+                model = self._make(method, {**candidate, **method.rough})
+                with warnings.catch_warnings():  # a setting that takes too long is judged as it is
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    model.fit(X_train, y[train])
                 scores = self.task.scores(model, X_test)
                 total[i] += worth(self.metric, self.task.measure(self.metric, y[test], scores))
         return candidates[int(total.argmax())]
@@ -832,6 +861,38 @@ def _mcnemar_of_sums(total: float, squares: float) -> float:
 
 def _p_in_words(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def draw_rows(y: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """Places of some n rows in order: each class in its share, but three of each, if it has them.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        The classes.
+    n : int
+        How many, but for rounding and rare classes.
+    seed : int
+        Which.
+
+    Returns
+    -------
+    places : ndarray of int
+        Sorted.
+
+    Examples
+    --------
+    >>> y = np.array(["a"] * 20 + ["b"] * 80 + ["c"] * 2)
+    >>> [str(label) for label in y[draw_rows(y, 20, seed=0)]].count("b"), len(draw_rows(y, 20, 0))
+    (16, 22)
+    """
+    rng = np.random.default_rng(seed)
+    parts = []
+    for label in np.unique(y):
+        here = np.flatnonzero(y == label)
+        size = min(len(here), max(3, round(n * len(here) / len(y))))
+        parts.append(rng.choice(here, size, replace=False))
+    return np.sort(np.concatenate(parts))
 
 
 def _encode(X: Any, encoder: Any, parts: list[np.ndarray]) -> list[MultiView]:
