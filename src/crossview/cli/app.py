@@ -163,8 +163,8 @@ def compare(
     """Say which way of using the views is best, and by how much.
 
     Compares each view alone, all views concatenated, independent, and coupled,
-    without and with a covariance, and models with interactions. The label of
-    some rows may be empty: then KeCo, which learns from them, is compared with
+    without and with a covariance, SVMs that are trained for the metric (not with
+    --progressive), and models with interactions. The label of some rows may be empty: then KeCo, which learns from them, is compared with
     the same without them (Pegasos), and no other model sees them. Of a number:
     each view alone, all views in a linear model, and models with interactions.
     """
@@ -209,7 +209,8 @@ def train(
         ),
     ] = None,
     epochs: Annotated[
-        int, typer.Option(help="Passes over the rows; not where they are drawn.")
+        int,
+        typer.Option(help="Passes over the rows; not where they are drawn, or all there at once."),
     ] = 1,
     classes: Annotated[
         str | None,
@@ -236,6 +237,8 @@ def train(
     Memory is bounded by the batch, not by the source. But keco and pegasos draw
     rows, of which all are in memory; with --set schedule=stream they learn each
     row once, in order, and keep 500 support rows a view (--set budget=N).
+    svmperf has all rows in memory, too, and is trained for --metric, of the class
+    that --positive names.
     """
     from crossview.cli import commands
 

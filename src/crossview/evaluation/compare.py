@@ -271,12 +271,21 @@ def compare(
     Learners with a covariance are among them, on all views pasted together
     (PAM-II, AROW, CW, SCW-I) and coupled.  They take longer: from 5e8 rows times
     columns squared on, their parameters are chosen on one of the three folds,
-    and from 5e9 on their covariance is diagonal.  Then come the machines, which
-    see interactions: factorisation, multi-view and support tensor machines.
-    They make passes until the loss on a held-out tenth of the training rows gets
-    no better, and their parameters are chosen on one of the three folds.
+    and from 5e9 on their covariance is diagonal.
 
-    C, gamma, the intercept, r, confidence and initial_variance, alpha and
+    Then comes `MultiViewSVMPerf`, trained for the metric itself, on views that are
+    held to agree and on all of them pasted together; and the same trained for the
+    error rate, which says whether that pays.  Where the metric is precision or
+    recall it is trained for f1: each alone is best with one row, or all rows,
+    called positive.  It has all rows at once, so it is not compared progressively.
+    Its parameters are chosen on one of the three folds of at most 20,000 training
+    rows (ten times k, where that is more), to a gap of 0.01.
+
+    Last come the machines, which see interactions: factorisation, multi-view and
+    support tensor machines.  They make passes until the loss on a held-out tenth of
+    the training rows gets no better, and their parameters are chosen on one of the three folds.
+
+    C, gamma, the intercept, r, confidence and initial_variance, C1 and C2, alpha and
     learning_rate are chosen for each row inside each training part, by a
     validation with three folds (one split of 80 to 20 beyond 50,000 rows), so
     that the comparison is fair to all.  The folds are stratified, shuffled and
@@ -324,7 +333,8 @@ def compare(
         Of precision_at_k and recall_at_k: how many rows, those with the highest
         scores, of each test fold and of each part that chooses parameters
         (progressive: of the stream), or a share of the rows, between 0 and
-        1, rounded, at least one row.  None: 0.1.
+        1, rounded, at least one row.  None: 0.1.  An SVM is trained for the same k of
+        its training rows.
     positive : label, default=None
         With two classes: the one that the metric is about.  None: the second
         of the sorted classes.
@@ -333,13 +343,15 @@ def compare(
     epochs : int, default=None
         Passes over the training rows.  None: until the loss on a held-out tenth
         of them gets no better for the machines, one for all others; KeCo and Pegasos
-        draw 1000 rows.  Progressive: always one.
+        draw 1000 rows, and the SVMs stop where the gap is below 0.001, whatever
+        this says.  Progressive: always one.
     grid : mapping of str to sequence, default=None
         Values to try, for example ``{"C": [0.1, 1]}``; the default is 0.001 to
         10 by decades for C, 0.0001 to 1 by decades for gamma, and True and False
         for fit_intercept; with a covariance 0.1 to 10 for C (SCW: 0.01 to
         1), 0.01 to 1 for gamma, 0.01 to 1 for initial_variance, 0.1 to 100 for r, and
-        0.55, 0.7 and 0.9 for confidence; of the machines 0.001 and 0.03 for
+        0.55, 0.7 and 0.9 for confidence; of the SVMs 0.01, 0.1 and 1 for C1, and 0.001, 0.01
+        and 0.1 for C2; of the machines 0.001 and 0.03 for
         alpha, and 0.05, 0.1 and 0.3 for learning_rate (linear and support tensor: 0.3
         and 1); of KeCo and Pegasos 0.0001 to 0.1 by decades for lam, and "rbf" and
         "linear" for kernel.
