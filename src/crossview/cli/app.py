@@ -164,9 +164,10 @@ def compare(
 
     Compares each view alone, all views concatenated, independent, and coupled,
     without and with a covariance, SVMs that are trained for the metric (not with
-    --progressive), and models with interactions. The label of some rows may be empty: then KeCo, which learns from them, is compared with
-    the same without them (Pegasos), and no other model sees them. Of a number:
-    each view alone, all views in a linear model, and models with interactions.
+    --progressive), and models with interactions. The label of some rows may be
+    empty: then KeCo, which learns from them, is compared with the same without
+    them (Pegasos), and no other model sees them. Of a number: each view alone,
+    all views in a linear model, and models with interactions.
     """
     from crossview.cli import commands
 

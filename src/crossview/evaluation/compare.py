@@ -283,7 +283,8 @@ def compare(
 
     Last come the machines, which see interactions: factorisation, multi-view and
     support tensor machines.  They make passes until the loss on a held-out tenth of
-    the training rows gets no better, and their parameters are chosen on one of the three folds.
+    the training rows gets no better, and their parameters are chosen on one of the
+    three folds.
 
     C, gamma, the intercept, r, confidence and initial_variance, C1 and C2, alpha and
     learning_rate are chosen for each row inside each training part, by a
