@@ -212,6 +212,69 @@ def test_every_model_trains_predicts_and_is_inspected(method, here, capsys):
     assert any("mean__" in line for line in out) == (method != "view:worst")
 
 
+# --- trained for the metric -----------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["svmperf", "svmperf:concatenated", "svmperf:error_rate"])
+def test_an_svm_is_compared_trained_for_the_metric_and_scores(model, here, capsys):
+    words = ["--metric", "prbep", "--positive", "benign", "--cv", "2", "--json", "c.json"]
+    words += ["--model", model, "--model", "view:error"]
+    status, out, err = run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *words)
+    assert (status, err) == (0, [])
+    content = json.loads(Path("c.json").read_text())
+    assert content["best"] == 0
+    row = content["rows"][0]
+    whose = {"svmperf": "prbep", "svmperf:concatenated": "prbep (concatenated)"}
+    assert row["title"] == f"SVM for {whose.get(model, 'the error rate')}"
+    # the command that is printed trains what won
+    command = shlex.split(out[-1])[1:-1]
+    status, _, err = run(capsys, *command, "x.st")
+    assert status == 0
+    encoder, fitted = crossview.load("x.st")
+    fixed = {"measure": "prbep", "pos_label": "benign"}
+    if model == "svmperf:error_rate":
+        fixed = {"measure": "error_rate"}
+    table = pq.read_table("bc.parquet")
+    columns, y = table.drop_columns(["diagnosis"]), table["diagnosis"].to_numpy()
+    X = crossview.ViewEncoder().fit_transform(columns)
+    setting = {"C2": 0.0} | row["setting"]
+    by_hand = crossview.MultiViewSVMPerf(**setting, **fixed).fit(X, y)
+    scores = fitted.decision_function(encoder.transform(columns))
+    np.testing.assert_allclose(scores, by_hand.decision_function(X))
+    done = f"{by_hand.n_iter_} cuts to a gap of {by_hand.dual_gap_:.2g}"
+    assert err[0].startswith(f"569 rows, {done}, ")
+    assert err[1] == "wrote x.st"
+    # and it is used like any other
+    assert run(capsys, "predict", "x.st", "bc.parquet", "-o", "p.csv")[0] == 0
+    predicted = read_csv("p.csv")
+    assert [float(row["score"]) for row in predicted] == pytest.approx(scores)
+    assert [row["prediction"] for row in predicted] == by_hand.predict(X).tolist()
+    if model != "svmperf:error_rate":  # as many are called benign as are
+        assert sum(row["prediction"] == "benign" for row in predicted) == (y == "benign").sum()
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", 1)
+    assert out[1] == f"learned 569 rows in {done}; label: diagnosis"
+    assert sum("__" in line for line in out) == 3
+    info = crossview.persistence.read_info("x.st")
+    assert (info["model"], info["passes"], info["metric"]) == (model, None, None)
+
+
+def test_an_svm_takes_k_and_its_parameters_from_the_command_line(here, capsys):
+    given = ["--metric", "precision_at_k", "--k", "30", "--set", "C1=0.2", "--set", "tol=0.05"]
+    given += ["--set", "solver=alternating", "--set", "scaling=paper"]
+    assert run(capsys, *BC[:-1], "x.st", "--model", "svmperf", *given)[0] == 0
+    model = crossview.load("x.st")[-1]
+    assert (model.measure, model.k, model.pos_label) == ("precision_at_k", 30, "malignant")
+    assert (model.C1, model.tol, model.solver, model.scaling) == (0.2, 0.05, "alternating", "paper")
+    # of several classes, all cuts count
+    train = ["train", "digits.parquet", "--label", "digit", "--view", "p=pixel*", "-o", "x.st"]
+    _, _, err = run(capsys, *train, "--model", "svmperf", "--set", "tol=0.1", "--set", "C1=0.01")
+    model = crossview.load("x.st")[-1]
+    assert len(model.n_iter_) == 10
+    told = f"1,797 rows, {model.n_iter_.sum()} cuts to a gap of {model.dual_gap_.max():.2g}, "
+    assert err[0].startswith(told)
+    assert (model.measure, model.pos_label) == ("f1", None)
+
+
 # --- rows without label ---------------------------------------------------------
 
 
@@ -244,6 +307,7 @@ def test_compare_says_what_rows_without_label_bring(few, capsys):
     for models, left in (
         (["keco", "view:error"], rest),
         (["view:worst", "view:error"], 0),
+        (["svmperf", "view:error"], 0),
     ):
         words = [word for model in models for word in ("--model", model)]
         _, out, _ = run(capsys, *command, *words)
@@ -280,6 +344,12 @@ def test_keco_trains_on_rows_without_label_as_compare_does(few, capsys):
     _, _, err = run(capsys, *train, "pegasos")
     assert err[0].startswith(f"{n} rows, 1,000 steps")
     assert err[1] == f"{rest} rows without a label were left out"
+    _, _, err = run(capsys, *train, "svmperf")
+    assert err[0].startswith(f"{n} rows, ")
+    assert err[1] == f"{rest} rows without a label were left out"
+    X, y = crossview.ViewEncoder().fit_transform(columns.filter(known)), y[known].astype(str)
+    by_hand = crossview.MultiViewSVMPerf().fit(X, y)
+    np.testing.assert_allclose(crossview.load("x.st")[-1].coef_, by_hand.coef_)
 
 
 def test_keco_learns_a_stream_with_bounded_memory(few, capsys):
@@ -589,6 +659,19 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         ([*BC, "--model", "mvm", "--set", "optimizer=adam"], "'optimizer' parameter of MultiView"),
         ([*BC, "--model", "mvm", "--set", "early_stopping=False"], "has no 'early_stopping'"),
         ([*BC, "--model", "linear", "--set", "groups=1"], "sets groups by itself"),
+        ([*BC, "--model", "svmperf", "--epochs", "2"], "--epochs 2: svmperf has all rows at once"),
+        ([*BC, "--model", "svmperf", "--set", "measure=f1"], "svmperf sets measure by itself"),
+        ([*BC, "--model", "svmperf", "--set", "k=5"], "model svmperf has no 'k' (there are: C1"),
+        ([*BC, "--model", "svmperf", "--set", "tol=0"], "'tol' parameter of MultiViewSVMPerf"),
+        ([*BC, "--model", "svmperf", "--positive", "x"], "no class 'x'"),
+        ([*BC, "--model", "svmperf", *AT_K, "600"], "k=600 is more than the 569 rows"),
+        ([*BC, "--model", "svmperf:concatenated", "--set", "C2=1"], "sets C2 by itself"),
+        ([*BC, "--model", "svmperf", *NUMBER], "model 'svmperf' predicts classes; for regression"),
+        (
+            [*("compare", "bc.parquet", "--label", "diagnosis", "--progressive"),
+             *("--model", "svmperf", "--model", "squared")],
+            "model 'svmperf' needs all rows at once",
+        ),
         ([*BC, "--model", "mvm", "--task", "regresion"], "did you mean 'regression'?"),
         ([*BC, "--model", "mvm", "--metric", "rmse"], "metric 'rmse' is about numbers"),
         ([*BC, "--model", "mvm", *NUMBER], "row 0, column 'diagnosis': 'malignant' is not a num"),

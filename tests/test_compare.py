@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 from scipy import stats
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score, mean_absolute_error, root_mean_squared_error
 from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -19,6 +21,7 @@ from crossview import (
     KeCoClassifier,
     MultiView,
     MultiViewPAClassifier,
+    MultiViewSVMPerf,
     PassiveAggressiveClassifier,
     PegasosClassifier,
     ViewEncoder,
@@ -30,10 +33,12 @@ from crossview.evaluation.compare import (
     Comparison,
     ComparisonRow,
     corrected_t_test,
+    draw_rows,
     error_test,
     mcnemar_test,
 )
 from crossview.evaluation.methods import METHODS, compared_methods, find_method
+from crossview.evaluation.tasks import Classification
 from crossview.report.tables import comparison_notes, comparison_table, speed, to_markdown
 
 OF_MACHINES = {"alpha": [1e-4], "learning_rate": [0.1]}
@@ -45,6 +50,8 @@ ONE = OF_MACHINES | {
     "confidence": [0.7],
     "initial_variance": [1.0],
     "lam": [0.001],
+    "C1": [0.1],
+    "C2": [0.01],
 }
 
 
@@ -94,6 +101,9 @@ def test_rows_are_each_view_alone_then_all_of_them(answer):
         "CW",
         "SCW-I",
         "coupled (PAM-II)",
+        "SVM for f1",
+        "SVM for f1 (concatenated)",
+        "SVM for the error rate",
         "factorization machine (cross-view)",
         "factorization machine",
         "multi-view machine",
@@ -118,11 +128,15 @@ def test_scores_are_those_of_the_folds_computed_by_hand(answer):
             1: PassiveAggressiveClassifier(C=0.1, random_state=0),
             3: PassiveAggressiveClassifier(C=0.1, random_state=0),
             5: MultiViewPAClassifier(C=0.1, gamma=0.1, random_state=0),
+            12: MultiViewSVMPerf(C1=0.1, C2=0.01),
+            13: MultiViewSVMPerf(C1=0.1, C2=0.0),
+            14: MultiViewSVMPerf(C1=0.1, C2=0.01, measure="error_rate"),
         }.items():
             seen = X.select(["weak"]) if position == 1 else X
             predicted = model.fit(seen[train], y[train]).predict(seen[test])
             expected = f1_score(y[test], predicted, pos_label="yes")
             assert answer.rows[position].scores[f] == pytest.approx(expected, abs=1e-12)
+    assert len({tuple(answer.rows[i].scores) for i in (12, 13, 14)}) > 1
     row = answer.rows[1]
     assert row.value == pytest.approx(np.mean(row.scores))
     assert row.std == pytest.approx(np.std(row.scores, ddof=1))
@@ -317,11 +331,15 @@ def test_several_classes_and_every_metric():
         # every way of using the views once, and some of them for the other metrics
         models = None if metric == "f1" else ["view:a", "view:b", "squared", "scw", "fm"]
         for stream in (False, True):
-            answer = compare(X, y, cv=3, metric=metric, grid=ONE, progressive=stream, models=models)
+            some = [*models, "svmperf"] if models and not stream else models
+            answer = compare(X, y, cv=3, metric=metric, grid=ONE, progressive=stream, models=some)
             assert answer.positive is None
             json.dumps(answer.to_dict())
             if not stream:
                 assert answer.rows[0].value > 0.75 > answer.rows[1].value
+                svm = next(row for row in answer.rows if row.model == "svmperf")
+                assert svm.value > 0.75
+                assert svm.epochs == 1
 
 
 @pytest.mark.parametrize(("k", "name"), [(5, "precision_at_5"), (0.2, "precision_at_20%")])
@@ -350,6 +368,150 @@ def test_missing_views_are_compared_as_they_are():
     present[::4, 1] = False
     X = MultiView({name: X[name] for name in X.keys()}, present=present)  # noqa: SIM118
     assert compare(X, y, cv=3, grid=ONE).rows[0].value > 0.9
+
+
+# --- trained for the metric ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metric", "fixed", "title"),
+    [
+        ("f1", {"measure": "f1"}, "f1"),
+        ("accuracy", {"measure": "error_rate"}, "accuracy"),
+        ("balanced_accuracy", {"measure": "balanced_accuracy"}, "balanced_accuracy"),
+        ("g_mean", {"measure": "g_mean"}, "g_mean"),
+        ("roc_auc", {"measure": "roc_auc"}, "roc_auc"),
+        ("average_precision", {"measure": "average_precision"}, "average_precision"),
+        ("prbep", {"measure": "prbep"}, "prbep"),
+        ("precision_at_5", {"measure": "precision_at_k", "k": 5}, "precision_at_5"),
+        ("recall_at_20%", {"measure": "recall_at_k", "k": 0.2}, "recall_at_20%"),
+        # alone they are best with one row, or all rows, predicted positive
+        ("precision", {"measure": "f1"}, "f1"),
+        ("recall", {"measure": "f1"}, "f1"),
+    ],
+)
+def test_every_metric_is_trained_for(metric, fixed, title):
+    X, y = make_noisy(90)
+    own, all_at_once, error_rate = (
+        find_method(name, X.layout.names).trained_for(metric, "no")
+        for name in ("svmperf", "svmperf:concatenated", "svmperf:error_rate")
+    )
+    for method, more in ((own, {}), (all_at_once, {"C2": 0.0})):
+        assert method.fixed == fixed | {"pos_label": "no"} | more
+    assert own.title == f"SVM for {title}"
+    assert all_at_once.title == f"SVM for {title} (concatenated)"
+    assert error_rate.fixed == {"measure": "error_rate"}
+    names = [m.name for m in compared_methods(X.layout, 90, metric=metric)]
+    assert ("svmperf:error_rate" in names) == (metric != "accuracy")
+    # the learner has it, and the class that is asked for
+    given = {"metric": metric, "positive": "no", "cv": 2, "grid": ONE}
+    answer = compare(X, y, models=["svmperf", "view:weak"], **given)
+    model = MultiViewSVMPerf(C1=0.1, C2=0.01, **fixed, pos_label="no")
+    task = Classification(np.unique(y), "no")
+    for f, (train, test) in enumerate(StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)):
+        scores = model.fit(X[train], y[train]).decision_function(X[test])
+        assert answer.rows[0].scores[f] == pytest.approx(task.measure(metric, y[test], scores))
+    options = answer.train_options
+    if answer.best == 0:
+        assert options[-4:] == ["--metric", metric, "--positive", "no"]
+
+
+def test_only_the_svm_that_is_trained_for_a_metric_needs_it_to_be_trained():
+    X, y = make_noisy(90)
+    noise = np.random.default_rng(0).normal(size=(90, 2))
+    X = MultiView({"a": X["strong"], "b": X["strong"], "noise": noise})
+    given = {"cv": 3, "grid": ONE, "metric": "roc_auc"}
+    for model, more in (
+        ("svmperf", ["--metric", "roc_auc"]),
+        ("svmperf:error_rate", []),
+        ("squared", []),
+    ):
+        answer = compare(X, y, models=["view:noise", model], **given)
+        assert answer.best == 1
+        assert ("--metric" in answer.train_options) == bool(more)
+        assert answer.train_options[len(answer.train_options) - len(more) :] == more
+
+
+def test_one_inner_split_and_a_coarse_gap_choose_for_the_svm():
+    X, y = make_noisy()
+    tried = {"C1": [0.0001, 1.0], "C2": [0.001, 10.0]}
+    answer = compare(X, y, grid=tried, cv=3, models=["svmperf", "svmperf:concatenated"])
+    for f, (train, test) in enumerate(StratifiedKFold(3, shuffle=True, random_state=0).split(y, y)):
+        inner = StratifiedKFold(3, shuffle=True, random_state=0)
+        a, b = next(iter(inner.split(y[train], y[train])))
+        settings = [{"C1": C1, "C2": C2} for C1 in tried["C1"] for C2 in tried["C2"]]
+        values = []
+        for setting in settings:
+            model = MultiViewSVMPerf(**setting, tol=0.01).fit(X[train[a]], y[train[a]])
+            values.append(f1_score(y[train[b]], model.predict(X[train[b]]), pos_label="yes"))
+        best = settings[int(np.argmax(values))]
+        assert answer.rows[0].chosen[f] == best
+        predicted = MultiViewSVMPerf(**best).fit(X[train], y[train]).predict(X[test])
+        expected = f1_score(y[test], predicted, pos_label="yes")
+        assert answer.rows[0].scores[f] == pytest.approx(expected, abs=1e-12)
+    assert set(answer.rows[1].setting) == {"C1"}
+
+
+def test_some_of_many_rows_choose_for_the_svm(monkeypatch):
+    monkeypatch.setattr("crossview.evaluation.compare.MOST_ROWS_AT_ONCE", 30)
+    fits = []
+    fit = MultiViewSVMPerf.fit
+
+    def counting(self, X, y, sample_weight=None):
+        fits.append((len(y), self.tol))
+        return fit(self, X, y, sample_weight)
+
+    monkeypatch.setattr(MultiViewSVMPerf, "fit", counting)
+    X, y = make_views()
+    given = {"grid": {"C1": [0.1, 1.0]}, "cv": 3}
+    models = ["svmperf:concatenated", "view:weak"]
+    compare(X, y, models=models, **given)
+    chosen, final = fits[:2], fits[2]
+    assert all(tol == 0.01 and 18 <= n <= 22 for n, tol in chosen)
+    assert final == (100, 1e-3)
+    assert len(fits) == 9
+    # a metric of 6 rows needs 60 of them, where there are so many
+    fits.clear()
+    compare(X, y, models=models, metric="precision_at_k", k=6, **given)
+    assert 38 <= fits[0][0] <= 42
+
+
+def test_rows_are_drawn_by_class():
+    y = np.array(["a"] * 200 + ["b"] * 700 + ["c"] * 5 + ["d"] * 2)
+    np.random.default_rng(0).shuffle(y)
+    places = draw_rows(y, 90, seed=0)
+    labels, counts = np.unique(y[places], return_counts=True)
+    assert dict(zip(labels.tolist(), counts.tolist(), strict=True)) == {
+        "a": 20,
+        "b": 69,
+        "c": 3,
+        "d": 2,
+    }
+    assert (np.diff(places) > 0).all()
+    assert draw_rows(y, 90, seed=0).tolist() == places.tolist() != draw_rows(y, 90, 1).tolist()
+
+
+def test_only_the_last_fit_warns_that_it_is_not_there_yet(monkeypatch):
+    fit = MultiViewSVMPerf.fit
+
+    def warning(self, X, y, sample_weight=None):
+        warnings.warn(f"stopped, tol={self.tol:g}", ConvergenceWarning, stacklevel=1)
+        return fit(self, X, y, sample_weight)
+
+    monkeypatch.setattr(MultiViewSVMPerf, "fit", warning)
+    with pytest.warns(ConvergenceWarning) as caught:
+        compare(*make_views(), cv=3, grid=ONE, models=["svmperf", "view:weak"])
+    assert [str(w.message) for w in caught] == ["stopped, tol=0.001"] * 3
+
+
+def test_the_svm_makes_no_passes_to_be_counted():
+    given = {"cv": 3, "grid": ONE, "models": ["svmperf", "view:noise"]}
+    once = compare(*make_views(), **given)
+    told = compare(*make_views(), **given, epochs=3)
+    assert [row.epochs for row in told.rows] == [1, 3]
+    assert told.rows[0].scores == once.rows[0].scores
+    assert told.best == 0
+    assert "--epochs" not in told.train_options
 
 
 # --- stream order -------------------------------------------------------------
@@ -429,7 +591,7 @@ def test_a_stream_of_unknown_length_chooses_on_its_first_thousand_rows(tmp_path)
 
 # --- rows without label ---------------------------------------------------------
 
-SOME = ["view:weak", "squared", "scw", "mvm", "pegasos", "keco"]
+SOME = ["view:weak", "squared", "scw", "svmperf", "mvm", "pegasos", "keco"]
 
 
 def make_few(n=150):
@@ -522,9 +684,9 @@ def test_what_unlabelled_rows_bring_is_told(few):
 
 def test_keco_and_pegasos_are_rows_where_labels_are_missing():
     layout = make_few()[0].layout
-    names = [method.name for method in compared_methods(layout, 60, unlabelled=True)]
+    names = [m.name for m in compared_methods(layout, 60, unlabelled=True, metric="f1")]
     assert names[-2:] == ["pegasos", "keco"]
-    assert names[:-2] == [method.name for method in compared_methods(layout, 60)]
+    assert names[:-2] == [method.name for method in compared_methods(layout, 60, metric="f1")]
     X, y, _ = make_few(60)
     answer = compare(X, y, cv=2, grid=ONE)
     assert [row.model for row in answer.rows] == names
@@ -889,6 +1051,10 @@ def test_a_missing_view_of_a_linear_model_adds_nothing():
             "the first 15 rows have no label, so they cannot",
         ),
         ({"y": ["yes", "no"]}, "2 labels for 150 rows"),
+        (
+            {"models": ["squared", "svmperf:error_rate"], "progressive": True},
+            "model 'svmperf:error_rate' needs all rows at once.*; compare it by folds",
+        ),
         ({"y": np.linspace(0, 1, 150)}, "is not a class"),
         ({"X": MultiView({"only": np.ones((150, 2))})}, "one view, 'only'"),
     ],
@@ -1007,7 +1173,8 @@ def test_a_view_alone_is_a_method():
 
 def test_on_web_pages_two_views_beat_the_worse_one():
     X, y = shared_data.webkb_course()
-    answer = compare(X, y, grid=ONE, cv=3)
+    methods = compared_methods(X.layout, len(y))
+    answer = compare(X, y, grid=ONE, cv=3, models=[*(m.name for m in methods), "svmperf"])
     # products of words of both sides, and nothing else, tell little
     page, link, *both = [row.value for row in answer.rows if row.model != "stm"]
     assert min(both) > link

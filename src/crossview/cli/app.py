@@ -15,6 +15,8 @@ MODELS = (
     "perceptron, concatenated, independent, squared, absolute; with a covariance pam, arow, cw, "
     "scw (all views pasted together) and mahalanobis (coupled), or with a diagonal one "
     "pam:diagonal, arow:diagonal, cw:diagonal, scw:diagonal, mahalanobis:diagonal; "
+    "trained for --metric, on all rows at once, svmperf, svmperf:concatenated (all views pasted "
+    "together), and svmperf:error_rate, which is not trained for it; "
     "with interactions fm (factorization machine), fm:cross-view, mvm (multi-view machine), "
     "stm (support tensor machine); with kernels keco (learns from rows without label, too), "
     "pegasos; linear; or view:NAME for one view alone. "
@@ -161,10 +163,11 @@ def compare(
     """Say which way of using the views is best, and by how much.
 
     Compares each view alone, all views concatenated, independent, and coupled,
-    without and with a covariance, and models with interactions. The label of
-    some rows may be empty: then KeCo, which learns from them, is compared with
-    the same without them (Pegasos), and no other model sees them. Of a number:
-    each view alone, all views in a linear model, and models with interactions.
+    without and with a covariance, SVMs that are trained for the metric (not with
+    --progressive), and models with interactions. The label of some rows may be
+    empty: then KeCo, which learns from them, is compared with the same without
+    them (Pegasos), and no other model sees them. Of a number: each view alone,
+    all views in a linear model, and models with interactions.
     """
     from crossview.cli import commands
 
@@ -207,7 +210,8 @@ def train(
         ),
     ] = None,
     epochs: Annotated[
-        int, typer.Option(help="Passes over the rows; not where they are drawn.")
+        int,
+        typer.Option(help="Passes over the rows; not where they are drawn, or all there at once."),
     ] = 1,
     classes: Annotated[
         str | None,
@@ -234,6 +238,8 @@ def train(
     Memory is bounded by the batch, not by the source. But keco and pegasos draw
     rows, of which all are in memory; with --set schedule=stream they learn each
     row once, in order, and keep 500 support rows a view (--set budget=N).
+    svmperf has all rows in memory, too, and is trained for --metric, of the class
+    that --positive names.
     """
     from crossview.cli import commands
 

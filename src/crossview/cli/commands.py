@@ -34,7 +34,7 @@ from crossview.evaluation.methods import METHODS, Method, find_method
 from crossview.evaluation.metrics import check_metric
 from crossview.evaluation.progressive import progressive
 from crossview.evaluation.tasks import Classification, check_task, has_label
-from crossview.report.model import model_tables
+from crossview.report.model import effort, model_tables
 from crossview.report.tables import comparison_notes, comparison_table
 from crossview.streams.ahead import ahead
 from crossview.streams.table import is_query, open_table
@@ -139,7 +139,7 @@ def compare(
     for note in comparison_notes(answer):
         console.print(note, highlight=False, markup=False)
     best = find_method(answer.rows[answer.best].model, tuple(answer.views), answer.task)
-    if answer.unlabelled and not best.draws_rows:  # which would refuse the others
+    if answer.unlabelled and not _in_memory(best):  # which would refuse the others
         source = _with_label(source, columns.label)
     command = ["crossview", "train", source, *columns.options, *answer.train_options, "-o", "MODEL"]
     # one line however narrow the terminal, to be copied
@@ -171,7 +171,7 @@ def train(
         raise InputError("--classes and --positive are for --task classification; leave them out")
     if epochs < 1:
         raise InputError(f"--epochs {epochs}; give 1 or more")
-    unlabelled = any(method.name == model and method.draws_rows for method in METHODS)
+    unlabelled = any(method.name == model and _in_memory(method) for method in METHODS)
     table = LabelledTable(
         source,
         columns.label,
@@ -181,20 +181,23 @@ def train(
         **columns.encoding(),
     )
     method = find_method(model, tuple(table.columns), task)
+    if not number:
+        positive_label = Classification(table.classes, positive).positive_label
+        method = method.trained_for(metric, positive_label)
     # machines start from random weights: the same in every run
     given = _bounded(method, parse_settings(method, settings))
     learner = method.make(**given, random_state=0)
     learner._validate_params()
-    drawn = method.draws_rows and learner.schedule != "stream"
-    if not drawn:
+    at_once = _in_memory(method) and getattr(learner, "schedule", None) != "stream"
+    if not at_once:
         learner._check_streams()
     elif epochs > 1:
-        raise InputError(
-            f"--epochs {epochs}: {model} draws rows; take --set n_iterations=N, or "
-            "--set schedule=stream"
+        instead = (
+            "has all rows at once and stops by itself; leave --epochs out, or take --set tol=0.0001"
+            if method.batch
+            else "draws rows; take --set n_iterations=N, or --set schedule=stream"
         )
-    if not number:
-        Classification(table.classes, positive)
+        raise InputError(f"--epochs {epochs}: {model} {instead}")
     if method.view is not None:
         table = table.only(method.view)
     info: dict[str, Any] = {
@@ -203,8 +206,8 @@ def train(
         "model": method.name,
         "label": columns.label,
     }
-    if drawn:
-        _train_on_drawn_rows(table, method, learner, output, info)
+    if at_once:
+        _train_at_once(table, method, learner, output, info)
         return
 
     # 2. the first pass is scored; later ones see rows that they know
@@ -257,10 +260,15 @@ def train(
     )
 
 
-def _train_on_drawn_rows(
+def _in_memory(method: Method) -> bool:
+    """Whether `train` has all rows in memory, unless it is told to stream."""
+    return method.draws_rows or method.batch
+
+
+def _train_at_once(
     table: LabelledTable, method: Method, learner: Any, output: Path, info: dict[str, Any]
 ) -> None:
-    """All rows in memory, of which the learner draws some, as in `compare` by folds."""
+    """All rows in memory, as in `compare` by folds; the learner may draw some of them."""
     start = time.perf_counter()
     data, y = table.load()
     known = np.flatnonzero(has_label(y))
@@ -289,7 +297,7 @@ def _train_on_drawn_rows(
         else (f"{unlabelled:,} rows without a label were left out\n")
     )
     print(
-        f"{_count(info)}, {learner.n_steps_:,} steps, {seconds:.1f} s\n{left_out}wrote {output}",
+        f"{_count(info)}, {effort(learner)}, {seconds:.1f} s\n{left_out}wrote {output}",
         file=sys.stderr,
     )
 

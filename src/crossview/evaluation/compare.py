@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from crossview.errors import InputError
 from crossview.estimators.linear import Perceptron
@@ -42,6 +44,8 @@ __all__ = [
 SIGNIFICANT = 0.05
 # an inner validation with three folds up to this many rows, one split beyond
 MOST_ROWS_FOR_INNER_FOLDS = 50_000
+# rows that choose the parameters of a learner that has all rows at once
+MOST_ROWS_AT_ONCE = 20_000
 # rows of a stream that choose the parameters
 SHARE_TO_TUNE, MOST_TO_TUNE, TO_TUNE_OF_UNKNOWN = 0.1, 10_000, 1_000
 ROWS_AT_ONCE = 10_000
@@ -211,6 +215,10 @@ class Comparison:
             options += ["--set", f"{name}={word}"]
         if self.mode == "progressive" and best.model in ("keco", "pegasos"):
             options += ["--set", "schedule=stream"]
+        if find_method(best.model, tuple(self.views), self.task).for_metric:
+            options += ["--metric", self.metric]
+            if len(self.classes) == 2 and self.positive != self.classes[1]:
+                options += ["--positive", str(self.positive)]
         return [*options, *(["--epochs", str(best.epochs)] if best.epochs > 1 else [])]
 
     def _short(self, value: float) -> str:
@@ -263,12 +271,22 @@ def compare(
     Learners with a covariance are among them, on all views pasted together
     (PAM-II, AROW, CW, SCW-I) and coupled.  They take longer: from 5e8 rows times
     columns squared on, their parameters are chosen on one of the three folds,
-    and from 5e9 on their covariance is diagonal.  Then come the machines, which
-    see interactions: factorisation, multi-view and support tensor machines.
-    They make passes until the loss on a held-out tenth of the training rows gets
-    no better, and their parameters are chosen on one of the three folds.
+    and from 5e9 on their covariance is diagonal.
 
-    C, gamma, the intercept, r, confidence and initial_variance, alpha and
+    Then comes `MultiViewSVMPerf`, trained for the metric itself, on views that are
+    held to agree and on all of them pasted together; and the same trained for the
+    error rate, which says whether that pays.  Where the metric is precision or
+    recall it is trained for f1: each alone is best with one row, or all rows,
+    called positive.  It has all rows at once, so it is not compared progressively.
+    Its parameters are chosen on one of the three folds of at most 20,000 training
+    rows (ten times k, where that is more), to a gap of 0.01.
+
+    Last come the machines, which see interactions: factorisation, multi-view and
+    support tensor machines.  They make passes until the loss on a held-out tenth of
+    the training rows gets no better, and their parameters are chosen on one of the
+    three folds.
+
+    C, gamma, the intercept, r, confidence and initial_variance, C1 and C2, alpha and
     learning_rate are chosen for each row inside each training part, by a
     validation with three folds (one split of 80 to 20 beyond 50,000 rows), so
     that the comparison is fair to all.  The folds are stratified, shuffled and
@@ -316,7 +334,8 @@ def compare(
         Of precision_at_k and recall_at_k: how many rows, those with the highest
         scores, of each test fold and of each part that chooses parameters
         (progressive: of the stream), or a share of the rows, between 0 and
-        1, rounded, at least one row.  None: 0.1.
+        1, rounded, at least one row.  None: 0.1.  An SVM is trained for the same k of
+        its training rows.
     positive : label, default=None
         With two classes: the one that the metric is about.  None: the second
         of the sorted classes.
@@ -325,13 +344,15 @@ def compare(
     epochs : int, default=None
         Passes over the training rows.  None: until the loss on a held-out tenth
         of them gets no better for the machines, one for all others; KeCo and Pegasos
-        draw 1000 rows.  Progressive: always one.
+        draw 1000 rows, and the SVMs stop where the gap is below 0.001, whatever
+        this says.  Progressive: always one.
     grid : mapping of str to sequence, default=None
         Values to try, for example ``{"C": [0.1, 1]}``; the default is 0.001 to
         10 by decades for C, 0.0001 to 1 by decades for gamma, and True and False
         for fit_intercept; with a covariance 0.1 to 10 for C (SCW: 0.01 to
         1), 0.01 to 1 for gamma, 0.01 to 1 for initial_variance, 0.1 to 100 for r, and
-        0.55, 0.7 and 0.9 for confidence; of the machines 0.001 and 0.03 for
+        0.55, 0.7 and 0.9 for confidence; of the SVMs 0.01, 0.1 and 1 for C1, and 0.001, 0.01
+        and 0.1 for C2; of the machines 0.001 and 0.03 for
         alpha, and 0.05, 0.1 and 0.3 for learning_rate (linear and support tensor: 0.3
         and 1); of KeCo and Pegasos 0.0001 to 0.1 by decades for lam, and "rbf" and
         "linear" for kernel.
@@ -426,14 +447,24 @@ def compare(
         if some_unlabelled and not progressive:
             X, y = table.load()
             n_rows = int(has_label(y).sum())
-    methods = list(compared_methods(layout, n_rows, task, unlabelled=some_unlabelled))
+    decides = None if progressive else metric
+    methods = list(
+        compared_methods(layout, n_rows, task, unlabelled=some_unlabelled, metric=decides)
+    )
     if models is not None:
         methods = [find_method(name, layout.names, task) for name in dict.fromkeys(models)]
         if len(methods) < 2:
             raise InputError(f"models={list(models)!r}; comparing needs two or more")
+    for method in methods:
+        if progressive and method.batch:
+            raise InputError(
+                f"model {method.name!r} needs all rows at once, and cannot learn them in stream "
+                "order; compare it by folds, without progressive"
+            )
+    predicted: Task = Regression() if number else Classification(classes, positive)
     run = _Run(
-        methods=methods,
-        task=Regression() if number else Classification(classes, positive),
+        methods=[method.trained_for(metric, predicted.positive_label) for method in methods],
+        task=predicted,
         metric=metric,
         seed=seed,
         epochs=epochs,
@@ -503,6 +534,8 @@ class _Run:
             "a test fold, or a part of the training rows that chooses parameters,",
         )
         dear = exact_cost(layout, len(y)) > DEAR
+        # a tenth of them is still as many as the metric asks for
+        most = max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.metric))
         for f, (train, test, inner) in enumerate(splits):
             parts = [known[train], known[test]]
             if more:  # those with label first, in the order of the folds
@@ -516,14 +549,20 @@ class _Run:
                 if more and method.learns_unlabelled:
                     learned, labels = X_more[0], y_more
                 seen = method.look(learned)
-                few = method.stops_early or (dear and method in EXACT)
+                few = method.stops_early or method.batch or (dear and method in EXACT)
                 some = inner[:1] if few else inner
-                chosen = self._choose(method, seen, labels, some)
+                if method.batch and len(train) > most:
+                    drawn = draw_rows(y_train, most, self.seed)
+                    some = self._inner_splits(y_train[drawn])[:1]
+                    chosen = self._choose(method, seen[drawn], y_train[drawn], some)
+                else:
+                    chosen = self._choose(method, seen, labels, some)
                 model = self._make(method, chosen)
                 start = time.perf_counter()
                 model.fit(seen, labels)  # choosing has compiled its loop
                 seconds = time.perf_counter() - start
-                passes[i].append(getattr(model, "n_iter_", getattr(model, "n_epochs", 1)))
+                made = getattr(model, "n_iter_", getattr(model, "n_epochs", 1))
+                passes[i].append(1 if method.batch else made)
                 steps = model.n_steps_ if method.draws_rows else len(train) * passes[i][-1]
                 speeds[i].append(steps / seconds)
                 scores = self.task.scores(model, method.look(X_test))
@@ -599,7 +638,10 @@ class _Run:
                 train = np.concatenate([train, unlabelled])
             X_train, X_test = X[train], X[test]
             for i, candidate in enumerate(candidates):
-                model = self._make(method, candidate).fit(X_train, y[train])
+                model = self._make(method, {**candidate, **method.rough})
+                with warnings.catch_warnings():  # a setting that takes too long is judged as it is
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    model.fit(X_train, y[train])
                 scores = self.task.scores(model, X_test)
                 total[i] += worth(self.metric, self.task.measure(self.metric, y[test], scores))
         return candidates[int(total.argmax())]
@@ -832,6 +874,38 @@ def _mcnemar_of_sums(total: float, squares: float) -> float:
 
 def _p_in_words(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def draw_rows(y: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """Places of some n rows in order: each class in its share, but three of each, if it has them.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        The classes.
+    n : int
+        How many, but for rounding and rare classes.
+    seed : int
+        Which.
+
+    Returns
+    -------
+    places : ndarray of int
+        Sorted.
+
+    Examples
+    --------
+    >>> y = np.array(["a"] * 20 + ["b"] * 80 + ["c"] * 2)
+    >>> [str(label) for label in y[draw_rows(y, 20, seed=0)]].count("b"), len(draw_rows(y, 20, 0))
+    (16, 22)
+    """
+    rng = np.random.default_rng(seed)
+    parts = []
+    for label in np.unique(y):
+        here = np.flatnonzero(y == label)
+        size = min(len(here), max(3, round(n * len(here) / len(y))))
+        parts.append(rng.choice(here, size, replace=False))
+    return np.sort(np.concatenate(parts))
 
 
 def _encode(X: Any, encoder: Any, parts: list[np.ndarray]) -> list[MultiView]:

@@ -23,12 +23,14 @@ from crossview.estimators.machines import (
     SupportTensorMachineClassifier,
 )
 from crossview.estimators.multiview import MultiViewPAClassifier
+from crossview.estimators.performance import MultiViewSVMPerf
 from crossview.estimators.second_order import (
     AROWClassifier,
     ConfidenceWeightedClassifier,
     PAMClassifier,
     SoftConfidenceWeightedClassifier,
 )
+from crossview.evaluation.metrics import family_and_k
 from crossview.views import MultiView, ViewLayout, closest_names
 
 __all__ = ["METHODS", "Method", "compared_methods", "find_method"]
@@ -56,13 +58,20 @@ HIGH_RATE = (0.3, 1.0)
 
 LAM = (0.0001, 0.001, 0.01, 0.1)
 
+# prices of a row, of its loss and of disagreement in it
+C1 = (0.01, 0.1, 1.0)
+C2 = (0.001, 0.01, 0.1)
+# what is trained for a metric that is no measure by itself: precision alone is best with one row
+# called positive, and recall alone with all of them
+MEASURES = {"accuracy": "error_rate", "precision": "f1", "recall": "f1"}
+
 # multiplications that an exact covariance may cost one fit, at most some seconds; data that
 # ask for more are compared with diagonal ones
 AFFORDABLE = 5e9
 # from here on its parameters are chosen on one of the inner folds
 DEAR = AFFORDABLE / 10
 
-# what a stream fixes, or the method itself
+# what a stream fixes, or the method itself, or the metric
 _NOT_SETTABLE = {
     "views",
     "coupling",
@@ -76,6 +85,9 @@ _NOT_SETTABLE = {
     "tol",
     "random_views",
     "unlabeled",
+    "beta",
+    "k",
+    "pos_label",
 }
 
 
@@ -88,7 +100,7 @@ class Method:
     name : str
         As in ``crossview train --model``.
     title : str
-        As in the table of `compare`.
+        As in the table of `compare`, with ``{metric}`` in place of what it is trained for.
     learner : type
         The estimator.
     fixed : mapping of str to value
@@ -101,6 +113,8 @@ class Method:
         Whether it is always a row of `compare`.
     stream : mapping of str to value
         Parameters by which it learns a stream with bounded memory, where its own do not.
+    rough : mapping of str to value
+        Parameters that are good enough while the others are chosen.
     task : {"classification", "regression"}
         What it predicts.
     """
@@ -114,6 +128,17 @@ class Method:
     compared: bool = True
     task: str = "classification"
     stream: Mapping[str, Any] = field(default_factory=dict)
+    rough: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def batch(self) -> bool:
+        """Whether it needs all rows at once, and knows when it is done."""
+        return not hasattr(self.learner, "partial_fit")
+
+    @property
+    def for_metric(self) -> bool:
+        """Whether what it is trained for depends on the metric; see `trained_for`."""
+        return self.batch and "measure" not in self.fixed
 
     @property
     def draws_rows(self) -> bool:
@@ -130,9 +155,20 @@ class Method:
         """Whether `fit` makes passes until the loss on held-out rows gets no better."""
         return "early_stopping" in self.learner().get_params()
 
-    def make(self, **parameters: Any) -> Any:
-        """A new learner with these parameters."""
-        return self.learner(**self.fixed, **parameters)
+    def trained_for(self, metric: str, positive: Any = None) -> Method:
+        """The same for this metric, of this class; most methods know of no metric."""
+        if not self.for_metric:
+            return self
+        family, k = family_and_k(metric)
+        measure = MEASURES.get(family, family)
+        fixed = {"measure": measure, "pos_label": positive} | ({} if k is None else {"k": k})
+        title = self.title.format(metric="f1" if measure == "f1" else metric)
+        return replace(self, title=title, fixed={**self.fixed, **fixed})
+
+    def make(self, *, random_state: Any = None, **parameters: Any) -> Any:
+        """A new learner with these parameters; one that has all rows at once draws nothing."""
+        drawn = {} if self.batch else {"random_state": random_state}
+        return self.learner(**self.fixed, **drawn, **parameters)
 
     def candidates(self, grid: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """All settings to try; ``grid`` replaces the values of the parameters it names."""
@@ -140,7 +176,7 @@ class Method:
 
     def passes(self, n: int | None) -> dict[str, Any]:
         """Parameters for `fit` to make ``n`` passes; None: until it stops early, or one."""
-        if self.draws_rows:
+        if self.draws_rows or self.batch:
             return {}
         if not self.stops_early:
             return {"n_epochs": n or 1}
@@ -158,7 +194,8 @@ class Method:
 
     def settable(self) -> list[str]:
         """Names of the parameters that a user may set."""
-        return sorted(set(self.learner().get_params()) - _NOT_SETTABLE - set(self.fixed))
+        kept = {"tol"} if self.batch else set()  # elsewhere it belongs to early stopping
+        return sorted(set(self.learner().get_params()) - (_NOT_SETTABLE - kept) - set(self.fixed))
 
 
 FIRST_ORDER = (
@@ -246,6 +283,21 @@ def _machines(task: str) -> Iterator[Method]:
     yield Method("mvm", "multi-view machine", mvm, {}, grid, task=task)
 
 
+# a gap of one in a hundred tells which parameters are better
+PERFORMANCE = tuple(
+    Method(name, title, MultiViewSVMPerf, fixed, grid, rough={"tol": 0.01})
+    for name, title, fixed, grid in (
+        ("svmperf", "SVM for {metric}", {}, {"C1": C1, "C2": C2}),
+        ("svmperf:concatenated", "SVM for {metric} (concatenated)", {"C2": 0.0}, {"C1": C1}),
+        # the same SVM, not trained for what counts
+        (
+            "svmperf:error_rate",
+            "SVM for the error rate",
+            {"measure": "error_rate"},
+            {"C1": C1, "C2": C2},
+        ),
+    )
+)
 STM = Method(
     "stm",
     "support tensor machine",
@@ -273,6 +325,7 @@ METHODS = (
     *FIRST_ORDER,
     *EXACT,
     *DIAGONAL,
+    *PERFORMANCE,
     *_machines("classification"),
     STM,
     *KERNEL,
@@ -317,11 +370,14 @@ def compared_methods(
     task: str = "classification",
     *,
     unlabelled: bool = False,
+    metric: str | None = None,
 ) -> Iterator[Method]:
     """The rows of `compare`: each view alone, then the ways of using all of them.
 
-    Learners with a covariance have an exact one if that is affordable.  Where some rows are
-    ``unlabelled``, one that learns from them comes last, after the same without them.
+    Learners with a covariance have an exact one if that is affordable.  Those that are trained
+    for a measure of all rows come where a ``metric`` of all rows decides, not in a stream.  Where
+    some rows are ``unlabelled``, one that learns from them comes last, after the same
+    without them.
     """
     yield from (single_view(view, task) for view in layout.names)
     if task == "regression":
@@ -329,6 +385,9 @@ def compared_methods(
     else:
         yield from (method for method in FIRST_ORDER if method.compared)
         yield from EXACT if exact_cost(layout, n_rows) <= AFFORDABLE else DIAGONAL
+        for method in PERFORMANCE if metric is not None else ():
+            if method.for_metric or metric != "accuracy":  # which is the error rate
+                yield method
     yield from (method for method in METHODS if method.task == task and method.stops_early)
     yield from KERNEL if unlabelled and task == "classification" else ()
 

@@ -44,6 +44,7 @@ __all__ = [
     "ErrorTally",
     "Tally",
     "decide",
+    "family_and_k",
     "hinge_losses",
     "least_rows",
     "measure",
@@ -92,7 +93,7 @@ def check_metric(name: str, *, number: bool = False, k: Any = None) -> str:
     ('f1', 'precision_at_10%', 'recall_at_20')
     """
     known = list(ERRORS if number else METRICS)
-    family, own = _family_and_k(name)
+    family, own = family_and_k(name)
     if family not in known:
         if family in (*METRICS, *ERRORS):
             kinds = ("classes", "numbers")
@@ -118,7 +119,7 @@ def check_metric(name: str, *, number: bool = False, k: Any = None) -> str:
     )
 
 
-def _family_and_k(name: str) -> tuple[str, int | float | None]:
+def family_and_k(name: str) -> tuple[str, int | float | None]:
     """``precision_at_k`` and 0.1 of ``precision_at_10%``; of a measure without k, None."""
     says = re.fullmatch(r"(\w+_at_)(?:(\d+)|(\d+(?:\.\d+)?(?:e-\d+)?)%)", name)
     if says is None:
@@ -129,7 +130,7 @@ def _family_and_k(name: str) -> tuple[str, int | float | None]:
 
 def least_rows(name: str) -> int:
     """How many rows a measure needs: its k, where that is a number of rows."""
-    k = _family_and_k(name)[1]
+    k = family_and_k(name)[1]
     return k if isinstance(k, int) else 1
 
 
@@ -273,7 +274,7 @@ def _order(name: str, is_positive: np.ndarray, scores: np.ndarray, weight: Any =
         return float(RANKING[name](is_positive, scores, sample_weight=weight))
     weight = np.ones(len(scores), dtype=np.int64) if weight is None else weight
     n_rows, n_positive = int(weight.sum()), int(weight[is_positive].sum())
-    family, k = _family_and_k(name)
+    family, k = family_and_k(name)
     if k is None:  # prbep
         k = n_positive
     elif isinstance(k, float):

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from crossview.report.tables import make_table
 
-__all__ = ["model_tables"]
+__all__ = ["effort", "model_tables"]
 
 
 def model_tables(
@@ -42,7 +42,7 @@ def model_tables(
             rows += f" with a label and {info['unlabelled']:,} without"
         passes = "1 pass" if info["passes"] == 1 else f"{info['passes']} passes"
         if info["passes"] is None:
-            passes = f"{learner.n_steps_:,} steps"
+            passes = effort(learner)
         yield f"learned {rows} in {passes}; label: {info['label']}"
     classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
     if classes:
@@ -56,6 +56,14 @@ def model_tables(
         yield from _kernel_tables(learner, info)
     else:
         yield from _linear_tables(learner, encoder, info, classes, top)
+
+
+def effort(learner: Any) -> str:
+    """What a learner that makes no passes has done: drawn rows, or added cuts until it knew."""
+    if hasattr(learner, "n_steps_"):
+        return f"{learner.n_steps_:,} steps"
+    gap = float(np.max(learner.dual_gap_))
+    return f"{int(np.sum(learner.n_iter_)):,} cuts to a gap of {gap:.2g}"
 
 
 def _machine_tables(learner: Any, encoder: Any, top: int) -> Iterator[str | Table]:
