@@ -241,7 +241,7 @@ def test_an_svm_is_compared_trained_for_the_metric_and_scores(model, here, capsy
     by_hand = crossview.MultiViewSVMPerf(**setting, **fixed).fit(X, y)
     scores = fitted.decision_function(encoder.transform(columns))
     np.testing.assert_allclose(scores, by_hand.decision_function(X))
-    done = f"{by_hand.n_iter_} cuts to a gap of {by_hand.dual_gap_:.2g}"
+    done = f"{by_hand.n_iter_} rounds to a gap of {by_hand.dual_gap_:.2g}"
     assert err[0].startswith(f"569 rows, {done}, ")
     assert err[1] == "wrote x.st"
     # and it is used like any other
@@ -270,7 +270,7 @@ def test_an_svm_takes_k_and_its_parameters_from_the_command_line(here, capsys):
     _, _, err = run(capsys, *train, "--model", "svmperf", "--set", "tol=0.1", "--set", "C1=0.01")
     model = crossview.load("x.st")[-1]
     assert len(model.n_iter_) == 10
-    told = f"1,797 rows, {model.n_iter_.sum()} cuts to a gap of {model.dual_gap_.max():.2g}, "
+    told = f"1,797 rows, {model.n_iter_.sum()} rounds to a gap of {model.dual_gap_.max():.2g}, "
     assert err[0].startswith(told)
     assert (model.measure, model.pos_label) == ("f1", None)
 

@@ -59,11 +59,11 @@ def model_tables(
 
 
 def effort(learner: Any) -> str:
-    """What a learner that makes no passes has done: drawn rows, or added cuts until it knew."""
+    """What a learner that makes no passes has done: drawn rows, or made rounds until it knew."""
     if hasattr(learner, "n_steps_"):
         return f"{learner.n_steps_:,} steps"
     gap = float(np.max(learner.dual_gap_))
-    return f"{int(np.sum(learner.n_iter_)):,} cuts to a gap of {gap:.2g}"
+    return f"{int(np.sum(learner.n_iter_)):,} rounds to a gap of {gap:.2g}"
 
 
 def _machine_tables(learner: Any, encoder: Any, top: int) -> Iterator[str | Table]:
