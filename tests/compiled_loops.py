@@ -14,6 +14,7 @@ LOOPS = {
     "crossview.algorithms.keco.learn_from_gram": 1,
     "crossview.algorithms.keco.learn_stream": 1,
     "crossview.algorithms.keco.learn_explicit": 1,
+    "crossview.algorithms.performance.monotone_argmax": 1,
     "crossview.kernels.gram.products": 1,
     "crossview.kernels.rows.score_views": 1,
     "crossview.streams.encode._fill_rows": 1,

@@ -15,6 +15,7 @@ from crossview import (
     KeCoClassifier,
     MultiViewMachineClassifier,
     MultiViewPAClassifier,
+    MultiViewSVMPerf,
     PAMClassifier,
     PassiveAggressiveClassifier,
     PegasosClassifier,
@@ -37,6 +38,8 @@ def every_loop_ran():
             KeCoClassifier([2, 2], kernel="linear"),
             KeCoClassifier([2, 2], approximation="fourier", schedule="stream"),
             PegasosClassifier([2, 2], schedule="stream"),
+            MultiViewSVMPerf([2, 2], measure="g_mean"),
+            MultiViewSVMPerf([2, 2], measure="average_precision"),
         ):
             model.fit(X, y % classes).predict(X)
 
