@@ -200,6 +200,9 @@ def test_each_way_of_solving_for_h_gives_the_same(monkeypatch):
     iterative = performance.Inverse(sp.csr_array(M), 0.7)
     assert iterative.iterative
     np.testing.assert_allclose(iterative(gamma), expected)
+    iterative = performance.Inverse(sp.csr_array(wide), 0.7)
+    assert iterative.iterative
+    np.testing.assert_allclose(iterative(wider), np.linalg.solve(H, wider))
 
 
 def test_conjugate_gradients_come_to_the_minimum_too(monkeypatch):

@@ -1,0 +1,131 @@
+"""Training for a measure: the search for the most violated labelling, a9a, and wide sparse views.
+
+python benchmarks/performance.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.datasets import load_svmlight_file
+
+from crossview import MultiViewSVMPerf
+from crossview.algorithms.performance import f_loss, make_problem, scan_tables, sort_sides
+from harness import in_turn, middle, run, table
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import shared_data
+
+# rows of which all tables are looked at
+MOST_TO_SCAN = 30_000
+ROWS, COLUMNS, PER_ROW = 100_000, 1_000_000, 100
+
+
+def search() -> str:
+    """Seconds of a search for F1, a quarter of the rows positive, and of looking at all tables."""
+    lines = []
+    for n in (1_000, 10_000, MOST_TO_SCAN, 100_000, 1_000_000):
+        rng = np.random.default_rng(0)
+        y = np.where(rng.random(n) < 0.25, 1.0, -1.0)
+        f = y + 2.0 * rng.normal(size=n)
+        problem = make_problem("fbeta", y, np.ones(n))
+
+        def all_tables(f: np.ndarray = f, y: np.ndarray = y) -> float:
+            sides = sort_sides(f, np.flatnonzero(y > 0), np.flatnonzero(y < 0))
+            P, N = len(sides.cp) - 1, len(sides.cq) - 1
+            delta = partial(f_loss, P=P, N=N, beta=1.0)
+            lo, hi = np.zeros(P + 1, dtype=np.int64), np.full(P + 1, N)
+            return max(scan_tables(delta, sides, 2.0 * P, np.arange(P + 1), lo, hi))[0]
+
+        tasks = {"search": partial(problem.search, f)}
+        if n <= MOST_TO_SCAN:
+            tasks["scan"] = all_tables
+            delta, s = problem.search(f)
+            assert abs(all_tables() - (delta - s @ f)) < 1e-9
+        seconds = in_turn(tasks, 3 if n == MOST_TO_SCAN else 7)
+        fast = middle(seconds["search"])
+        slow = middle(seconds["scan"]) if "scan" in seconds else None
+        lines.append(
+            [
+                f"{n:,}",
+                f"{1e3 * fast:.2f} ms",
+                f"{1e9 * fast / (n * np.log2(n)):.1f}",
+                f"{slow:.3f} s" if slow else "",
+                f"{slow / fast:,.0f}" if slow else "",
+            ]
+        )
+    head = ["F1: rows", "search", "ns / (n log2 n)", "all tables", "times the search"]
+    return table(head, lines)
+
+
+def adults() -> str:
+    """Training for F1 on a9a to a gap of 0.001; C as `MultiViewSVMPerf` and as SVM^perf has it."""
+    X, y = load_svmlight_file(str(shared_data.folder("a9a") / "a9a.gz"), n_features=123)
+    n = len(y)
+    settings = [(f"C1 = {C1:g}", {"C1": C1}) for C1 in (0.01, 0.1, 1.0, 10.0)]
+    settings += [
+        (f"SVM^perf's c = {c}", {"C1": 25.0 * c / n**2, "scaling": "paper"}) for c in (20, 200)
+    ]
+    lines = []
+    for words, setting in settings:
+        model = MultiViewSVMPerf(measure="f1", **setting)
+        seconds = in_turn({"fit": partial(model.fit, X, y)}, 3)["fit"]
+        lines.append(
+            [
+                words,
+                f"{middle(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f})",
+                model.n_iter_,
+                f"{model.dual_gap_:.1e}",
+            ]
+        )
+    return table(["a9a, F1", "fit", "cuts", "gap"], lines)
+
+
+def wide(C2: float) -> None:
+    """One fit on wide sparse views: some columns are in many rows, as words are."""
+    rng = np.random.default_rng(0)
+    half = COLUMNS // 2
+    parts, score = [], 0.3 * rng.normal(size=ROWS)
+    for _ in range(2):
+        columns = (half * rng.random((ROWS, PER_ROW // 2)) ** 3).astype(np.int32)
+        data = np.full(columns.size, PER_ROW**-0.5)
+        ptr = np.arange(ROWS + 1, dtype=np.int32) * (PER_ROW // 2)
+        part = sp.csr_array((data, np.sort(columns, axis=1).ravel(), ptr), shape=(ROWS, half))
+        part.sum_duplicates()
+        score += part @ rng.normal(size=half)
+        parts.append(part)
+    X = sp.hstack(parts, format="csr")
+    y = score > np.quantile(score, 0.9)
+    tiny = MultiViewSVMPerf([half, half], C2=C2).fit(X[:100], y[:100])
+    start = time.perf_counter()
+    model = tiny.fit(X, y)
+    print(time.perf_counter() - start, model.n_iter_, model.dual_gap_, model.score(X, y))
+
+
+def wide_views() -> str:
+    lines = []
+    for C2 in (0.0, 0.001, 0.1):
+        process = run([sys.executable, __file__, "--wide", str(C2)])
+        seconds, cuts, gap, _ = process.output.split()
+        lines.append(
+            [f"C2 = {C2:g}", f"{float(seconds):.0f} s", cuts, f"{float(gap):.1e}",
+             f"{process.peak_mb:,.0f} MB"]
+        )  # fmt: skip
+    words = f"{ROWS:,} rows x {COLUMNS:,} columns, two views"
+    return table([words, "fit", "cuts", "gap", "peak of the process"], lines)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--wide", type=float, help="only one fit on wide views, with this C2")
+    options = parser.parse_args()
+    if options.wide is not None:
+        wide(options.wide)
+    else:
+        print("\n\n".join([search(), adults(), wide_views()]))
