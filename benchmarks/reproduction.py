@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import reproduction_keco
 import reproduction_machines
+import reproduction_performance
 import reproduction_second_order
 import shared_data
 from crossview import (
@@ -185,6 +186,11 @@ def keco(names: list[str]) -> str:
     return reproduction_keco.section(names)
 
 
+def performance(names: list[str]) -> str:
+    """SVMs that are trained for a measure, and others by that measure."""
+    return reproduction_performance.section(names)
+
+
 def methods(names: list[str]) -> str:
     """`compare` on every set: which method is best where."""
     summary, plain, details = [], [], []
@@ -240,20 +246,23 @@ SECTIONS = {
     "second-order": second_order,
     "machines": multi_view_machines,
     "keco": keco,
+    "performance": performance,
     "methods": methods,
 }
 SOURCES = {
     **SETS,
     **reproduction_second_order.STREAMS,
-    **dict.fromkeys([*reproduction_machines.SETS, *reproduction_keco.SETS]),
+    **dict.fromkeys(
+        [*reproduction_machines.SETS, *reproduction_keco.SETS, *reproduction_performance.SETS]
+    ),
 }
 
 
 HEAD = """# Reproduction
 
 Written by `python benchmarks/reproduction.py --write docs/reproduction.md`; a section by itself
-with `--only two-view`, `--only second-order`, `--only machines`, `--only keco` or
-`--only methods`."""
+with `--only two-view`, `--only second-order`, `--only machines`, `--only keco`,
+`--only performance` or `--only methods`."""
 
 TWO_VIEW = """## Two-View Online Learning, Table 2
 

@@ -184,7 +184,7 @@ def pages_or_images(name: str) -> str:
 
 def digits() -> str:
     views, y = shared_data.mfeat()
-    grid = {"C1": [0.001, 0.01, 0.1], "C2": [0.0001, 0.001, 0.01]}
+    grid = {"C1": [0.0001, 0.001, 0.01], "C2": [0.0001, 0.001, 0.01]}
     X, widths = np.hstack(list(views.values())), [view.shape[1] for view in views.values()]
     return over_folds(X, y, grid=grid, widths=widths, dense=True)
 
@@ -256,9 +256,9 @@ def section(names: list[str]) -> str:
 
 HEAD = """## Training for the measure that counts
 
-Wang (arXiv 2015) prints no experiment. In percent; C1 (0.001 to 1 by decades; digits: to 0.1)
-and C2 (0.0001 to 0.01 by decades) are chosen by three inner folds of the training rows, for
-each measure by itself. Precision at 10 % is that of the tenth of the rows with the
+Wang prints no experiment. In percent; C1 (0.001 to 1 by decades; digits: 0.0001 to 0.01) and C2
+(0.0001 to 0.01) are chosen by three inner folds of the training rows, for each measure by
+itself. Precision at 10 % is that of the tenth of the rows with the
 highest scores."""
 
 ADULTS = """### Adult (a9a), one view
@@ -282,4 +282,15 @@ DIGITS = """### Handwritten digits in six views (uci_mfeat)
 digits (F1: of the digit with the highest score). A tenth of the rows are of each digit, so
 precision at 10 % and the break-even point are nearly the same; no threshold is tuned."""
 
-SEEN = """What is seen:"""
+SEEN = """What is seen:
+
+- Training for F1 pays against training for the error rate where the classes are uneven and overlap
+  (Adult: 67.5 against 65.0). But choosing the threshold afterwards does as well: 67.4 for
+  `LinearSVC`. What training for F1 saves is the folds that choose it.
+- ROC area is what training for it moves beyond a threshold: Adult 90.2 against 90.1, the
+  advertisements 97.4 against 96.7, which five folds do not tell from chance (p = 0.19;
+  against the concatenation and `LinearSVC` 0.08).
+- Training for precision at 10 % is of no use here: worse on Adult (82.9 against 83.9), the same
+  elsewhere. The break-even point is level everywhere, on WebKB if anything worse.
+- On the advertisements F1 is worse where it is trained for (88.6 against 89.8), not significantly.
+- Holding views to agree brings nothing over the concatenation that could be told from chance."""
