@@ -37,7 +37,9 @@ the program's weights themselves, as printed, it takes up to eight times as many
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -356,6 +358,7 @@ def printed_price(C1: float, unit: float) -> float:
 # gap of 100,000 rows stays above 0.002)
 LARGEST_FACTOR = 5000
 CG_TOLERANCE = 1e-8
+N_BLOCKS = 4
 
 
 def for_products(X: Any) -> Any:
@@ -424,8 +427,11 @@ class Inverse:
         self.by_columns = d <= n
         self.iterative = min(n, d) > LARGEST_FACTOR
         if self.iterative:
-            self.diagonal = 1.0 + c * np.asarray((M * M).sum(axis=0)).ravel()
-            self.M = for_products(M)
+            self.inverse = 1.0 / (1.0 + c * np.asarray((M * M).sum(axis=0)).ravel())
+            # blocks of columns of as many entries each, which threads multiply side by side
+            M = sp.csc_array(M)
+            ends = np.searchsorted(M.indptr, np.linspace(0, M.nnz, N_BLOCKS + 1)[1:-1])
+            self.M = [M[:, a:b] for a, b in pairwise([0, *ends.tolist(), d])]
             return
         product = M.T @ M if self.by_columns else M @ M.T
         product = product.toarray() if sp.issparse(product) else product
@@ -440,11 +446,20 @@ class Inverse:
             return cho_solve(self.factor, gamma, check_finite=False)
         if self.factor is not None:
             return gamma - c * (M.T @ cho_solve(self.factor, M @ gamma, check_finite=False))
-        shape = M.shape[1], M.shape[1]
-        H = LinearOperator(shape, matvec=lambda z: z + c * (M.T @ (M @ z)), dtype=np.float64)
-        near = LinearOperator(shape, matvec=lambda r: r / self.diagonal, dtype=np.float64)
-        size = float(np.linalg.norm(gamma)) if size is None else size
-        return cg(H, gamma, rtol=0.0, atol=CG_TOLERANCE * size, M=near)[0]
+        cuts = np.cumsum([block.shape[1] for block in M])[:-1]
+        with ThreadPoolExecutor(len(M)) as pool:
+
+            def times_h(z: np.ndarray) -> np.ndarray:
+                u = c * sum(pool.map(lambda block, part: block @ part, M, np.split(z, cuts)))
+                product = np.concatenate(list(pool.map(lambda block: block.T @ u, M)))
+                product += z
+                return product
+
+            shape = len(gamma), len(gamma)
+            H = LinearOperator(shape, matvec=times_h, dtype=np.float64)
+            near = LinearOperator(shape, matvec=lambda r: r * self.inverse, dtype=np.float64)
+            size = float(np.linalg.norm(gamma)) if size is None else size
+            return cg(H, gamma, rtol=0.0, atol=CG_TOLERANCE * size, M=near)[0]
 
 
 # --- the quadratic program over some cuts --------------------------------------------------------
