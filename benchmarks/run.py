@@ -79,7 +79,8 @@ whose search is quadratic, takes about a minute at its c = 20 and over three at 
 PERFORMANCE_SEEN = """SVM^perf's c is C1 = 25 c / n² in `scaling="paper"`: it scales labels by
 50 / n. The wide rows have 100 entries each, of columns as uneven as words; a tenth is positive.
 With C2 > 0 each cut is a linear system of a million unknowns, solved by conjugate gradients, and
-nearly all of the time goes to its products."""
+nearly all of the time goes to its products. The two lines with C2 > 0 are of
+`benchmarks/performance.py --wide C2`, by itself."""
 
 LIMITS = """## Where the time goes
 
