@@ -84,7 +84,7 @@ def adults() -> str:
                 f"{model.dual_gap_:.1e}",
             ]
         )
-    return table(["a9a, F1", "fit", "cuts", "gap"], lines)
+    return table(["a9a, F1", "fit", "rounds", "gap"], lines)
 
 
 def wide(C2: float) -> None:
@@ -118,7 +118,7 @@ def wide_views() -> str:
              f"{process.peak_mb:,.0f} MB"]
         )  # fmt: skip
     words = f"{ROWS:,} rows x {COLUMNS:,} columns, two views"
-    return table([words, "fit", "cuts", "gap", "peak of the process"], lines)
+    return table([words, "fit", "rounds", "gap", "peak of the process"], lines)
 
 
 if __name__ == "__main__":

@@ -358,6 +358,7 @@ def printed_price(C1: float, unit: float) -> float:
 # gap of 100,000 rows stays above 0.002)
 LARGEST_FACTOR = 5000
 CG_TOLERANCE = 1e-8
+# of columns, multiplied side by side; not as many as there are cores, so that sums are the same
 N_BLOCKS = 4
 
 
