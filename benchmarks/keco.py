@@ -27,12 +27,12 @@ FOLDS, STEPS, COLUMNS = 10, 1000, 34
 GROUP = 10_000
 
 
-def rows(n, columns, labelled, seed=0):
+def rows(n, columns, labeled, seed=0):
     """Rows of two classes; of some the label is known."""
     rng = np.random.default_rng(seed)
     y = rng.integers(2, size=n)
     X = rng.normal(size=(n, columns)) + 0.3 * y[:, None]
-    return X, np.where(rng.random(n) < labelled, y, np.nan)
+    return X, np.where(rng.random(n) < labeled, y, np.nan)
 
 
 def pair(a, b):
@@ -41,7 +41,7 @@ def pair(a, b):
 
 
 def grid():
-    """80 settings x 10 folds x 2 views of 246 rows, a fifth labelled, as for Ionosphere."""
+    """80 settings x 10 folds x 2 views of 246 rows, a fifth labeled, as for Ionosphere."""
     X, y = rows(246, COLUMNS, 0.2)
     learner = KeCoClassifier(random_views=(2, 0.75), n_iterations=STEPS, random_state=0)
     gammas = [0.5 / sigma**2 for sigma in SIGMAS]
@@ -56,7 +56,7 @@ def grid():
     part = [[x[columns] for columns in views] for x in X[:221]]
     labels = np.where(np.isnan(y), 0, np.where(y == 1, 1, -1))[:221]
     known, unknown = np.flatnonzero(labels), np.flatnonzero(labels == 0)
-    draws = keco.schedule("half-labelled", known, unknown, STEPS, np.random.RandomState(0))
+    draws = keco.schedule("half-labeled", known, unknown, STEPS, np.random.RandomState(0))
 
     def pairs():
         slow.learn(part, labels, draws.tolist(), 1e-3, pair)
@@ -92,10 +92,10 @@ def fourier():
         SGDClassifier(max_iter=1, tol=None).fit(np.hstack(parts), y)
 
     tasks = {
-        "KeCo, 200 features a view, all rows labelled": lambda: ours(y, 200),
-        "KeCo, 200 features a view, a tenth labelled": lambda: ours(some, 200),
-        "KeCo, 1,000 features a view, a tenth labelled": lambda: ours(some, 1000),
-        "scikit-learn: RBFSampler, SGDClassifier, all labelled": scikit_learn,
+        "KeCo, 200 features a view, all rows labeled": lambda: ours(y, 200),
+        "KeCo, 200 features a view, a tenth labeled": lambda: ours(some, 200),
+        "KeCo, 1,000 features a view, a tenth labeled": lambda: ours(some, 1000),
+        "scikit-learn: RBFSampler, SGDClassifier, all labeled": scikit_learn,
     }
     seconds = in_turn(tasks, 3)
     base = next(iter(seconds.values()))
@@ -106,7 +106,7 @@ def fourier():
 def stream(n, maintenance):
     """Learn ``n`` rows, which are made as they are needed; seconds a row."""
     model = KeCoClassifier(
-        [20, 20], gamma=1 / 40, budget=100, maintenance=maintenance, unlabelled_ratio=np.inf
+        [20, 20], gamma=1 / 40, budget=100, maintenance=maintenance, unlabeled_ratio=np.inf
     )
     seconds = 0.0
     for k in range(n // GROUP):

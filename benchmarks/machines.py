@@ -1,4 +1,4 @@
-"""Rows a second of multi-view machines: against River's and Vowpal Wabbit's factorised models,
+"""Rows a second of multi-view machines: against River's and Vowpal Wabbit's factorized models,
 and how the cost grows with the factors, the features of a row and the views.
 
 A stream of 24 one-hot features in three views, k = 8, one pass with AdaGrad, one core.  Ours is
@@ -78,9 +78,19 @@ def passes(X, y, k=8):
     target, weight = read_only(np.where(y == 1, 1.0, -1.0)), read_only(np.ones(len(y)))
     scores = np.zeros((len(y), 1))
     return lambda: machines.learn(
-        rows, order, target, weight, machine, losses.LOGISTIC, optimizers.ADAGRAD, optimizers.L2,
-        1e-4, 0.0, 0.1, scores,
-    )  # fmt: skip
+        rows,
+        order,
+        target,
+        weight,
+        machine,
+        losses.LOGISTIC,
+        optimizers.ADAGRAD,
+        optimizers.L2,
+        1e-4,
+        0.0,
+        0.1,
+        scores,
+    )  # fmt: offset
 
 
 def river_seconds(codes, y):
@@ -88,10 +98,13 @@ def river_seconds(codes, y):
     from river import facto
 
     rows = [
-        {f"{name}{c}={value}": 1.0 for name, own in zip(VIEWS, row, strict=True)
-         for c, value in enumerate(own)}
+        {
+            f"{name}{c}={value}": 1.0
+            for name, own in zip(VIEWS, row, strict=True)
+            for c, value in enumerate(own)
+        }
         for row in codes.tolist()
-    ]  # fmt: skip
+    ]  # fmt: offset
     model = facto.FMClassifier(n_factors=8, seed=0)
     start = time.perf_counter()
     for row, label in zip(rows, y.tolist(), strict=True):
@@ -116,10 +129,23 @@ def vw_seconds(codes, y, folder):
         files.append(file)
     pairs = ["--lrq", "ua8", "--lrq", "uq8", "--lrq", "aq8"]
     seconds = [
-        run([sys.executable, "-m", "vowpalwabbit", "-d", file, "--loss_function", "logistic",
-             "-b", "22", "--quiet", *pairs]).seconds
+        run(
+            [
+                sys.executable,
+                "-m",
+                "vowpalwabbit",
+                "-d",
+                file,
+                "--loss_function",
+                "logistic",
+                "-b",
+                "22",
+                "--quiet",
+                *pairs,
+            ]
+        ).seconds
         for file in files
-    ]  # fmt: skip
+    ]  # fmt: offset
     return (seconds[0] - seconds[1]) / (len(y) - 200)
 
 

@@ -1,4 +1,4 @@
-"""Training for a measure: the search for the most violated labelling, a9a, and wide sparse views.
+"""Training for a measure: the search for the most violated labeling, a9a, and wide sparse views.
 
 python benchmarks/performance.py
 """

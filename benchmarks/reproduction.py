@@ -153,7 +153,7 @@ SETS = {
     "movies": lambda: cells("movies", "Movies.mat", ["keywords", "actors"], True),
     "cora": lambda: cells("cora", "Cora.mat", ["citations", "words", "out", "in"], True),
     "msrc_v5": lambda: cells(
-        "msrc_v5", "MSRC-v5.mat", ["colour", "hog", "gist", "lbp", "centrist"], False
+        "msrc_v5", "MSRC-v5.mat", ["color", "hog", "gist", "lbp", "centrist"], False
     ),
     "wikipedia": lambda: cells("wikipedia", "Wikipedia.mat", ["image", "topics"], False),
     "100leaves": lambda: cells("100leaves", "100Leaves.mat", ["margin", "shape", "texture"], False),
@@ -278,7 +278,7 @@ by an inner validation of each training part. pam, arow, cw and scw are PAM-II, 
 SCW-I on all columns, mahalanobis is squared coupling in Mahalanobis geometry; their covariance
 is exact but where it says diagonal. F1 in percent; of several
 classes, the mean over them. Bag-of-words sets are scaled to rows of unit length (WebKB and
-the advertisements are binary); dense ones are standardised on the training part by
+the advertisements are binary); dense ones are standardized on the training part by
 `ViewEncoder`."""
 
 UNTUNED = """The same sets with the parameters as they come (C = 1, gamma = 0.1, an intercept a
@@ -297,10 +297,10 @@ VERDICT = """What this says:
   untuned. The default is **squared**: its step is a closed form for any number of views.
 - Untuned, concatenation is ahead on sets with many classes. That is the intercept: where
   rows have length 1, a constant feature of value 1 in every view takes half of each step.
-  Set `fit_intercept=False` for normalised text (`compare` tries both).
+  Set `fit_intercept=False` for normalized text (`compare` tries both).
 - The smallest gamma on offer is chosen on most sets: what helps is the shared loss, and a
   price on disagreement pays only on some (the advertisements, Reuters, Cora). gamma has the
-  unit of one over a squared norm, so on dense views with many standardised columns 0.1 is
+  unit of one over a squared norm, so on dense views with many standardized columns 0.1 is
   far too high."""
 
 

@@ -94,7 +94,7 @@ def released(kernel: str, X: np.ndarray, y: np.ndarray, seed: int) -> list[float
     for learner in LEARNERS:
         views = (2, 1.0) if learner is KeCoClassifier else None
         model = learner(
-            kernel=kernel, random_views=views, own_term=True, schedule="released",
+            kernel=kernel, random_views=views, include_self=True, schedule="released",
             random_state=seed,
         )  # fmt: skip
         lam, gamma = out_of_step(model, X[train], labels, folds)
@@ -156,7 +156,7 @@ def out_of_step(
     for part, held_out in folds:
         own = labels[held_out][~np.isnan(labels[held_out])]
         if len(np.unique(own)) == 2:
-            # the labels of the labelled rows, but the scores of as many rows from the first on
+            # the labels of the labeled rows, but the scores of as many rows from the first on
             runs.append((own, Drawn(model, codes, part, held_out[: len(own)])))
     gammas = GAMMAS if model.kernel == "rbf" else ["median"]
     best, chosen = 0.0, None
@@ -213,9 +213,9 @@ STEPS = [
     for T in (1000, 4000)
 ]
 TRUST = [{"C": C, "threshold": t} for C in (1.0, 1e2, 1e4) for t in (0.75, 0.9)]
-NEIGHBOURS = [{"kernel": "knn", "n_neighbors": n} for n in (5, 7, 10, 20)]
-NEIGHBOURS += [{"kernel": "rbf", "gamma": g} for g in (1.0, 3.0, 10.0, 30.0)]
-SPREADS = [{**how, "alpha": alpha} for how in NEIGHBOURS for alpha in (0.2, 0.8)]
+NEIGHBORS = [{"kernel": "knn", "n_neighbors": n} for n in (5, 7, 10, 20)]
+NEIGHBORS += [{"kernel": "rbf", "gamma": g} for g in (1.0, 3.0, 10.0, 30.0)]
+SPREADS = [{**how, "alpha": alpha} for how in NEIGHBORS for alpha in (0.2, 0.8)]
 
 
 def pegasos(widths: list[int], X: np.ndarray, seed: int, **setting: object) -> BaseEstimator:
@@ -380,7 +380,7 @@ KeCo is ahead.
 - correct: KeCo has two random views of 75 % of the columns each, Pegasos has all columns in one
   view; both by `KernelSearchCV`, over the same folds and draws. 20 % of each class have a label.
 - as released: what the authors' published code does. Both of KeCo's "views" hold all columns.
-  The folds hold the labels of the labelled rows against the scores of other rows, so that
+  The folds hold the labels of the labeled rows against the scores of other rows, so that
   the choice of λ and σ is mostly chance. A row counts in its own score; a step that Pegasos
   skips does not count in t; each row has a label with probability 0.2."""
 
@@ -416,7 +416,7 @@ mean ± standard error. Too few labels to choose anything by folds: each method 
 setting that is best on three other splits, by the labels of their test part. KeCo and Pegasos
 choose from kernel (linear, rbf with gamma="median"), lam (0.001 to 1) and steps (1000, 4000);
 self-training (`SelfTrainingClassifier` of `LogisticRegression`) from C (1, 100, 10,000) and the
-threshold (0.75, 0.9); label spreading (`LabelSpreading`) from 5, 7, 10 or 20 neighbours or a
+threshold (0.75, 0.9); label spreading (`LabelSpreading`) from 5, 7, 10 or 20 neighbors or a
 Gaussian kernel of four widths, and alpha (0.2, 0.8). "concatenated": on all columns as one view.
 The range of C was moved up once, from 100 at most, when self-training's test figures on WebKB
 had been seen. In brackets: in how many splits KeCo is ahead."""
@@ -438,7 +438,7 @@ PAGES_SEEN = """What is seen:
 
 DIGITS = """#### Handwritten digits in six views (uci_mfeat), 4 of each with a label
 
-40 of 1500 rows have a label; columns standardised on the rows to learn. Accuracy in percent."""
+40 of 1500 rows have a label; columns standardized on the rows to learn. Accuracy in percent."""
 
 DIGITS_SEEN = """What is seen:
 

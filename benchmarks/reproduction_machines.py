@@ -333,7 +333,7 @@ def dense(X: np.ndarray, y: np.ndarray, widths: list[int], wide: bool = False) -
 
 def breast_cancer() -> str:
     X, y = load_breast_cancer(return_X_y=True)
-    return "\n\n".join([TUMOURS, dense(X, y, [10, 10, 10]), TUMOURS_SEEN])
+    return "\n\n".join([TUMORS, dense(X, y, [10, 10, 10]), TUMORS_SEEN])
 
 
 def mfeat() -> str:
@@ -474,13 +474,13 @@ BID_SEEN = """What is seen:
 - The differences to the FM have small standard errors, as nearly all rows are without a click:
   they say whose mean prediction is higher, not who knows more."""
 
-TUMOURS = """### Breast cancer
+TUMORS = """### Breast cancer
 
-Three views of ten columns (mean, error, worst), standardised on the training part; k = 8. Mean ±
+Three views of ten columns (mean, error, worst), standardized on the training part; k = 8. Mean ±
 standard deviation of 5 folds. Six settings (alpha 0.001, 0.01, 0.1 times rate 0.05, 0.2; alphas
 from 1e-5 to 1 for the STM), chosen in each training part by a fifth of it."""
 
-TUMOURS_SEEN = """What is seen:
+TUMORS_SEEN = """What is seen:
 
 - All but the STM are within the spread over folds of each other, and the linear model is not
   beaten. The STM has no terms of lower order, and loses nine points by it."""
@@ -490,7 +490,7 @@ DIGITS = """### Handwritten digits in six views (uci_mfeat)
 Ten classes, 649 columns; in the same way as breast cancer, but with three settings (alpha 0.001,
 0.01, 0.1 with rate 0.1) and 30 passes at most, as a fit takes long. The STM has AdaGrad too
 (`init_scale` 0.05, 0.1, 0.2 with alpha 0.001 and rate 0.1, which is what its three numbers and the
-passes say): its own optimiser took more than a minute a fit here. The range
+passes say): its own optimizer took more than a minute a fit here. The range
 of `init_scale` is from a trial on the first fold."""
 
 DIGITS_SEEN = """What is seen:

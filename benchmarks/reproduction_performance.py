@@ -288,7 +288,7 @@ IMAGES = """### Advertisements
 
 DIGITS = """### Handwritten digits in six views (uci_mfeat)
 
-2000 rows, six views, standardised; 5 folds. Each digit against the rest, means over the ten
+2000 rows, six views, standardized; 5 folds. Each digit against the rest, means over the ten
 digits (F1: of the digit with the highest score). A tenth of the rows are of each digit, so
 precision at 10 % and the break-even point are nearly the same; no threshold is tuned."""
 

@@ -297,7 +297,7 @@ Nguyen, Chang and Hui (2011). Cumulative error in one pass: each row is scored a
 from, a score of 0 or less is the negative class, and the mistakes are divided by the rows.
 Mean ± standard deviation of ten repetitions; an intercept; covariance="auto".
 
-- bupa: standardised, ten random orders.
+- bupa: standardized, ten random orders.
 - usps (the training part) and mnist_t10k (the 10,000 test images only): each repetition draws
   a digit and as many rows of the other digits. Pixels lie between 0 and 1. The spread is mostly
   that between digits, so the table of differences below says more.
@@ -335,7 +335,7 @@ COUPLED_HEAD = """### Both papers at once: coupled views in Mahalanobis geometry
 
 F1 in one pass, 5 folds, three seeds; of several classes, the mean over them. PA-II, C = 1,
 gamma = 0.1, an intercept a view, nothing chosen. "concatenated, mahalanobis" is PAM-II on all
-columns. The advertisements and WebKB are binary; uci_mfeat is standardised on the training
+columns. The advertisements and WebKB are binary; uci_mfeat is standardized on the training
 part. gamma matters to squared and absolute only."""
 
 COUPLED_SEEN = """What is seen:

@@ -47,7 +47,7 @@ MACHINES = """## Multi-view machines
 `benchmarks/machines.py`: passes of the loop over 24 one-hot features in three views, k = 8,
 AdaGrad, logistic loss, one core; rows in memory. Goals: at least 1000 times the rows a second
 of River's `FMClassifier`, 50 times Vowpal Wabbit's `--lrq` over the three pairs of namespaces
-(a whole process less its start), 3 times a field-aware factorisation machine (libffm makes
+(a whole process less its start), 3 times a field-aware factorization machine (libffm makes
 about half a million a second on such a core, so 1.6 million is aimed for); cost linear in k,
 features a row and views. xLearn's field-aware machine is measured where it is installed
 (`pip install xlearn` builds it)."""
@@ -71,7 +71,7 @@ and 40 in the other two."""
 
 PERFORMANCE = """## Training for a measure
 
-`benchmarks/performance.py`. Goals: the search for the most violated labelling of F1 in n log n
+`benchmarks/performance.py`. Goals: the search for the most violated labeling of F1 in n log n
 steps; training for F1 on a9a (32,561 rows, 123 columns) to a gap of 0.001 in under 3 s (SVM^perf,
 whose search is quadratic, takes about a minute at its c = 20 and over three at c = 200); on
 100,000 rows of 1,000,000 sparse columns in two views in under 2 minutes and 2 GB."""

@@ -12,7 +12,7 @@ run() {
 
 mkdir -p demo
 
-# 569 tumours; ten measures of the cell nuclei in three views: their mean, error and worst value
+# 569 tumors; ten measures of the cell nuclei in three views: their mean, error and worst value
 run crossview datasets breast-cancer -o demo/breast-cancer.parquet
 
 # which way of using the views is best, and by how much?

@@ -44,7 +44,7 @@ def internet_ads():
 
 
 def bupa():
-    """Six blood tests and habits of 345 men, standardised; True: selector 1."""
+    """Six blood tests and habits of 345 men, standardized; True: selector 1."""
     table = np.loadtxt(folder("bupa") / "bupa.data", delimiter=",", skiprows=1)
     X = table[:, :-1]
     return (X - X.mean(axis=0)) / X.std(axis=0), table[:, -1] == 1

@@ -298,9 +298,9 @@ def test_compare_says_what_rows_without_label_bring(few, capsys):
     status, out, err = run(capsys, *command, *words)
     assert (status, err) == (0, [])
     content = json.loads(Path("c.json").read_text())
-    assert (content["n_rows"], content["n_scored"], content["unlabelled"]) == (569, n, rest)
-    assert content["gain"] in out
-    assert content["gain"].startswith(f"the {rest} rows without label ")
+    assert (content["n_rows"], content["n_scored"], content["unlabeled"]) == (569, n, rest)
+    assert content["unlabeled_benefit"] in out
+    assert content["unlabeled_benefit"].startswith(f"the {rest} rows without label ")
     told = f"{rest} of 569 rows have no label: none is scored, and only KeCo learns from them"
     assert told in out
     # whatever is best, its command runs, and learns the rows that it learned there
@@ -313,7 +313,7 @@ def test_compare_says_what_rows_without_label_bring(few, capsys):
         _, out, _ = run(capsys, *command, *words)
         assert run(capsys, *shlex.split(out[-1])[1:-1], "x.st")[0] == 0
         info = crossview.persistence.read_info("x.st")
-        assert (info["model"], info["rows"], info["unlabelled"]) == (models[0], n, left)
+        assert (info["model"], info["rows"], info["unlabeled"]) == (models[0], n, left)
 
 
 def test_keco_trains_on_rows_without_label_as_compare_does(few, capsys):
@@ -360,11 +360,11 @@ def test_keco_learns_a_stream_with_bounded_memory(few, capsys):
     assert status == 0
     assert err[-3].startswith(f"{n} rows with a label and {rest} without, 2 passes")
     model = crossview.load("x.st")[-1]
-    assert (model.budget, model.unlabelled_ratio) == (500, 1 / 3)
+    assert (model.budget, model.unlabeled_ratio) == (500, 1 / 3)
     assert 2 * n < model.n_steps_ < 3 * n
     run(capsys, *train, "--model", "pegasos", "--set", "budget=7")
     info, model = crossview.persistence.read_info("x.st"), crossview.load("x.st")[-1]
-    assert (info["rows"], info["unlabelled"], model.n_steps_) == (n, 0, n)
+    assert (info["rows"], info["unlabeled"], model.n_steps_) == (n, 0, n)
     assert set(model.n_support_.values()) == {7}
     run(capsys, *train, "--model", "keco", "--set", "approximation=fourier")
     _, out, _ = run(capsys, "inspect", "x.st")

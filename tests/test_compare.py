@@ -523,7 +523,7 @@ def test_progressive_by_hand():
     assert (answer.n_rows, answer.n_scored) == (200, 180)
     right = []
     for row, method in zip(answer.rows, compared_methods(X.layout, len(X)), strict=True):
-        seen = method.look(X)
+        seen = method.select_view(X)
         model = method.make(**method.candidates(ONE)[0], random_state=0)
         model.partial_fit(seen[:20], y[:20], classes=["no", "yes"])
         predicted = []
@@ -615,8 +615,8 @@ def test_rows_without_label_change_nothing_but_keco(few):
     assert same == SOME[:-1]
     # without such rows it is what Pegasos is
     assert before["keco"] == before["pegasos"]
-    assert (alone.unlabelled, alone.gain) == (0, None)
-    assert (few.n_rows, few.n_scored, few.unlabelled) == (150, known.sum(), (~known).sum())
+    assert (alone.unlabeled, alone.unlabeled_benefit) == (0, None)
+    assert (few.n_rows, few.n_scored, few.unlabeled) == (150, known.sum(), (~known).sum())
 
 
 def test_keco_by_hand():
@@ -650,47 +650,50 @@ def test_keco_by_hand():
             assert row.chosen[f] == settings[int(np.argmax(values))]
             assert row.scores[f] == pytest.approx(score(learner, row.chosen[f], train, test))
     keco, pegasos = (np.asarray(row.scores) for row in answer.rows)
-    assert answer.gain_p == corrected_t_test(keco - pegasos, 1 / 2)
+    assert answer.unlabeled_benefit_p == corrected_t_test(keco - pegasos, 1 / 2)
 
 
-def test_what_unlabelled_rows_bring_is_told(few):
+def test_what_unlabeled_rows_bring_is_told(few):
     values = {row.model: row.value for row in few.rows}
     more = values["keco"] - values["pegasos"]
     assert more
     what = f"bring KeCo {more:.4f}" if more > 0 else f"cost KeCo {-more:.4f}"
-    p = f"p = {few.gain_p:.2g}"
-    assert few.gain == (
-        f"the {few.unlabelled} rows without label {what} f1, compared with Pegasos "
-        f"({'not significant, ' if few.gain_p >= 0.05 else ''}{p})"
+    p = f"p = {few.unlabeled_benefit_p:.2g}"
+    assert few.unlabeled_benefit == (
+        f"the {few.unlabeled} rows without label {what} f1, compared with Pegasos "
+        f"({'not significant, ' if few.unlabeled_benefit_p >= 0.05 else ''}{p})"
     )
     notes = comparison_notes(few)
     assert notes[:3] == [
         few.verdict,
-        few.gain,
-        f"{few.unlabelled} of 150 rows have no label: none is scored, and only KeCo learns from "
+        few.unlabeled_benefit,
+        f"{few.unlabeled} of 150 rows have no label: none is scored, and only KeCo learns from "
         "them",
     ]
     assert f"3 folds of {few.n_scored} rows with a label" in notes[3]
-    assert str(few).splitlines()[-1] == few.gain
-    assert few.gain in to_markdown(few)
+    assert str(few).splitlines()[-1] == few.unlabeled_benefit
+    assert few.unlabeled_benefit in to_markdown(few)
     content = json.loads(json.dumps(few.to_dict(), allow_nan=False))
-    assert (content["unlabelled"], content["gain"]) == (few.unlabelled, few.gain)
+    assert (content["unlabeled"], content["unlabeled_benefit"]) == (
+        few.unlabeled,
+        few.unlabeled_benefit,
+    )
     assert all(row.epochs == 1 and row.rows_per_second > 0 for row in few.rows[-2:])
     X, y, _ = make_few()
     others = compare(X, y, cv=3, grid=ONE, models=["view:weak", "squared"])
-    assert others.gain is None
+    assert others.unlabeled_benefit is None
     assert "no row above learns from them" in comparison_notes(others)[1]
 
 
 def test_keco_and_pegasos_are_rows_where_labels_are_missing():
     layout = make_few()[0].layout
-    names = [m.name for m in compared_methods(layout, 60, unlabelled=True, metric="f1")]
+    names = [m.name for m in compared_methods(layout, 60, unlabeled=True, metric="f1")]
     assert names[-2:] == ["pegasos", "keco"]
     assert names[:-2] == [method.name for method in compared_methods(layout, 60, metric="f1")]
     X, y, _ = make_few(60)
     answer = compare(X, y, cv=2, grid=ONE)
     assert [row.model for row in answer.rows] == names
-    assert answer.gain is not None
+    assert answer.unlabeled_benefit is not None
 
 
 @pytest.mark.parametrize("kind", ["NaN", "NA", "category", "float", "csv", "apart"])
@@ -718,7 +721,7 @@ def test_a_missing_label_has_many_forms(kind, tmp_path):
         found = compare(frame.drop(columns="answer"), labels, **given)
     else:
         found = compare(table, "answer", **given)
-    assert found.unlabelled == (~known).sum()
+    assert found.unlabeled == (~known).sum()
     for row, other in zip(found.rows[:2], expected.rows, strict=False):
         assert row.scores == pytest.approx(other.scores)
 
@@ -735,7 +738,7 @@ def test_several_classes_with_rows_without_label():
             X, y, cv=3, grid=ONE, models=["squared", "pegasos", "keco"], progressive=stream
         )
         assert answer.rows[1].value > 0.6
-        assert answer.gain is not None
+        assert answer.unlabeled_benefit is not None
 
 
 @pytest.mark.parametrize("rows_at_once", [10_000, 7])
@@ -747,7 +750,7 @@ def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypa
     answer = compare(X, y, progressive=True, grid=grid, models=["squared", "pegasos", "keco"])
     first = np.arange(150) < 15
     scored = known & ~first
-    assert (answer.n_rows, answer.n_scored, answer.unlabelled) == (
+    assert (answer.n_rows, answer.n_scored, answer.unlabeled) == (
         150,
         scored.sum(),
         150 - known.sum(),
@@ -769,7 +772,7 @@ def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypa
         assert row.value == pytest.approx(f1_score(truth, predicted, pos_label="yes"))
     _, pegasos, keco = right
     expected = mcnemar_test(int((keco & ~pegasos).sum()), int((pegasos & ~keco).sum()))
-    assert answer.gain_p == expected
+    assert answer.unlabeled_benefit_p == expected
     notes = comparison_notes(answer)
     assert any(f"{scored.sum()} rows with a label, each predicted" in note for note in notes)
     n_first = (known & first).sum()

@@ -1,4 +1,4 @@
-"""Coupled steps against exact references, a general-purpose optimiser, and the paper as printed."""
+"""Coupled steps against exact references, a general-purpose optimizer, and the paper as printed."""
 
 from functools import partial
 

@@ -242,7 +242,7 @@ def test_moments_in_pieces_are_those_of_the_whole(values, cuts):
 
 @untimed
 @given(values=numbers)
-def test_standardised_numbers_are_those_of_standard_scaler(values):
+def test_standardized_numbers_are_those_of_standard_scaler(values):
     array = pa.array(values, pa.float64())
     X = ViewEncoder().fit_transform(pa.table({"v__a": array})).matrix.toarray()
     column = np.array(values, dtype=float)[:, None]
@@ -273,7 +273,7 @@ def test_no_number_ever_becomes_nan_or_infinite(batches):
         assert np.isfinite(X.matrix.data).all()
 
 
-def test_without_standardising_numbers_stay_as_they_are():
+def test_without_standardizing_numbers_stay_as_they_are():
     table = pa.table({"v__a": [3.0, None, 0.0], "v__b": [1, 2, 3]})
     X = ViewEncoder(standardize=False).fit_transform(table)
     np.testing.assert_array_equal(X.matrix.toarray(), [[3, 1, 0, 0], [0, 2, 1, 0], [0, 3, 0, 0]])
@@ -709,7 +709,7 @@ def test_transform_before_fit():
 
 
 @pytest.mark.parametrize("travel", ["pickle", "state"])
-def test_an_encoder_that_travelled_goes_on_like_the_one_that_stayed(travel):
+def test_an_encoder_that_traveled_goes_on_like_the_one_that_stayed(travel):
     table = pa.table(PEOPLE)
     stayed = encoder(categorical=["ad_new"], hash_bits=np.int64(BITS)).fit(table.slice(0, 3))
     if travel == "pickle":

@@ -82,8 +82,8 @@ def test_an_unclipped_step_ends_at_margin_one(m, n):
 
 
 @given(m=finite, n=st.floats(1e-3, 1e3), C=st.floats(1e-3, 1e3))
-def test_the_soft_steps_minimise_their_objectives(m, n, C):
-    """½ P² n + slack, against a fine neighbourhood of the answer."""
+def test_the_soft_steps_minimize_their_objectives(m, n, C):
+    """½ P² n + slack, against a fine neighborhood of the answer."""
     for rule, power in [(first_order.PA_I, 1), (first_order.PA_II, 2)]:
         P = first_order.pa_step(rule, m, n, C)
 

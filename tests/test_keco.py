@@ -27,13 +27,13 @@ KERNELS = {
 WIDTHS = [3, 2, 4]
 
 
-def problem(n=60, widths=WIDTHS, labelled=0.4, seed=0, missing=False):
+def problem(n=60, widths=WIDTHS, labeled=0.4, seed=0, missing=False):
     """Views of rows of two classes, labels of some, and which views there are."""
     rng = np.random.default_rng(seed)
     y = rng.choice([-1, 1], size=n)
     X = [np.round(rng.normal(size=(n, d)) + 0.7 * y[:, None], 3) for d in widths]
     X = [x * (rng.random(x.shape) < 0.8) for x in X]
-    known = np.where(rng.random(n) < labelled, y, 0)
+    known = np.where(rng.random(n) < labeled, y, 0)
     known[:2] = y[:2] = [-1, 1]
     present = np.ones((n, len(widths)), dtype=bool)
     if missing:
@@ -51,7 +51,7 @@ def rows_of(X, present):
     return make_rows(np.hstack(X), layout, present)
 
 
-def run(X, y, draws, lam, name, present, own_term=False, supervised=False):
+def run(X, y, draws, lam, name, present, include_self=False, supervised=False):
     """The Gram form, from kernel values by the reference's kernels."""
     n = len(y)
     kernel = KERNELS[name]
@@ -59,9 +59,18 @@ def run(X, y, draws, lam, name, present, own_term=False, supervised=False):
     memory = keco.nothing_learned(len(X), 1, n)
     draws, labels = read_only(draws), read_only(y[:, None].astype(float))
     t = keco.learn_from_gram(
-        gram, draws, draws, labels, read_only(np.ones(n)), read_only(present), memory, 0, lam,
-        own_term, supervised,
-    )  # fmt: skip
+        gram,
+        draws,
+        draws,
+        labels,
+        read_only(np.ones(n)),
+        read_only(present),
+        memory,
+        0,
+        lam,
+        include_self,
+        supervised,
+    )  # fmt: offset
     assert t == len(draws)
     return memory
 
@@ -77,48 +86,65 @@ def assert_same(memory, alpha, z, n):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("own_term", [False, True])
+@pytest.mark.parametrize("include_self", [False, True])
 @pytest.mark.parametrize("supervised", [False, True])
-@pytest.mark.parametrize("schedule", ["half-labelled", "released", "uniform"])
+@pytest.mark.parametrize("schedule", ["half-labeled", "released", "uniform"])
 @pytest.mark.parametrize(("widths", "missing"), [(WIDTHS, False), (WIDTHS, True), ([3, 4], False)])
-def test_counts_equal_the_slow_reference(name, own_term, supervised, schedule, widths, missing):
+def test_counts_equal_the_slow_reference(name, include_self, supervised, schedule, widths, missing):
     X, y, _, present = problem(n=40, widths=widths, missing=missing)
     rng = np.random.RandomState(3)
     draws = keco.schedule(schedule, np.flatnonzero(y), np.flatnonzero(y == 0), 200, rng)
     rows = [[x[i] for x in X] for i in range(len(y))]
     lam = 0.05
-    memory = run(X, y, draws, lam, name, present, own_term, supervised)
+    memory = run(X, y, draws, lam, name, present, include_self, supervised)
     alpha, z = reference.learn(
-        rows, y, draws, lam, KERNELS[name],
-        own_term=own_term, supervised=supervised, present=present,
-    )  # fmt: skip
+        rows,
+        y,
+        draws,
+        lam,
+        KERNELS[name],
+        include_self=include_self,
+        supervised=supervised,
+        present=present,
+    )  # fmt: offset
     assert_same(memory, alpha, z, len(y))
 
 
-@pytest.mark.parametrize("own_term", [False, True])
+@pytest.mark.parametrize("include_self", [False, True])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_the_linear_kernel_equals_the_explicit_form(own_term, container):
+def test_the_linear_kernel_equals_the_explicit_form(include_self, container):
     X, y, _, present = problem(missing=True)
     rng = np.random.RandomState(0)
-    draws = keco.schedule("half-labelled", np.flatnonzero(y), np.flatnonzero(y == 0), 400, rng)
-    expected = run(X, y, draws, 0.05, "linear", present, own_term)
+    draws = keco.schedule("half-labeled", np.flatnonzero(y), np.flatnonzero(y == 0), 400, rng)
+    expected = run(X, y, draws, 0.05, "linear", present, include_self)
     layout = ViewLayout(["a", "b", "c"], WIDTHS)
     rows = make_rows(container(np.hstack(X)), layout, present)
     memory = keco.nothing_learned(3, 1, len(y))
     W = np.zeros((sum(WIDTHS), 1))
     keco.learn_explicit(
-        rows, read_only(draws), read_only(draws), read_only(y[:, None].astype(float)),
-        read_only(np.ones(len(y))), memory,
-        W, 0, 0.05, own_term, False, np.zeros((len(draws), 1)), np.zeros(2), np.inf,
-    )  # fmt: skip
+        rows,
+        read_only(draws),
+        read_only(draws),
+        read_only(y[:, None].astype(float)),
+        read_only(np.ones(len(y))),
+        memory,
+        W,
+        0,
+        0.05,
+        include_self,
+        False,
+        np.zeros((len(draws), 1)),
+        np.zeros(2),
+        np.inf,
+    )  # fmt: offset
     assert_array_equal(memory.alpha, expected.alpha)
     blank = np.hstack([x * present[:, [v]] for v, x in enumerate(X)])
     for v, (lo, hi) in enumerate(itertools.pairwise(layout.ptr)):
         assert_allclose(W[lo:hi, 0], expected.beta[v, 0] @ blank[:, lo:hi], atol=1e-10)
 
 
-def test_an_unlabelled_row_keeps_its_label_until_it_is_drawn_again():
-    # one labelled row at 1; view 1 of the unlabelled row changes sides between its draws
+def test_an_unlabeled_row_keeps_its_label_until_it_is_drawn_again():
+    # one labeled row at 1; view 1 of the unlabeled row changes sides between its draws
     X = [np.array([[1.0], [1.0], [1.0]]), np.array([[1.0], [1.0], [-3.0]])]
     y = np.array([1, 0, -1])
     first = run(X, y, np.array([0, 1]), 0.1, "linear", np.empty((0, 2), bool))
@@ -150,12 +176,17 @@ def test_scores_are_those_of_the_reference(kernel, model):
         WIDTHS, kernel=kernel, gamma=0.5, lam=0.05, n_iterations=200, random_state=5
     ).fit(as_table(X, present), labels_of(y))
     rng = np.random.RandomState(5)
-    draws = keco.schedule("half-labelled", np.flatnonzero(y), np.flatnonzero(y == 0), 200, rng)
+    draws = keco.schedule("half-labeled", np.flatnonzero(y), np.flatnonzero(y == 0), 200, rng)
     rows = [[x[i] for x in X] for i in range(len(y))]
     alpha, z = reference.learn(
-        rows, y, draws, 0.05, KERNELS[kernel],
-        supervised=model is PegasosClassifier, present=present,
-    )  # fmt: skip
+        rows,
+        y,
+        draws,
+        0.05,
+        KERNELS[kernel],
+        supervised=model is PegasosClassifier,
+        present=present,
+    )  # fmt: offset
     new, _, _, there = problem(n=20, seed=7, missing=True)
     expected = [
         reference.score([x[i] for x in new], rows, alpha, z, 0.05, 200, KERNELS[kernel], there[i])
@@ -171,7 +202,7 @@ def test_scores_are_those_of_the_reference(kernel, model):
         }
 
 
-def test_without_unlabelled_rows_it_is_pegasos():
+def test_without_unlabeled_rows_it_is_pegasos():
     X, _, y, present = problem()
     table = as_table(X, present)
     for views in (WIDTHS, None):
@@ -197,7 +228,7 @@ def test_pegasos_is_that_of_its_paper():
     table = as_table(X, present)
     lam, T = 0.05, 300
     model = PegasosClassifier(
-        kernel="linear", lam=lam, n_iterations=T, own_term=True, random_state=1
+        kernel="linear", lam=lam, n_iterations=T, include_self=True, random_state=1
     ).fit(table, y)
     rng = np.random.RandomState(1)
     w = np.zeros(table.shape[1])
@@ -243,7 +274,7 @@ def test_a_large_budget_changes_nothing_and_a_small_one_is_kept(maintenance):
         lam=1e-2,
         schedule="stream",
         maintenance=maintenance,
-        unlabelled_ratio=np.inf,
+        unlabeled_ratio=np.inf,
         **more,
     )
     free = make().fit(table, labels)
@@ -259,11 +290,11 @@ def test_a_large_budget_changes_nothing_and_a_small_one_is_kept(maintenance):
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_of_a_stream_a_share_of_the_unlabelled_rows_is_learned(kernel):
-    X, y, _, present = problem(n=120, labelled=0.2)
+def test_of_a_stream_a_share_of_the_unlabeled_rows_is_learned(kernel):
+    X, y, _, present = problem(n=120, labeled=0.2)
     table = as_table(X, present)
     given = {"kernel": kernel, "gamma": 0.5, "lam": 1e-2, "schedule": "stream"}
-    few = KeCoClassifier(WIDTHS, unlabelled_ratio=0.5, **given).fit(table, labels_of(y))
+    few = KeCoClassifier(WIDTHS, unlabeled_ratio=0.5, **given).fit(table, labels_of(y))
     taken, turns = [], [0, 0]
     for i, label in enumerate(y):
         if label == 0 and turns[1] + 1 > 0.5 * turns[0]:
@@ -271,10 +302,10 @@ def test_of_a_stream_a_share_of_the_unlabelled_rows_is_learned(kernel):
         turns[int(label == 0)] += 1
         taken.append(i)
     assert few.n_steps_ == len(taken) < 120
-    whole = KeCoClassifier(WIDTHS, unlabelled_ratio=np.inf, **given)
+    whole = KeCoClassifier(WIDTHS, unlabeled_ratio=np.inf, **given)
     whole.fit(table[taken], labels_of(y)[taken])
     assert_array_equal(whole.decision_function(table), few.decision_function(table))
-    none = KeCoClassifier(WIDTHS, unlabelled_ratio=0.0, **given).fit(table, labels_of(y))
+    none = KeCoClassifier(WIDTHS, unlabeled_ratio=0.0, **given).fit(table, labels_of(y))
     pegasos = PegasosClassifier(WIDTHS, **given).fit(table[y != 0], y[y != 0])
     assert_array_equal(none.decision_function(table), pegasos.decision_function(table))
 
@@ -282,7 +313,7 @@ def test_of_a_stream_a_share_of_the_unlabelled_rows_is_learned(kernel):
 def test_a_stream_equals_the_slow_reference():
     X, y, _, present = problem(n=80, missing=True)
     model = KeCoClassifier(
-        WIDTHS, gamma=0.5, lam=1e-2, schedule="stream", unlabelled_ratio=np.inf
+        WIDTHS, gamma=0.5, lam=1e-2, schedule="stream", unlabeled_ratio=np.inf
     ).fit(as_table(X, present), labels_of(y))
     rows = [[x[i] for x in X] for i in range(80)]
     alpha, z = reference.learn(rows, y, range(80), 1e-2, KERNELS["rbf"], present=present)
@@ -389,7 +420,7 @@ def test_an_approximation_comes_close_to_its_kernel(approximation):
         assert_allclose(pieces.decision_function(table), found, atol=1e-8)
 
 
-def test_unlabelled_rows_in_every_form_are_the_same():
+def test_unlabeled_rows_in_every_form_are_the_same():
     X, y, _, present = problem()
     table = as_table(X, present)
     model = KeCoClassifier(WIDTHS, random_state=0, n_iterations=100)
@@ -409,7 +440,7 @@ def test_unlabelled_rows_in_every_form_are_the_same():
     assert minus.classes_.tolist() == [0, 1]
 
 
-def test_unlabelled_rows_help_where_views_are_enough_by_themselves():
+def test_unlabeled_rows_help_where_views_are_enough_by_themselves():
     rng = np.random.default_rng(0)
     gains = []
     for seed in range(10):
@@ -569,7 +600,7 @@ def test_a_label_that_is_no_class_is_named_with_its_row():
 
 
 def test_the_search_finds_what_a_grid_search_by_hand_finds():
-    X, y, truth, present = problem(n=120, labelled=0.9)
+    X, y, truth, present = problem(n=120, labeled=0.9)
     table = as_table(X, present)
     lams, gammas = [1e-3, 1e-1], [0.05, 0.5, "median"]
     for model, labels in (

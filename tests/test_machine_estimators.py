@@ -219,7 +219,7 @@ def test_one_optimizer_goes_on_from_what_another_learned():
     ],
     ids=["MVM", "MVM-als", "FM", "FM-cross-lbfgs"],
 )
-def test_tumours(learner):
+def test_tumors(learner):
     X, y = load_breast_cancer(return_X_y=True)
     assert cross_val_score(learner.set_params(random_state=0), scale(X), y, cv=3).mean() > 0.94
 
@@ -347,7 +347,7 @@ def test_views_of_no_group_are_not_used():
     assert model.factors_["view1"].shape == (2, 32)
 
 
-def test_memory_is_k_numbers_a_column_and_the_optimisers():
+def test_memory_is_k_numbers_a_column_and_the_optimizers():
     X, y = numbers(50)
     few = MultiViewMachineRegressor(WIDTHS, n_factors=5).partial_fit(X, y)
     sizes = {name: few._get_state()[name].size for name in "ABc"}
@@ -495,7 +495,7 @@ def test_the_search_among_many_columns_finds_the_strongest():
     assert [places for places, _ in found] == [places for places, _ in expected[:5]]
 
 
-def test_interactions_of_classes_are_labelled():
+def test_interactions_of_classes_are_labeled():
     X, y = numbers()
     model = MultiViewMachineClassifier(WIDTHS, random_state=0).fit(X, np.digitize(y, [4900, 5100]))
     found = model.interactions(top=1000)

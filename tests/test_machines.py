@@ -54,13 +54,15 @@ def start(widths, groups, k, classes=1, seed=0, sums=1):
         B=room(np.stack([A[-1].reshape(-1) for _, A in parts])),
         c=np.stack([intercept, np.zeros(classes)][: 1 + sums]),
         views=unsigned([v for v, _ in parts]),
-        shift=unsigned([place - ptr[v] for place, (v, _) in zip(places, parts, strict=True)]),
+        column_offset=unsigned(
+            [place - ptr[v] for place, (v, _) in zip(places, parts, strict=True)]
+        ),
         ends=unsigned(np.cumsum([len(g) for g in groups])),
         model=machines.MULTI_VIEW,
         seen=np.ones(places[-1] + widths[parts[-1][0]], dtype=bool),
         keys=unsigned(np.zeros(len(parts))),
         sizes=read_only(np.zeros(len(parts))),
-        born=unsigned(np.arange(classes)),
+        class_ids=unsigned(np.arange(classes)),
     )
     return machine, tables, intercept.copy()
 

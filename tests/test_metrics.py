@@ -22,7 +22,7 @@ from crossview.evaluation.metrics import (
     hinge_losses,
     least_rows,
     measure,
-    worth,
+    signed_score,
 )
 from crossview.evaluation.progressive import progressive
 
@@ -242,8 +242,8 @@ def test_errors_of_numbers_are_those_of_scikit_learn_and_add_up():
 
 
 def test_a_lower_error_is_worth_more_and_what_is_not_defined_nothing():
-    assert worth("rmse", 1.0) > worth("rmse", 2.0) > worth("rmse", np.nan)
-    assert worth("f1", 0.9) > worth("f1", 0.8) > worth("f1", np.nan)
+    assert signed_score("rmse", 1.0) > signed_score("rmse", 2.0) > signed_score("rmse", np.nan)
+    assert signed_score("f1", 0.9) > signed_score("f1", 0.8) > signed_score("f1", np.nan)
 
 
 def make_rows(n=100, n_classes=2):

@@ -31,16 +31,16 @@ def scores(rng, n):
 
 
 def value(problem, f):
-    """Of the labelling that was found, in the units of the print: a wrong row weighs 2."""
+    """Of the labeling that was found, in the units of the print: a wrong row weighs 2."""
     delta, s = problem.search(f * 2.0 * problem.unit)
     return delta - s @ f * 2.0 * problem.unit
 
 
-# --- the most violated labelling -------------------------------------------------------------
+# --- the most violated labeling -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("measure", [*TABLES, *AT_K])
-def test_most_violated_labelling_is_that_of_all_labellings(measure):
+def test_most_violated_labeling_is_that_of_all_labelings(measure):
     rng = np.random.default_rng(0)
     for _ in range(25):
         n = int(rng.integers(2, 9))

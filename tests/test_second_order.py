@@ -249,7 +249,7 @@ def test_the_inverse_of_arows_covariance_grows_by_the_row_over_r(classes):
     C=st.floats(1e-2, 1e2),
     confidence=st.floats(0.55, 0.99),
 )
-def test_scw_minimises_its_objective(m, n, C, confidence):
+def test_scw_minimizes_its_objective(m, n, C, confidence):
     """KL + C l or C l², in P and rho: KL = ½ (log(1 + rho n) - rho n / (1 + rho n) + P² n)."""
     phi = norm.ppf(confidence)
 

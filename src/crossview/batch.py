@@ -233,14 +233,14 @@ def views_of(rows: Rows) -> list[ViewRows]:
     n = len(rows.indptr) - 1
     cuts = np.empty((n, len(rows.ptr)), dtype=np.uint64)
     cut_rows(rows.indices, rows.indptr, rows.shared, rows.ptr, cuts)
-    skip = rows.indptr[:-1] if rows.shared else np.zeros(n, dtype=np.uint64)
+    offset = rows.indptr[:-1] if rows.shared else np.zeros(n, dtype=np.uint64)
     return [
         ViewRows(
             rows.data,
             rows.indices,
             read_only(np.ascontiguousarray(cuts[:, v])),
             read_only(np.ascontiguousarray(cuts[:, v + 1])),
-            read_only(skip),
+            read_only(offset),
         )
         for v in range(len(rows.ptr) - 1)
     ]
@@ -248,8 +248,8 @@ def views_of(rows: Rows) -> list[ViewRows]:
 
 def take_rows(view: ViewRows, rows: np.ndarray) -> ViewRows:
     """Some of the rows."""
-    begin, end, skip = (read_only(part[rows]) for part in (view.begin, view.end, view.skip))
-    return view._replace(begin=begin, end=end, skip=skip)
+    begin, end, offset = (read_only(part[rows]) for part in (view.begin, view.end, view.offset))
+    return view._replace(begin=begin, end=end, offset=offset)
 
 
 def flat_view(view: ViewRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -257,7 +257,7 @@ def flat_view(view: ViewRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     lengths = (view.end - view.begin).astype(np.int64)
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     p = np.repeat(view.begin.astype(np.int64) - indptr[:-1], lengths) + np.arange(indptr[-1])
-    columns = view.indices[p - np.repeat(view.skip.astype(np.int64), lengths)]
+    columns = view.indices[p - np.repeat(view.offset.astype(np.int64), lengths)]
     return view.data[p], columns, indptr
 
 

@@ -1,4 +1,4 @@
-"""Coupled passive-aggressive steps, by a general-purpose optimiser and as printed."""
+"""Coupled passive-aggressive steps, by a general-purpose optimizer and as printed."""
 
 import itertools
 
@@ -20,7 +20,7 @@ def objective(P, m, n, C, gamma, coupling, slack):
 
 
 def best_step(m, n, C, gamma, coupling, slack):
-    """The minimiser, by a general-purpose optimiser of scipy."""
+    """The minimizer, by a general-purpose optimizer of scipy."""
     solve = {"absolute": _best_absolute, "squared": _best_squared}[coupling]
     return solve(np.asarray(m, float), np.asarray(n, float), C, gamma, slack)
 
@@ -28,8 +28,8 @@ def best_step(m, n, C, gamma, coupling, slack):
 def _best_absolute(m, n, C, gamma, slack):
     """The dual is a least-squares problem in a box.
 
-    Over tau and one edge a pair, P = B q: maximise sum_v ((1 - m_v) P_v - n_v P_v² / 2)
-    [- tau² / (4C)], that is minimise |diag(sqrt n) B q - (1 - m) / sqrt n|².
+    Over tau and one edge a pair, P = B q: maximize sum_v ((1 - m_v) P_v - n_v P_v² / 2)
+    [- tau² / (4C)], that is minimize |diag(sqrt n) B q - (1 - m) / sqrt n|².
     """
     B = dual_basis(len(m))
     A, d = np.sqrt(n)[:, None] * B, (1 - m) / np.sqrt(n)

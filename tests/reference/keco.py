@@ -7,10 +7,10 @@ two vectors.  ``alpha[n]`` and ``z[n]`` are dicts of row -> integer and of row -
 import numpy as np
 
 
-def learn(X, y, draws, lam, kernel, *, own_term=False, supervised=False, present=None):
+def learn(X, y, draws, lam, kernel, *, include_self=False, supervised=False, present=None):
     """Algorithm 1 over the rows in ``draws``; what is in no view is passed over.
 
-    ``own_term``: the row's own support counts in its score, as in the released code, where its
+    ``include_self``: the row's own support counts in its score, as in the released code, where its
     label is the agreement of the views scored before, in this step, and of those after it when
     the row was drawn last.  ``supervised``: rows without label take a step and teach nothing.
     """
@@ -31,7 +31,7 @@ def learn(X, y, draws, lam, kernel, *, own_term=False, supervised=False, present
             for j, count in alpha[n].items():
                 if j != i:
                     total += count * z[n][j] * kernel(X[i][n], X[j][n])
-                elif own_term:
+                elif include_self:
                     label = y[i] or agreement(i, n)
                     total += count * label * kernel(X[i][n], X[i][n])
             last[n][i] = total / (lam * t)

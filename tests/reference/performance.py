@@ -1,7 +1,7 @@
 """The multi-view SVM for multivariate measures as printed, sums corrected, by enumeration.
 
 Labels are -1 and 1, a row has a list of V views, weights are a list of V vectors.  Every
-labelling of the rows is a constraint; nothing here sorts.
+labeling of the rows is a constraint; nothing here sorts.
 """
 
 from itertools import permutations, product
@@ -17,7 +17,7 @@ def table(y, labels):
 
 
 def loss(measure, y, labels, *, beta=1.0, k=None):
-    """Delta of a labelling; None where the measure does not admit it."""
+    """Delta of a labeling; None where the measure does not admit it."""
     a, b, c, d = table(y, labels)
     return loss_of_table(measure, a, b, a + c, b + d, beta=beta, k=k)
 
@@ -50,7 +50,7 @@ def loss_of_table(measure, a, b, P, N, *, beta=1.0, k=None):
 
 
 def most_violated(y, f, delta):
-    """The largest ``delta(labels) - sum_i (y_i - labels_i) f_i`` over all labellings."""
+    """The largest ``delta(labels) - sum_i (y_i - labels_i) f_i`` over all labelings."""
     values = []
     for labels in product([-1, 1], repeat=len(y)):
         d = delta(labels)
@@ -99,7 +99,7 @@ def objective(w, views, y, delta, C1, C2, present=None):
 
 
 def minimum(views, y, delta, C1, C2):
-    """The least value of problem (7), by a general solver with a constraint a labelling."""
+    """The least value of problem (7), by a general solver with a constraint a labeling."""
     widths = [view.shape[1] for view in views]
     cuts = np.cumsum(widths)[:-1]
     rows, ds = [], []

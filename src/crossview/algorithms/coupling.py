@@ -8,7 +8,7 @@ Symbols, one example with views v = 1 .. V: label y, margin m_v = y w_v·x_v, n_
 = x_v·x_v (the constant feature 1 of the intercept counts), joint loss
 l = 1 - mean m_v, C the aggressiveness, gamma the price of disagreement.  Every
 update is w_v <- w_v + P_v y x_v, after which view v has the margin
-s_v = m_v + P_v n_v.  The step minimises, where l > 0,
+s_v = m_v + P_v n_v.  The step minimizes, where l > 0,
 
     sum_v (s_v - m_v)^2 / (2 n_v) + gamma D(s) + slack(max(0, 1 - mean s_v))
 
@@ -16,7 +16,7 @@ with D(s) = sum_{u<v} |s_u - s_v| (the paper's) or half the sum of their
 squares; slack(e) is C e for PA-I, C e^2 for PA-II, and for PA there is none
 allowed.  tau is the multiplier of the margin constraint: at most C for PA-I.
 
-The paper's Algorithm 1 does not minimise its own objective: tau lacks the
+The paper's Algorithm 1 does not minimize its own objective: tau lacks the
 factor 2 of its equation (11), alpha - beta is divided by n_A + n_B once too
 often, and clipping one after the other is not the joint optimum.  It is kept
 as `published_step`.
@@ -34,8 +34,8 @@ from crossview.kernels.rows import (
     ZERO,
     add,
     add_pair,
-    dot_and_norm,
-    dots_and_norm,
+    dot_and_sqnorm,
+    dots_and_sqnorm,
     prefetch_row,
     view_end,
 )
@@ -83,7 +83,7 @@ def squared_step(rule, gamma, C, V, m, n, P):
 def absolute_two_step(rule, gamma, C, m, n, P):
     """Absolute disagreement, two views: closed form.
 
-    Maximises the concave dual D(tau, delta) = tau l + delta (m_A - m_B)
+    Maximizes the concave dual D(tau, delta) = tau l + delta (m_A - m_B)
     - n_A (tau/2 - delta)^2 / 2 - n_B (tau/2 + delta)^2 / 2 [- tau^2 / (4C) for PA-II]
     over 0 <= tau <= C and |delta| <= gamma: the stationary point if it lies in
     the box, else the best of the edges.  P_A = tau/2 - delta, P_B = tau/2 + delta.
@@ -123,7 +123,7 @@ def absolute_two_step(rule, gamma, C, m, n, P):
 def absolute_margins(gamma, tau, V, m, n, s, order, cut):
     """Margins s for a given tau: the absolute disagreement without the loss.
 
-    Minimises sum_v (s_v - t_v)^2 / (2 n_v) + gamma sum_{u<v} |s_u - s_v| with
+    Minimizes sum_v (s_v - t_v)^2 / (2 n_v) + gamma sum_{u<v} |s_u - s_v| with
     t_v = m_v + tau n_v / V.  Views with equal s form a group; a group with
     ``above`` views over it and ``below`` views under it has
 
@@ -258,7 +258,7 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
     The joint score is the mean of the views' scores, or their sum where they
     learn independently.
     """
-    strange = -1
+    nonfinite_row = -1
     x, j, indptr, shared, ptr, present = rows
     W, b, U, c, t = model
     average = U.shape[0] > 0
@@ -272,14 +272,14 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
         prefetch_row(x, j, indptr, shared, order, s + 2)
         i = order[s]
         lo, end = indptr[i], indptr[i + 1]
-        shift = lo if shared else ZERO
+        offset = lo if shared else ZERO
         here = 0
         size = 0.0
         score = past = 0.0
         for v in range(V):
-            hi = end if v == V - 1 else view_end(j, lo, end, shift, ptr[v + 1])
+            hi = end if v == V - 1 else view_end(j, lo, end, offset, ptr[v + 1])
             if present.shape[0] == 0 or present[i, v]:
-                own, norm = dot_and_norm(x, j, lo, hi, shift, W)
+                own, norm = dot_and_sqnorm(x, j, lo, hi, offset, W)
                 size += norm
                 if norm + bias > 0.0:
                     own += bias * b[v]
@@ -288,14 +288,14 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
                     m[here], n[here] = y[i] * own, norm + bias
                     here += 1
                     if average:
-                        old, _ = dot_and_norm(x, j, lo, hi, shift, U)
+                        old, _ = dot_and_sqnorm(x, j, lo, hi, offset, U)
                         past += old + bias * c[v]
             lo = hi
         if average and t[0] > 0:
             score -= past / t[0]
         scores[i] = score if coupling == INDEPENDENT or here == 0 else score / here
         if not size < np.inf:
-            strange = i
+            nonfinite_row = i
             continue
         if here == 0 or weight[i] <= 0.0:
             continue
@@ -304,13 +304,13 @@ def learn_binary(rows, order, y, weight, model, bias, coupling, rule, gamma, C, 
             move = y[i] * P[a]
             if move != 0.0:
                 lo, hi = start[a], stop[a]
-                add(move, x, j, lo, hi, shift, W)
+                add(move, x, j, lo, hi, offset, W)
                 b[view[a]] += bias * move
                 if average:
-                    add(t[0] * move, x, j, lo, hi, shift, U)
+                    add(t[0] * move, x, j, lo, hi, offset, U)
                     c[view[a]] += t[0] * bias * move
         t[0] += 1
-    return strange
+    return nonfinite_row
 
 
 @njit
@@ -319,7 +319,7 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
 
     Independent views each take the best wrong class of their own.
     """
-    strange = -1
+    nonfinite_row = -1
     x, j, indptr, shared, ptr, present = rows
     W, b, U, c, t = model
     average = U.shape[0] > 0
@@ -336,16 +336,16 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
         prefetch_row(x, j, indptr, shared, order, s + 2)
         i = order[s]
         lo, end = indptr[i], indptr[i + 1]
-        shift = lo if shared else ZERO
+        offset = lo if shared else ZERO
         here = 0
         size = 0.0
         joint[:] = 0.0
         past[:] = 0.0
         for v in range(V):
-            hi = end if v == V - 1 else view_end(j, lo, end, shift, ptr[v + 1])
+            hi = end if v == V - 1 else view_end(j, lo, end, offset, ptr[v + 1])
             if present.shape[0] == 0 or present[i, v]:
                 own[here] = bias * b[v]
-                norm = dots_and_norm(x, j, lo, hi, shift, W, own[here])
+                norm = dots_and_sqnorm(x, j, lo, hi, offset, W, own[here])
                 size += norm
                 if norm + bias > 0.0:
                     joint += own[here]
@@ -354,7 +354,7 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
                     here += 1
                     if average:
                         past += bias * c[v]
-                        dots_and_norm(x, j, lo, hi, shift, U, past)
+                        dots_and_sqnorm(x, j, lo, hi, offset, U, past)
             lo = hi
         scores[i] = joint
         if average and t[0] > 0:
@@ -362,7 +362,7 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
         if coupling != INDEPENDENT and here > 0:
             scores[i] /= here
         if not size < np.inf:
-            strange = i
+            nonfinite_row = i
             continue
         if here == 0 or weight[i] <= 0.0:
             continue
@@ -375,12 +375,12 @@ def learn_multiclass(rows, order, y, weight, model, bias, coupling, rule, gamma,
         for a in range(here):
             if P[a] != 0.0:
                 lo, hi = start[a], stop[a]
-                add_pair(P[a], x, j, lo, hi, shift, W, true, rival[a])
+                add_pair(P[a], x, j, lo, hi, offset, W, true, rival[a])
                 b[view[a], true] += bias * P[a]
                 b[view[a], rival[a]] -= bias * P[a]
                 if average:
-                    add_pair(t[0] * P[a], x, j, lo, hi, shift, U, true, rival[a])
+                    add_pair(t[0] * P[a], x, j, lo, hi, offset, U, true, rival[a])
                     c[view[a], true] += t[0] * bias * P[a]
                     c[view[a], rival[a]] -= t[0] * bias * P[a]
         t[0] += 1
-    return strange
+    return nonfinite_row

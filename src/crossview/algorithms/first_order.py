@@ -26,8 +26,8 @@ from crossview.kernels.rows import (
     ZERO,
     add,
     add_pair,
-    dot_and_norm,
-    dots_and_norm,
+    dot_and_sqnorm,
+    dots_and_sqnorm,
     prefetch_row,
 )
 
@@ -97,7 +97,7 @@ def learn_binary(rows, order, y, weight, model, bias, rule, C, scores):
     ``scores[i]`` becomes the score that row i had just before it was learned.
     A row whose x·x is not finite is passed over; returns the last such row, or -1.
     """
-    strange = -1
+    nonfinite_row = -1
     x, j, indptr, shared, _, _ = rows
     W, b, U, c, t = model
     average = U.shape[0] > 0
@@ -105,34 +105,34 @@ def learn_binary(rows, order, y, weight, model, bias, rule, C, scores):
         prefetch_row(x, j, indptr, shared, order, s + 2)
         i = order[s]
         lo, hi = indptr[i], indptr[i + 1]
-        shift = lo if shared else ZERO
-        score, n = dot_and_norm(x, j, lo, hi, shift, W)
+        offset = lo if shared else ZERO
+        score, n = dot_and_sqnorm(x, j, lo, hi, offset, W)
         score += bias * b[0]
         n += bias
         scores[i] = score
         if average and t[0] > 0:
-            past, _ = dot_and_norm(x, j, lo, hi, shift, U)
+            past, _ = dot_and_sqnorm(x, j, lo, hi, offset, U)
             scores[i] -= (past + bias * c[0]) / t[0]
         if not n < np.inf:
-            strange = i
+            nonfinite_row = i
             continue
         if n <= 0.0 or weight[i] <= 0.0:
             continue
         P = y[i] * step(rule, y[i] * score, n, C, weight[i])
         if P != 0.0:
-            add(P, x, j, lo, hi, shift, W)
+            add(P, x, j, lo, hi, offset, W)
             b[0] += bias * P
             if average:
-                add(t[0] * P, x, j, lo, hi, shift, U)
+                add(t[0] * P, x, j, lo, hi, offset, U)
                 c[0] += t[0] * bias * P
         t[0] += 1
-    return strange
+    return nonfinite_row
 
 
 @njit
 def learn_multiclass(rows, order, y, weight, model, bias, rule, C, scores):
     """The same for several classes; ``y`` is the class's number, ``scores`` (n_rows, n_classes)."""
-    strange = -1
+    nonfinite_row = -1
     x, j, indptr, shared, _, _ = rows
     W, b, U, c, t = model
     average = U.shape[0] > 0
@@ -142,16 +142,16 @@ def learn_multiclass(rows, order, y, weight, model, bias, rule, C, scores):
         prefetch_row(x, j, indptr, shared, order, s + 2)
         i = order[s]
         lo, hi = indptr[i], indptr[i + 1]
-        shift = lo if shared else ZERO
+        offset = lo if shared else ZERO
         score[:] = bias * b[0]
-        n = bias + dots_and_norm(x, j, lo, hi, shift, W, score)
+        n = bias + dots_and_sqnorm(x, j, lo, hi, offset, W, score)
         scores[i] = score
         if average and t[0] > 0:
             past[:] = bias * c[0]
-            dots_and_norm(x, j, lo, hi, shift, U, past)
+            dots_and_sqnorm(x, j, lo, hi, offset, U, past)
             scores[i] -= past / t[0]
         if not n < np.inf:
-            strange = i
+            nonfinite_row = i
             continue
         if n <= 0.0 or weight[i] <= 0.0:
             continue
@@ -159,12 +159,12 @@ def learn_multiclass(rows, order, y, weight, model, bias, rule, C, scores):
         wrong = best_wrong(score, true)
         P = step(rule, score[true] - score[wrong], 2.0 * n, C, weight[i])
         if P != 0.0:
-            add_pair(P, x, j, lo, hi, shift, W, true, wrong)
+            add_pair(P, x, j, lo, hi, offset, W, true, wrong)
             b[0, true] += bias * P
             b[0, wrong] -= bias * P
             if average:
-                add_pair(t[0] * P, x, j, lo, hi, shift, U, true, wrong)
+                add_pair(t[0] * P, x, j, lo, hi, offset, U, true, wrong)
                 c[0, true] += t[0] * bias * P
                 c[0, wrong] -= t[0] * bias * P
         t[0] += 1
-    return strange
+    return nonfinite_row

@@ -1,7 +1,7 @@
-"""KeCo: kernel learners, one a view, that label the unlabelled rows for each other.
+"""KeCo: kernel learners, one a view, that label the unlabeled rows for each other.
 
 Reference: van de Wiel, Heskes, Levin, "KeCo: Kernel-based Online Co-agreement
-Algorithm", BNAIC 2015; with no unlabelled rows, and with one view, it is Pegasos:
+Algorithm", BNAIC 2015; with no unlabeled rows, and with one view, it is Pegasos:
 Shalev-Shwartz, Singer, Srebro, Cotter, Math. Program. 127 (2011).
 
 Symbols: step t, row i, view n, counts α_n[j], signs z_n[j], kernel K_n.
@@ -14,14 +14,14 @@ Symbols: step t, row i, view n, counts α_n[j], signs z_n[j], kernel K_n.
 What the paper leaves open: z_n[i] of a row without label is set when it is drawn, from
 the scores of that step, and kept until it is drawn again.  sign 0 = 0: such a row is
 counted, and says nothing before a later draw gives it a sign.  The sum leaves out j = i;
-``own_term`` takes it in, as the released code does, with the agreement of the views scored
+``include_self`` takes it in, as the released code does, with the agreement of the views scored
 before, in this step, and of those after it when the row was drawn last.  All views are
 scored before the first of them learns.  A missing view is not scored, agrees with
 nobody and learns nothing.
 
-On a stream rows cannot be drawn by turns.  As all unlabelled rows of one with few labels
+On a stream rows cannot be drawn by turns.  As all unlabeled rows of one with few labels
 would soon outvote what was said by anybody, of these at most ``ratio`` times as many
-are learned as of labelled rows, and the others are passed over; in the paper's schedule it is
+are learned as of labeled rows, and the others are passed over; in the paper's schedule it is
 a third.
 
 Several classes: each against the rest, with signs of its own; the rows drawn are the
@@ -113,9 +113,9 @@ def learn_row(i, labels, weight, scores, here, alpha, beta, last):
 
 
 @inlined
-def takes_its_turn(labelled, turns, ratio):
-    """Whether a row of a stream is learned; ``turns`` counts labelled and unlabelled ones."""
-    if labelled:
+def within_quota(labeled, turns, ratio):
+    """Whether a row of a stream is learned; ``turns`` counts labeled and unlabeled ones."""
+    if labeled:
         turns[0] += 1.0
         return True
     if turns[1] + 1.0 > ratio * turns[0]:
@@ -145,7 +145,7 @@ def dot(a, b):
 
 @njit
 def learn_from_gram(
-    gram, places, draws, labels, weight, present, memory, t, lam, own_term, supervised
+    gram, places, draws, labels, weight, present, memory, t, lam, include_self, supervised
 ):
     """Steps over the rows in ``draws``, from step ``t`` on; returns the last step.
 
@@ -165,9 +165,9 @@ def learn_from_gram(
             if here[n]:
                 for c in range(K):
                     total = dot(beta[n, c], gram[n, place])
-                    if beta[n, c, i] != 0.0 and not (own_term and labels[i, c] != 0.0):
+                    if beta[n, c, i] != 0.0 and not (include_self and labels[i, c] != 0.0):
                         total -= beta[n, c, i] * gram[n, place, i]
-                    if own_term and labels[i, c] == 0.0:
+                    if include_self and labels[i, c] == 0.0:
                         z = own_label(0.0, scores, last, i, c, n, here)
                         total += alpha[n, c, i] * z * gram[n, place, i]
                     scores[n, c] = total / (lam * t)
@@ -186,7 +186,7 @@ def learn_explicit(
     W,
     t,
     lam,
-    own_term,
+    include_self,
     supervised,
     joint,
     turns,
@@ -206,19 +206,19 @@ def learn_explicit(
     for s in range(draws.shape[0]):
         i, m = draws[s], places[s]
         where_present(present, i, here)
-        skip = indptr[i] if shared else ZERO
+        offset = indptr[i] if shared else ZERO
         cut[0] = indptr[i]
         for n in range(V):
-            cut[n + 1] = view_end(j, cut[n], indptr[i + 1], skip, ptr[n + 1])
+            cut[n + 1] = view_end(j, cut[n], indptr[i + 1], offset, ptr[n + 1])
             norms[n] = 0.0
             for c in range(K):
                 scores[n, c] = 0.0
             for p in range(cut[n], cut[n + 1]):
                 norms[n] += x[p] * x[p]
                 for c in range(K):
-                    scores[n, c] += x[p] * W[j[p - skip], c]
+                    scores[n, c] += x[p] * W[j[p - offset], c]
         mean_score(scores, here, lam * t, joint[s])
-        if weight[m] <= 0.0 or not takes_its_turn(labels[m, 0] != 0.0, turns, ratio):
+        if weight[m] <= 0.0 or not within_quota(labels[m, 0] != 0.0, turns, ratio):
             continue
         t += 1
         if supervised and labels[m, 0] == 0.0:
@@ -226,9 +226,9 @@ def learn_explicit(
         for n in range(V):
             for c in range(K):
                 total = scores[n, c]
-                if beta[n, c, m] != 0.0 and not (own_term and labels[m, c] != 0.0):
+                if beta[n, c, m] != 0.0 and not (include_self and labels[m, c] != 0.0):
                     total -= beta[n, c, m] * norms[n]
-                if own_term and labels[m, c] == 0.0:
+                if include_self and labels[m, c] == 0.0:
                     z = own_label(0.0, scores, last, m, c, n, here)
                     total += alpha[n, c, m] * z * norms[n]
                 scores[n, c] = total / (lam * t)
@@ -239,7 +239,7 @@ def learn_explicit(
                 change = beta[n, c, m] - before[n, c]
                 if change != 0.0:
                     for p in range(cut[n], cut[n + 1]):
-                        W[j[p - skip], c] += change * x[p]
+                        W[j[p - offset], c] += change * x[p]
     return t
 
 
@@ -259,9 +259,24 @@ def mean_score(sums, here, scale, out):
 
 @njit
 def learn_stream(
-    gram, first, labels, weight, present, beta, t, lam, supervised, joint, budget, keep, vectors,
-    gammas, merged, turns, ratio,
-):  # fmt: skip
+    gram,
+    first,
+    labels,
+    weight,
+    present,
+    beta,
+    t,
+    lam,
+    supervised,
+    joint,
+    budget,
+    keep,
+    vectors,
+    gammas,
+    merged,
+    turns,
+    ratio,
+):  # fmt: offset
     """Steps over rows that come once; returns the last step.
 
     The pool of each view holds the supports there are, ``first`` of them, then the rows that
@@ -288,7 +303,7 @@ def learn_stream(
                             total += beta[n, c, k] * gram[n, line, k]
                 scores[n, c] = total
         mean_score(scores, here, lam * t, joint[i])
-        if weight[i] <= 0.0 or not takes_its_turn(labels[i, 0] != 0.0, turns, ratio):
+        if weight[i] <= 0.0 or not within_quota(labels[i, 0] != 0.0, turns, ratio):
             continue
         t += 1
         if supervised and labels[i, 0] == 0.0:
@@ -403,7 +418,7 @@ def project(beta, gram, many):
 
 
 @inlined
-def gain(h, beta, a, b, kab):
+def merged_sqnorm(h, beta, a, b, kab):
     """What is left of |β_a φ(a) + β_b φ(b)|² at z = h a + (1 - h) b: sum_c (φ(z)·that)²."""
     ka, kb = kab ** ((1.0 - h) * (1.0 - h)), kab ** (h * h)
     total = 0.0
@@ -424,18 +439,18 @@ def merge(beta, gram, many, vectors, gamma, merged):
         kab = gram[a, b]
         lo, hi = 0.0, 1.0
         h1, h2 = hi - GOLDEN * (hi - lo), lo + GOLDEN * (hi - lo)
-        g1, g2 = gain(h1, beta, a, b, kab), gain(h2, beta, a, b, kab)
+        g1, g2 = merged_sqnorm(h1, beta, a, b, kab), merged_sqnorm(h2, beta, a, b, kab)
         for _ in range(GOLDEN_STEPS):
             if g1 >= g2:
                 hi, h2, g2 = h2, h1, g1
                 h1 = hi - GOLDEN * (hi - lo)
-                g1 = gain(h1, beta, a, b, kab)
+                g1 = merged_sqnorm(h1, beta, a, b, kab)
             else:
                 lo, h1, g1 = h1, h2, g2
                 h2 = lo + GOLDEN * (hi - lo)
-                g2 = gain(h2, beta, a, b, kab)
+                g2 = merged_sqnorm(h2, beta, a, b, kab)
         h = h1 if g1 >= g2 else h2
-        lost = -gain(h, beta, a, b, kab)
+        lost = -merged_sqnorm(h, beta, a, b, kab)
         for c in range(beta.shape[0]):
             lost += beta[c, a] ** 2 + beta[c, b] ** 2 + 2.0 * beta[c, a] * beta[c, b] * kab
         if lost < least:
@@ -462,33 +477,36 @@ def merge(beta, gram, many, vectors, gamma, merged):
 
 # --- which rows ----------------------------------------------------------------
 
-SCHEDULES = ("half-labelled", "released", "uniform", "stream")
+SCHEDULES = ("half-labeled", "released", "uniform", "stream")
 
 
 def schedule(
-    name: str, labelled: np.ndarray, unlabelled: np.ndarray, steps: int,
+    name: str,
+    labeled: np.ndarray,
+    unlabeled: np.ndarray,
+    steps: int,
     random_state: np.random.RandomState,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:  # fmt: offset
     """The rows that are drawn, uniformly and with replacement, in ``steps`` steps.
 
-    "half-labelled": the first half from the labelled rows, then labelled and unlabelled by
+    "half-labeled": the first half from the labeled rows, then labeled and unlabeled by
     turns, as the paper says.  "released": likewise, but as the released code counts, by which
-    step t (from 0) is unlabelled where t > T/2 and even.  "uniform": Algorithm 1, from all
-    rows.  Where there are no unlabelled rows, all steps are labelled.
+    step t (from 0) is unlabeled where t > T/2 and even.  "uniform": Algorithm 1, from all
+    rows.  Where there are no unlabeled rows, all steps are labeled.
     """
     if name == "uniform":
-        rows = np.concatenate([labelled, unlabelled])
+        rows = np.concatenate([labeled, unlabeled])
         rows.sort()
         return rows[random_state.randint(len(rows), size=steps)]
-    draws = labelled[random_state.randint(len(labelled), size=steps)]
-    if len(unlabelled):
+    draws = labeled[random_state.randint(len(labeled), size=steps)]
+    if len(unlabeled):
         t = np.arange(steps)
         if name == "released":
             turn = (t > steps / 2) & (t % 2 == 0)
         else:
             half = steps // 2
             turn = (t >= half) & ((t - half) % 2 == 1)
-        draws[turn] = unlabelled[random_state.randint(len(unlabelled), size=int(turn.sum()))]
+        draws[turn] = unlabeled[random_state.randint(len(unlabeled), size=int(turn.sum()))]
     return draws
 
 

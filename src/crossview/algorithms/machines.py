@@ -1,4 +1,4 @@
-"""Multi-view machines: interactions of every order between views, factorised together.
+"""Multi-view machines: interactions of every order between views, factorized together.
 
 Reference: Cao, Zhou, Li, Yu, "Multi-View Machines", WSDM 2016.
 
@@ -12,8 +12,8 @@ bias rows A_v[bias, f] (the constant feature 1 that the paper appends).
 The products of all views but one are a prefix times a suffix; the paper's
 division by S_v,f is wrong where S_v,f is 0.  All gradients of a row are taken at
 the same point and then applied; only the rows of A that a row touches are
-regularised (Algorithm 1, line 6).  Bias rows are touched by every row, and so are
-regularised as printed (``alpha_bias = alpha``); without, as an intercept is, the
+regularized (Algorithm 1, line 6).  Bias rows are touched by every row, and so are
+regularized as printed (``alpha_bias = alpha``); without, as an intercept is, the
 test error on ratings of films is lower.  A missing view has its bias row only.
 
 AdaGrad's step does not know how large x is: at first each of d columns moves by
@@ -88,16 +88,18 @@ class Machine(NamedTuple):
     B: np.ndarray  # (n_parts, 1 or 2, K k): the bias rows; 0 in models that have none
     c: np.ndarray  # (1 or 2, K): intercepts
     views: np.ndarray  # uint64 (n_parts,): the view of each part
-    shift: np.ndarray  # uint64 (n_parts,): column j of the rows has its place at j + shift
+    column_offset: (
+        np.ndarray
+    )  # uint64 (n_parts,): column j of the rows has its place at j + column_offset
     ends: np.ndarray  # uint64 (n_groups,): one past the last part of each group
     model: int  # MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR
     seen: np.ndarray  # bool (n_places,): columns that have come; all others are 0
     keys: np.ndarray  # uint64 (n_parts,): from which the weights come with which they begin
     sizes: np.ndarray  # (n_parts,): and the standard deviation of these
-    born: np.ndarray  # uint64 (K,): the number of each class, in the order in which they came
+    class_ids: np.ndarray  # uint64 (K,): the number of each class, in the order in which they came
 
 
-class Work(NamedTuple):
+class RowBuffers(NamedTuple):
     """Room for one row; ``flat_`` is the same memory without its shape."""
 
     flat_a: np.ndarray
@@ -115,7 +117,7 @@ def room_for_a_row(machine, ptr):
     """Arrays of the right shapes."""
     n_parts, n = machine.B.shape[0], machine.B.shape[2]
     S, D = np.empty((n_parts, n)), np.empty((n_parts, n))
-    return Work(
+    return RowBuffers(
         machine.A.reshape(-1),
         machine.B.reshape(-1),
         S,
@@ -131,7 +133,7 @@ def room_for_a_row(machine, ptr):
 
 
 @inlined
-def partial_sum(x, j, lo, hi, skip, shift, flat, wide, S, s, n):
+def partial_sum(x, j, lo, hi, offset, column_offset, flat, wide, S, s, n):
     """S_f <- S_f + sum_i x_i A[i, f].
 
     Four features at a time, so that S is loaded less often; where fewer are
@@ -145,8 +147,8 @@ def partial_sum(x, j, lo, hi, skip, shift, flat, wide, S, s, n):
         x1 = x[p1] if p + ONE < hi else 0.0
         x2 = x[p2] if p + TWO < hi else 0.0
         x3 = x[p3] if p + THREE < hi else 0.0
-        a0, a1 = (j[p - skip] + shift) * wide, (j[p1 - skip] + shift) * wide
-        a2, a3 = (j[p2 - skip] + shift) * wide, (j[p3 - skip] + shift) * wide
+        a0, a1 = (j[p - offset] + column_offset) * wide, (j[p1 - offset] + column_offset) * wide
+        a2, a3 = (j[p2 - offset] + column_offset) * wide, (j[p3 - offset] + column_offset) * wide
         for f in range(ZERO, whole, EIGHT):
             add_four(S, s + f, flat, a0 + f, a1 + f, a2 + f, a3 + f, x0, x1, x2, x3)
         for f in range(whole, n):
@@ -223,29 +225,29 @@ def all_pairs(S, k, K, D, product):
 
 
 @inlined
-def squares(x, j, lo, hi, skip, shift, A, Q):
+def squares(x, j, lo, hi, offset, column_offset, A, Q):
     """Q_f <- Q_f + sum_i x_i² A[i, f]²."""
     for p in range(lo, hi):
-        i = j[p - skip] + shift
+        i = j[p - offset] + column_offset
         for f in range(Q.shape[0]):
             Q[f] += (x[p] * A[i, 0, f]) ** 2
 
 
 @inlined
-def move_columns(x, j, lo, hi, skip, shift, A, G, g, n, optimizer, penalty, alpha, rate):
-    """The factors of the columns j[lo - skip : hi - skip]: g = x G + α Ω'(θ), and a step.
+def move_columns(x, j, lo, hi, offset, column_offset, A, G, g, n, optimizer, penalty, alpha, rate):
+    """The factors of the columns j[lo - offset : hi - offset]: g = x G + α Ω'(θ), and a step.
 
     A 0 of a dense row touches nothing, as in a sparse one.
     """
     first = ZERO
     if optimizer == ADAGRAD and penalty == L2:
         first = n - n % EIGHT
-        adagrad_steps(A, G, g, n, x, j, lo, hi, skip, shift, alpha, rate)
+        adagrad_steps(A, G, g, n, x, j, lo, hi, offset, column_offset, alpha, rate)
     if first == n:
         return
     for q in range(lo, hi):
         if x[q] != 0.0:
-            a = (j[q - skip] + shift) * n * (TWO if optimizer == ADAGRAD else ONE)
+            a = (j[q - offset] + column_offset) * n * (TWO if optimizer == ADAGRAD else ONE)
             for f in range(first, n):
                 slope = x[q] * G[g + f] + alpha * penalty_slope(penalty, A[a + f])
                 if optimizer == ADAGRAD:
@@ -297,10 +299,10 @@ def begin(machine, p, place, position):
     Each comes from its own place (part, position in the view, number of the class,
     factor), so columns that come later are as if they had been there.
     """
-    k = machine.B.shape[2] // machine.born.shape[0]
+    k = machine.B.shape[2] // machine.class_ids.shape[0]
     pairs = machine.model == CROSS_PAIRS or machine.model == ALL_PAIRS
     for f in range(machine.B.shape[2]):
-        own = (machine.born[f // k] << HALF) + np.uint64(f % k)
+        own = (machine.class_ids[f // k] << HALF) + np.uint64(f % k)
         if machine.sizes[p] > 0.0 and not (pairs and f % k == 0):
             z = normal(machine.keys[p], np.uint64(position) + ONE, own)
             machine.A[place, 0, f] = machine.sizes[p] * z
@@ -329,26 +331,26 @@ def cut_views(rows, i, cut):
     """Cut_v <- the first entry of view v of row i, and the end of the row."""
     _, j, indptr, shared, ptr, _ = rows
     lo, end = indptr[i], indptr[i + 1]
-    skip = lo if shared else ZERO
+    offset = lo if shared else ZERO
     cut[0] = lo
     for v in range(cut.shape[0] - 1):
-        cut[v + 1] = view_end(j, cut[v], end, skip, ptr[v + 1])
-    return skip
+        cut[v + 1] = view_end(j, cut[v], end, offset, ptr[v + 1])
+    return offset
 
 
 @inlined
-def row_score(rows, i, machine, work, score):
-    """Score_c of row i, by way of S and the products of the others; returns the shift of its j.
+def row_score(rows, i, machine, buffers, score):
+    """Score_c of row i, by way of S and the products of the others; returns the offset of its j.
 
     D_p,f is what the score changes by with S_p,f.
     """
     x, j, _, _, _, present = rows
-    A, _, c, views, shift, ends, model, _, _, _, _ = machine
-    flat_A, flat_B, S, D, flat_S, flat_D, product, cut = work
+    A, _, c, views, column_offset, ends, model, _, _, _, _ = machine
+    flat_A, flat_B, S, D, flat_S, flat_D, product, cut = buffers
     k = product.shape[0] // score.shape[0]
     n = np.uint64(product.shape[0])
     wide = np.uint64(A.shape[1]) * n
-    skip = cut_views(rows, i, cut)
+    offset = cut_views(rows, i, cut)
     first = ZERO
     lanes = n - n % EIGHT
     for f in range(ZERO, lanes, EIGHT):
@@ -364,10 +366,20 @@ def row_score(rows, i, machine, work, score):
                 flat_S[p * n + f] = flat_B[p * wide + f]
             if present.shape[0] == 0 or present[i, v]:
                 partial_sum(
-                    x, j, cut[v], cut[v + ONE], skip, shift[p], flat_A, wide, flat_S, p * n, n
+                    x,
+                    j,
+                    cut[v],
+                    cut[v + ONE],
+                    offset,
+                    column_offset[p],
+                    flat_A,
+                    wide,
+                    flat_S,
+                    p * n,
+                    n,
                 )
                 if model == ALL_PAIRS:
-                    squares(x, j, cut[v], cut[v + ONE], skip, shift[p], A, product)
+                    squares(x, j, cut[v], cut[v + ONE], offset, column_offset[p], A, product)
         if model == CROSS_PAIRS:
             cross_pairs(S, k, score.shape[0], D, product)
         elif model == ALL_PAIRS:
@@ -377,7 +389,7 @@ def row_score(rows, i, machine, work, score):
         first = ends[group]
     for a in range(score.shape[0]):
         score[a] = c[0, a] + sum_of(product, np.uint64(a * k), np.uint64(k))
-    return skip
+    return offset
 
 
 # --- the loops ----------------------------------------------------------------
@@ -395,13 +407,13 @@ def learn(
     A column that comes for the first time is scored, and has its gradient, at 0, and
     takes its first step from the weights with which it begins.
     """
-    strange = -1
+    nonfinite_row = -1
     x, j, indptr, shared, ptr, present = rows
-    A, B, c, views, shift, _, model, seen, _, _, _ = machine
+    A, B, c, views, column_offset, _, model, seen, _, _, _ = machine
     n, K = np.uint64(B.shape[2]), c.shape[1]
     k = B.shape[2] // K
-    work = room_for_a_row(machine, ptr)
-    flat_A, flat_B, _, _, _, flat_D, product, cut = work
+    buffers = room_for_a_row(machine, ptr)
+    flat_A, flat_B, _, _, _, flat_D, product, cut = buffers
     own, slope, G = np.zeros(n), np.empty(n), np.empty(K)
     steps = np.empty(views.shape[0] * B.shape[2], A.dtype)
     largest = LARGEST if A.itemsize == 8 else LARGEST_SINGLE
@@ -412,7 +424,7 @@ def learn(
     for s in range(order.shape[0]):
         prefetch_row(x, j, indptr, shared, order, s + 2)
         i = order[s]
-        skip = row_score(rows, i, machine, work, score)
+        offset = row_score(rows, i, machine, buffers, score)
         for a in range(K):
             scores[i, a] = score[a]
         if K > 1:
@@ -448,7 +460,7 @@ def learn(
         for a in range(K):
             total += score[a] * score[a]
         if not max(total, 1.0) * norm < largest:
-            strange = i
+            nonfinite_row = i
             continue
         if weight[i] <= 0.0:
             continue
@@ -461,24 +473,36 @@ def learn(
             step = rate / lengths[v] if optimizer == ADAGRAD else rate
             if model == MULTI_VIEW:  # a bias row is that of a column p with the value 1
                 move_columns(
-                    one, none, ZERO, ONE, ZERO, p,
-                    flat_B, steps, p * n, n, optimizer, penalty, alpha_bias, step,
-                )  # fmt: skip
+                    one,
+                    none,
+                    ZERO,
+                    ONE,
+                    ZERO,
+                    p,
+                    flat_B,
+                    steps,
+                    p * n,
+                    n,
+                    optimizer,
+                    penalty,
+                    alpha_bias,
+                    step,
+                )  # fmt: offset
             if present.shape[0] == 0 or present[i, v]:
                 lo, hi = cut[v], cut[v + ONE]
                 old = True
                 for q in range(lo, hi):
-                    old &= seen[j[q - skip] + shift[p]]
+                    old &= seen[j[q - offset] + column_offset[p]]
                 if not old:
                     for q in range(lo, hi):
-                        place = j[q - skip] + shift[p]
+                        place = j[q - offset] + column_offset[p]
                         if x[q] != 0.0 and not seen[place]:
-                            begin(machine, p, place, j[q - skip] - ptr[v])
+                            begin(machine, p, place, j[q - offset] - ptr[v])
                 if model == ALL_PAIRS:
                     for q in range(lo, hi):
                         if x[q] != 0.0:
                             move_with_pairs(
-                                A[j[q - skip] + shift[p]],
+                                A[j[q - offset] + column_offset[p]],
                                 x[q],
                                 steps[p * n : (p + ONE) * n],
                                 own,
@@ -489,9 +513,21 @@ def learn(
                             )
                 else:
                     move_columns(
-                        x, j, lo, hi, skip, shift[p],
-                        flat_A, steps, p * n, n, optimizer, penalty, alpha, step,
-                    )  # fmt: skip
+                        x,
+                        j,
+                        lo,
+                        hi,
+                        offset,
+                        column_offset[p],
+                        flat_A,
+                        steps,
+                        p * n,
+                        n,
+                        optimizer,
+                        penalty,
+                        alpha,
+                        step,
+                    )  # fmt: offset
         for a in range(K):
             g = weight[i] * G[a]
             if optimizer == ADAGRAD:
@@ -499,17 +535,17 @@ def learn(
                 c[0, a] = adagrad(c[0, a], g, c[1, a], rate)
             else:
                 c[0, a] = sgd(c[0, a], g, rate)
-    return strange
+    return nonfinite_row
 
 
 @njit
 def score(rows, order, machine, scores):
     """Scores[i] of the rows in ``order``."""
     _, _, _, _, ptr, _ = rows
-    work = room_for_a_row(machine, ptr)
+    buffers = room_for_a_row(machine, ptr)
     for s in range(order.shape[0]):
         i = order[s]
-        row_score(rows, i, machine, work, scores[i])
+        row_score(rows, i, machine, buffers, scores[i])
 
 
 # --- the start ----------------------------------------------------------------
@@ -526,18 +562,18 @@ def keys_of(seed: int, n_parts: int) -> np.ndarray:
 def begin_touched(rows, order, machine):
     """Begin all columns that the rows in ``order`` touch."""
     x, j, _, _, ptr, present = rows
-    views, shift = machine.views, machine.shift
+    views, column_offset = machine.views, machine.column_offset
     cut = np.empty(ptr.shape[0], np.uint64)
     for s in range(order.shape[0]):
         i = order[s]
-        skip = cut_views(rows, i, cut)
+        offset = cut_views(rows, i, cut)
         for p in range(views.shape[0]):
             v = views[p]
             if present.shape[0] == 0 or present[i, v]:
                 for q in range(cut[v], cut[v + ONE]):
-                    place = j[q - skip] + shift[p]
+                    place = j[q - offset] + column_offset[p]
                     if x[q] != 0.0 and not machine.seen[place]:
-                        begin(machine, p, place, j[q - skip] - ptr[v])
+                        begin(machine, p, place, j[q - offset] - ptr[v])
 
 
 @njit
@@ -546,7 +582,7 @@ def begin_seen(machine, ptr):
     for p in range(machine.views.shape[0]):
         v = machine.views[p]
         for column in range(ptr[v], ptr[v + ONE]):
-            place = column + machine.shift[p]
+            place = column + machine.column_offset[p]
             if machine.seen[place]:
                 begin(machine, p, place, column - ptr[v])
 
@@ -559,13 +595,13 @@ def begin_biases(machine, size):
     many views there are.  With the paper's N(0, size²), where ``size`` is above 0,
     gradients are about size^(m-1).  A group of one part is linear in it and begins at 0.
     """
-    k = machine.B.shape[2] // machine.born.shape[0]
+    k = machine.B.shape[2] // machine.class_ids.shape[0]
     first = ZERO
     for group in range(machine.ends.shape[0]):
         m = machine.ends[group] - first
         for p in range(first, machine.ends[group]):
             for f in range(machine.B.shape[2]):
-                own = (machine.born[f // k] << HALF) + np.uint64(f % k)
+                own = (machine.class_ids[f // k] << HALF) + np.uint64(f % k)
                 if m > ONE and machine.model == MULTI_VIEW:
                     if size > 0.0:
                         machine.B[p, 0, f] = size * normal(machine.keys[p], ZERO, own)

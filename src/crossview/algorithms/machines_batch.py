@@ -1,12 +1,12 @@
 """Multi-view machines on all rows at once: L-BFGS, and one view after the other.
 
-The first two minimise what the passes of `machines.learn` work on,
+The first two minimize what the passes of `machines.learn` buffers on,
 
     sum_n w_n loss(score_n, y_n) + alpha sum_i t_i Ω(θ_i),
 
 where t_i counts the rows that touch parameter i, at each of which a pass
-regularises it (all rows for a bias row, or none).  So alpha means the same
-whatever the optimiser.
+regularizes it (all rows for a bias row, or none).  So alpha means the same
+whatever the optimizer.
 
 Alternating least squares (squared loss, L2): with all views but one fixed the
 score is linear in the parameters of that view,
@@ -59,15 +59,15 @@ TOLERANCE, MOST_STEPS = 1e-8, 100
 def gradient(rows, order, y, weight, machine, loss, dA, dB, dc, scores):
     """Add the slopes of all losses to dA, dB and dc; scores[i] <- score of row i."""
     x, j, _, _, ptr, present = rows
-    A, B, c, views, shift, _, model, _, _, _, _ = machine
+    A, B, c, views, column_offset, _, model, _, _, _, _ = machine
     n, K = B.shape[2], c.shape[1]
     k = n // K
-    work = room_for_a_row(machine, ptr)
-    D, cut = work.D, work.cut
+    buffers = room_for_a_row(machine, ptr)
+    D, cut = buffers.D, buffers.cut
     own, G = np.zeros(n), np.empty(K)
     for s in range(order.shape[0]):
         i = order[s]
-        skip = row_score(rows, i, machine, work, scores[i])
+        offset = row_score(rows, i, machine, buffers, scores[i])
         slopes(loss, scores[i], y[i], G)
         for a in range(K):
             G[a] *= weight[i]
@@ -83,7 +83,7 @@ def gradient(rows, order, y, weight, machine, loss, dA, dB, dc, scores):
                 dB[p] += D[p]
             if present.shape[0] == 0 or present[i, v]:
                 for q in range(cut[v], cut[v + ONE]):
-                    place = j[q - skip] + shift[p]
+                    place = j[q - offset] + column_offset[p]
                     for f in range(n):
                         dA[place, f] += x[q] * (D[p, f] - own[f] * x[q] * A[place, 0, f])
 
@@ -92,27 +92,27 @@ def gradient(rows, order, y, weight, machine, loss, dA, dB, dc, scores):
 def slopes_of_sums(rows, order, machine, scores, D):
     """scores[s] and D[s, p, f] <- score and d score / d S_p,f of row order[s]."""
     _, _, _, _, ptr, _ = rows
-    work = room_for_a_row(machine, ptr)
+    buffers = room_for_a_row(machine, ptr)
     for s in range(order.shape[0]):
-        row_score(rows, order[s], machine, work, scores[s])
-        D[s] = work.D
+        row_score(rows, order[s], machine, buffers, scores[s])
+        D[s] = buffers.D
 
 
 @njit
 def touches(rows, order, machine, counts):
     """Add to counts[place] the rows that touch it."""
     x, j, _, _, ptr, present = rows
-    views, shift = machine.views, machine.shift
+    views, column_offset = machine.views, machine.column_offset
     cut = np.empty(ptr.shape[0], np.uint64)
     for s in range(order.shape[0]):
         i = order[s]
-        skip = cut_views(rows, i, cut)
+        offset = cut_views(rows, i, cut)
         for p in range(views.shape[0]):
             v = views[p]
             if present.shape[0] == 0 or present[i, v]:
                 for q in range(cut[v], cut[v + ONE]):
                     if x[q] != 0.0:
-                        counts[j[q - skip] + shift[p]] += 1.0
+                        counts[j[q - offset] + column_offset[p]] += 1.0
 
 
 def lbfgs(
@@ -128,7 +128,7 @@ def lbfgs(
     n_iter: int,
     after_each: Callable[[], bool],
 ) -> None:
-    """Minimise over the rows in ``order``; ends where ``after_each`` iteration returns True."""
+    """Minimize over the rows in ``order``; ends where ``after_each`` iteration returns True."""
     A, B, c = machine.A[:, 0], machine.B[:, 0], machine.c[0]
     scores = np.zeros((len(rows.indptr) - 1, len(c)))
     counts = np.zeros(len(A))
@@ -204,7 +204,7 @@ def alternating_least_squares(
         for p, v in enumerate(machine.views.tolist()):
             slopes_of_sums(rows, order, machine, scores, D)
             columns = np.arange(rows.ptr[v], rows.ptr[v + 1], dtype=np.uint64)
-            places = (columns + machine.shift[p]).astype(np.intp)
+            places = (columns + machine.column_offset[p]).astype(np.intp)
             seen = counts[places] > 0.0
             places, block = places[seen], X[:, columns[seen].astype(np.intp)]
             ridge = np.sqrt(alpha * counts[places])
@@ -292,7 +292,7 @@ def _ridge(
     theta: np.ndarray,
     residual: np.ndarray,
 ) -> np.ndarray:
-    """The Θ that minimises |root (residual - sum_f D_f X (Θ - θ)_f)|² + |ridge Θ|²."""
+    """The Θ that minimizes |root (residual - sum_f D_f X (Θ - θ)_f)|² + |ridge Θ|²."""
     shape = theta.shape
     n = X.shape[0]
     Xt = X.T.tocsr()

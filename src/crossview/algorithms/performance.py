@@ -5,12 +5,12 @@ problem (7) and Algorithm 1, with its sums corrected; for one view, T. Joachims,
 vector method for multivariate performance measures" (ICML 2005).
 
 Symbols: ``f_i = sum_v w_v·x_v,i`` the score of row i; P positive and N negative rows; ``a``
-true and ``b`` false positives of a labelling; ``delta`` its loss; C the price of ``xi``.
+true and ``b`` false positives of a labeling; ``delta`` its loss; C the price of ``xi``.
 
     min  ½ |w|² + C xi + (C2/2) sum_(u<v) |X_u w_u - X_v w_v|²      = ½ w'H w + C xi
-    xi = max(0, max over all labellings of  delta - s·f)
+    xi = max(0, max over all labelings of  delta - s·f)
 
-A labelling is a cut ``(delta, s)``: ``s`` has an entry a row, ``y_i / unit`` where the labelling
+A labeling is a cut ``(delta, s)``: ``s`` has an entry a row, ``y_i / unit`` where the labeling
 is wrong on row i and 0 elsewhere, so its difference of features is ``gamma = X's``.  Measures of
 an order of the rows have labels for pairs: ``s_i`` counts the wrong pairs of row i, over all
 pairs.  ``H = I + C2 M'M``, and over the cuts at hand the dual is a small quadratic program,
@@ -21,11 +21,11 @@ pairs.  ``H = I + C2 M'M``, and over the cuts at hand the dual is a small quadra
 The print weighs a wrong row by 2; with weights ``w / (2 unit)`` and ``C / (2 unit)²`` in place of
 C this is the printed problem, C2 being the same.  `printed_price` converts.
 
-Precision and recall at k are of the labellings with exactly k positive rows (Joachims).
+Precision and recall at k are of the labelings with exactly k positive rows (Joachims).
 The truth is none of them if P is not k, and then xi bounds nothing: adding a constant to all
 scores lowers it, and on a9a, with k a tenth of the rows, the weights come out worthless
 (precision 0.69 where training for the error rate has 0.84).  So, as SVM^perf does: for k <= P all
-labellings with at least k positive rows count, each with its precision, for k >= P those
+labelings with at least k positive rows count, each with its precision, for k >= P those
 with at most k, each with its recall.  The literal form is called ``precision_at_k:exact``.
 
 The dual's value bounds the minimum from below, any w from above.  Where the next cut is looked
@@ -50,7 +50,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from crossview._jit import inlined, njit
 
-# a labelling as a cut: its loss, and s
+# a labeling as a cut: its loss, and s
 Cut = tuple[float, np.ndarray]
 Search = Callable[[np.ndarray], Cut]
 
@@ -77,7 +77,7 @@ def recall_loss(a: Any, b: Any, P: int, N: int) -> Any:
     return 1.0 - a / P + 0.0 * b
 
 
-# --- the most violated labelling: the one with the largest delta - s·f ---------------------------
+# --- the most violated labeling: the one with the largest delta - s·f ---------------------------
 
 
 class Sides(NamedTuple):
@@ -96,7 +96,7 @@ def sort_sides(f: np.ndarray, positive: np.ndarray, negative: np.ndarray) -> Sid
 
 
 def cut_of_table(sides: Sides, loss: float, a: int, b: int, unit: float, n: int) -> Cut:
-    """The labelling that finds the a highest positive rows and the b highest others."""
+    """The labeling that finds the a highest positive rows and the b highest others."""
     s = np.zeros(n)
     s[sides.positive[a:]] = 1.0 / unit
     s[sides.negative[:b]] = -1.0 / unit
@@ -323,7 +323,7 @@ def make_problem(
     elif name == "g_mean":
         loss_of_table = g_mean_loss
     else:
-        # the k highest scores: the truth is among the labellings that are looked at if these
+        # the k highest scores: the truth is among the labelings that are looked at if these
         # have at least k positive rows, or at most k; see the module
         k = P if name == "prbep" else k
         unit, n_predicted, concave = 2.0 * min(k, P), k, True
@@ -353,7 +353,7 @@ def printed_price(C1: float, unit: float) -> float:
 
 # --- H ------------------------------------------------------------------------------------------
 
-# rows and columns of the largest matrix that is factorised; conjugate gradients stop at a
+# rows and columns of the largest matrix that is factorized; conjugate gradients stop at a
 # residual of this share of what is solved for: multipliers of large C magnify it (at 1e-6 the
 # gap of 100,000 rows stays above 0.002)
 LARGEST_FACTOR = 5000
@@ -467,7 +467,7 @@ class Inverse:
 
 
 def solve_program(G: np.ndarray, delta: np.ndarray, C: float, start: np.ndarray) -> np.ndarray:
-    """The alpha that maximises ``delta·alpha - ½ alpha'G alpha``; all >= 0, their sum at most C.
+    """The alpha that maximizes ``delta·alpha - ½ alpha'G alpha``; all >= 0, their sum at most C.
 
     ``start`` says which may be above 0 at first: those of the last solution, and the new cut.  Cuts
     whose slack would be above xi join them, until there are none.
@@ -485,7 +485,7 @@ def solve_program(G: np.ndarray, delta: np.ndarray, C: float, start: np.ndarray)
 
 
 def interior_point(Q: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """The x >= 0 with a sum of at most 1 that maximises ``c·x - ½ x'Q x``, by PIQP."""
+    """The x >= 0 with a sum of at most 1 that maximizes ``c·x - ½ x'Q x``, by PIQP."""
     n = len(c)
     solver = piqp.DenseSolver()
     solver.settings.eps_abs, solver.settings.eps_rel = 1e-10, 1e-10
@@ -714,7 +714,7 @@ def one_view_at_a_time(
         return 0.5 * (sum(float(part @ part) for part in w) + C2 * disagreement)
 
     while True:
-        # 1. the most violated labelling
+        # 1. the most violated labeling
         loss, s = search(f.sum(axis=0))
         found = quadratic() + C * max(0.0, loss - float(s @ f.sum(axis=0)))
         if found < value:

@@ -47,26 +47,26 @@ from crossview.kernels.covariance import (
     FULL,
     LOW_RANK,
     add_column,
-    apart_again,
+    deinterleave,
     diagonal_add,
     diagonal_add_and_step,
-    diagonal_norm,
+    diagonal_sqnorm,
     diagonal_step,
-    dot_and_norms,
-    full_norm,
+    dot_and_sqnorms,
+    full_sqnorm,
     full_step,
+    interleave,
     low_rank_add,
-    low_rank_norm,
+    low_rank_sqnorm,
     low_rank_step,
     shrinkage,
-    side_by_side,
 )
 from crossview.kernels.rows import (
     ONE,
     TWO,
     ZERO,
-    dot_and_norm,
-    dots_and_norm,
+    dot_and_sqnorm,
+    dots_and_sqnorm,
     prefetch_row,
     view_end,
 )
@@ -75,7 +75,7 @@ AROW, SOP, CW_STDEV, CW_VARIANCE, SCW_I, SCW_II = 4, 5, 6, 7, 8, 9
 
 # after a step the row's constraint holds with equality, but for rounding; where the same
 # row comes again, this part of it is no reason to count the row in S once more
-ALMOST = 1.0 - 1e-12
+MARGIN_TOL = 1.0 - 1e-12
 
 # CW on labels that contradict each other halves the digits of x'Sx at each of them, without
 # end: one step makes it smaller by no more than this, and what is left of it, by x·x, is left
@@ -99,7 +99,7 @@ def cw_variance_step(m, n, phi):
 
     P solves 2 phi n P² + (1 + 2 phi m) P + (m - phi n) / n = 0; rho = 2 P phi.
     """
-    if m >= ALMOST * phi * n:
+    if m >= MARGIN_TOL * phi * n:
         return 0.0, 0.0
     b = 1.0 + 2.0 * phi * m
     root = np.sqrt(b * b + 8.0 * phi * (phi * n - m))
@@ -115,7 +115,7 @@ def cw_stdev_step(m, n, phi):
     P = (sqrt(m² phi⁴ / 4 + n phi² zeta) - m psi) / (n zeta) with psi = 1 + phi² / 2
     and zeta = 1 + phi²; rho as in `stdev_precision`.
     """
-    if m >= ALMOST * phi * np.sqrt(n):
+    if m >= MARGIN_TOL * phi * np.sqrt(n):
         return 0.0, 0.0
     psi, zeta = 1.0 + 0.5 * phi * phi, 1.0 + phi * phi
     root = np.hypot(0.5 * m * phi * phi, phi * np.sqrt(n * zeta))
@@ -146,7 +146,7 @@ def scw_two_step(m, n, phi, C):
     P = (g - m (2k + phi² n)) / (2 (k² + k n phi²)), where
     g = phi sqrt(phi² m² n² + 4 k n (k + n phi²)).
     """
-    if m >= ALMOST * phi * np.sqrt(n):
+    if m >= MARGIN_TOL * phi * np.sqrt(n):
         return 0.0, 0.0
     k = n + 0.5 / C
     wide = k + n * phi * phi
@@ -181,7 +181,7 @@ def may_move(rule, m):
     if rule == SOP:
         return m <= 0.0
     if rule in (AROW, PA, PA_I, PA_II):
-        return m < ALMOST
+        return m < MARGIN_TOL
     return True
 
 
@@ -189,30 +189,30 @@ def may_move(rule, m):
 
 
 @njit
-def add_direction(step, x, j, lo, hi, shift, bias, v, base, width, S, g, twice, W, b, k):
+def add_direction(step, x, j, lo, hi, offset, bias, v, base, width, S, g, twice, W, b, k):
     """W_k <- W_k + step S x, and the same for the intercept of view v.
 
-    ``g`` is S x of a full S, ``twice`` what `low_rank_norm` left behind.
+    ``g`` is S x of a full S, ``twice`` what `low_rank_sqnorm` left behind.
     """
     constant = bias * S.d[v]
     if S.form == FULL:
         add_column(step, g[1 : width + 1], W[base : base + width], k)
         constant = g[0]
     elif S.form == LOW_RANK:
-        low_rank_add(step, x, j, lo, hi, shift, v, base, width, S, twice[v], W, k)
+        low_rank_add(step, x, j, lo, hi, offset, v, base, width, S, twice[v], W, k)
         for p in range(S.kept[v]):
             constant -= bias * S.d[v] * twice[v, p]
     else:
-        diagonal_add(step, x, j, lo, hi, shift, S.D, W, k)
+        diagonal_add(step, x, j, lo, hi, offset, S.D, W, k)
     b[v, k] += step * constant
 
 
 @njit
-def sop_diagonal(form, rho, n, turn, x, j, lo, hi, shift, bias, v, D, d, model):
+def sop_diagonal(form, rho, n, turn, x, j, lo, hi, offset, bias, v, D, d, model):
     """The second-order perceptron where S is diagonal: w_k = S v_k before and after."""
     W, b, U, c, t = model
     for p in range(lo, hi):
-        q = j[p - shift]
+        q = j[p - offset]
         shrink = shrinkage(form, rho, n, D[q] * x[p] * x[p])
         for k in range(turn.shape[0]):
             new = (W[q, k] + turn[k] * D[q] * x[p]) * shrink
@@ -248,14 +248,14 @@ def learn(
     C,
     phi,
     scores,
-    strange,
+    nonfinite_row,
 ):
     """One pass over the rows in ``order`` from place ``first`` on.
 
     ``W``, ``U`` and ``scores`` have a class axis, of length 1 for two classes;
     ``y`` is then -1 or +1 a row, and otherwise the class's number.  ``scores[i]``
     becomes what row i scored just before it was learned.  A row whose x·x is
-    not finite is passed over and its number put into ``strange[0]``.  Returns the
+    not finite is passed over and its number put into ``nonfinite_row[0]``.  Returns the
     place of the first row that was not learned because a low-rank covariance
     has no room for it; the length of the order if there is none.
     """
@@ -272,7 +272,7 @@ def learn(
     paired = at_once and np.int64(indptr[-1]) > D.shape[0]
     wq, Dq, stride, other = w, D, ONE, ZERO
     if paired:
-        wq = side_by_side(w, D)
+        wq = interleave(w, D)
         Dq, stride, other = wq, TWO, ONE
     view = np.empty(V, np.int64)  # the present views, in order ...
     start = np.empty(V, np.uint64)  # ... and where each begins and ends in the row
@@ -293,24 +293,26 @@ def learn(
         prefetch_row(x, j, indptr, shared, order, s + 2)
         i = order[s]
         lo, end = indptr[i], indptr[i + 1]
-        shift = lo if shared else ZERO
+        offset = lo if shared else ZERO
         # 1. the scores
         here = 0
         size = 0.0
         joint[:] = 0.0
         past[:] = 0.0
         for v in range(V):
-            hi = end if v == V - 1 else view_end(j, lo, end, shift, ptr[v + 1])
+            hi = end if v == V - 1 else view_end(j, lo, end, offset, ptr[v + 1])
             if present.shape[0] == 0 or present[i, v]:
                 own[here] = bias * b[v]
                 if several:
-                    norm = dots_and_norm(x, j, lo, hi, shift, W, own[here])
+                    norm = dots_and_sqnorm(x, j, lo, hi, offset, W, own[here])
                 elif diagonal:
-                    score, norm, n[here] = dot_and_norms(x, j, lo, hi, shift, wq, Dq, stride, other)
+                    score, norm, n[here] = dot_and_sqnorms(
+                        x, j, lo, hi, offset, wq, Dq, stride, other
+                    )
                     own[here, 0] += score
                     n[here] += bias * d[v]
                 else:
-                    score, norm = dot_and_norm(x, j, lo, hi, shift, w)
+                    score, norm = dot_and_sqnorm(x, j, lo, hi, offset, w)
                     own[here, 0] += score
                 size += norm
                 if norm + bias > 0.0:
@@ -321,9 +323,9 @@ def learn(
                     if average:
                         past += bias * c[v]
                         if several:
-                            dots_and_norm(x, j, lo, hi, shift, U, past)
+                            dots_and_sqnorm(x, j, lo, hi, offset, U, past)
                         else:
-                            past[0] += dot_and_norm(x, j, lo, hi, shift, u)[0]
+                            past[0] += dot_and_sqnorm(x, j, lo, hi, offset, u)[0]
             lo = hi
         scores[i] = joint
         if average and t[0] > 0:
@@ -331,7 +333,7 @@ def learn(
         if coupling != INDEPENDENT and here > 0:
             scores[i] /= here
         if not size < np.inf:
-            strange[0] = i
+            nonfinite_row[0] = i
             continue
         if here == 0 or weight[i] <= 0.0:
             continue
@@ -350,20 +352,20 @@ def learn(
         full_up = False
         for a in range(here):
             P[a] = rho[a] = 0.0
-            if may_move(rule, m[a]) if coupling == INDEPENDENT else total < ALMOST * here:
+            if may_move(rule, m[a]) if coupling == INDEPENDENT else total < MARGIN_TOL * here:
                 v, lo, hi = view[a], start[a], stop[a]
                 base, width = np.int64(ptr[v]), np.int64(ptr[v + 1] - ptr[v])
                 if form == FULL:
-                    n[a] = full_norm(
-                        x, j, lo, hi, shift, bias, v, base, width, D, d, S.T, S.corner, z,
+                    n[a] = full_sqnorm(
+                        x, j, lo, hi, offset, bias, v, base, width, D, d, S.T, S.triangle_ptr, z,
                         f[base + v :],
                     )  # fmt: skip
                 elif form == LOW_RANK:
-                    n[a] = low_rank_norm(
-                        x, j, lo, hi, shift, bias, v, base, width, S, z, solved[v], solved_twice[v]
+                    n[a] = low_rank_sqnorm(
+                        x, j, lo, hi, offset, bias, v, base, width, S, z, solved[v], solved_twice[v]
                     )
                 elif several:
-                    n[a] = diagonal_norm(x, j, lo, hi, shift, D) + bias * d[v]
+                    n[a] = diagonal_sqnorm(x, j, lo, hi, offset, D) + bias * d[v]
                 if several:
                     n[a] *= 2.0
                 if coupling == INDEPENDENT:
@@ -380,7 +382,7 @@ def learn(
                     full_up |= S.used[0] + np.int64(end - indptr[i]) > S.values.shape[0]
         if full_up:
             return s
-        if coupling != INDEPENDENT and total < ALMOST * here:
+        if coupling != INDEPENDENT and total < MARGIN_TOL * here:
             coupled_step(coupling, rule, gamma, weight[i] * C, here, m, n, P, places, cut)
         # 4. the update
         for a in range(here):
@@ -395,7 +397,7 @@ def learn(
             else:
                 turn[0] = y[i] * P[a]
             if form == FULL:
-                full_step(rho[a], v, base, width, D, d, S.T, S.corner, f[base + v :], g)
+                full_step(rho[a], v, base, width, D, d, S.T, S.triangle_ptr, f[base + v :], g)
             if rule == SOP:
                 for k in range(K):
                     sign = y[i]
@@ -405,11 +407,11 @@ def learn(
                     if form in (FULL, LOW_RANK):
                         turn[k] = rho[a] * (sign - own[a, k]) / (1.0 + rho[a] * n[a])
             if rule == SOP and diagonal:
-                sop_diagonal(form, rho[a], n[a], turn, x, j, lo, hi, shift, bias, v, D, d, model)
+                sop_diagonal(form, rho[a], n[a], turn, x, j, lo, hi, offset, bias, v, D, d, model)
                 continue
             if at_once:
                 diagonal_add_and_step(
-                    turn[0], form, rho[a], n[a], x, j, lo, hi, shift, wq, Dq, stride, other
+                    turn[0], form, rho[a], n[a], x, j, lo, hi, offset, wq, Dq, stride, other
                 )
                 b[v, 0] += turn[0] * bias * d[v]
                 d[v] *= shrinkage(form, rho[a], n[a], bias * d[v])
@@ -422,7 +424,7 @@ def learn(
                         j,
                         lo,
                         hi,
-                        shift,
+                        offset,
                         bias,
                         v,
                         base,
@@ -436,14 +438,14 @@ def learn(
                     )
                     if average:
                         add_direction(
-                            t[0] * turn[k], x, j, lo, hi, shift, bias, v, base, width, S, g,
+                            t[0] * turn[k], x, j, lo, hi, offset, bias, v, base, width, S, g,
                             solved_twice, U, c, k,
                         )  # fmt: skip
             if form == LOW_RANK:
-                low_rank_step(rho[a], n[a], x, j, lo, hi, shift, v, S, solved[v])
+                low_rank_step(rho[a], n[a], x, j, lo, hi, offset, v, S, solved[v])
             elif diagonal:
-                diagonal_step(form, rho[a], n[a], x, j, lo, hi, shift, bias, v, D, d)
+                diagonal_step(form, rho[a], n[a], x, j, lo, hi, offset, bias, v, D, d)
         t[0] += 1
     if paired:
-        apart_again(wq, w, D)
+        deinterleave(wq, w, D)
     return order.shape[0]

@@ -13,7 +13,7 @@ import crossview
 # a test holds them together
 MODELS = (
     "perceptron, concatenated, independent, squared, absolute; with a covariance pam, arow, cw, "
-    "scw (all views pasted together) and mahalanobis (coupled), or with a diagonal one "
+    "scw (all views concatenated) and mahalanobis (coupled), or with a diagonal one "
     "pam:diagonal, arow:diagonal, cw:diagonal, scw:diagonal, mahalanobis:diagonal; "
     "trained for --metric, on all rows at once, svmperf, svmperf:concatenated (all views pasted "
     "together), and svmperf:error_rate, which is not trained for it; "

@@ -24,19 +24,19 @@ from crossview.cli.output import STDOUT, check_writable, replacing, writing
 from crossview.cli.progress import stepping, watching
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
-from crossview.evaluation.labelled import (
-    LabelledTable,
+from crossview.evaluation.labeled import (
+    LabeledTable,
     columns_by_view,
-    located,
     with_label,
+    with_row_location,
 )
 from crossview.evaluation.methods import METHODS, Method, find_method
 from crossview.evaluation.metrics import check_metric
 from crossview.evaluation.progressive import progressive
 from crossview.evaluation.tasks import Classification, check_task, has_label
-from crossview.report.model import effort, model_tables
+from crossview.report.model import model_tables, training_summary
 from crossview.report.tables import comparison_notes, comparison_table
-from crossview.streams.ahead import ahead
+from crossview.streams.prefetch import prefetch
 from crossview.streams.table import is_query, open_table
 from crossview.views import MultiView, closest_names
 
@@ -139,7 +139,7 @@ def compare(
     for note in comparison_notes(answer):
         console.print(note, highlight=False, markup=False)
     best = find_method(answer.rows[answer.best].model, tuple(answer.views), answer.task)
-    if answer.unlabelled and not _in_memory(best):  # which would refuse the others
+    if answer.unlabeled and not _in_memory(best):  # which would refuse the others
         source = _with_label(source, columns.label)
     command = ["crossview", "train", source, *columns.options, *answer.train_options, "-o", "MODEL"]
     # one line however narrow the terminal, to be copied
@@ -171,12 +171,12 @@ def train(
         raise InputError("--classes and --positive are for --task classification; leave them out")
     if epochs < 1:
         raise InputError(f"--epochs {epochs}; give 1 or more")
-    unlabelled = any(method.name == model and _in_memory(method) for method in METHODS)
-    table = LabelledTable(
+    unlabeled = any(method.name == model and _in_memory(method) for method in METHODS)
+    table = LabeledTable(
         source,
         columns.label,
         task=task,
-        unlabelled=unlabelled,
+        unlabeled=unlabeled,
         classes=classes,
         **columns.encoding(),
     )
@@ -199,7 +199,7 @@ def train(
         )
         raise InputError(f"--epochs {epochs}: {model} {instead}")
     if method.view is not None:
-        table = table.only(method.view)
+        table = table.select_view(method.view)
     info: dict[str, Any] = {
         "crossview": crossview.__version__,
         "task": task,
@@ -219,8 +219,8 @@ def train(
         if epoch and (progress or (progress is None and sys.stderr.isatty())):
             print(f"pass {epoch + 1} of {epochs}, over rows seen before", file=sys.stderr)
         with watching(metric=metric, n_rows=table.stream.n_rows, show=progress) as watch:
-            batches: Any = ahead(table.encoded(encoder, learn=epoch == 0))
-            if unlabelled and not method.learns_unlabelled:
+            batches: Any = prefetch(table.encoded(encoder, learn=epoch == 0))
+            if unlabeled and not method.learns_unlabeled:
                 batches = with_label(batches)
             batches = watch.batches(tail.watch(batches))
             known = None if number else table.classes
@@ -230,14 +230,14 @@ def train(
             *_, newest = [None, *records]
         last = last or newest
     if last is None:
-        rows = "row has a label" if tail.n_unlabelled else "row is there"
+        rows = "row has a label" if tail.n_unlabeled else "row is there"
         raise InputError(f"no {rows} to learn from", file=source)
     seconds = time.perf_counter() - start
 
     # 3. keep it, and say how it went
     info |= {
         "rows": last.rows,
-        "unlabelled": tail.n_unlabelled,
+        "unlabeled": tail.n_unlabeled,
         "passes": epochs,
         "loss": last.loss,
         "accuracy": _defined(last.accuracy),
@@ -251,7 +251,7 @@ def train(
     told = {"loss": last.loss} | ({} if number else {"accuracy": last.accuracy})
     told[metric] = last.metric
     words = ", ".join(f"{name} {value:{form}}" for name, value in told.items())
-    speed = (last.rows + tail.n_unlabelled) * epochs / seconds
+    speed = (last.rows + tail.n_unlabeled) * epochs / seconds
     print(
         f"{_count(info)}, {passes}, {seconds:.1f} s, {speed:,.0f} rows/s\n"
         f"each row predicted before it was learned: {words}\n"
@@ -266,15 +266,15 @@ def _in_memory(method: Method) -> bool:
 
 
 def _train_at_once(
-    table: LabelledTable, method: Method, learner: Any, output: Path, info: dict[str, Any]
+    table: LabeledTable, method: Method, learner: Any, output: Path, info: dict[str, Any]
 ) -> None:
     """All rows in memory, as in `compare` by folds; the learner may draw some of them."""
     start = time.perf_counter()
     data, y = table.load()
     known = np.flatnonzero(has_label(y))
     encoder = clone(table.encoder).fit(data.take(known))
-    unlabelled = len(y) - len(known)
-    if not method.learns_unlabelled:
+    unlabeled = len(y) - len(known)
+    if not method.learns_unlabeled:
         data, y = data.take(known), y[known]
     X = encoder.transform(data)
     learner.fit(X, y)
@@ -282,7 +282,7 @@ def _train_at_once(
     tail = _Tail(X[-ROWS_FOR_SHARE:])
     info |= {
         "rows": len(known),
-        "unlabelled": unlabelled if method.learns_unlabelled else 0,
+        "unlabeled": unlabeled if method.learns_unlabeled else 0,
         "passes": None,
         "loss": None,
         "accuracy": None,
@@ -293,11 +293,11 @@ def _train_at_once(
     persistence.save(Pipeline([("encoder", encoder), ("model", learner)]), output, info=info)
     left_out = (
         ""
-        if method.learns_unlabelled or not unlabelled
-        else (f"{unlabelled:,} rows without a label were left out\n")
+        if method.learns_unlabeled or not unlabeled
+        else (f"{unlabeled:,} rows without a label were left out\n")
     )
     print(
-        f"{_count(info)}, {effort(learner)}, {seconds:.1f} s\n{left_out}wrote {output}",
+        f"{_count(info)}, {training_summary(learner)}, {seconds:.1f} s\n{left_out}wrote {output}",
         file=sys.stderr,
     )
 
@@ -317,7 +317,7 @@ def _bounded(method: Method, settings: dict[str, Any]) -> dict[str, Any]:
 def _count(info: dict[str, Any]) -> str:
     """How many rows were learned."""
     rows = f"{info['rows']:,} rows"
-    return f"{rows} with a label and {info['unlabelled']:,} without" if info["unlabelled"] else rows
+    return f"{rows} with a label and {info['unlabeled']:,} without" if info["unlabeled"] else rows
 
 
 def parse_settings(method: Method, settings: Sequence[str]) -> dict[str, Any]:
@@ -387,14 +387,14 @@ def predict(model: Path, source: str, output: str, keep: Sequence[str]) -> None:
             raise InputError(f"--keep {name!r}: the output has a column of that name already")
     n_rows = 0
     with writing(output, schema) as write:
-        for batch in ahead(stream):
+        for batch in prefetch(stream):
             if not batch.data.num_rows:
                 continue
             data = batch.data
             n_rows += data.num_rows
             for column in gone:
                 data = data.append_column(column, pa.nulls(data.num_rows))
-            with located(batch):
+            with with_row_location(batch):
                 X = encoder.transform(data)
             each = learner.view_scores(X)
             if classes is None:
@@ -446,17 +446,17 @@ class _Tail:
 
     def __init__(self, rows: MultiView | None = None) -> None:
         self.rows = rows
-        self.n_unlabelled = 0
+        self.n_unlabeled = 0
 
     @property
     def n_rows(self) -> int:
         return 0 if self.rows is None else len(self.rows)
 
     def watch(self, batches: Iterator[tuple[MultiView, Any]]) -> Iterator[tuple[MultiView, Any]]:
-        self.n_unlabelled = 0
+        self.n_unlabeled = 0
         for X, y in batches:
             self.rows = X[-ROWS_FOR_SHARE:]
-            self.n_unlabelled += int((~has_label(y)).sum())
+            self.n_unlabeled += int((~has_label(y)).sum())
             yield X, y
 
     def shares(self, learner: Any) -> dict[str, float] | None:

@@ -46,7 +46,7 @@ def load(name: str) -> pa.Table:
     Parameters
     ----------
     name : {'breast-cancer', 'digits'}
-        ``breast-cancer``: 569 tumours, ten measures of the cell nuclei in three views:
+        ``breast-cancer``: 569 tumors, ten measures of the cell nuclei in three views:
         their ``mean``, standard ``error`` and ``worst`` value over the nuclei; the label is
         ``diagnosis``, 'benign' or 'malignant'.  ``digits``: 1797 handwritten digits of 8 x 8
         pixels in three views: ``pixels``, ``profile`` (sums of rows and of columns) and

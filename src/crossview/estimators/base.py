@@ -77,7 +77,7 @@ class ViewLearner(BaseEstimator):
         """The scores of the rows, (n_samples, n_scores)."""
         raise NotImplementedError
 
-    def _goes_on(self) -> bool:
+    def _warm_starts(self) -> bool:
         """Whether `fit` goes on from what was learned."""
         return False
 
@@ -101,12 +101,12 @@ class ViewLearner(BaseEstimator):
             The fitted learner.
         """
         self._validate_params()
-        if not self._goes_on():
+        if not self._warm_starts():
             self._forget()
         try:
             self._fit(X, y, sample_weight)
         except ValueError:
-            if not self._goes_on():
+            if not self._warm_starts():
                 self._forget()
             raise
         return self
@@ -301,8 +301,8 @@ class OnlineLearner(ViewLearner):
         n = len(rows.indptr) - 1
         for epoch in range(self.n_epochs):
             order = random_state.permutation(n) if self.shuffle else np.arange(n)
-            _, strange = self._pass(rows, order, target, weight)
-            if epoch == 0 and strange >= 0:
+            _, nonfinite_row = self._pass(rows, order, target, weight)
+            if epoch == 0 and nonfinite_row >= 0:
                 # a missing view, after which it begins again, or an error
                 rows = self._read(X, reset=False)
                 self._start_state()
@@ -314,14 +314,14 @@ class OnlineLearner(ViewLearner):
         """One pass: scores of all rows just before they were learned, and what `_learn` says."""
         K = self._n_scores()
         scores = np.zeros((len(rows.indptr) - 1, K))
-        strange = self._learn(
+        nonfinite_row = self._learn(
             rows,
             read_only(np.ascontiguousarray(order, dtype=np.int64)),
             read_only(y),
             read_only(weight),
             scores if K > 1 else scores.reshape(-1),
         )
-        return scores, strange
+        return scores, nonfinite_row
 
 
 class ViewClassifier(ClassifierMixin, ViewLearner):
@@ -611,7 +611,7 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
 class OnlineRegressor(RegressorMixin, OnlineLearner):
     """Base of the online regressors.
 
-    Targets are centred and scaled inside, and predictions given back in their
+    Targets are centered and scaled inside, and predictions given back in their
     own units.  `fit` takes mean and standard deviation of all its rows.  On a
     stream they are those of the rows so far, each row's own included, so a row
     is learned in the same units however the stream is cut into batches.
@@ -769,11 +769,11 @@ class OnlineRegressor(RegressorMixin, OnlineLearner):
             raise InputError(
                 "the target is not a number; a regressor predicts numbers, and a classifier labels"
             ) from None
-        strange = ~np.isfinite(y)
-        if strange.any():
+        nonfinite_row = ~np.isfinite(y)
+        if nonfinite_row.any():
             raise InputError(
                 "the target is missing (NaN or infinity); leave the row out, or give its target",
-                row=int(np.argmax(strange)),
+                row=int(np.argmax(nonfinite_row)),
             )
         if len(y) != n:
             raise InputError(
@@ -830,7 +830,7 @@ class LinearClassifier(ViewClassifier):
     def coef_(self) -> np.ndarray:
         """Weights in the order of the columns, (1, n_features) or (n_classes, n_features)."""
         check_is_fitted(self, "classes_")
-        W = self._learned("W")
+        W = self._prediction_weights("W")
         if self._places is None:
             return W.T.copy()
         coef = np.zeros((W.shape[1], self.n_features_in_))
@@ -842,18 +842,18 @@ class LinearClassifier(ViewClassifier):
     def intercept_(self) -> np.ndarray:
         """Intercepts, one a view: (n_views,), or (n_classes, n_views); see the class."""
         check_is_fitted(self, "classes_")
-        b = self._learned("b")
+        b = self._prediction_weights("b")
         if b.shape[1] == 1:
             return b[:, 0]
         return b[0] if self._n_biases() == 1 else b.T
 
     # --- weights and scores ------------------------------------------------------
 
-    def _learned(self, name: str) -> np.ndarray:
+    def _prediction_weights(self, name: str) -> np.ndarray:
         """Weights ``W`` or intercepts ``b`` as they predict."""
         return self._state[name]
 
-    def _correct(self, own: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
+    def _apply_averaging(self, own: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
         """Make scores of ``W`` of the state those of the weights as they predict."""
 
     def _n_scores(self) -> int:
@@ -869,8 +869,8 @@ class LinearClassifier(ViewClassifier):
         K = self._state["W"].shape[1]
         own, norms = np.zeros((n, V, K)), np.empty((n, V))
         score_views(rows, read_only(self._state["W"]), own, norms)
-        self._correct(own, rows, norms)
-        b = self._learned("b")
+        self._apply_averaging(own, rows, norms)
+        b = self._prediction_weights("b")
         missing = ~rows.present if len(rows.present) else np.zeros((n, V), dtype=bool)
         takes_part = ~missing & ((norms > 0.0) | bool(self.fit_intercept))
         if len(b) < V:
@@ -911,14 +911,14 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
             return Weights(W, b, U, c, t)
         return Weights(W.reshape(-1), b.reshape(-1), U.reshape(-1), c.reshape(-1), t)
 
-    def _learned(self, name: str) -> np.ndarray:
+    def _prediction_weights(self, name: str) -> np.ndarray:
         """The last ones, or the mean over the rows."""
         t = self._state["t"][0]
         if not self.average or t == 0:
             return self._state[name]
         return self._state[name] - self._state["U" if name == "W" else "c"] / t
 
-    def _correct(self, own: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
+    def _apply_averaging(self, own: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
         t = self._state["t"][0]
         if self.average and t > 0:
             past = np.zeros_like(own)

@@ -209,7 +209,7 @@ class WithCovariance(LinearOnlineClassifier):
             rows = rows._replace(
                 ptr=read_only(ptr.view(np.uint64)), present=read_only(np.empty((0, 1), bool))
             )
-        place, strange = 0, np.full(1, -1)
+        place, nonfinite_row = 0, np.full(1, -1)
         while True:
             place = second_order.learn(
                 rows,
@@ -226,10 +226,10 @@ class WithCovariance(LinearOnlineClassifier):
                 C,
                 float(ndtri(confidence)),
                 scores.reshape(len(scores), -1),
-                strange,
+                nonfinite_row,
             )
             if place == len(order):
-                return int(strange[0])
+                return int(nonfinite_row[0])
             row = order[place]
             self._make_room(int(rows.indptr[row + 1] - rows.indptr[row]))
 

@@ -1,4 +1,4 @@
-"""Kernel learners, one a view, that label the unlabelled rows for each other."""
+"""Kernel learners, one a view, that label the unlabeled rows for each other."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class _KernelLearner(OnlineClassifier):
         "lam": [Interval(Real, 0, None, closed="neither")],
         "n_iterations": [Interval(Integral, 1, None, closed="left")],
         "schedule": [StrOptions(set(keco.SCHEDULES))],
-        "unlabelled_ratio": [Interval(Real, 0, None, closed="both")],
-        "own_term": ["boolean"],
+        "unlabeled_ratio": [Interval(Real, 0, None, closed="both")],
+        "include_self": ["boolean"],
         "random_views": [tuple, list, None],
         "budget": [Interval(Integral, 1, None, closed="left"), None],
         "maintenance": [StrOptions(set(MAINTENANCE))],
@@ -85,7 +85,7 @@ class _KernelLearner(OnlineClassifier):
     }
 
     _supervised: ClassVar[bool]
-    _learns_unlabelled = True
+    _learns_unlabeled = True
 
     def __init__(
         self,
@@ -97,9 +97,9 @@ class _KernelLearner(OnlineClassifier):
         coef0: float = 1.0,
         lam: float = 1e-4,
         n_iterations: int = 1000,
-        schedule: str = "half-labelled",
-        unlabelled_ratio: float = 1 / 3,
-        own_term: bool = False,
+        schedule: str = "half-labeled",
+        unlabeled_ratio: float = 1 / 3,
+        include_self: bool = False,
         random_views: tuple[int, float] | None = None,
         unlabeled: Any = None,
         budget: int | None = None,
@@ -121,8 +121,8 @@ class _KernelLearner(OnlineClassifier):
         self.lam = lam
         self.n_iterations = n_iterations
         self.schedule = schedule
-        self.unlabelled_ratio = unlabelled_ratio
-        self.own_term = own_term
+        self.unlabeled_ratio = unlabeled_ratio
+        self.include_self = include_self
         self.random_views = random_views
         self.unlabeled = unlabeled
         self.budget = budget
@@ -186,9 +186,9 @@ class _KernelLearner(OnlineClassifier):
     # --- labels -------------------------------------------------------------------
 
     def _has_no_label(self, y: Any) -> bool:
-        return bool(self._unlabelled(np.asarray([y], dtype=object))[0])
+        return bool(self._unlabeled(np.asarray([y], dtype=object))[0])
 
-    def _unlabelled(self, y: np.ndarray) -> np.ndarray:
+    def _unlabeled(self, y: np.ndarray) -> np.ndarray:
         """Which rows have no label: NaN, None, or what ``unlabeled`` says."""
         if y.dtype.kind == "O":
             empty = np.asarray([_is_empty(label) for label in y], dtype=bool)
@@ -211,7 +211,7 @@ class _KernelLearner(OnlineClassifier):
             raise InputError(
                 f"Found input variables with inconsistent numbers of samples: {[n, len(y)]}"
             )
-        known = y[~self._unlabelled(y)]
+        known = y[~self._unlabeled(y)]
         if known.dtype.kind == "O" and len(known):
             known = np.asarray(known.tolist())
         if known.dtype.kind in "fc" and not np.isfinite(known).all():
@@ -224,7 +224,7 @@ class _KernelLearner(OnlineClassifier):
         self, y: Any, sample_weight: Any, rows: Rows
     ) -> tuple[np.ndarray, np.ndarray]:
         y = self._labels(y, rows)
-        known = y[~self._unlabelled(y)]
+        known = y[~self._unlabeled(y)]
         classes = np.unique(np.asarray(known.tolist()) if known.dtype.kind == "O" else known)
         if len(classes) < 2:
             seen = f"one class, {classes.tolist()[0]!r}" if len(classes) else "no label"
@@ -236,15 +236,15 @@ class _KernelLearner(OnlineClassifier):
         self, y: np.ndarray, sample_weight: Any, class_weight: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         """Labels (n, K): -1 and 1, and 0 in a row without label; and the weights of the rows."""
-        known = np.flatnonzero(~self._unlabelled(y))
+        known = np.flatnonzero(~self._unlabeled(y))
         own = y[known]
         own = np.asarray(own.tolist()) if own.dtype.kind == "O" and len(own) else own
         K = 1 if len(self.classes_) <= 2 else len(self.classes_)
         labels = np.zeros((len(y), K))
         weight = self._sample_weight(sample_weight, np.zeros(len(y)))
-        strange = ~np.isin(own, self.classes_)
-        if strange.any():
-            row = int(np.argmax(strange))
+        nonfinite_row = ~np.isin(own, self.classes_)
+        if nonfinite_row.any():
+            row = int(np.argmax(nonfinite_row))
             raise InputError(
                 f"label {own.tolist()[row]!r} is not among the classes {self.classes_.tolist()!r}",
                 row=int(known[row]),
@@ -285,7 +285,7 @@ class _KernelLearner(OnlineClassifier):
     def _warn_of_one_view(self, labels: np.ndarray) -> None:
         if not self._supervised and len(self.layout_.names) == 1 and not labels.all():
             warnings.warn(
-                "with one view nobody labels the unlabelled rows; give views=, or "
+                "with one view nobody labels the unlabeled rows; give views=, or "
                 "random_views=(2, 0.75)",
                 UserWarning,
                 stacklevel=4,
@@ -309,15 +309,35 @@ class _KernelLearner(OnlineClassifier):
             for part, where, kernel in self._kernel_of_draws(rows, drawn, places):
                 if self._explicit:
                     t = keco.learn_explicit(
-                        kernel, part, part, labels, weight, memory, self._state["W"], t,
-                        float(self.lam), self.own_term, self._supervised,
-                        np.zeros((len(part), labels.shape[1])), np.zeros(2), np.inf,
-                    )  # fmt: skip
+                        kernel,
+                        part,
+                        part,
+                        labels,
+                        weight,
+                        memory,
+                        self._state["W"],
+                        t,
+                        float(self.lam),
+                        self.include_self,
+                        self._supervised,
+                        np.zeros((len(part), labels.shape[1])),
+                        np.zeros(2),
+                        np.inf,
+                    )  # fmt: offset
                 else:
                     t = keco.learn_from_gram(
-                        kernel, where, part, labels, weight, rows.present, memory, t,
-                        float(self.lam), self.own_term, self._supervised,
-                    )  # fmt: skip
+                        kernel,
+                        where,
+                        part,
+                        labels,
+                        weight,
+                        rows.present,
+                        memory,
+                        t,
+                        float(self.lam),
+                        self.include_self,
+                        self._supervised,
+                    )  # fmt: offset
                 advance(len(part))
         if not self._explicit:
             self._keep_supports(rows, drawn, memory.beta)
@@ -328,12 +348,12 @@ class _KernelLearner(OnlineClassifier):
     ) -> np.ndarray:
         """The row of each step; rows of weight 0 are not there."""
         counts = weight > 0.0
-        labelled = np.flatnonzero(counts & (labels[:, 0] != 0.0))
-        unlabelled = np.flatnonzero(counts & (labels[:, 0] == 0.0))
-        if not len(labelled):
+        labeled = np.flatnonzero(counts & (labels[:, 0] != 0.0))
+        unlabeled = np.flatnonzero(counts & (labels[:, 0] == 0.0))
+        if not len(labeled):
             return np.empty(0, dtype=np.intp)
         return keco.schedule(
-            self.schedule, labelled, unlabelled, int(self.n_iterations), random_state
+            self.schedule, labeled, unlabeled, int(self.n_iterations), random_state
         )
 
     def _kernel_of_draws(
@@ -390,11 +410,21 @@ class _KernelLearner(OnlineClassifier):
         n, K = labels.shape
         every = read_only(np.arange(n))
         self._state["t"][0] = keco.learn_explicit(
-            self._features(rows), every, every, labels, weight,
-            keco.nothing_learned(len(rows.ptr) - 1, K, n), self._state["W"],
-            int(self._state["t"][0]), float(self.lam), False, self._supervised, joint,
-            self._state["turns"], float(self.unlabelled_ratio),
-        )  # fmt: skip
+            self._features(rows),
+            every,
+            every,
+            labels,
+            weight,
+            keco.nothing_learned(len(rows.ptr) - 1, K, n),
+            self._state["W"],
+            int(self._state["t"][0]),
+            float(self.lam),
+            False,
+            self._supervised,
+            joint,
+            self._state["turns"],
+            float(self.unlabeled_ratio),
+        )  # fmt: offset
 
     def _learn_block(
         self, rows: Rows, labels: np.ndarray, weight: np.ndarray, joint: np.ndarray
@@ -427,11 +457,24 @@ class _KernelLearner(OnlineClassifier):
                     )
         merged = np.zeros((V, size), dtype=bool)
         state["t"][0] = keco.learn_stream(
-            kernel, first, labels, weight, rows.present, beta, int(state["t"][0]),
-            float(self.lam), self._supervised, joint, int(self.budget or 0),
-            MAINTENANCE[self.maintenance], vectors, self._gammas_of_kernels(), merged,
-            state["turns"], float(self.unlabelled_ratio),
-        )  # fmt: skip
+            kernel,
+            first,
+            labels,
+            weight,
+            rows.present,
+            beta,
+            int(state["t"][0]),
+            float(self.lam),
+            self._supervised,
+            joint,
+            int(self.budget or 0),
+            MAINTENANCE[self.maintenance],
+            vectors,
+            self._gammas_of_kernels(),
+            merged,
+            state["turns"],
+            float(self.unlabeled_ratio),
+        )  # fmt: offset
         for v in range(V):
             keep = np.flatnonzero(beta[v].any(axis=0))
             if len(keep) == len(old[v].begin) and (keep < first).all() and not merged[v].any():
@@ -730,7 +773,7 @@ class _KernelLearner(OnlineClassifier):
     def _hold_out(
         self, labels: np.ndarray, weight: np.ndarray, random_state: np.random.RandomState
     ) -> np.ndarray:
-        """Labelled rows that `fit` does not learn, for the calibration."""
+        """Labeled rows that `fit` does not learn, for the calibration."""
         if not self.probability:
             return np.empty(0, dtype=np.intp)
         rows = np.flatnonzero((labels[:, 0] != 0.0) & (weight > 0.0))
@@ -739,7 +782,7 @@ class _KernelLearner(OnlineClassifier):
         n = int(np.ceil(self.calibration_fraction * len(rows)))
         if counts.min() < 2 or n < len(kinds) or len(rows) - n < len(kinds):
             raise InputError(
-                f"{len(rows)} labelled rows of {len(kinds)} classes are too few to hold out "
+                f"{len(rows)} labeled rows of {len(kinds)} classes are too few to hold out "
                 f"{self.calibration_fraction:g} of them for the calibration; label more, or take "
                 "probability=False"
             )
@@ -976,7 +1019,7 @@ def _is_empty(label: Any) -> bool:
 
 
 class KeCoClassifier(_KernelLearner):
-    """Kernel learners, one a view, that label the unlabelled rows for each other.
+    """Kernel learners, one a view, that label the unlabeled rows for each other.
 
     Each view has a support vector machine of its own, learned by stochastic steps.  A
     row without label has, for a view, the label on which the other views agree: the sign of
@@ -1004,22 +1047,22 @@ class KeCoClassifier(_KernelLearner):
     coef0 : float, default=1.0
         Of "poly".
     lam : float, default=1e-4
-        λ, in (0, inf): strength of the regularisation.  Higher is smoother: scores are
+        λ, in (0, inf): strength of the regularization.  Higher is smoother: scores are
         smaller, so that more rows become supports.
     n_iterations : int, default=1000
         Steps T of `fit`, one row each; not for ``schedule="stream"``.  More comes closer
         to the optimum and keeps more rows.
-    schedule : {"half-labelled", "uniform", "stream", "released"}, default="half-labelled"
-        Which row each step of `fit` draws.  "half-labelled": half of the steps labelled
-        rows, then labelled and unlabelled ones by turns, with replacement, as in the paper's
+    schedule : {"half-labeled", "uniform", "stream", "released"}, default="half-labeled"
+        Which row each step of `fit` draws.  "half-labeled": half of the steps labeled
+        rows, then labeled and unlabeled ones by turns, with replacement, as in the paper's
         experiments.  "uniform": any row, Algorithm 1.  "stream": all rows once, in
-        order, as `partial_fit` does.  "released": as "half-labelled", but
-        counted as in the authors' code (unlabelled in step t from 0 where t > T/2 and even).
-    unlabelled_ratio : float, default=1/3
-        Of a stream, at most this many rows without label are learned for each labelled
+        order, as `partial_fit` does.  "released": as "half-labeled", but
+        counted as in the authors' code (unlabeled in step t from 0 where t > T/2 and even).
+    unlabeled_ratio : float, default=1/3
+        Of a stream, at most this many rows without label are learned for each labeled
         one, and the others passed over; in [0, inf], where infinity learns all.  A third is
         their share in the paper's schedule.  Where labels are few, more of them outvote the labels.
-    own_term : bool, default=False
+    include_self : bool, default=False
         Whether a row that is drawn again counts in its own score, as it does in the authors'
         code; the paper leaves it out.
     random_views : (int, float), default=None
@@ -1043,13 +1086,13 @@ class KeCoClassifier(_KernelLearner):
     n_components : int, default=100
         Features a view of an approximation.  More is closer to the kernel.
     probability : bool, default=False
-        Hold out a part of the labelled rows in `fit` and fit probabilities to
+        Hold out a part of the labeled rows in `fit` and fit probabilities to
         their scores (Platt 1999), for `predict_proba`.
     calibration_fraction : float, default=0.2
         That part, stratified by class.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class, multiplied with the row's.  "balanced": inverse
-        to the class's frequency among labelled rows (`fit` only).
+        to the class's frequency among labeled rows (`fit` only).
     cache_size : float, default=200
         Kernel values that `fit` has at once, in MB.  With fewer than all, some are
         computed again.
@@ -1089,14 +1132,14 @@ class KeCoClassifier(_KernelLearner):
 
     See Also
     --------
-    PegasosClassifier : The same without the unlabelled rows.
+    PegasosClassifier : The same without the unlabeled rows.
     KernelSearchCV : Chooses ``lam`` and ``gamma`` with kernel values computed once.
 
     Notes
     -----
     At step t view n has the score ``ŷ_n = 1/(λ t) sum_j α_n[j] z_n[j] K(x, x_j)``; where
     ``z_n ŷ_n < 1`` the row's count α_n grows by 1, or by the row's weight. The label z_n that
-    an unlabelled row was given is kept until it is drawn again. Where the others do not say
+    an unlabeled row was given is kept until it is drawn again. Where the others do not say
     (their sum is 0) it is 0: the row is counted, and says nothing. A missing view is not
     scored, agrees with nobody and learns nothing. Several classes: each against the rest,
     with labels of its own, over the same draws. There is no intercept: where classes are
@@ -1129,7 +1172,7 @@ class KeCoClassifier(_KernelLearner):
 class PegasosClassifier(_KernelLearner):
     """Pegasos: a support vector machine by stochastic steps, with a kernel; one a view.
 
-    Each view learns by itself from the labelled rows; the score is the mean of the
+    Each view learns by itself from the labeled rows; the score is the mean of the
     views' scores.  With one view it is Pegasos.  It takes the same steps as
     `KeCoClassifier`, over the same draws; those of rows without label teach it nothing.
 
@@ -1154,22 +1197,22 @@ class PegasosClassifier(_KernelLearner):
     coef0 : float, default=1.0
         Of "poly".
     lam : float, default=1e-4
-        λ, in (0, inf): strength of the regularisation.  Higher is smoother: scores are
+        λ, in (0, inf): strength of the regularization.  Higher is smoother: scores are
         smaller, so that more rows become supports.
     n_iterations : int, default=1000
         Steps T of `fit`, one row each; not for ``schedule="stream"``.  More comes closer
         to the optimum and keeps more rows.
-    schedule : {"half-labelled", "uniform", "stream", "released"}, default="half-labelled"
-        Which row each step of `fit` draws.  "half-labelled": half of the steps labelled
-        rows, then labelled and unlabelled ones by turns, with replacement, as in the paper's
+    schedule : {"half-labeled", "uniform", "stream", "released"}, default="half-labeled"
+        Which row each step of `fit` draws.  "half-labeled": half of the steps labeled
+        rows, then labeled and unlabeled ones by turns, with replacement, as in the paper's
         experiments.  "uniform": any row, Algorithm 1.  "stream": all rows once, in
-        order, as `partial_fit` does.  "released": as "half-labelled", but
-        counted as in the authors' code (unlabelled in step t from 0 where t > T/2 and even).
-    unlabelled_ratio : float, default=1/3
-        Of a stream, at most this many rows without label are learned for each labelled
+        order, as `partial_fit` does.  "released": as "half-labeled", but
+        counted as in the authors' code (unlabeled in step t from 0 where t > T/2 and even).
+    unlabeled_ratio : float, default=1/3
+        Of a stream, at most this many rows without label are learned for each labeled
         one, and the others passed over; in [0, inf], where infinity learns all.  A third is
         their share in the paper's schedule.  Where labels are few, more of them outvote the labels.
-    own_term : bool, default=False
+    include_self : bool, default=False
         Whether a row that is drawn again counts in its own score, as it does in the authors'
         code; the paper leaves it out.
     random_views : (int, float), default=None
@@ -1193,13 +1236,13 @@ class PegasosClassifier(_KernelLearner):
     n_components : int, default=100
         Features a view of an approximation.  More is closer to the kernel.
     probability : bool, default=False
-        Hold out a part of the labelled rows in `fit` and fit probabilities to
+        Hold out a part of the labeled rows in `fit` and fit probabilities to
         their scores (Platt 1999), for `predict_proba`.
     calibration_fraction : float, default=0.2
         That part, stratified by class.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class, multiplied with the row's.  "balanced": inverse
-        to the class's frequency among labelled rows (`fit` only).
+        to the class's frequency among labeled rows (`fit` only).
     cache_size : float, default=200
         Kernel values that `fit` has at once, in MB.  With fewer than all, some are
         computed again.
@@ -1280,7 +1323,7 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Stratified folds, shuffled by ``random_state`` of the estimator; rows without label
         count as a class.  Their held-out part is neither learned nor scored.
     scoring : {"roc_auc", "accuracy"}, default="roc_auc"
-        Of the labelled rows that are held out; more than two classes: the mean over them,
+        Of the labeled rows that are held out; more than two classes: the mean over them,
         each against the rest.
     refit : bool, default=True
         Learn all rows with the best setting, the first of equals.
@@ -1475,16 +1518,31 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def _learn_and_score(
-    learner: Any, kernel: np.ndarray, draws: np.ndarray, labels: np.ndarray, weight: np.ndarray,
-    rows: Rows, lam: float, held_out: np.ndarray,
-) -> np.ndarray:  # fmt: skip
+    learner: Any,
+    kernel: np.ndarray,
+    draws: np.ndarray,
+    labels: np.ndarray,
+    weight: np.ndarray,
+    rows: Rows,
+    lam: float,
+    held_out: np.ndarray,
+) -> np.ndarray:  # fmt: offset
     """Scores (n, K) of held-out rows, but for the factor 1 / (λ T)."""
     draws = read_only(draws)
     memory = keco.nothing_learned(len(kernel), labels.shape[1], len(labels))
     keco.learn_from_gram(
-        kernel, draws, draws, read_only(labels), read_only(weight), rows.present, memory, 0,
-        float(lam), learner.own_term, learner._supervised,
-    )  # fmt: skip
+        kernel,
+        draws,
+        draws,
+        read_only(labels),
+        read_only(weight),
+        rows.present,
+        memory,
+        0,
+        float(lam),
+        learner.include_self,
+        learner._supervised,
+    )  # fmt: offset
     sums = np.einsum("vij,vcj->ivc", kernel[:, held_out], memory.beta)
     out = np.zeros((len(held_out), labels.shape[1]))
     present = rows.present[held_out] if len(rows.present) else rows.present

@@ -1,4 +1,4 @@
-"""Perceptron and passive-aggressive classifiers on one view, or on all views pasted together."""
+"""Perceptron and passive-aggressive classifiers on one view, or on all views concatenated."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class PassiveAggressiveClassifier(_FirstOrder):
     fit_intercept : bool, default=True
         Learn an intercept, as the weight of a constant feature of value 1 that
         counts in ``n``.  False is often better for rows of length 1 such as
-        normalised text, of whose steps it would take half.
+        normalized text, of whose steps it would take half.
     n_epochs : int, default=1
         Passes over the rows in `fit`.
     shuffle : bool, default=True

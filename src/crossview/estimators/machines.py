@@ -1,4 +1,4 @@
-"""Machines: interactions between views, factorised; for classes and for numbers."""
+"""Machines: interactions between views, factorized; for classes and for numbers."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class _Machine(OnlineLearner):
         raise NotImplementedError
 
     def _loss(self) -> int:
-        """The loss that its passes minimise."""
+        """The loss that its passes minimize."""
         raise NotImplementedError
 
     # --- learning -------------------------------------------------------------
@@ -91,9 +91,9 @@ class _Machine(OnlineLearner):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        self._take_form()
+        self._cast_state()
         machine = self._machine()
-        strange = machines.learn(
+        nonfinite_row = machines.learn(
             rows,
             order,
             read_only(np.asarray(y, dtype=np.float64)),
@@ -107,7 +107,7 @@ class _Machine(OnlineLearner):
             float(self.learning_rate),
             scores.reshape(len(scores), -1),
         )
-        return int(strange)
+        return int(nonfinite_row)
 
     def _alpha_bias(self) -> float:
         return float(self.alpha) if getattr(self, "penalize_bias", False) else 0.0
@@ -121,14 +121,14 @@ class _Machine(OnlineLearner):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_optimizer()
-        rows = self._read(X, reset=not self._goes_on())
+        rows = self._read(X, reset=not self._warm_starts())
         target, weight = self._first_targets(y, sample_weight, rows)
         target = np.asarray(target, dtype=np.float64)
-        if not self._goes_on():
+        if not self._warm_starts():
             self._begin_intercepts(target, weight)
         random_state = check_random_state(self.random_state)
         train, held_out = self._split(target, weight, random_state)
-        watch = _Watch(self, rows, held_out, target, weight)
+        watch = EarlyStopping(self, rows, held_out, target, weight)
         self._optimize(rows, train, target, weight, random_state, watch)
         watch.finish()
 
@@ -139,9 +139,9 @@ class _Machine(OnlineLearner):
         target: np.ndarray,
         weight: np.ndarray,
         random_state: np.random.RandomState,
-        watch: _Watch,
+        watch: EarlyStopping,
     ) -> None:
-        """Minimise on the rows ``train`` until the watch or ``n_epochs`` ends it."""
+        """Minimize on the rows ``train`` until the watch or ``n_epochs`` ends it."""
         if self.optimizer in STREAMING:
             for _ in range(self.n_epochs):
                 order = random_state.permutation(train) if self.shuffle else train
@@ -149,7 +149,7 @@ class _Machine(OnlineLearner):
                 if watch.after_each():
                     break
             return
-        self._take_form()
+        self._cast_state()
         machines.begin_touched(rows, read_only(train), self._machine())
         known = (rows, read_only(train), read_only(target), read_only(weight), self._machine())
         if self.optimizer == "als":
@@ -206,9 +206,9 @@ class _Machine(OnlineLearner):
         return np.sort(train), np.sort(held_out)
 
     def _begin_intercepts(self, target: np.ndarray, weight: np.ndarray) -> None:
-        """The intercepts with which `fit` begins; targets are centred already."""
+        """The intercepts with which `fit` begins; targets are centered already."""
 
-    def _goes_on(self) -> bool:
+    def _warm_starts(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_state")
 
     # --- using ------------------------------------------------------------------
@@ -377,7 +377,7 @@ class _Machine(OnlineLearner):
 
     def _places_in(self, p: int, columns: np.ndarray) -> np.ndarray:
         """Where part ``p`` has these columns of the rows in A."""
-        return (columns.astype(np.uint64) + self._state["shift"][p]).astype(np.intp)
+        return (columns.astype(np.uint64) + self._state["column_offset"][p]).astype(np.intp)
 
     def _parts_of_views(self) -> dict[str, list[int]]:
         views = self._state["views"].tolist()
@@ -403,13 +403,13 @@ class _Machine(OnlineLearner):
             s["B"],
             s["c"],
             read_only(s["views"]),
-            read_only(s["shift"]),
+            read_only(s["column_offset"]),
             read_only(s["ends"]),
             model,
             s["seen"],
             read_only(machines.keys_of(int(s["seed"][0]), len(s["B"]))),
             read_only(np.repeat(sizes, n_parts)),
-            read_only(s["born"]),
+            read_only(s["class_ids"]),
         )
 
     def _frozen(self) -> Machine:
@@ -427,8 +427,8 @@ class _Machine(OnlineLearner):
         """
         return (2, np.float32) if self.optimizer == "adagrad" else (1, np.float64)
 
-    def _take_form(self) -> None:
-        """Bring what was learned by another optimiser into the form that this one needs."""
+    def _cast_state(self) -> None:
+        """Bring what was learned by another optimizer into the form that this one needs."""
         layers, dtype = self._form()
         if self._state["A"].dtype == dtype and self._state["A"].shape[1] == layers:
             return
@@ -476,43 +476,45 @@ class _Machine(OnlineLearner):
         self._state = {}
         self._begin_anew(seed, np.arange(self._n_outputs(), dtype=np.uint64))
 
-    def _begin_anew(self, seed: int, born: np.ndarray) -> None:
+    def _begin_anew(self, seed: int, class_ids: np.ndarray) -> None:
         """Forget what was learned; no column has come yet."""
         groups = self._groups()
         views = [v for group in groups for v in group]
         ptr = self._slots.ptr
         widths = [int(ptr[v + 1] - ptr[v]) for v in views]
         begins = np.cumsum([0, *widths])
-        shift = [begin - int(ptr[v]) for begin, v in zip(begins[:-1], views, strict=True)]
+        column_offset = [begin - int(ptr[v]) for begin, v in zip(begins[:-1], views, strict=True)]
         layers, dtype = self._form()
-        n = len(born) * self._factors(groups)
+        n = len(class_ids) * self._factors(groups)
         self._state |= {
             "A": np.zeros((int(begins[-1]), layers, n), dtype),
             "B": np.zeros((len(views), layers, n), dtype),
-            "c": np.zeros((layers, len(born))),
+            "c": np.zeros((layers, len(class_ids))),
             "views": np.asarray(views, dtype=np.uint64),
-            "shift": np.asarray(shift, dtype=np.int64).view(np.uint64),
+            "column_offset": np.asarray(column_offset, dtype=np.int64).view(np.uint64),
             "ends": np.cumsum([len(group) for group in groups]).astype(np.uint64),
             "seen": np.zeros(int(begins[-1]), dtype=bool),
             "ptr": np.asarray(ptr, dtype=np.int64),
-            "born": born,
+            "class_ids": class_ids,
             "seed": np.asarray([seed], dtype=np.int64),
         }
         printed = getattr(self, "init", "signs") == "printed"
         machines.begin_biases(self._machine(), float(self.init_scale) if printed else 0.0)
 
     def _grow_state(self, moved: np.ndarray) -> None:
-        self._take_form()
+        self._cast_state()
         old = self._state
         self._state = dict(old)
-        self._begin_anew(int(old["seed"][0]), old["born"])
-        new, K = self._state, len(old["born"])
+        self._begin_anew(int(old["seed"][0]), old["class_ids"])
+        new, K = self._state, len(old["class_ids"])
         parts = {pair: p for p, pair in enumerate(_pairs(old))}
         places = {}
         for p, pair in enumerate(_pairs(new)):
             if pair in parts:
                 before = np.arange(*old["ptr"][pair[1] : pair[1] + 2])
-                there = (before.astype(np.uint64) + old["shift"][parts[pair]]).astype(np.intp)
+                there = (before.astype(np.uint64) + old["column_offset"][parts[pair]]).astype(
+                    np.intp
+                )
                 places[p] = self._places_in(p, moved[before]), there
                 new["seen"][places[p][0]] = old["seen"][there]
         machines.begin_seen(self._machine(), self._slots.ptr.view(np.uint64))
@@ -538,7 +540,7 @@ def _pairs(state: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
     return [(int(np.searchsorted(ends, p, side="right")), v) for p, v in enumerate(views)]
 
 
-class _Watch:
+class EarlyStopping:
     """The loss on the rows that are held out, after each pass; keeps the best parameters."""
 
     def __init__(
@@ -664,18 +666,18 @@ class _MachineClassifier(_Machine, OnlineClassifier):
         else:
             sources = [(a, 1.0) for a in range(len(old))]
             sources.insert(place, None)
-        self._take_form()
+        self._cast_state()
         was = self._state
-        born = was["born"]
+        class_ids = was["class_ids"]
         if len(old) >= 2:
-            own = born.tolist() if len(old) > 2 else [0, 1]
-            born = np.insert(own, place, max(own) + 1).astype(np.uint64)
+            own = class_ids.tolist() if len(old) > 2 else [0, 1]
+            class_ids = np.insert(own, place, max(own) + 1).astype(np.uint64)
         self._state = dict(was)
-        self._begin_anew(int(was["seed"][0]), born)
+        self._begin_anew(int(was["seed"][0]), class_ids)
         new = self._state
         new["seen"][:] = was["seen"]
         machines.begin_seen(self._machine(), self._slots.ptr.view(np.uint64))
-        K, K_old = len(born), len(was["born"])
+        K, K_old = len(class_ids), len(was["class_ids"])
         first = np.zeros(len(new["B"]), dtype=bool)  # the first part of each group
         first[np.append(0, new["ends"][:-1]).astype(np.intp)] = True
         in_first = np.repeat(first, np.diff(new["ptr"])[new["views"].astype(np.intp)])
@@ -740,7 +742,7 @@ class _MachineRegressor(_Machine, OnlineRegressor):
 
 
 class MultiViewMachineClassifier(_MachineClassifier):
-    """Classifier with interactions of every order between views, factorised together.
+    """Classifier with interactions of every order between views, factorized together.
 
     A column i of view v has k weights A_v[i], and each view a bias row b_v.  With
     ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f``: the
@@ -756,7 +758,7 @@ class MultiViewMachineClassifier(_MachineClassifier):
     n_factors : int, default=16
         Numbers that describe a column, k.  Higher can tell more interactions apart,
         costs in proportion, and fits noise sooner.  With one view there is nothing to
-        factorise, and one is used.
+        factorize, and one is used.
     loss : {"logistic", "hinge", "squared"}, default="logistic"
         log(1 + exp(-y s)), max(0, 1 - y s), or ½ (y - s)² with y = -1 or 1.  With
         more than two classes "logistic" is the softmax of all scores, and the
@@ -929,7 +931,7 @@ class MultiViewMachineClassifier(_MachineClassifier):
 
 
 class MultiViewMachineRegressor(_MachineRegressor):
-    """Regressor with interactions of every order between views, factorised together.
+    """Regressor with interactions of every order between views, factorized together.
 
     A column i of view v has k weights A_v[i], and each view a bias row b_v.  With
     ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f``: the
@@ -945,7 +947,7 @@ class MultiViewMachineRegressor(_MachineRegressor):
     n_factors : int, default=16
         Numbers that describe a column, k.  Higher can tell more interactions apart,
         costs in proportion, and fits noise sooner.  With one view there is nothing to
-        factorise, and one is used.
+        factorize, and one is used.
     loss : {"squared", "huber"}, default="squared"
         ½ d² of the error d in standard deviations of the target, or the same
         that goes on as |d| - ½ beyond 1, steadier against outliers.
@@ -1032,7 +1034,7 @@ class MultiViewMachineRegressor(_MachineRegressor):
     A row's weight multiplies its loss, and not the penalty.  A missing view contributes
     its bias row only.  Memory is k numbers a column, and as many again for "adagrad".
 
-    The target is centred and scaled inside.  On a stream, mean and standard deviation are those
+    The target is centered and scaled inside.  On a stream, mean and standard deviation are those
     of the rows so far, so a row is learned the same way however the stream is cut into batches.
 
     References
@@ -1113,7 +1115,7 @@ class MultiViewMachineRegressor(_MachineRegressor):
 
 
 class FactorizationMachineClassifier(_MachineClassifier):
-    """Classifier with factorised interactions of pairs of columns.
+    """Classifier with factorized interactions of pairs of columns.
 
     A column i has a linear weight w_i and k factors v_i; the score is
     ``c + sum_i w_i x_i + sum_i<j v_i·v_j x_i x_j``, over all pairs of columns or
@@ -1282,7 +1284,7 @@ class FactorizationMachineClassifier(_MachineClassifier):
 
 
 class FactorizationMachineRegressor(_MachineRegressor):
-    """Regressor with factorised interactions of pairs of columns.
+    """Regressor with factorized interactions of pairs of columns.
 
     A column i has a linear weight w_i and k factors v_i; the score is
     ``c + sum_i w_i x_i + sum_i<j v_i·v_j x_i x_j``, over all pairs of columns or
@@ -1374,7 +1376,7 @@ class FactorizationMachineRegressor(_MachineRegressor):
     A row's weight multiplies its loss, and not the penalty.  A missing view contributes
     nothing.  Memory is k numbers a column, and as many again for "adagrad".
 
-    The target is centred and scaled inside.  On a stream, mean and standard deviation are those
+    The target is centered and scaled inside.  On a stream, mean and standard deviation are those
     of the rows so far, so a row is learned the same way however the stream is cut into batches.
 
     References
@@ -1609,12 +1611,12 @@ class SupportTensorMachineClassifier(_MachineClassifier):
         target: np.ndarray,
         weight: np.ndarray,
         random_state: np.random.RandomState,
-        watch: _Watch,
+        watch: EarlyStopping,
     ) -> None:
         if self.optimizer != "alternating":
             super()._optimize(rows, train, target, weight, random_state, watch)
             return
-        self._take_form()
+        self._cast_state()
         machines.begin_touched(rows, read_only(train), self._machine())
         machines_batch.alternating_machines(
             rows,

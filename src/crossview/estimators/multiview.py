@@ -56,7 +56,7 @@ class MultiViewPAClassifier(WithCovariance):
         Price of disagreement, in [0, inf).  0: the views share the loss and
         nothing else; higher pulls their scores together, and very high makes
         them one.  It counts times the squared norm of a view: for rows of
-        length 1 try 0.01 to 1, for 100 standardised columns 0.0001 to 0.01.
+        length 1 try 0.01 to 1, for 100 standardized columns 0.0001 to 0.01.
         Not used where the views are independent or concatenated.
     coupling : {"squared", "absolute", "independent", "concatenated"}, default="squared"
         How the views share a step.  "squared": half the sum of squared
@@ -67,7 +67,7 @@ class MultiViewPAClassifier(WithCovariance):
         columns.  The last two are the baselines, and often hard to beat.
     update : {"exact", "published"}, default="exact"
         "published" is Algorithm 1 of the paper as printed: two views,
-        absolute, PA-I.  It does not minimise its own objective.
+        absolute, PA-I.  It does not minimize its own objective.
     geometry : {"euclidean", "mahalanobis"}, default="euclidean"
         What moving a weight costs: the same in all directions, or more in those
         in which much has been seen.  The second is slower, and often much more
@@ -85,7 +85,7 @@ class MultiViewPAClassifier(WithCovariance):
     fit_intercept : bool, default=True
         Learn an intercept a view, as the weight of a constant feature of value
         1 that counts in the view's norm; one in all where concatenated.  False
-        is often better for rows of length 1 such as normalised text, of whose
+        is often better for rows of length 1 such as normalized text, of whose
         steps it would take half.
     n_epochs : int, default=1
         Passes over the rows in `fit`.

@@ -56,7 +56,7 @@ class Measure:
         mistakes must be the best.
     concave : bool, default=False
         Whether, for a given ``tp``, the loss (the best value minus the value) is concave
-        in ``fp``, as that of F1 is.  Then the most violated labelling is found in n log n
+        in ``fp``, as that of F1 is.  Then the most violated labeling is found in n log n
         steps.  Otherwise all tables are looked at, P times N of them.
 
     Examples
@@ -139,12 +139,12 @@ class MultiViewSVMPerf(LinearClassifier):
     """A linear SVM a view, trained together for F1, precision at k, ROC area, ...
 
     A measure such as F1 is one number of all rows, not a sum over them.  With scores
-    ``f = sum_v w_v·x_v`` this minimises
+    ``f = sum_v w_v·x_v`` this minimizes
 
         ½ sum_v |w_v|² + C1 n xi + (C2/2) sum_(u<v) |X_u w_u - X_v w_v|²,
 
     where ``xi`` bounds the training loss (1 - measure) from above: it is the largest ``loss of
-    y' - margin``, over all labellings y' of all rows, of the margin with which the true
+    y' - margin``, over all labelings y' of all rows, of the margin with which the true
     labels win against them.  The last term holds the views to agree.  Cutting
     planes find the minimum to a relative gap of ``tol`` that is known, not hoped for.
 
@@ -158,7 +158,7 @@ class MultiViewSVMPerf(LinearClassifier):
         widths of consecutive blocks.  None: ``X`` is a MultiView and says so
         itself, or it is one view.
     measure : str, Measure or callable, default="f1"
-        What is optimised; see the notes.  "f1", "fbeta", "error_rate",
+        What is optimized; see the notes.  "f1", "fbeta", "error_rate",
         "balanced_accuracy", "g_mean" (geometric mean of recall and specificity), "prbep"
         (precision/recall break-even point), "precision_at_k", "recall_at_k", "roc_auc",
         "average_precision"; a function ``(tp, fp, fn, tn) -> value`` of arrays,
@@ -188,9 +188,9 @@ class MultiViewSVMPerf(LinearClassifier):
         Relative gap between the objective and its lower bound at which it stops, in (0, inf).
     max_iter : int, default=1000
         Rounds after which it stops with a `ConvergenceWarning` if the gap is still above
-        ``tol``; each looks for a labelling or two and solves a quadratic program.
+        ``tol``; each looks for a labeling or two and solves a quadratic program.
     fit_intercept : bool, default=True
-        Learn an intercept a view, as the weight of a constant feature that is regularised
+        Learn an intercept a view, as the weight of a constant feature that is regularized
         as all others are; its value is ``1 / sqrt(n_views)``, so that with ``C2=0`` all of them
         together are one constant of 1.  Measures that do not say where to cut (see the notes)
         have their cut put into the intercepts.
@@ -210,12 +210,12 @@ class MultiViewSVMPerf(LinearClassifier):
     intercept_ : ndarray of shape (n_views,) or (n_classes, n_views)
         One intercept a view.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Rounds, each with a labelling or two that were looked for; an array with more than two
+        Rounds, each with a labeling or two that were looked for; an array with more than two
         classes, and so below.
     dual_gap_ : float or ndarray of shape (n_classes,)
         Gap between the objective and its lower bound at the end, relative to the objective.
     working_set_size_ : int or ndarray of shape (n_classes,)
-        Labellings in the last quadratic program.
+        Labelings in the last quadratic program.
     objective_history_ : ndarray of shape (n_iter_, 2) or list of such arrays
         The lower bound, and the best objective so far, after each round.
     layout_ : ViewLayout
@@ -232,15 +232,15 @@ class MultiViewSVMPerf(LinearClassifier):
 
     Notes
     -----
-    What a labelling loses, with a true and b false positives of P positive and N other rows:
+    What a labeling loses, with a true and b false positives of P positive and N other rows:
     F_beta ``1 - (1+β²) a / (a + β² P + b)``; error rate ``(P - a + b) / n``; balanced accuracy
     ``½ ((P-a)/P + b/N)``; G-mean ``1 - sqrt(a/P · (N-b)/N)``; break-even point ``1 - a/P`` where
     a + b = P; ROC area: the share of wrongly ordered pairs, average precision: 1 - itself, for
-    orders in place of labellings.  Precision and recall at k are the same up to a factor, and
+    orders in place of labelings.  Precision and recall at k are the same up to a factor, and
     trained for alike: ``1 - a/(a+b)`` where a + b >= k if k < P, else ``1 - a/P`` where a + b <= k.
     "precision_at_k:exact" is ``1 - a/k`` and "recall_at_k:exact" ``1 - a/P`` where a + b = k, as
     Joachims (2005) prints them; with k far from P they are worthless, because the true
-    labelling is not among those it is compared with.
+    labeling is not among those it is compared with.
 
     The cut: with the break-even point and ROC area, average precision, the intercepts are such that
     as many training rows are predicted positive as there are, with precision and recall at k
@@ -252,7 +252,7 @@ class MultiViewSVMPerf(LinearClassifier):
     and ROC area.  A row of weight 2 is the row twice.  With the others only weights that are all
     the same, or 0, make sense, and others are an error.  A row of weight 0 is not there.
 
-    ``scaling="rows"``: weights of labellings are divided by a unit (n; 2P for F, the break-even
+    ``scaling="rows"``: weights of labelings are divided by a unit (n; 2P for F, the break-even
     point and recall at k; 2k for precision at k; PN pairs for the orders), and the price of xi
     is C1 times the unit (n for the orders).  ``scaling="paper"`` is problem (7) as printed, with
     ``Psi = sum_i y_i x_i``: its weights are ``1 / (2 unit)`` times as large, its C1 is that of
@@ -524,7 +524,7 @@ class MultiViewSVMPerf(LinearClassifier):
 
     @property
     def working_set_size_(self) -> Any:
-        """Labellings in the last quadratic program, for each of several classes."""
+        """Labelings in the last quadratic program, for each of several classes."""
         return self._each("size")
 
     @property

@@ -26,7 +26,7 @@ SCW_RULES = {"SCW-I": second_order.SCW_I, "SCW-II": second_order.SCW_II}
 
 
 class _SecondOrder(WithCovariance):
-    """Learners on one view, or on all views pasted together."""
+    """Learners on one view, or on all views concatenated."""
 
     def _step(self) -> dict[str, Any]:
         """The rule and its parameters."""
@@ -331,7 +331,7 @@ class ConfidenceWeightedClassifier(_SecondOrder):
     this row with probability ``confidence``.  With the quantile ``phi`` of that
     probability this is ``y w·x >= phi sqrt(x'S x)``, and the variance form
     leaves out the root.  A row that breaks it meets it with equality
-    afterwards, so one mislabelled row does much harm; see
+    afterwards, so one mislabeled row does much harm; see
     `SoftConfidenceWeightedClassifier`.
 
     Parameters
@@ -475,7 +475,7 @@ class SoftConfidenceWeightedClassifier(_SecondOrder):
 
     Confidence-weighted learning in which a row may break its constraint: with
     ``l = max(0, phi sqrt(x'S x) - y w·x)`` and the quantile ``phi`` of the
-    ``confidence`` each row minimises ``KL(N(w, S), N(w_t, S_t)) + C l`` (SCW-I) or
+    ``confidence`` each row minimizes ``KL(N(w, S), N(w_t, S_t)) + C l`` (SCW-I) or
     ``+ C l²`` (SCW-II).
 
     Parameters

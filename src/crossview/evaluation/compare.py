@@ -18,17 +18,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from crossview.errors import InputError
 from crossview.estimators.linear import Perceptron
-from crossview.evaluation.labelled import LabelledTable, read_classes, read_targets
+from crossview.evaluation.labeled import LabeledTable, read_classes, read_targets
 from crossview.evaluation.methods import (
-    DEAR,
     EXACT,
+    MAX_TUNING_COST,
     Method,
     compared_methods,
     exact_cost,
     find_method,
     known_methods,
 )
-from crossview.evaluation.metrics import ERRORS, check_metric, least_rows, worth
+from crossview.evaluation.metrics import ERRORS, check_metric, least_rows, signed_score
 from crossview.evaluation.tasks import Classification, Regression, Task, check_task, has_label
 from crossview.views import MultiView, ViewLayout, closest_names
 
@@ -135,9 +135,9 @@ class Comparison:
         Positions in ``rows`` of the best measure and the next one.
     task : {"classification", "regression"}
         What was predicted.
-    unlabelled : int
+    unlabeled : int
         Rows without label, which only KeCo learns from.
-    gain_p : float or None
+    unlabeled_benefit_p : float or None
         p of the test of KeCo against Pegasos, which is the same without those rows.
     """
 
@@ -156,21 +156,21 @@ class Comparison:
     best: int
     runner_up: int
     task: str = "classification"
-    unlabelled: int = 0
-    gain_p: float | None = None
+    unlabeled: int = 0
+    unlabeled_benefit_p: float | None = None
 
     @property
-    def gain(self) -> str | None:
+    def unlabeled_benefit(self) -> str | None:
         """What the rows without label bring, in plain words; None where that is not known."""
         values = {row.model: row.value for row in self.rows}
-        if not (self.unlabelled and self.gain_p is not None):
+        if not (self.unlabeled and self.unlabeled_benefit_p is not None):
             return None
         more = values["keco"] - values["pegasos"]
-        about = "" if self.gain_p < SIGNIFICANT else "not significant, "
+        about = "" if self.unlabeled_benefit_p < SIGNIFICANT else "not significant, "
         what = f"cost KeCo {-more:.4f}" if more < 0.0 else f"bring KeCo {more:.4f}"
         return (
-            f"the {self.unlabelled:,} rows without label {what} {self.metric}, compared with "
-            f"Pegasos ({about}{_p_in_words(self.gain_p)})"
+            f"the {self.unlabeled:,} rows without label {what} {self.metric}, compared with "
+            f"Pegasos ({about}{_p_in_words(self.unlabeled_benefit_p)})"
         )
 
     @property
@@ -230,7 +230,7 @@ class Comparison:
         content = asdict(self) | {
             "tie": self.tie,
             "verdict": self.verdict,
-            "gain": self.gain,
+            "unlabeled_benefit": self.unlabeled_benefit,
             "train_options": self.train_options,
         }
         return _json(content)
@@ -242,7 +242,9 @@ class Comparison:
             + (f" ± {self._short(row.std)}" if self.folds else "")
             for row in self.rows
         ]
-        return "\n".join([*lines, self.verdict, *([self.gain] if self.gain else [])])
+        return "\n".join(
+            [*lines, self.verdict, *([self.unlabeled_benefit] if self.unlabeled_benefit else [])]
+        )
 
 
 def compare(
@@ -266,22 +268,22 @@ def compare(
     models: Sequence[str] | None = None,
     on_step: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Compare each view alone, all views pasted together, independent, and coupled.
+    """Compare each view alone, all views concatenated, independent, and coupled.
 
-    Learners with a covariance are among them, on all views pasted together
+    Learners with a covariance are among them, on all views concatenated
     (PAM-II, AROW, CW, SCW-I) and coupled.  They take longer: from 5e8 rows times
     columns squared on, their parameters are chosen on one of the three folds,
     and from 5e9 on their covariance is diagonal.
 
     Then comes `MultiViewSVMPerf`, trained for the metric itself, on views that are
-    held to agree and on all of them pasted together; and the same trained for the
+    held to agree and on all of them concatenated; and the same trained for the
     error rate, which says whether that pays.  Where the metric is precision or
     recall it is trained for f1: each alone is best with one row, or all rows,
     called positive.  It has all rows at once, so it is not compared progressively.
     Its parameters are chosen on one of the three folds of at most 20,000 training
     rows (ten times k, where that is more), to a gap of 0.01.
 
-    Last come the machines, which see interactions: factorisation, multi-view and
+    Last come the machines, which see interactions: factorization, multi-view and
     support tensor machines.  They make passes until the loss on a held-out tenth of
     the training rows gets no better, and their parameters are chosen on one of the
     three folds.
@@ -294,12 +296,12 @@ def compare(
 
     Rows may have no label: NaN or None in ``y``, or an empty field.  They are in no
     fold and never scored; folds, encoders and all learners but KeCo are those of
-    the labelled rows alone.  KeCo then learns from all of them in every
+    the labeled rows alone.  KeCo then learns from all of them in every
     training part, and stands beside Pegasos, which is the same
-    without them: the difference is what they bring (``Comparison.gain``).
+    without them: the difference is what they bring (``Comparison.unlabeled_benefit``).
 
     With ``task="regression"`` the target is a number: each view alone and all of
-    them by a linear model, then factorisation and multi-view machines.
+    them by a linear model, then factorization and multi-view machines.
 
     Parameters
     ----------
@@ -419,17 +421,17 @@ def compare(
         if isinstance(y, str):
             raise InputError("X is a MultiView, so y is an array of labels and not a column name")
         y = read_targets(y) if number else np.asarray(y)
-        classes = np.empty(0) if number else read_classes(y, unlabelled=True)
+        classes = np.empty(0) if number else read_classes(y, unlabeled=True)
         if len(y) != len(X):
             raise InputError(f"{len(y)} labels for {len(X)} rows")
         # what no learner takes, such as a NaN, is named by its row before rows move
         Perceptron().partial_fit(X, np.zeros(len(X)), classes=[0, 1])
     else:
-        table = LabelledTable(
+        table = LabeledTable(
             X,
             y,
             task=task,
-            unlabelled=True,
+            unlabeled=True,
             views=views,
             text=text,
             categorical=categorical,
@@ -441,16 +443,14 @@ def compare(
         raise InputError(f"one view, {layout.names[0]!r}; comparing needs two or more")
     if table is None:
         n_rows = len(X) if number else int(has_label(y).sum())
-        some_unlabelled = n_rows < len(X)
+        some_unlabeled = n_rows < len(X)
     else:
-        n_rows, some_unlabelled = table.stream.n_rows, table.some_unlabelled
-        if some_unlabelled and not progressive:
+        n_rows, some_unlabeled = table.stream.n_rows, table.some_unlabeled
+        if some_unlabeled and not progressive:
             X, y = table.load()
             n_rows = int(has_label(y).sum())
     decides = None if progressive else metric
-    methods = list(
-        compared_methods(layout, n_rows, task, unlabelled=some_unlabelled, metric=decides)
-    )
+    methods = list(compared_methods(layout, n_rows, task, unlabeled=some_unlabeled, metric=decides))
     if models is not None:
         methods = [find_method(name, layout.names, task) for name in dict.fromkeys(models)]
         if len(methods) < 2:
@@ -474,7 +474,7 @@ def compare(
     if progressive:
         n_rows = len(X) if table is None else n_rows
         return run.in_stream_order(X if table is None else table, y, layout, n_rows)
-    if table is not None and not some_unlabelled:
+    if table is not None and not some_unlabeled:
         X, y = table.load()
     return run.over_folds(X, y, None if table is None else table.encoder, layout, cv)
 
@@ -493,7 +493,7 @@ class _Run:
 
     def answer(self, layout: ViewLayout, rows: list[ComparisonRow], **known: Any) -> Comparison:
         order = sorted(
-            range(len(rows)), key=lambda i: worth(self.metric, rows[i].value), reverse=True
+            range(len(rows)), key=lambda i: signed_score(self.metric, rows[i].value), reverse=True
         )
         return Comparison(
             task=self.task.name,
@@ -516,12 +516,12 @@ class _Run:
     ) -> Comparison:
         if cv < 2:
             raise InputError(f"cv={cv}; give 2 folds or more")
-        known, unlabelled = self._by_label(y)
+        known, unlabeled = self._by_label(y)
         n_rows = len(y)
-        if len(unlabelled):
+        if len(unlabeled):
             y = np.asarray(y[known].tolist())
-        self.task.check_folds(y, cv, len(unlabelled))
-        more = len(unlabelled) > 0 and any(method.learns_unlabelled for method in self.methods)
+        self.task.check_folds(y, cv, len(unlabeled))
+        more = len(unlabeled) > 0 and any(method.learns_unlabeled for method in self.methods)
         rows = [ComparisonRow(method.title, method.name) for method in self.methods]
         speeds: list[list[float]] = [[] for _ in rows]
         passes: list[list[int]] = [[] for _ in rows]
@@ -533,22 +533,22 @@ class _Run:
             min(len(part) for _, test, inner in splits for part in (test, *(t for _, t in inner))),
             "a test fold, or a part of the training rows that chooses parameters,",
         )
-        dear = exact_cost(layout, len(y)) > DEAR
+        dear = exact_cost(layout, len(y)) > MAX_TUNING_COST
         # a tenth of them is still as many as the metric asks for
         most = max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.metric))
         for f, (train, test, inner) in enumerate(splits):
             parts = [known[train], known[test]]
             if more:  # those with label first, in the order of the folds
-                parts.append(np.concatenate([known[train], unlabelled]))
+                parts.append(np.concatenate([known[train], unlabeled]))
             X_train, X_test, *X_more = _encode(X, encoder, parts)
             y_train, y_test = y[train], y[test]
-            y_more = np.concatenate([y_train.astype(object), np.full(len(unlabelled), None)])
+            y_more = np.concatenate([y_train.astype(object), np.full(len(unlabeled), None)])
             for i, (row, method) in enumerate(zip(rows, self.methods, strict=True)):
                 self.say(f"fold {f + 1} of {cv}: {method.title}")
                 learned, labels = X_train, y_train
-                if more and method.learns_unlabelled:
+                if more and method.learns_unlabeled:
                     learned, labels = X_more[0], y_more
-                seen = method.look(learned)
+                seen = method.select_view(learned)
                 few = method.stops_early or method.batch or (dear and method in EXACT)
                 some = inner[:1] if few else inner
                 if method.batch and len(train) > most:
@@ -565,7 +565,7 @@ class _Run:
                 passes[i].append(1 if method.batch else made)
                 steps = model.n_steps_ if method.draws_rows else len(train) * passes[i][-1]
                 speeds[i].append(steps / seconds)
-                scores = self.task.scores(model, method.look(X_test))
+                scores = self.task.scores(model, method.select_view(X_test))
                 row.scores.append(self.task.measure(self.metric, y_test, scores))
                 for name in self.task.shown:
                     value = self.task.measure(name, y_test, scores)
@@ -583,7 +583,7 @@ class _Run:
             rows,
             n_rows=n_rows,
             n_scored=len(y),
-            unlabelled=len(unlabelled),
+            unlabeled=len(unlabeled),
             mode="cross-validation",
             test="t-test over the folds, corrected for their overlap",
             folds=cv,
@@ -592,10 +592,10 @@ class _Run:
             if i != answer.best:
                 d = np.asarray(rows[answer.best].scores) - np.asarray(row.scores)
                 row.p = corrected_t_test(d, 1.0 / (cv - 1))
-        pair = self._same_without_unlabelled()
-        if pair and len(unlabelled):
+        pair = self._same_without_unlabeled()
+        if pair and len(unlabeled):
             d = np.subtract(rows[pair[0]].scores, rows[pair[1]].scores)
-            answer.gain_p = corrected_t_test(d, 1.0 / (cv - 1))
+            answer.unlabeled_benefit_p = corrected_t_test(d, 1.0 / (cv - 1))
         return answer
 
     def _by_label(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -603,7 +603,7 @@ class _Run:
         known = has_label(y) if len(self.task.classes) else np.ones(len(y), dtype=bool)
         return np.flatnonzero(known), np.flatnonzero(~known)
 
-    def _same_without_unlabelled(self) -> tuple[int, int] | None:
+    def _same_without_unlabeled(self) -> tuple[int, int] | None:
         """Places of KeCo and Pegasos, where both are there."""
         names = [method.name for method in self.methods]
         if not {"keco", "pegasos"} <= set(names):
@@ -632,18 +632,20 @@ class _Run:
         """The setting that does best in the inner validation; the first of equals."""
         candidates = method.candidates(self.grid)
         total = np.zeros(len(candidates))
-        _, unlabelled = self._by_label(y)
+        _, unlabeled = self._by_label(y)
         for train, test in inner:
-            if len(unlabelled):
-                train = np.concatenate([train, unlabelled])
+            if len(unlabeled):
+                train = np.concatenate([train, unlabeled])
             X_train, X_test = X[train], X[test]
             for i, candidate in enumerate(candidates):
-                model = self._make(method, {**candidate, **method.rough})
+                model = self._make(method, {**candidate, **method.tuning_params})
                 with warnings.catch_warnings():  # a setting that takes too long is judged as it is
                     warnings.simplefilter("ignore", ConvergenceWarning)
                     model.fit(X_train, y[train])
                 scores = self.task.scores(model, X_test)
-                total[i] += worth(self.metric, self.task.measure(self.metric, y[test], scores))
+                total[i] += signed_score(
+                    self.metric, self.task.measure(self.metric, y[test], scores)
+                )
         return candidates[int(total.argmax())]
 
     def _make(self, method: Method, setting: Mapping[str, Any]) -> Any:
@@ -656,8 +658,8 @@ class _Run:
         self, method: Method, model: Any, X: MultiView, y: np.ndarray, known: np.ndarray
     ) -> np.ndarray:
         """Scores of the rows with label, each before it is learned; no other row is scored."""
-        seen = method.look(X)
-        if len(known) == len(y) or method.learns_unlabelled:
+        seen = method.select_view(X)
+        if len(known) == len(y) or method.learns_unlabeled:
             return self.task.score_then_learn(model, seen, y)[known]
         if not len(known):
             return np.empty(0)
@@ -676,10 +678,10 @@ class _Run:
         # 1. the first part chooses; the model that has learned it best goes on
         models, chosen = [], []
         n_known_first = 0
-        unlabelled = 0
+        unlabeled = 0
         for first, labels in islice(batches, 1):
             known, rest = self._by_label(labels)
-            unlabelled += len(rest)
+            unlabeled += len(rest)
             n_known_first = len(known)
             self.task.check_first(labels[known], len(rest))
             for method in self.methods:
@@ -696,14 +698,14 @@ class _Run:
         scored = 0
         for part, labels in batches:
             known, rest = self._by_label(labels)
-            unlabelled += len(rest)
+            unlabeled += len(rest)
             targets = labels[known]
             mistakes = np.empty((M, len(known)))
             for i, (method, model) in enumerate(zip(self.methods, models, strict=True)):
                 start = time.perf_counter()
                 scores = self._score_then_learn(method, model, part, labels, known)
                 seconds[i] += time.perf_counter() - start
-                learned[i] += len(labels) if method.learns_unlabelled else len(known)
+                learned[i] += len(labels) if method.learns_unlabeled else len(known)
                 if len(known):
                     tallies[i].update(self.task.encode(targets), scores)
                     mistakes[i] = self.task.mistakes(self.metric, targets, scores)
@@ -713,7 +715,7 @@ class _Run:
                 squares[i] += (d * d).sum(axis=1)
             scored += len(known)
             self.say(f"{scored} rows scored")
-        if not scored and unlabelled:
+        if not scored and unlabeled:
             raise InputError(
                 f"no row after the first {n_first}, which choose the parameters, has a label; "
                 "shuffle the rows, or compare by folds"
@@ -739,9 +741,9 @@ class _Run:
         answer = self.answer(
             layout,
             rows,
-            n_rows=scored + unlabelled + n_known_first,
+            n_rows=scored + unlabeled + n_known_first,
             n_scored=scored,
-            unlabelled=unlabelled,
+            unlabeled=unlabeled,
             mode="progressive",
             test=self.task.test,
             folds=0,
@@ -753,9 +755,9 @@ class _Run:
                     row.p = error_test(d, d2, scored)
                 else:  # -1, 0 or 1 in each row
                     row.p = _mcnemar_of_sums(d, d2)
-        pair = self._same_without_unlabelled()
-        if pair and unlabelled:
-            answer.gain_p = _mcnemar_of_sums(more[pair], squares[pair])
+        pair = self._same_without_unlabeled()
+        if pair and unlabeled:
+            answer.unlabeled_benefit_p = _mcnemar_of_sums(more[pair], squares[pair])
         return answer
 
     def _choose_by_order(
@@ -768,7 +770,7 @@ class _Run:
         for setting in method.candidates(self.grid):
             model = self._make_for_stream(method, setting)
             scores = self._score_then_learn(method, model, X, y, known)
-            value = worth(self.metric, self.task.measure(self.metric, targets, scores))
+            value = signed_score(self.metric, self.task.measure(self.metric, targets, scores))
             # few rows leave many equals: the smaller loss decides
             rank = (value, -float(self.task.losses(targets, scores).sum()))
             if best is None or rank > best[0]:

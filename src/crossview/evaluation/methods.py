@@ -30,7 +30,7 @@ from crossview.estimators.second_order import (
     PAMClassifier,
     SoftConfidenceWeightedClassifier,
 )
-from crossview.evaluation.metrics import family_and_k
+from crossview.evaluation.metrics import parse_metric
 from crossview.views import MultiView, ViewLayout, closest_names
 
 __all__ = ["METHODS", "Method", "compared_methods", "find_method"]
@@ -53,7 +53,7 @@ HIGH_CONFIDENCE = (0.7, 0.9)
 # a machine makes many passes for each setting, so that little is tried
 ALPHA = (0.001, 0.03)
 RATE = (0.05, 0.1, 0.3)
-# where nothing is factorised, or all is one product, larger steps do better
+# where nothing is factorized, or all is one product, larger steps do better
 HIGH_RATE = (0.3, 1.0)
 
 LAM = (0.0001, 0.001, 0.01, 0.1)
@@ -67,9 +67,9 @@ MEASURES = {"accuracy": "error_rate", "precision": "f1", "recall": "f1"}
 
 # multiplications that an exact covariance may cost one fit, at most some seconds; data that
 # ask for more are compared with diagonal ones
-AFFORDABLE = 5e9
+MAX_EXACT_COST = 5e9
 # from here on its parameters are chosen on one of the inner folds
-DEAR = AFFORDABLE / 10
+MAX_TUNING_COST = MAX_EXACT_COST / 10
 
 # what a stream fixes, or the method itself, or the metric
 _NOT_SETTABLE = {
@@ -113,7 +113,7 @@ class Method:
         Whether it is always a row of `compare`.
     stream : mapping of str to value
         Parameters by which it learns a stream with bounded memory, where its own do not.
-    rough : mapping of str to value
+    tuning_params : mapping of str to value
         Parameters that are good enough while the others are chosen.
     task : {"classification", "regression"}
         What it predicts.
@@ -128,7 +128,7 @@ class Method:
     compared: bool = True
     task: str = "classification"
     stream: Mapping[str, Any] = field(default_factory=dict)
-    rough: Mapping[str, Any] = field(default_factory=dict)
+    tuning_params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def batch(self) -> bool:
@@ -146,7 +146,7 @@ class Method:
         return "n_iterations" in self.learner().get_params()
 
     @property
-    def learns_unlabelled(self) -> bool:
+    def learns_unlabeled(self) -> bool:
         """Whether it learns from rows without label, too."""
         return not getattr(self.learner, "_supervised", True)
 
@@ -159,7 +159,7 @@ class Method:
         """The same for this metric, of this class; most methods know of no metric."""
         if not self.for_metric:
             return self
-        family, k = family_and_k(metric)
+        family, k = parse_metric(metric)
         measure = MEASURES.get(family, family)
         fixed = {"measure": measure, "pos_label": positive} | ({} if k is None else {"k": k})
         title = self.title.format(metric="f1" if measure == "f1" else metric)
@@ -188,7 +188,7 @@ class Method:
         more = {k: v for k, v in self.stream.items() if not (bounded and k == "budget")}
         return {**more, **setting}
 
-    def look(self, X: MultiView) -> MultiView:
+    def select_view(self, X: MultiView) -> MultiView:
         """What the method sees of the rows."""
         return X if self.view is None else X.select([self.view])
 
@@ -232,7 +232,7 @@ FIRST_ORDER = (
 
 
 def _second_order(name: str, words: str, covariance: str) -> Iterator[Method]:
-    """The learners with a covariance of that form: on all columns pasted together, and coupled."""
+    """The learners with a covariance of that form: on all columns concatenated, and coupled."""
     form = {} if covariance == "auto" else {"covariance": covariance}
     yield Method(
         f"pam{name}",
@@ -266,7 +266,7 @@ DIAGONAL = tuple(_second_order(":diagonal", " (diagonal)", "diagonal"))
 
 
 def _machines(task: str) -> Iterator[Method]:
-    """Factorised interactions of the columns, of the views, and of all views."""
+    """Factorized interactions of the columns, of the views, and of all views."""
     number = task == "regression"
     fm = FactorizationMachineRegressor if number else FactorizationMachineClassifier
     mvm = MultiViewMachineRegressor if number else MultiViewMachineClassifier
@@ -285,7 +285,7 @@ def _machines(task: str) -> Iterator[Method]:
 
 # a gap of one in a hundred tells which parameters are better
 PERFORMANCE = tuple(
-    Method(name, title, MultiViewSVMPerf, fixed, grid, rough={"tol": 0.01})
+    Method(name, title, MultiViewSVMPerf, fixed, grid, tuning_params={"tol": 0.01})
     for name, title, fixed, grid in (
         ("svmperf", "SVM for {metric}", {}, {"C1": C1, "C2": C2}),
         ("svmperf:concatenated", "SVM for {metric} (concatenated)", {"C2": 0.0}, {"C1": C1}),
@@ -369,14 +369,14 @@ def compared_methods(
     n_rows: int | None,
     task: str = "classification",
     *,
-    unlabelled: bool = False,
+    unlabeled: bool = False,
     metric: str | None = None,
 ) -> Iterator[Method]:
     """The rows of `compare`: each view alone, then the ways of using all of them.
 
     Learners with a covariance have an exact one if that is affordable.  Those that are trained
     for a measure of all rows come where a ``metric`` of all rows decides, not in a stream.  Where
-    some rows are ``unlabelled``, one that learns from them comes last, after the same
+    some rows are ``unlabeled``, one that learns from them comes last, after the same
     without them.
     """
     yield from (single_view(view, task) for view in layout.names)
@@ -384,12 +384,12 @@ def compared_methods(
         yield linear(layout.names, task)
     else:
         yield from (method for method in FIRST_ORDER if method.compared)
-        yield from EXACT if exact_cost(layout, n_rows) <= AFFORDABLE else DIAGONAL
+        yield from EXACT if exact_cost(layout, n_rows) <= MAX_EXACT_COST else DIAGONAL
         for method in PERFORMANCE if metric is not None else ():
             if method.for_metric or metric != "accuracy":  # which is the error rate
                 yield method
     yield from (method for method in METHODS if method.task == task and method.stops_early)
-    yield from KERNEL if unlabelled and task == "classification" else ()
+    yield from KERNEL if unlabeled and task == "classification" else ()
 
 
 def known_methods(views: Sequence[str], task: str) -> list[Method]:

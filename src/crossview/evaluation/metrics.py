@@ -44,11 +44,11 @@ __all__ = [
     "ErrorTally",
     "Tally",
     "decide",
-    "family_and_k",
     "hinge_losses",
     "least_rows",
     "measure",
-    "worth",
+    "parse_metric",
+    "signed_score",
 ]
 
 # measures of the predicted classes, of the order of the scores, and of the highest ones
@@ -93,7 +93,7 @@ def check_metric(name: str, *, number: bool = False, k: Any = None) -> str:
     ('f1', 'precision_at_10%', 'recall_at_20')
     """
     known = list(ERRORS if number else METRICS)
-    family, own = family_and_k(name)
+    family, own = parse_metric(name)
     if family not in known:
         if family in (*METRICS, *ERRORS):
             kinds = ("classes", "numbers")
@@ -119,7 +119,7 @@ def check_metric(name: str, *, number: bool = False, k: Any = None) -> str:
     )
 
 
-def family_and_k(name: str) -> tuple[str, int | float | None]:
+def parse_metric(name: str) -> tuple[str, int | float | None]:
     """``precision_at_k`` and 0.1 of ``precision_at_10%``; of a measure without k, None."""
     says = re.fullmatch(r"(\w+_at_)(?:(\d+)|(\d+(?:\.\d+)?(?:e-\d+)?)%)", name)
     if says is None:
@@ -130,11 +130,11 @@ def family_and_k(name: str) -> tuple[str, int | float | None]:
 
 def least_rows(name: str) -> int:
     """How many rows a measure needs: its k, where that is a number of rows."""
-    k = family_and_k(name)[1]
+    k = parse_metric(name)[1]
     return k if isinstance(k, int) else 1
 
 
-def worth(name: str, value: float) -> float:
+def signed_score(name: str, value: float) -> float:
     """A measure with its sign such that higher is better; what is not defined loses."""
     if math.isnan(value):
         return -math.inf
@@ -274,7 +274,7 @@ def _order(name: str, is_positive: np.ndarray, scores: np.ndarray, weight: Any =
         return float(RANKING[name](is_positive, scores, sample_weight=weight))
     weight = np.ones(len(scores), dtype=np.int64) if weight is None else weight
     n_rows, n_positive = int(weight.sum()), int(weight[is_positive].sum())
-    family, k = family_and_k(name)
+    family, k = parse_metric(name)
     if k is None:  # prbep
         k = n_positive
     elif isinstance(k, float):

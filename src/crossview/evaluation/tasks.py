@@ -69,24 +69,24 @@ class Classification:
         """Counts of a stream, which are still 0."""
         return Tally(len(self.classes), positive=self.positive)
 
-    def check_folds(self, y: np.ndarray, cv: int, unlabelled: int = 0) -> None:
+    def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
         """Refuse folds that would lack a class, of the rows that have a label."""
         labels, counts = np.unique(y, return_counts=True)
         rare, count = labels.tolist()[counts.argmin()], int(counts.min())
         # each class in every fold, and twice in every training part
         if count < cv or count - -(-count // cv) < 2:
-            more = f", or label more of the {unlabelled:,} rows without label" * bool(unlabelled)
+            more = f", or label more of the {unlabeled:,} rows without label" * bool(unlabeled)
             raise InputError(
                 f"class {rare!r} has {count} row(s), too few for {cv} folds; "
                 f"take fewer folds, or leave the class out{more}"
             )
 
-    def check_first(self, y: np.ndarray, unlabelled: int = 0) -> None:
+    def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
         """Refuse first rows of a stream that cannot choose parameters."""
-        if unlabelled and len(np.unique(y)) < 2:
+        if unlabeled and len(np.unique(y)) < 2:
             seen = f"only {y.tolist()[0]!r} as a label" if len(y) else "no label"
             raise InputError(
-                f"the first {len(y) + unlabelled} rows have {seen}, so they cannot choose "
+                f"the first {len(y) + unlabeled} rows have {seen}, so they cannot choose "
                 "parameters; shuffle the rows, or compare by folds"
             )
         if len(np.unique(y)) < 2:
@@ -146,12 +146,12 @@ class Regression:
         """Sums over a stream, which are still 0."""
         return ErrorTally()
 
-    def check_folds(self, y: np.ndarray, cv: int, unlabelled: int = 0) -> None:
+    def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
         """Refuse folds that would be empty."""
         if len(y) < 2 * cv:
             raise InputError(f"{len(y)} rows are too few for {cv} folds; take fewer folds")
 
-    def check_first(self, y: np.ndarray, unlabelled: int = 0) -> None:
+    def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
         """Any numbers can choose parameters."""
 
     def folds(self, k: int, seed: int) -> Any:

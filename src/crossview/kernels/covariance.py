@@ -47,7 +47,7 @@ class Covariance(NamedTuple):
     d: np.ndarray  # (n_views,): its entries for the constant features
     # full
     T: np.ndarray  # the triangles, view after view, column after column, without diagonal
-    corner: np.ndarray  # int64 (n_views + 1,): where each view's triangle begins
+    triangle_ptr: np.ndarray  # int64 (n_views + 1,): where each view's triangle begins
     # low-rank
     kept: np.ndarray  # int64 (n_views,): rows kept
     begin: np.ndarray  # int64 (n_views, room): where a kept row's entries begin ...
@@ -82,18 +82,18 @@ def add_to(step, a, b):
 
 
 @inlined
-def diagonal_norm(x, j, lo, hi, shift, D):
+def diagonal_sqnorm(x, j, lo, hi, offset, D):
     """The squared norm x'Dx."""
     n0 = n1 = n2 = n3 = 0.0
     whole = hi - (hi - lo) % FOUR
     for p in range(lo, whole, FOUR):
-        q = p - shift
+        q = p - offset
         n0 += x[p] * x[p] * D[j[q]]
         n1 += x[p + ONE] * x[p + ONE] * D[j[q + ONE]]
         n2 += x[p + TWO] * x[p + TWO] * D[j[q + TWO]]
         n3 += x[p + THREE] * x[p + THREE] * D[j[q + THREE]]
     for p in range(whole, hi):
-        n0 += x[p] * x[p] * D[j[p - shift]]
+        n0 += x[p] * x[p] * D[j[p - offset]]
     return (n0 + n1) + (n2 + n3)
 
 
@@ -103,7 +103,7 @@ def diagonal_norm(x, j, lo, hi, shift, D):
 
 
 @njit
-def side_by_side(w, D):
+def interleave(w, D):
     """w_0, D_0, w_1, D_1, ..."""
     both = np.empty(2 * w.shape[0])
     for q in range(w.shape[0]):
@@ -113,19 +113,19 @@ def side_by_side(w, D):
 
 
 @njit
-def apart_again(both, w, D):
-    """Undo `side_by_side`."""
+def deinterleave(both, w, D):
+    """Undo `interleave`."""
     for q in range(w.shape[0]):
         w[q] = both[2 * q]
         D[q] = both[2 * q + 1]
 
 
 @inlined
-def dot_and_norms(x, j, lo, hi, shift, w, D, stride, other):
+def dot_and_sqnorms(x, j, lo, hi, offset, w, D, stride, other):
     """w·x, x·x and x'Dx."""
     d = n = s = 0.0
     for p in range(lo, hi):
-        q = stride * j[p - shift]
+        q = stride * j[p - offset]
         d += x[p] * w[q]
         n += x[p] * x[p]
         s += x[p] * x[p] * D[q + other]
@@ -133,20 +133,20 @@ def dot_and_norms(x, j, lo, hi, shift, w, D, stride, other):
 
 
 @inlined
-def diagonal_add_and_step(step, form, rho, n, x, j, lo, hi, shift, w, D, stride, other):
+def diagonal_add_and_step(step, form, rho, n, x, j, lo, hi, offset, w, D, stride, other):
     """`diagonal_add` and `diagonal_step` in one go."""
     for p in range(lo, hi):
-        q = stride * j[p - shift]
+        q = stride * j[p - offset]
         s = D[q + other] * x[p]
         w[q] += step * s
         D[q + other] *= shrinkage(form, rho, n, s * x[p])
 
 
 @inlined
-def diagonal_add(step, x, j, lo, hi, shift, D, W, k):
+def diagonal_add(step, x, j, lo, hi, offset, D, W, k):
     """W_k <- W_k + step D x."""
     for p in range(lo, hi):
-        q = j[p - shift]
+        q = j[p - offset]
         W[q, k] += step * D[q] * x[p]
 
 
@@ -163,10 +163,10 @@ def shrinkage(form, rho, n, part):
 
 
 @inlined
-def diagonal_step(form, rho, n, x, j, lo, hi, shift, bias, v, D, d):
+def diagonal_step(form, rho, n, x, j, lo, hi, offset, bias, v, D, d):
     """The step, for view v."""
     for p in range(lo, hi):
-        q = j[p - shift]
+        q = j[p - offset]
         D[q] *= shrinkage(form, rho, n, D[q] * x[p] * x[p])
     d[v] *= shrinkage(form, rho, n, bias * d[v])
 
@@ -175,29 +175,29 @@ def diagonal_step(form, rho, n, x, j, lo, hi, shift, bias, v, D, d):
 
 
 @njit
-def full_norm(x, j, lo, hi, shift, bias, v, base, width, D, d, T, corner, z, f):
+def full_sqnorm(x, j, lo, hi, offset, bias, v, base, width, D, d, T, triangle_ptr, z, f):
     """F <- T'x and x'Sx = sum D f², a sum without cancellation.
 
     ``z`` is scratch that holds 0 and holds it again; ``base`` is the view's first column.
     """
     z[0] = bias
     for p in range(lo, hi):
-        z[np.int64(j[p - shift]) - base + 1] = x[p]
+        z[np.int64(j[p - offset]) - base + 1] = x[p]
     first = 0
     if bias == 0.0:
-        first = np.int64(j[lo - shift]) - base + 1 if hi > lo else width + 1
+        first = np.int64(j[lo - offset]) - base + 1 if hi > lo else width + 1
     dense = np.int64(hi - lo) * SPARSE >= width
     f[:first] = 0.0
     n = 0.0
     for c in range(first, width + 1):
-        at = corner[v] + c * (c - 1) // 2
+        at = triangle_ptr[v] + c * (c - 1) // 2
         total = z[c]
         if dense:
             total += dot(T[at + first : at + c], z[first:c])
         elif c > 0:
             total += bias * T[at]
             for p in range(lo, hi):
-                q = np.int64(j[p - shift]) - base + 1
+                q = np.int64(j[p - offset]) - base + 1
                 if q >= c:
                     break
                 total += x[p] * T[at + q]
@@ -205,12 +205,12 @@ def full_norm(x, j, lo, hi, shift, bias, v, base, width, D, d, T, corner, z, f):
         n += total * total * (D[base + c - 1] if c > 0 else d[v])
     z[0] = 0.0
     for p in range(lo, hi):
-        z[np.int64(j[p - shift]) - base + 1] = 0.0
+        z[np.int64(j[p - offset]) - base + 1] = 0.0
     return n
 
 
 @njit
-def _turn(slope, factor, column, g):
+def _bierman_column(slope, factor, column, g):
     """Column <- column - slope g and g <- g + factor column, with the column as it was."""
     for i in range(column.shape[0]):
         old = column[i]
@@ -219,7 +219,7 @@ def _turn(slope, factor, column, g):
 
 
 @njit
-def full_step(rho, v, base, width, D, d, T, corner, f, g):
+def full_step(rho, v, base, width, D, d, T, triangle_ptr, f, g):
     """The step for f = T'x; g <- S x with S as it was."""
     total = 1.0
     for c in range(width + 1):
@@ -231,8 +231,8 @@ def full_step(rho, v, base, width, D, d, T, corner, f, g):
         before = total
         total += rho * f[c] * factor
         if c > 0:
-            at = corner[v] + c * (c - 1) // 2
-            _turn(rho * f[c] / before, factor, T[at : at + c], g[:c])
+            at = triangle_ptr[v] + c * (c - 1) // 2
+            _bierman_column(rho * f[c] / before, factor, T[at : at + c], g[:c])
             D[base + c - 1] *= before / total
         else:
             d[v] *= before / total
@@ -271,7 +271,7 @@ def _solve_transposed(L, k, half):
 
 
 @njit
-def low_rank_norm(x, j, lo, hi, shift, bias, v, base, width, S, z, half, c):
+def low_rank_sqnorm(x, j, lo, hi, offset, bias, v, base, width, S, z, half, c):
     """Half <- L^-1 B D x, c <- L'^-1 half, and x'Sx = x'Dx - half·half.
 
     ``z`` is scratch over all columns that holds 0 and holds it again.
@@ -279,7 +279,7 @@ def low_rank_norm(x, j, lo, hi, shift, bias, v, base, width, S, z, half, c):
     k = S.kept[v]
     whole = bias * S.d[v]
     for p in range(lo, hi):
-        q = j[p - shift]
+        q = j[p - offset]
         z[q] = x[p]
         whole += S.D[q] * x[p] * x[p]
     for p in range(k):
@@ -290,18 +290,20 @@ def low_rank_norm(x, j, lo, hi, shift, bias, v, base, width, S, z, half, c):
     c[:k] = half[:k]
     _solve_transposed(S.L[v], k, c)
     if n < CANCELLED * whole:
-        n = max(_norm_anew(x, j, lo, hi, shift, bias, v, base, width, S, z, c), 1e-30 * whole)
+        n = max(
+            _recomputed_sqnorm(x, j, lo, hi, offset, bias, v, base, width, S, z, c), 1e-30 * whole
+        )
     for p in range(lo, hi):
-        z[j[p - shift]] = 0.0
+        z[j[p - offset]] = 0.0
     return n
 
 
 @njit
-def _norm_anew(x, j, lo, hi, shift, bias, v, base, width, S, z, c):
+def _recomputed_sqnorm(x, j, lo, hi, offset, bias, v, base, width, S, z, c):
     """Find x'Sx as 2 x·g - g'S^-1 g for g = S x: an error in g counts only squared."""
     k = S.kept[v]
     for p in range(lo, hi):
-        q = j[p - shift]
+        q = j[p - offset]
         z[q] = S.D[q] * x[p]
     constant = bias * S.d[v]
     for p in range(k):
@@ -312,7 +314,7 @@ def _norm_anew(x, j, lo, hi, shift, bias, v, base, width, S, z, c):
     if bias > 0.0:
         n -= constant * constant / S.d[v]
     for p in range(lo, hi):
-        n += 2.0 * x[p] * z[j[p - shift]]
+        n += 2.0 * x[p] * z[j[p - offset]]
     for p in range(k):
         along = bias * constant
         for e in range(S.begin[v, p], S.end[v, p]):
@@ -326,9 +328,9 @@ def _norm_anew(x, j, lo, hi, shift, bias, v, base, width, S, z, c):
 
 
 @njit
-def low_rank_add(step, x, j, lo, hi, shift, v, base, width, S, c, W, k):
+def low_rank_add(step, x, j, lo, hi, offset, v, base, width, S, c, W, k):
     """W_k <- W_k + step S x, without the constant feature: S x = D x - D B' c."""
-    diagonal_add(step, x, j, lo, hi, shift, S.D, W, k)
+    diagonal_add(step, x, j, lo, hi, offset, S.D, W, k)
     for p in range(S.kept[v]):
         b, e = S.begin[v, p], S.end[v, p]
         if e - b == width:
@@ -349,7 +351,7 @@ def add_column(step, a, W, k):
 
 
 @njit
-def low_rank_step(rho, n, x, j, lo, hi, shift, v, S, half):
+def low_rank_step(rho, n, x, j, lo, hi, offset, v, S, half):
     """The step: the row is kept."""
     k, used = S.kept[v], S.used[0]
     at = k * (k + 1) // 2
@@ -358,7 +360,7 @@ def low_rank_step(rho, n, x, j, lo, hi, shift, v, S, half):
     S.rho[v, k] = rho
     S.begin[v, k] = used
     for p in range(lo, hi):
-        q = j[p - shift]
+        q = j[p - offset]
         S.columns[used] = q
         S.values[used] = S.D[q] * x[p]
         used += 1
@@ -373,7 +375,7 @@ def _keep_again(S, v, base, width, bias, x, j, indptr, rho):
     z, half, c = np.zeros(S.D.shape[0]), np.empty(rho.shape[0]), np.empty(rho.shape[0])
     for p in range(rho.shape[0]):
         lo, hi = indptr[p], indptr[p + 1]
-        n = low_rank_norm(x, j, lo, hi, ZERO, bias, v, base, width, S, z, half, c)
+        n = low_rank_sqnorm(x, j, lo, hi, ZERO, bias, v, base, width, S, z, half, c)
         low_rank_step(rho[p], n, x, j, lo, hi, ZERO, v, S, half)
 
 
@@ -383,8 +385,8 @@ def _step_again(S, v, base, width, bias, x, j, indptr, rho):
     z, f, g = np.zeros(width + 1), np.empty(width + 1), np.empty(width + 1)
     for p in range(rho.shape[0]):
         lo, hi = indptr[p], indptr[p + 1]
-        full_norm(x, j, lo, hi, ZERO, bias, v, base, width, S.D, S.d, S.T, S.corner, z, f)
-        full_step(rho[p], v, base, width, S.D, S.d, S.T, S.corner, f, g)
+        full_sqnorm(x, j, lo, hi, ZERO, bias, v, base, width, S.D, S.d, S.T, S.triangle_ptr, z, f)
+        full_step(rho[p], v, base, width, S.D, S.d, S.T, S.triangle_ptr, f, g)
 
 
 # --- making, changing and reading a covariance: NumPy, between passes ---------
@@ -399,15 +401,15 @@ def start(form: int, ptr: np.ndarray, scale: float, room: int = 0) -> Covariance
     """S = scale I for views of the columns ptr[v] .. ptr[v + 1] - 1."""
     widths = [int(b - a) for a, b in pairwise(ptr)]
     views, columns = len(widths), int(ptr[-1])
-    corner = np.zeros(views + 1, dtype=np.int64)
+    triangle_ptr = np.zeros(views + 1, dtype=np.int64)
     if form == FULL:
-        np.cumsum([w * (w + 1) // 2 for w in widths], out=corner[1:])
+        np.cumsum([w * (w + 1) // 2 for w in widths], out=triangle_ptr[1:])
     return Covariance(
         form=form,
         D=np.full(columns, float(scale)),
         d=np.full(views, float(scale)),
-        T=np.zeros(corner[-1]),
-        corner=corner,
+        T=np.zeros(triangle_ptr[-1]),
+        triangle_ptr=triangle_ptr,
         **_no_rows(views, room, columns),
     )
 
@@ -522,7 +524,7 @@ def to_diagonal(S: Covariance, ptr: np.ndarray, bias: float) -> Covariance:
             variances = np.concatenate([d[v : v + 1], D[block]])
             diagonal = variances.copy()
             for c in range(1, len(variances)):
-                at = int(S.corner[v]) + c * (c - 1) // 2
+                at = int(S.triangle_ptr[v]) + c * (c - 1) // 2
                 diagonal[:c] += S.T[at : at + c] ** 2 * variances[c]
             d[v], D[block] = diagonal[0], diagonal[1:]
         else:
@@ -550,8 +552,8 @@ def rearranged(
             old = moved[int(old_ptr[v]) : int(old_ptr[v + 1])]
             place = np.concatenate([[0], old - int(ptr[v]) + 1])
             for c in range(1, len(place)):
-                at, to = int(S.corner[v]) + c * (c - 1) // 2, place[c] * (place[c] - 1) // 2
-                new.T[int(new.corner[v]) + to + place[:c]] = S.T[at : at + c]
+                at, to = int(S.triangle_ptr[v]) + c * (c - 1) // 2, place[c] * (place[c] - 1) // 2
+                new.T[int(new.triangle_ptr[v]) + to + place[:c]] = S.T[at : at + c]
     return new
 
 
@@ -562,7 +564,7 @@ def dense(S: Covariance, v: int, ptr: np.ndarray, bias: float) -> np.ndarray:
     if S.form == FULL:
         T = np.eye(width + 1)
         for c in range(1, width + 1):
-            at = int(S.corner[v]) + c * (c - 1) // 2
+            at = int(S.triangle_ptr[v]) + c * (c - 1) // 2
             T[:c, c] = S.T[at : at + c]
         return (T * D) @ T.T
     if S.form == LOW_RANK and S.kept[v]:

@@ -17,13 +17,13 @@ LINEAR, RBF, POLY = range(3)
 
 
 class ViewRows(NamedTuple):
-    """One view of some rows; entry p of row i stands in column ``indices[p - skip[i]]``."""
+    """One view of some rows; entry p of row i stands in column ``indices[p - offset[i]]``."""
 
     data: np.ndarray  # float64
     indices: np.ndarray  # uint32 or uint64
     begin: np.ndarray  # uint64 (n_rows,)
     end: np.ndarray  # uint64 (n_rows,)
-    skip: np.ndarray  # uint64 (n_rows,)
+    offset: np.ndarray  # uint64 (n_rows,)
 
 
 @njit
@@ -31,10 +31,10 @@ def cut_rows(j, indptr, shared, ptr, cuts):
     """cuts[i, v] <- the first entry of view v of row i, and last the row's end."""
     for i in range(cuts.shape[0]):
         end = indptr[i + 1]
-        skip = indptr[i] if shared else ZERO
+        offset = indptr[i] if shared else ZERO
         cuts[i, 0] = indptr[i]
         for v in range(cuts.shape[1] - 1):
-            cuts[i, v + 1] = view_end(j, cuts[i, v], end, skip, ptr[v + 1])
+            cuts[i, v + 1] = view_end(j, cuts[i, v], end, offset, ptr[v + 1])
 
 
 class Kernel(NamedTuple):
@@ -60,19 +60,19 @@ def squared_norms(a, norms):
 @njit
 def products(a, b, width, out):
     """out[i, k] <- a_i·b_k; columns are below ``width``."""
-    x, j, begin, end, skip = a
+    x, j, begin, end, offset = a
     u, w, begins, ends, skips = b
     full = np.zeros(width)  # row i without gaps
     for i in range(out.shape[0]):
         for p in range(begin[i], end[i]):
-            full[j[p - skip[i]]] = x[p]
+            full[j[p - offset[i]]] = x[p]
         for k in range(out.shape[1]):
             total = 0.0
             for p in range(begins[k], ends[k]):
                 total += full[w[p - skips[k]]] * u[p]
             out[i, k] = total
         for p in range(begin[i], end[i]):
-            full[j[p - skip[i]]] = 0.0
+            full[j[p - offset[i]]] = 0.0
 
 
 @inlined

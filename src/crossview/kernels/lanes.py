@@ -1,7 +1,7 @@
 """Eight numbers at a time: what a compiler does not make of a short loop by itself.
 
 The loops over factors have eight or sixteen steps, of a number that is known at run time.
-LLVM's vectoriser unrolls such a loop for long runs and leaves short ones to its scalar
+LLVM's vectorizer unrolls such a loop for long runs and leaves short ones to its scalar
 remainder, so eight lanes are written as instructions here.  What eight lanes load is
 best stored by eight lanes too: a processor waits where smaller stores make up a larger
 load.  In plain Python the same functions work on slices.
@@ -57,8 +57,8 @@ def add_product(out, o, A, a, B, b):
     out[o : o + EIGHT] += A[a : a + EIGHT] * B[b : b + EIGHT]
 
 
-def adagrad_steps(A, G, g, n, x, j, lo, hi, skip, shift, alpha, rate):
-    """AdaGrad's steps of columns j[lo - skip : hi - skip] + shift, but for the last n mod 8.
+def adagrad_steps(A, G, g, n, x, j, lo, hi, offset, column_offset, alpha, rate):
+    """AdaGrad's steps of the columns j[...] + column_offset, but for the last n mod 8 factors.
 
     A column has n parameters θ in A and then n sums h; it is passed over where x is 0.
 
@@ -67,7 +67,7 @@ def adagrad_steps(A, G, g, n, x, j, lo, hi, skip, shift, alpha, rate):
     lanes = n - n % EIGHT
     for q in range(lo, hi):
         if x[q] != 0.0:
-            place = (j[q - skip] + shift) * TWO * n
+            place = (j[q - offset] + column_offset) * TWO * n
             theta, sums = A[place : place + lanes], A[place + n : place + n + lanes]
             slope = x[q] * G[g : g + lanes] + alpha * theta
             sums += slope * slope
@@ -223,7 +223,7 @@ def _write_step(
 def _write_steps(function: Any, kind: Any) -> None:
     """The steps of one view's columns, from pointers to the first of everything."""
     builder = ir.IRBuilder(function.append_basic_block())
-    A, G, n, x, j, n_columns, shift, alpha, rate = function.args
+    A, G, n, x, j, n_columns, column_offset, alpha, rate = function.args
     alpha, rate = _all(builder, alpha, kind), _all(builder, rate, kind)
     octets = builder.udiv(n, n.type(WIDTH))
     with cgutils.for_range(builder, n_columns, intp=n.type) as column:
@@ -231,7 +231,7 @@ def _write_steps(function: Any, kind: Any) -> None:
         with builder.if_then(builder.fcmp_unordered("!=", value, value.type(0.0))):
             value = _all(builder, value, kind)
             place = builder.zext(builder.load(builder.gep(j, [column.index])), n.type)
-            place = builder.mul(builder.add(place, shift), builder.mul(n, n.type(2)))
+            place = builder.mul(builder.add(place, column_offset), builder.mul(n, n.type(2)))
             with cgutils.for_range(builder, octets, intp=n.type) as octet:
                 f = builder.mul(octet.index, n.type(WIDTH))
                 theta = builder.gep(A, [builder.add(place, f)])
@@ -245,7 +245,7 @@ def _write_steps(function: Any, kind: Any) -> None:
 
 @intrinsic
 def _adagrad_steps(
-    typing_context, A, G, g, n, x, j, lo, hi, skip, shift, alpha, rate
+    typing_context, A, G, g, n, x, j, lo, hi, offset, column_offset, alpha, rate
 ):  # pragma: no cover - runs in the compiler
     """A call of a function of its own: in the middle of a long loop registers run out."""
 
@@ -255,15 +255,15 @@ def _adagrad_steps(
             for k in (0, 1, 4, 5)
         )
         A, G, x, j = arrays
-        g, n, lo, hi, skip, shift, alpha, rate = (args[k] for k in (2, 3, *range(6, 12)))
+        g, n, lo, hi, offset, column_offset, alpha, rate = (args[k] for k in (2, 3, *range(6, 12)))
         given = [
             A,
             builder.gep(G, [g]),
             n,
             builder.gep(x, [lo]),
-            builder.gep(j, [builder.sub(lo, skip)]),
+            builder.gep(j, [builder.sub(lo, offset)]),
             builder.sub(hi, lo),
-            shift,
+            column_offset,
             alpha,
             rate,
         ]
@@ -311,7 +311,7 @@ def _overload_add_product(out, o, A, a, B, b):
 
 
 @overload(adagrad_steps, inline="always")
-def _overload_adagrad_steps(A, G, g, n, x, j, lo, hi, skip, shift, alpha, rate):
-    return lambda A, G, g, n, x, j, lo, hi, skip, shift, alpha, rate: _adagrad_steps(
-        A, G, g, n, x, j, lo, hi, skip, shift, alpha, rate
+def _overload_adagrad_steps(A, G, g, n, x, j, lo, hi, offset, column_offset, alpha, rate):
+    return lambda A, G, g, n, x, j, lo, hi, offset, column_offset, alpha, rate: _adagrad_steps(
+        A, G, g, n, x, j, lo, hi, offset, column_offset, alpha, rate
     )

@@ -1,9 +1,9 @@
 """A sparse row: its dot products, squared norm and additions, and the views in it.
 
 `Rows` holds a batch, view after view.  The entries of a row are those from
-``lo`` to ``hi``: entry p has the value ``x[p]`` and the column ``j[p - shift]``.
-For CSR ``shift`` is 0.  A dense matrix is the same thing with shared indices:
-every row has the columns 0, 1, ..., which are stored once, and ``shift`` is
+``lo`` to ``hi``: entry p has the value ``x[p]`` and the column ``j[p - offset]``.
+For CSR ``offset`` is 0.  A dense matrix is the same thing with shared indices:
+every row has the columns 0, 1, ..., which are stored once, and ``offset`` is
 where the row begins.
 
 Offsets and columns are unsigned, because Numba then need not ask of each
@@ -36,25 +36,25 @@ class Rows(NamedTuple):
 
 
 @inlined
-def view_end(j, lo, hi, shift, end):
+def view_end(j, lo, hi, offset, end):
     """The first entry in lo .. hi whose column is at least ``end`` (bisection without a branch)."""
     size = hi - lo
     while size > ZERO:
         half = size >> ONE
-        below = j[lo + half - shift] < end
+        below = j[lo + half - offset] < end
         size = size - half - ONE if below else half
         lo = lo + half + ONE if below else lo
     return lo
 
 
 @inlined
-def dot_and_norm(x, j, lo, hi, shift, w):
+def dot_and_sqnorm(x, j, lo, hi, offset, w):
     """w·x and x·x; four sums side by side, so that no addition waits for the one before."""
     d0 = d1 = d2 = d3 = 0.0
     n0 = n1 = n2 = n3 = 0.0
     whole = hi - (hi - lo) % FOUR
     for p in range(lo, whole, FOUR):
-        q = p - shift
+        q = p - offset
         x0, x1, x2, x3 = x[p], x[p + ONE], x[p + TWO], x[p + THREE]
         d0 += x0 * w[j[q]]
         d1 += x1 * w[j[q + ONE]]
@@ -65,34 +65,34 @@ def dot_and_norm(x, j, lo, hi, shift, w):
         n2 += x2 * x2
         n3 += x3 * x3
     for p in range(whole, hi):
-        d0 += x[p] * w[j[p - shift]]
+        d0 += x[p] * w[j[p - offset]]
         n0 += x[p] * x[p]
     return (d0 + d1) + (d2 + d3), (n0 + n1) + (n2 + n3)
 
 
 @inlined
-def add(step, x, j, lo, hi, shift, w):
+def add(step, x, j, lo, hi, offset, w):
     """W <- w + step x."""
     for p in range(lo, hi):
-        w[j[p - shift]] += step * x[p]
+        w[j[p - offset]] += step * x[p]
 
 
 @inlined
-def add_pair(step, x, j, lo, hi, shift, W, plus, minus):
+def add_pair(step, x, j, lo, hi, offset, W, plus, minus):
     """W_plus <- W_plus + step x and W_minus <- W_minus - step x, two columns of W."""
     for p in range(lo, hi):
-        W[j[p - shift], plus] += step * x[p]
-        W[j[p - shift], minus] -= step * x[p]
+        W[j[p - offset], plus] += step * x[p]
+        W[j[p - offset], minus] -= step * x[p]
 
 
 @inlined
-def dots_and_norm(x, j, lo, hi, shift, W, out):
+def dots_and_sqnorm(x, j, lo, hi, offset, W, out):
     """Out <- out + W'x, one score a class; returns x·x."""
     norm = 0.0
     for p in range(lo, hi):
         norm += x[p] * x[p]
         for k in range(out.shape[0]):
-            out[k] += x[p] * W[j[p - shift], k]
+            out[k] += x[p] * W[j[p - offset], k]
     return norm
 
 
@@ -102,10 +102,10 @@ def score_views(rows, W, scores, norms):
     x, j, indptr, shared, ptr, _ = rows
     for i in range(scores.shape[0]):
         lo, end = indptr[i], indptr[i + 1]
-        shift = lo if shared else ZERO
+        offset = lo if shared else ZERO
         for v in range(scores.shape[1]):
-            hi = view_end(j, lo, end, shift, ptr[v + 1])
-            norms[i, v] = dots_and_norm(x, j, lo, hi, shift, W, scores[i, v])
+            hi = view_end(j, lo, end, offset, ptr[v + 1])
+            norms[i, v] = dots_and_sqnorm(x, j, lo, hi, offset, W, scores[i, v])
             lo = hi
 
 

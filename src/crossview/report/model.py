@@ -10,7 +10,7 @@ from rich.table import Table
 
 from crossview.report.tables import make_table
 
-__all__ = ["effort", "model_tables"]
+__all__ = ["model_tables", "training_summary"]
 
 
 def model_tables(
@@ -38,11 +38,11 @@ def model_tables(
     yield " ".join(repr(learner).split())
     if "rows" in info:
         rows = f"{info['rows']:,} rows"
-        if info.get("unlabelled"):
-            rows += f" with a label and {info['unlabelled']:,} without"
+        if info.get("unlabeled"):
+            rows += f" with a label and {info['unlabeled']:,} without"
         passes = "1 pass" if info["passes"] == 1 else f"{info['passes']} passes"
         if info["passes"] is None:
-            passes = effort(learner)
+            passes = training_summary(learner)
         yield f"learned {rows} in {passes}; label: {info['label']}"
     classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
     if classes:
@@ -58,7 +58,7 @@ def model_tables(
         yield from _linear_tables(learner, encoder, info, classes, top)
 
 
-def effort(learner: Any) -> str:
+def training_summary(learner: Any) -> str:
     """What a learner that makes no passes has done: drawn rows, or made rounds until it knew."""
     if hasattr(learner, "n_steps_"):
         return f"{learner.n_steps_:,} steps"

@@ -65,8 +65,8 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     """What the table does not say: the verdict, how it was scored, what p is."""
     c = comparison
     about = c.metric
-    labelled = c.n_rows - c.unlabelled
-    rows = "rows with a label" if c.unlabelled else "rows"
+    labeled = c.n_rows - c.unlabeled
+    rows = "rows with a label" if c.unlabeled else "rows"
     if len(c.classes) > 2 and c.metric != "accuracy":
         about += f" (mean over {len(c.classes)} classes)"
     elif c.positive is not None and c.metric not in ("accuracy", "balanced_accuracy", "g_mean"):
@@ -75,21 +75,21 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     if c.mode == "progressive":
         how = [
             f"{about}: {c.n_scored} {rows}, each predicted and then learned, in stream order",
-            f"{chosen}: chosen on the {labelled - c.n_scored} {rows} before them",
+            f"{chosen}: chosen on the {labeled - c.n_scored} {rows} before them",
         ]
     else:
         how = [
-            f"{about}: mean ± standard deviation over {c.folds} folds of {labelled} {rows}",
+            f"{about}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}",
             f"{chosen}: chosen in each training part; the most frequent choice is shown",
         ]
     if any("fit_intercept" in row.setting for row in c.rows):
         without = [row.title for row in c.rows if not row.setting.get("fit_intercept", True)]
         how.append(f"without intercept: {', '.join(without) or 'none'}")
-    if c.unlabelled:
+    if c.unlabeled:
         only = [row.title for row in c.rows if row.model == "keco"]
         what = "only KeCo learns from them" if only else "no row above learns from them"
         how.insert(
-            0, f"{c.unlabelled:,} of {c.n_rows:,} rows have no label: none is scored, and {what}"
+            0, f"{c.unlabeled:,} of {c.n_rows:,} rows have no label: none is scored, and {what}"
         )
     passes = [f"{row.model} {row.epochs}" for row in c.rows if row.epochs > 1]
     if passes and c.epochs is None:
@@ -97,7 +97,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
             "passes until the loss on a held-out tenth of the training rows got no better "
             f"(median over the folds): {', '.join(passes)}; 1 for the others"
         )
-    gain = [c.gain] if c.gain else []
+    gain = [c.unlabeled_benefit] if c.unlabeled_benefit else []
     return [c.verdict, *gain, *how, f"p: against the best row ({c.test})"]
 
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from crossview.streams.ahead import ahead
+from crossview.streams.prefetch import prefetch
 
 
 def test_same_items_same_order_in_another_thread():
@@ -12,11 +12,11 @@ def test_same_items_same_order_in_another_thread():
         for n in range(100):
             yield n, threading.current_thread()
 
-    items = list(ahead(numbers()))
+    items = list(prefetch(numbers()))
     assert [n for n, _ in items] == list(range(100))
     assert threading.main_thread() not in {thread for _, thread in items}
-    assert list(ahead([])) == []
-    assert list(ahead(ahead(range(5)))) == [0, 1, 2, 3, 4]
+    assert list(prefetch([])) == []
+    assert list(prefetch(prefetch(range(5)))) == [0, 1, 2, 3, 4]
 
 
 def test_the_next_item_is_made_while_this_one_is_used():
@@ -27,7 +27,7 @@ def test_the_next_item_is_made_while_this_one_is_used():
             event.set()
             yield event
 
-    for here, event in enumerate(ahead(items())):
+    for here, event in enumerate(prefetch(items())):
         assert event.is_set()
         if here + 1 < len(made):
             assert made[here + 1].wait(timeout=60)
@@ -41,7 +41,7 @@ def test_what_the_items_raise_comes_in_its_place():
         yield 2
         raise ValueError("third")
 
-    items = ahead(broken())
+    items = prefetch(broken())
     assert [next(items), next(items)] == [1, 2]
     with pytest.raises(ValueError, match="third"):
         next(items)
@@ -57,8 +57,8 @@ def test_a_caller_who_stops_closes_what_is_behind():
         finally:
             closed.set()
 
-    stream = ahead(endless())
+    stream = prefetch(endless())
     assert next(stream) == 1
     stream.close()
     assert closed.is_set()
-    assert not [t for t in threading.enumerate() if t.name.startswith("crossview-ahead")]
+    assert not [t for t in threading.enumerate() if t.name.startswith("crossview-prefetch")]

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["ahead"]
+__all__ = ["prefetch"]
 
 Item = TypeVar("Item")
 _END = object()
 
 
-def ahead(items: Iterable[Item]) -> Iterator[Item]:
+def prefetch(items: Iterable[Item]) -> Iterator[Item]:
     """The same items in the same order, each made while the one before is used.
 
     One thread draws the next item while the caller works on this one, so that
@@ -32,12 +32,12 @@ def ahead(items: Iterable[Item]) -> Iterator[Item]:
 
     Examples
     --------
-    >>> from crossview.streams.ahead import ahead
-    >>> list(ahead(n * n for n in range(4)))
+    >>> from crossview.streams.prefetch import prefetch
+    >>> list(prefetch(n * n for n in range(4)))
     [0, 1, 4, 9]
     """
     source = iter(items)
-    with ThreadPoolExecutor(1, thread_name_prefix="crossview-ahead") as thread:
+    with ThreadPoolExecutor(1, thread_name_prefix="crossview-prefetch") as thread:
         coming = thread.submit(next, source, _END)
         try:
             while (item := coming.result()) is not _END:

@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from crossview.errors import InputError
 from crossview.evaluation.tasks import check_task, has_label
-from crossview.streams.ahead import ahead
 from crossview.streams.encode import ViewEncoder
+from crossview.streams.prefetch import prefetch
 from crossview.streams.table import TableBatch, TableStream, open_table
 from crossview.views import MultiView, closest_names
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "LabelledTable",
-    "Piece",
+    "LabeledBatch",
+    "LabeledTable",
     "columns_by_view",
-    "located",
     "read_classes",
     "read_targets",
     "with_label",
+    "with_row_location",
 ]
 
 # what to do where a label is missing, for learners that need one
@@ -35,10 +35,10 @@ HINT = "(keco, as in crossview train --model keco, learns from rows without labe
 # a column with more values than this was meant to be something else
 MOST_CLASSES = 1000
 # beyond this, squares of squares overflow
-MOST = 1e75
+MAX_ABS_TARGET = 1e75
 
 
-class Piece(NamedTuple):
+class LabeledBatch(NamedTuple):
     """Consecutive rows: the columns of the views, the labels, and where they were read."""
 
     data: pa.RecordBatch
@@ -46,7 +46,7 @@ class Piece(NamedTuple):
     batch: TableBatch
 
 
-class LabelledTable:
+class LabeledTable:
     """A stream of rows, their label column, and an encoder for the others.
 
     Everything that the names and types of the columns can tell is checked
@@ -60,7 +60,7 @@ class LabelledTable:
         The name of the label column, or the labels.
     task : {"classification", "regression"}, default="classification"
         Whether the labels are classes or numbers.
-    unlabelled : bool, default=False
+    unlabeled : bool, default=False
         Whether rows may have no class, which is None then; an error otherwise.
     classes : sequence, default=None
         All labels that can come, as labels or as text.  None: one pass over
@@ -78,8 +78,8 @@ class LabelledTable:
         The rows, with the columns that are used.
     classes : ndarray of shape (n_classes,)
         The labels, sorted; none where they are numbers.
-    some_unlabelled : bool
-        Whether some rows have none, where ``unlabelled`` and the labels were looked through.
+    some_unlabeled : bool
+        Whether some rows have none, where ``unlabeled`` and the labels were looked through.
     encoder : ViewEncoder
         Knows the columns, and has not seen a row.
     columns : dict of str to list of str
@@ -92,7 +92,7 @@ class LabelledTable:
         y: Any,
         *,
         task: str = "classification",
-        unlabelled: bool = False,
+        unlabeled: bool = False,
         classes: Sequence[Any] | None = None,
         views: Mapping[str, Any] | None = None,
         text: Sequence[str] = (),
@@ -103,8 +103,8 @@ class LabelledTable:
         self._numbers = check_task(task) == "regression"
         if self._numbers and classes is not None:
             raise InputError("classes are for classification; a number to predict has none")
-        self._unlabelled = unlabelled and not self._numbers
-        self.some_unlabelled = False
+        self._unlabeled = unlabeled and not self._numbers
+        self.some_unlabeled = False
         stream = open_table(source)
         self._label = y if isinstance(y, str) else None
         self._y = None if isinstance(y, str) else np.asarray(y)
@@ -137,7 +137,7 @@ class LabelledTable:
         used = [column for group in self.columns.values() for column in group]
         self.stream = stream.select([*used, *([self._label] if self._label else [])])
 
-    def only(self, view: str) -> LabelledTable:
+    def select_view(self, view: str) -> LabeledTable:
         """The same rows with one view."""
         mine = self.columns[view]
         kinds = {
@@ -152,25 +152,25 @@ class LabelledTable:
     def _find_classes(self, given: Sequence[Any] | None) -> np.ndarray:
         if self._label is None:
             assert self._y is not None
-            classes = read_classes(self._y, unlabelled=self._unlabelled)
-            self.some_unlabelled = not has_label(self._y).all()
+            classes = read_classes(self._y, unlabeled=self._unlabeled)
+            self.some_unlabeled = not has_label(self._y).all()
             return classes
         kind = _value_type(self.stream.schema.field(self._label).type)
         if given is None:
             try:
-                found = self.stream.distinct(self._label, empty=self._unlabelled)
+                found = self.stream.distinct(self._label, empty=self._unlabeled)
             except InputError as error:
                 if error.row is None:
                     raise
                 raise InputError(
                     f"{error.message} {HINT}", file=error.file, row=error.row, column=error.column
                 ) from None
-            self.some_unlabelled = None in found
+            self.some_unlabeled = None in found
             found = [label for label in found if label is not None]
-            return _check_classes(found, self._label, unlabelled=self.some_unlabelled)
+            return _check_classes(found, self._label, unlabeled=self.some_unlabeled)
         return _check_classes(_as_type(given, kind, self._label), self._label)
 
-    def __iter__(self) -> Iterator[Piece]:
+    def __iter__(self) -> Iterator[LabeledBatch]:
         done = 0
         for batch in self.stream:
             if self._label is None:
@@ -184,7 +184,7 @@ class LabelledTable:
             if len(labels) != batch.data.num_rows:
                 break
             if len(labels):
-                yield Piece(data, labels, batch)
+                yield LabeledBatch(data, labels, batch)
         if self._y is not None and done != len(self._y):
             raise InputError(f"{len(self._y)} labels for a table of {done} rows or more")
 
@@ -195,7 +195,7 @@ class LabelledTable:
         check = clone(self.encoder)
         data, labels = [], []
         for piece in self:
-            with located(piece.batch):
+            with with_row_location(piece.batch):
                 check.partial_fit(piece.data)
             data.append(piece.data)
             labels.append(piece.y)
@@ -226,10 +226,10 @@ class LabelledTable:
         """
         import pyarrow as pa
 
-        held: list[Piece] = []
+        held: list[LabeledBatch] = []
         missing = first
-        for piece in ahead(self._cut(first)):
-            with located(piece.batch):
+        for piece in prefetch(self._cut(first)):
+            with with_row_location(piece.batch):
                 if learn:
                     encoder.partial_fit(piece.data)
                 if missing == 0:
@@ -243,16 +243,16 @@ class LabelledTable:
                 y = np.concatenate([piece.y for piece in held])
             yield X, y
 
-    def _cut(self, n: int) -> Iterator[Piece]:
+    def _cut(self, n: int) -> Iterator[LabeledBatch]:
         """The same rows, with a cut after the first ``n``."""
         for piece in self:
             head = min(n, len(piece.y))
             n -= head
             data, y, (whole, file, row) = piece
             if 0 < head < len(y):
-                yield Piece(data.slice(0, head), y[:head], TableBatch(whole, file, row))
+                yield LabeledBatch(data.slice(0, head), y[:head], TableBatch(whole, file, row))
             if head < len(y):
-                yield Piece(data.slice(head), y[head:], TableBatch(whole, file, row + head))
+                yield LabeledBatch(data.slice(head), y[head:], TableBatch(whole, file, row + head))
             else:
                 yield piece
 
@@ -267,7 +267,7 @@ class LabelledTable:
             column = column.cast(kind)
         codes = pc.index_in(column, pa.array(self.classes.tolist(), type=kind), skip_nulls=True)
         unknown = codes.is_null()
-        if self._unlabelled:
+        if self._unlabeled:
             empty = pc.is_null(column, nan_is_null=True)
             unknown = pc.and_not(unknown, empty)
         if pc.any(unknown).as_py():
@@ -322,7 +322,7 @@ def columns_by_view(encoder: ViewEncoder) -> dict[str, list[str]]:
 
 
 @contextmanager
-def located(batch: TableBatch) -> Iterator[None]:
+def with_row_location(batch: TableBatch) -> Iterator[None]:
     """Errors that name a row of this batch name the row of its file instead."""
     try:
         yield
@@ -334,18 +334,18 @@ def located(batch: TableBatch) -> Iterator[None]:
         ) from None
 
 
-def read_classes(y: Any, *, unlabelled: bool = False) -> np.ndarray:
+def read_classes(y: Any, *, unlabeled: bool = False) -> np.ndarray:
     """The sorted classes of labels in memory; `InputError` for a missing one, if not allowed."""
     y = np.asarray(y)
     if y.ndim != 1:
         raise InputError(f"y has {y.ndim} dimensions; give one label a row")
     known = has_label(y)
-    if not (unlabelled or known.all()):
+    if not (unlabeled or known.all()):
         raise InputError(
             f"the label is missing; leave the row out, or label it {HINT}", row=int(known.argmin())
         )
     try:
-        return _check_classes(np.unique(y[known]).tolist(), None, unlabelled=not known.all())
+        return _check_classes(np.unique(y[known]).tolist(), None, unlabeled=not known.all())
     except TypeError:
         raise InputError("y mixes labels that cannot be sorted, such as text and numbers") from None
 
@@ -377,7 +377,7 @@ def _number_or_nan(value: Any) -> float:
 def _first_bad(numbers: np.ndarray) -> int | None:
     """The first row without a number of a size that can be squared."""
     with np.errstate(invalid="ignore"):
-        bad = ~(np.abs(numbers) <= MOST)
+        bad = ~(np.abs(numbers) <= MAX_ABS_TARGET)
     return int(bad.argmax()) if bad.any() else None
 
 
@@ -385,13 +385,14 @@ def _not_a_target(value: Any) -> str:
     if value is None or value != value:
         return "the number to predict is missing; leave the row out, or fill it in"
     return (
-        f"{value!r} is not a number to predict (up to {MOST:g}); leave the row out, correct "
+        f"{value!r} is not a number to predict (up to {MAX_ABS_TARGET:g}); leave the row out, "
+        "correct "
         "it, or predict classes (task='classification')"
     )
 
 
 def _check_classes(
-    classes: Iterable[Any], label: str | None, *, unlabelled: bool = False
+    classes: Iterable[Any], label: str | None, *, unlabeled: bool = False
 ) -> np.ndarray:
     """Two or more labels that are text, whole numbers or booleans."""
     found = sorted(set(classes))
@@ -406,7 +407,7 @@ def _check_classes(
             )
     if len(found) < 2:
         what = f"has one class, {found[0]!r}" if found else "has no rows"
-        if unlabelled:
+        if unlabeled:
             what = f"{what}, and rows without label" if found else "is empty in every row"
         raise InputError(f"the label {what}; a classifier needs two or more", column=label)
     if len(found) > MOST_CLASSES:

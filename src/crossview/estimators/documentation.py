@@ -1,0 +1,101 @@
+"""Complete docstrings from parameters that are documented once.
+
+Learners share most of their parameters.  A class writes in its ``Parameters`` section only those
+that mean something of their own to it; `document_parameters` adds the others from a table, in the
+order of the signature, with the default that the signature has.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from textwrap import indent
+from typing import Any, TypeVar
+
+__all__ = ["ParameterDoc", "document_parameters"]
+
+Documented = TypeVar("Documented", bound=Callable)
+
+# name -> (type, description); the default comes from the signature
+ParameterDoc = tuple[str, str]
+
+_SECTION = re.compile(r"Parameters\n-+(.*?)(?=\n\n\S[^\n]*\n-{3,}\n|\Z)", re.DOTALL)
+_ENTRY = re.compile(r"^(\S[^\n]*(?:\n(?:[ ]+[^\n]*|))*)", re.MULTILINE)
+
+
+def document_parameters(*tables: Mapping[str, ParameterDoc]) -> Callable[[Documented], Documented]:
+    r"""Complete the ``Parameters`` section of a class or a function from tables.
+
+    Parameters
+    ----------
+    *tables : mapping of str to (str, str)
+        The type and the description of each shared parameter, by its name.  A later table
+        goes before an earlier one, and what the class itself documents before all of them.
+
+    Returns
+    -------
+    decorator : callable
+        Sets ``__doc__`` and returns the class; raises ``TypeError`` if a parameter of the
+        signature is documented nowhere, or the class documents one that it does not have.
+
+    Examples
+    --------
+    >>> from crossview.estimators.documentation import document_parameters
+    >>> @document_parameters({"C": ("float", "Aggressiveness.")})
+    ... class Learner:
+    ...     '''A learner.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...
+    ...     '''
+    ...     def __init__(self, *, C=1.0): ...
+    >>> print(*Learner.__doc__.splitlines()[-2:], sep="\n")
+    C : float, default=1.0
+        Aggressiveness.
+    """
+    shared: dict[str, ParameterDoc] = {}
+    for table in tables:
+        shared.update(table)
+
+    def decorate(cls: Documented) -> Documented:
+        if cls.__doc__ is None:  # python -OO
+            return cls
+        text = inspect.cleandoc(cls.__doc__)
+        section = _SECTION.search(text)
+        if section is None:
+            raise TypeError(f"the docstring of {cls.__name__} has no Parameters section")
+        own = {name: entry for entry in _ENTRY.findall(section[1]) for name in _names(entry)}
+        parameters = inspect.signature(cls).parameters
+        unknown = set(own) - set(parameters)
+        if unknown:
+            raise TypeError(f"{cls.__name__} documents {unknown}, which it does not take")
+        entries = dict.fromkeys(  # "C, gamma : float" stands once
+            own[name].rstrip() if name in own else _entry(cls, parameter, shared)
+            for name, parameter in parameters.items()
+        )
+        complete = "Parameters\n----------\n" + "\n".join(entries)
+        cls.__doc__ = text[: section.start()] + complete + text[section.end() :]
+        return cls
+
+    return decorate
+
+
+def _names(entry: str) -> list[str]:
+    """The names that an entry such as ``C, r : float`` documents."""
+    head = entry.partition("\n")[0].partition(" : ")[0]
+    return [name.strip() for name in head.split(",")]
+
+
+def _entry(
+    cls: Callable, parameter: inspect.Parameter, shared: Mapping[str, tuple[str, str]]
+) -> str:
+    """The entry of a shared parameter, with the default of this signature."""
+    if parameter.name not in shared:
+        raise TypeError(f"the parameter {parameter.name!r} of {cls.__name__} is documented nowhere")
+    kind, description = shared[parameter.name]
+    default: Any = parameter.default
+    if default is not inspect.Parameter.empty:
+        kind = f"{kind}, default={default!r}"
+    return f"{parameter.name} : {kind}\n{indent(inspect.cleandoc(description), '    ')}"
