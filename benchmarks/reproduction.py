@@ -65,20 +65,20 @@ def paper_table(X: MultiView, y: np.ndarray) -> list[list[str]]:
             "two-view PA as printed",
             scores(
                 MultiViewPAClassifier(
-                    coupling="absolute", update="published", gamma=0.5, **options
+                    coupling="absolute", update="published", disagreement=0.5, **options
                 ),
                 X,
             ),
         ],
         ["two-view PA, its problem solved exactly", scores(
-            MultiViewPAClassifier(coupling="absolute", gamma=0.5, **options), X
+            MultiViewPAClassifier(coupling="absolute", disagreement=0.5, **options), X
         )],
         ["independent", scores(MultiViewPAClassifier(coupling="independent", **options), X)],
     ]  # fmt: skip
     rows += [
         [
             f"coupled, squared, gamma = {gamma:g}",
-            scores(MultiViewPAClassifier(coupling="squared", gamma=gamma, **options), X),
+            scores(MultiViewPAClassifier(coupling="squared", disagreement=gamma, **options), X),
         ]
         for gamma in (0.01, 0.1, 0.5)
     ]

@@ -276,7 +276,10 @@ def coupled(names: list[str], sets: dict[str, Callable[[], tuple]]) -> list[str]
                 if key not in done:
                     done[key] = f1(
                         MultiViewPAClassifier(
-                            coupling=coupling, geometry=geometry, variant="PA-II", gamma=gamma
+                            coupling=coupling,
+                            geometry=geometry,
+                            variant="PA-II",
+                            disagreement=gamma,
                         ),
                         parts,
                     )

@@ -44,7 +44,7 @@ from crossview.report.tables import comparison_notes, comparison_table, speed, t
 OF_MACHINES = {"alpha": [1e-4], "learning_rate": [0.1]}
 ONE = OF_MACHINES | {
     "C": [0.1],
-    "gamma": [0.1],
+    "disagreement": [0.1],
     "fit_intercept": [True],
     "r": [1.0],
     "confidence": [0.7],
@@ -127,7 +127,7 @@ def test_scores_are_those_of_the_folds_computed_by_hand(answer):
         for position, model in {
             1: PassiveAggressiveClassifier(C=0.1, random_state=0),
             3: PassiveAggressiveClassifier(C=0.1, random_state=0),
-            5: MultiViewPAClassifier(C=0.1, gamma=0.1, random_state=0),
+            5: MultiViewPAClassifier(C=0.1, disagreement=0.1, random_state=0),
             12: MultiViewSVMPerf(C1=0.1, C2=0.01),
             13: MultiViewSVMPerf(C1=0.1, C2=0.0),
             14: MultiViewSVMPerf(C1=0.1, C2=0.01, measure="error_rate"),
@@ -171,7 +171,7 @@ def test_the_encoder_sees_the_training_part_only():
     table = frame.drop(columns="answer")
     for f, (train, test) in enumerate(folds.split(y, y)):
         encoder = ViewEncoder().fit(table.iloc[train])
-        model = MultiViewPAClassifier(C=0.1, gamma=0.1, random_state=0)
+        model = MultiViewPAClassifier(C=0.1, disagreement=0.1, random_state=0)
         model.fit(encoder.transform(table.iloc[train]), y[train])
         predicted = model.predict(encoder.transform(table.iloc[test]))
         expected = f1_score(y[test], predicted, pos_label="yes")
@@ -181,7 +181,7 @@ def test_the_encoder_sees_the_training_part_only():
 def test_parameters_are_chosen_inside_the_training_part():
     X, y = make_noisy()
     grid = [0.001, 0.1, 1000.0]
-    tried = {"C": grid, "gamma": [0.01], "fit_intercept": [True]}
+    tried = {"C": grid, "disagreement": [0.01], "fit_intercept": [True]}
     answer = compare(X, y, grid=tried, cv=3, models=["view:strong", "squared", "scw"])
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     for f, (train, _) in enumerate(folds.split(y, y)):
@@ -201,7 +201,7 @@ def test_parameters_are_chosen_inside_the_training_part():
         }
     assert {choice["C"] for choice in answer.rows[0].chosen} < set(grid)
     settings = {row.model: set(row.setting) for row in answer.rows}
-    assert settings["squared"] == {"C", "gamma", "fit_intercept"}
+    assert settings["squared"] == {"C", "disagreement", "fit_intercept"}
     assert settings["scw"] == {"C", "confidence"}
 
 
@@ -762,7 +762,7 @@ def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypa
         assert ("budget" in setting) == (row.model != "squared" and kernel == "rbf")
         model = method.make(**setting, random_state=0)
         learned = known if row.model != "keco" else np.ones(150, dtype=bool)
-        # the first rows choose, and say what gamma is
+        # the first rows choose, and say what disagreement is
         now, then = learned & first, learned & ~first
         model.partial_fit(X[now], y[now], classes=["no", "yes"])
         scores = model.score_then_learn(X[then], y[then])[known[then]]

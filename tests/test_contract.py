@@ -52,7 +52,7 @@ LEARNERS = {
     "independent": MultiViewPAClassifier(WIDTHS, C=0.1, coupling="independent"),
     "concatenated": MultiViewPAClassifier(WIDTHS, C=0.1, coupling="concatenated"),
     "published": MultiViewPAClassifier(
-        [7, 5], C=0.1, gamma=0.5, coupling="absolute", update="published"
+        [7, 5], C=0.1, disagreement=0.5, coupling="absolute", update="published"
     ),
     "PAM-II": PAMClassifier(C=0.1),
     "PAM-I-diagonal-average": PAMClassifier(
@@ -498,7 +498,7 @@ def test_grid_search_pipeline_and_splits_take_many_views():
     X, y = data(3, rows=150)
     views = MultiView({"a": X[:, :4], "b": sp.csr_array(X[:, 4:])})
     search = GridSearchCV(
-        MultiViewPAClassifier(random_state=0), {"C": [0.01, 0.1], "gamma": [0.0, 1.0]}, cv=3
+        MultiViewPAClassifier(random_state=0), {"C": [0.01, 0.1], "disagreement": [0.0, 1.0]}, cv=3
     ).fit(views, y)
     assert search.best_score_ > 0.5
     assert cross_val_score(MultiViewPAClassifier(random_state=0), views, y, cv=4).shape == (4,)

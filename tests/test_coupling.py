@@ -263,7 +263,7 @@ def test_the_learner_equals_its_slow_reference(
         update="exact" if exact else "published",
         variant=variant,
         C=C,
-        gamma=gamma,
+        disagreement=gamma,
         fit_intercept=intercept,
         geometry="mahalanobis" if covariance else "euclidean",
         covariance=covariance or "auto",

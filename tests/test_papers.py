@@ -45,7 +45,9 @@ def test_webkb_single_views_and_concatenation_are_those_of_table_2(view, printed
 
 def test_webkb_the_printed_update_gives_what_table_2_prints():
     X, y = shared_data.webkb_course()
-    model = MultiViewPAClassifier(coupling="absolute", update="published", gamma=0.5, **OPTIONS)
+    model = MultiViewPAClassifier(
+        coupling="absolute", update="published", disagreement=0.5, **OPTIONS
+    )
     assert f1_over_folds(model, X, y) == pytest.approx(97.50, abs=1.5)
 
 
@@ -56,7 +58,7 @@ def test_webkb_the_best_coupling_chosen_in_the_training_folds_reaches_98():
         MultiViewPAClassifier(**OPTIONS),
         [
             {"coupling": ["independent"]},
-            {"coupling": ["squared", "absolute"], "gamma": gammas},
+            {"coupling": ["squared", "absolute"], "disagreement": gammas},
         ],
         scoring="f1",
         cv=StratifiedKFold(5, shuffle=True, random_state=0),
@@ -99,7 +101,7 @@ def test_advertisements_pam_two_on_all_columns_and_coupled_in_mahalanobis_geomet
     pasted = f1_over_folds(PAMClassifier(variant="PAM-II"), X, y)
     coupled = f1_over_folds(
         MultiViewPAClassifier(
-            coupling="squared", variant="PA-II", gamma=0.1, geometry="mahalanobis"
+            coupling="squared", variant="PA-II", disagreement=0.1, geometry="mahalanobis"
         ),
         X,
         y,

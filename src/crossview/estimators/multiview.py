@@ -52,7 +52,7 @@ class MultiViewPAClassifier(WithCovariance):
     C : float, default=1.0
         Aggressiveness, in (0, inf).  Higher follows every row further, lower
         is steadier against noise.
-    gamma : float, default=0.1
+    disagreement : float, default=0.1
         Price of disagreement, in [0, inf).  0: the views share the loss and
         nothing else; higher pulls their scores together, and very high makes
         them one.  It counts times the squared norm of a view: for rows of
@@ -71,7 +71,7 @@ class MultiViewPAClassifier(WithCovariance):
     geometry : {"euclidean", "mahalanobis"}, default="euclidean"
         What moving a weight costs: the same in all directions, or more in those
         in which much has been seen.  The second is slower, and often much more
-        accurate on correlated columns; gamma then counts times ``x_v'S_v x_v``.
+        accurate on correlated columns; disagreement then counts times ``x_v'S_v x_v``.
     covariance : {"auto", "full", "diagonal", "low-rank"}, default="auto"
         Form of the covariances, one a view (one in all where concatenated), as
         in `PAMClassifier`.  Used in Mahalanobis geometry only, and so are rank,
@@ -145,7 +145,7 @@ class MultiViewPAClassifier(WithCovariance):
     >>> from crossview import MultiViewPAClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> views = {"mean": slice(0, 10), "error": slice(10, 20), "worst": slice(20, 30)}
-    >>> model = MultiViewPAClassifier(views=views, gamma=0.001, random_state=0).fit(scale(X), y)
+    >>> model = MultiViewPAClassifier(views=views, disagreement=0.001, random_state=0).fit(scale(X), y)
     >>> round(model.score(scale(X), y), 2)
     0.97
     >>> model.view_scores(scale(X)).shape
@@ -157,7 +157,7 @@ class MultiViewPAClassifier(WithCovariance):
         "views": [Mapping, "array-like", None],
         "variant": [StrOptions(set(RULES))],
         "C": [Interval(Real, 0, None, closed="neither")],
-        "gamma": [
+        "disagreement": [
             Interval(Real, 0, None, closed="left"),
             Interval(Integral, 0, None, closed="left"),
         ],
@@ -172,7 +172,7 @@ class MultiViewPAClassifier(WithCovariance):
         *,
         variant: str = "PA-I",
         C: float = 1.0,
-        gamma: float = 0.1,
+        disagreement: float = 0.1,
         coupling: str = "squared",
         update: str = "exact",
         geometry: str = "euclidean",
@@ -190,7 +190,7 @@ class MultiViewPAClassifier(WithCovariance):
         self.views = views
         self.variant = variant
         self.C = C
-        self.gamma = gamma
+        self.disagreement = disagreement
         self.coupling = coupling
         self.update = update
         self.geometry = geometry
@@ -224,7 +224,7 @@ class MultiViewPAClassifier(WithCovariance):
         if self.coupling == "absolute" and self.variant == "PA":
             # a hard margin is PA-I at any price
             rule, C = first_order.PA_I, np.inf
-        kind, gamma = self._kind(), float(self.gamma)
+        kind, gamma = self._kind(), float(self.disagreement)
         if self.geometry == "mahalanobis":
             return self._learn_with_covariance(
                 rows, order, y, weight, scores, rule=rule, C=C, kind=kind, gamma=gamma

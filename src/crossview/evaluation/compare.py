@@ -288,7 +288,7 @@ def compare(
     the training rows gets no better, and their parameters are chosen on one of the
     three folds.
 
-    C, gamma, the intercept, r, confidence and initial_variance, C1 and C2, alpha and
+    C, disagreement, the intercept, r, confidence and initial_variance, C1 and C2, alpha and
     learning_rate are chosen for each row inside each training part, by a
     validation with three folds (one split of 80 to 20 beyond 50,000 rows), so
     that the comparison is fair to all.  The folds are stratified, shuffled and
@@ -350,9 +350,9 @@ def compare(
         this says.  Progressive: always one.
     grid : mapping of str to sequence, default=None
         Values to try, for example ``{"C": [0.1, 1]}``; the default is 0.001 to
-        10 by decades for C, 0.0001 to 1 by decades for gamma, and True and False
+        10 by decades for C, 0.0001 to 1 by decades for disagreement, and True and False
         for fit_intercept; with a covariance 0.1 to 10 for C (SCW: 0.01 to
-        1), 0.01 to 1 for gamma, 0.01 to 1 for initial_variance, 0.1 to 100 for r, and
+        1), 0.01 to 1 for disagreement, 0.01 to 1 for initial_variance, 0.1 to 100 for r, and
         0.55, 0.7 and 0.9 for confidence; of the SVMs 0.01, 0.1 and 1 for C1, and 0.001, 0.01
         and 0.1 for C2; of the machines 0.001 and 0.03 for
         alpha, and 0.05, 0.1 and 0.3 for learning_rate (linear and support tensor: 0.3
@@ -397,7 +397,7 @@ def compare(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X = scale(X)
     >>> X = MultiView({"mean": X[:, :10], "error": X[:, 10:20], "worst": X[:, 20:]})
-    >>> answer = compare(X, y, cv=3, grid={"C": [0.01, 0.1], "gamma": [0.1]})
+    >>> answer = compare(X, y, cv=3, grid={"C": [0.01, 0.1], "disagreement": [0.1]})
     >>> [row.title for row in answer.rows][:4]
     ['mean alone', 'error alone', 'worst alone', 'concatenated']
     >>> answer.rows[answer.best].value > 0.95

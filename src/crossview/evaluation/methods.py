@@ -35,9 +35,9 @@ from crossview.views import MultiView, ViewLayout, closest_names
 
 __all__ = ["METHODS", "Method", "compared_methods", "find_method"]
 
-# C and gamma have the unit of one over a squared norm, so their best values move with the data
+# C and disagreement have the unit of one over a squared norm, so their best values move with the data
 C = (0.001, 0.01, 0.1, 1.0, 10.0)
-GAMMA = (0.0001, 0.001, 0.01, 0.1, 1.0)
+DISAGREEMENT = (0.0001, 0.001, 0.01, 0.1, 1.0)
 # the constant feature has a share in every step, which is worth several points either way
 INTERCEPT = (True, False)
 # second-order learners take longer, and in a covariance the intercept's share soon shrinks:
@@ -45,7 +45,7 @@ INTERCEPT = (True, False)
 # at the start
 FEW_C = (0.1, 1.0, 10.0)
 SMALL_C = (0.01, 0.1, 1.0)
-FEW_GAMMA = (0.01, 0.1, 1.0)
+FEW_DISAGREEMENT = (0.01, 0.1, 1.0)
 VARIANCE = (0.01, 0.1, 1.0)
 R = (0.1, 1.0, 10.0, 100.0)
 CONFIDENCE = (0.55, 0.7, 0.9)
@@ -219,14 +219,14 @@ FIRST_ORDER = (
         "coupled (squared)",
         MultiViewPAClassifier,
         {"coupling": "squared"},
-        {"C": C, "gamma": GAMMA, "fit_intercept": INTERCEPT},
+        {"C": C, "disagreement": DISAGREEMENT, "fit_intercept": INTERCEPT},
     ),
     Method(
         "absolute",
         "coupled (absolute)",
         MultiViewPAClassifier,
         {"coupling": "absolute"},
-        {"C": C, "gamma": GAMMA, "fit_intercept": INTERCEPT},
+        {"C": C, "disagreement": DISAGREEMENT, "fit_intercept": INTERCEPT},
     ),
 )
 
@@ -257,7 +257,7 @@ def _second_order(name: str, words: str, covariance: str) -> Iterator[Method]:
         f"coupled{words or ' (PAM-II)'}",
         MultiViewPAClassifier,
         form | {"coupling": "squared", "geometry": "mahalanobis", "variant": "PA-II"},
-        {"C": FEW_C, "gamma": FEW_GAMMA, "initial_variance": VARIANCE},
+        {"C": FEW_C, "disagreement": FEW_DISAGREEMENT, "initial_variance": VARIANCE},
     )
 
 

@@ -19,7 +19,7 @@ __all__ = ["comparison_notes", "comparison_table", "make_table", "to_markdown"]
 
 # short, for a column of a table
 SYMBOLS = {
-    "gamma": "γ",
+    "disagreement": "γ",
     "confidence": "η",
     "initial_variance": "a",
     "alpha": "α",
