@@ -24,14 +24,19 @@ _SECTION = re.compile(r"Parameters\n-+(.*?)(?=\n\n\S[^\n]*\n-{3,}\n|\Z)", re.DOT
 _ENTRY = re.compile(r"^(\S[^\n]*(?:\n(?:[ ]+[^\n]*|))*)", re.MULTILINE)
 
 
-def document_parameters(*tables: Mapping[str, ParameterDoc]) -> Callable[[Documented], Documented]:
+def document_parameters(
+    *tables: Mapping[str, ParameterDoc], attributes: Mapping[str, ParameterDoc] | None = None
+) -> Callable[[Documented], Documented]:
     r"""Complete the ``Parameters`` section of a class or a function from tables.
 
     Parameters
     ----------
     *tables : mapping of str to (str, str)
         The type and the description of each shared parameter, by its name.  A later table
-        goes before an earlier one, and what the class itself documents before all of them.
+        overrides an earlier one, and what the class itself documents overrides all of them.
+    attributes : mapping of str to (str, str), default=None
+        The same for the ``Attributes`` section: a line that is only a name there stands for the
+        entry of this table.
 
     Returns
     -------
@@ -76,7 +81,11 @@ def document_parameters(*tables: Mapping[str, ParameterDoc]) -> Callable[[Docume
             for name, parameter in parameters.items()
         )
         complete = "Parameters\n----------\n" + "\n".join(entries)
-        cls.__doc__ = text[: section.start()] + complete + text[section.end() :]
+        text = text[: section.start()] + complete + text[section.end() :]
+        for name, (kind, description) in (attributes or {}).items():
+            entry = f"{name} : {kind}\n{indent(inspect.cleandoc(description), '    ')}"
+            text = re.sub(rf"^{name}$", lambda _, entry=entry: entry, text, flags=re.MULTILINE)
+        cls.__doc__ = text
         return cls
 
     return decorate

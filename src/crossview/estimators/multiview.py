@@ -145,7 +145,8 @@ class MultiViewPAClassifier(WithCovariance):
     >>> from crossview import MultiViewPAClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> views = {"mean": slice(0, 10), "error": slice(10, 20), "worst": slice(20, 30)}
-    >>> model = MultiViewPAClassifier(views=views, disagreement=0.001, random_state=0).fit(scale(X), y)
+    >>> model = MultiViewPAClassifier(views=views, disagreement=0.001, random_state=0)
+    >>> model = model.fit(scale(X), y)
     >>> round(model.score(scale(X), y), 2)
     0.97
     >>> model.view_scores(scale(X)).shape

@@ -35,7 +35,7 @@ from crossview.views import MultiView, ViewLayout, closest_names
 
 __all__ = ["METHODS", "Method", "compared_methods", "find_method"]
 
-# C and disagreement have the unit of one over a squared norm, so their best values move with the data
+# C and disagreement have the unit of one over a squared norm: their best values move with the data
 C = (0.001, 0.01, 0.1, 1.0, 10.0)
 DISAGREEMENT = (0.0001, 0.001, 0.01, 0.1, 1.0)
 # the constant feature has a share in every step, which is worth several points either way
