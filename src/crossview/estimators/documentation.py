@@ -84,7 +84,7 @@ def document_parameters(
         text = text[: section.start()] + complete + text[section.end() :]
         for name, (kind, description) in (attributes or {}).items():
             entry = f"{name} : {kind}\n{indent(inspect.cleandoc(description), '    ')}"
-            text = re.sub(rf"^{name}$", lambda _, entry=entry: entry, text, flags=re.MULTILINE)
+            text = re.sub(rf"^{name}$", entry.replace("\\", r"\\"), text, flags=re.MULTILINE)
         cls.__doc__ = text
         return cls
 
