@@ -94,14 +94,15 @@ def test_the_first_class_that_comes_may_be_the_first_or_the_second_in_order():
         assert_same_state(model, whole)
 
 
-def test_rows_whose_squares_overflow_are_not_learned(stream_learner, table):
+def test_rows_whose_squares_overflow_are_not_learned(stream_classifier, table):
+    """A regressor's target still counts in the mean and the deviation that it is scaled by."""
     X, y = table
     huge = X.copy()
     huge[5] = 1e200
     keep = np.arange(len(y)) != 5
-    streamed = learn(clone(stream_learner), huge, y)
-    assert_same_state(streamed, learn(clone(stream_learner), X[keep], y[keep], classes=y))
-    fitted = without_shuffling(stream_learner).fit(huge, targets(stream_learner, y))
+    streamed = learn(clone(stream_classifier), huge, y)
+    assert_same_state(streamed, learn(clone(stream_classifier), X[keep], y[keep], classes=y))
+    fitted = without_shuffling(stream_classifier).fit(huge, y)
     assert np.isfinite(weights_of(fitted)).all()
     if not is_machine(fitted):
         assert_same_state(fitted, streamed)
