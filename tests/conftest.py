@@ -53,10 +53,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 @pytest.fixture(scope="session", autouse=True)
 def each_loop_is_compiled_once_by_all_tests_together(request, tmp_path_factory):
-    """Another type of argument would mean another compilation, of seconds, for some user.
+    """Another type of argument means another compilation, which takes a user seconds.
 
-    A process that ends leaves what it compiled where the others see it, so the last one
-    knows what the whole suite compiled, however its tests were shared out.
+    Each process writes what it compiled when it ends, so the last one sees what all of them
+    compiled.
     """
     yield
     shared = tmp_path_factory.getbasetemp()

@@ -26,7 +26,7 @@ NAMES = ["user_age", "user_sex", "ad_id", "ad_size", "query"]
         ({"a": ["user_*", "user_age"]}, (2,), [0, 1]),
     ],
 )
-def test_every_way_of_naming_views(views, widths, columns):
+def test_views_by_width_name_position_and_glob(views, widths, columns):
     layout, found = resolve_views(views, 5, NAMES)
     assert layout.widths == widths
     assert found is columns is None or found.tolist() == columns
@@ -47,13 +47,13 @@ def test_every_way_of_naming_views(views, widths, columns):
         ({"a": [True, False]}, NAMES, "a mask of 2 for 5 columns"),
     ],
 )
-def test_views_that_cannot_be(views, names, message):
+def test_impossible_views_are_refused(views, names, message):
     with pytest.raises(InputError, match=message) as info:
         resolve_views(views, 5, names)
     assert "\n" not in str(info.value)
 
 
-def test_layout():
+def test_a_layout_names_its_views_and_their_columns():
     layout = ViewLayout(["a", "b"], [2, 3])
     assert (layout.n_views, layout.n_columns, layout.ptr.tolist()) == (2, 5, [0, 2, 5])
     assert layout == ViewLayout(("a", "b"), (2, 3)) != ViewLayout(["a", "b"], [3, 2])
@@ -83,7 +83,7 @@ P, L = np.arange(12.0).reshape(4, 3), np.arange(8.0).reshape(4, 2)
     ],
     ids=str,
 )
-def test_slices_by_rows_with_its_present_mask(key, sparse):
+def test_rows_are_selected_with_their_present_mask(key, sparse):
     present = np.array([[1, 1], [1, 0], [0, 1], [1, 1]], dtype=bool)
     X = MultiView({"page": sp.csr_array(P) if sparse else P, "link": L}, present=present)
     part = X[key]
@@ -95,12 +95,12 @@ def test_slices_by_rows_with_its_present_mask(key, sparse):
     assert part.layout == X.layout
 
 
-def test_scikit_learn_indexes_it():
+def test_scikit_learn_indexes_a_multiview():
     X = MultiView({"page": P, "link": L})
     np.testing.assert_array_equal(_safe_indexing(X, [1, 3]).matrix, np.hstack([P, L])[[1, 3]])
 
 
-def test_blocks_and_selection():
+def test_views_are_read_and_selected_by_name():
     frame = pd.DataFrame(P, columns=["x", "y", "z"])
     X = MultiView({"page": frame, "link": pl.DataFrame(L, schema=["u", "v"])})
     assert X.feature_names == {"page": ("x", "y", "z"), "link": ("u", "v")}
@@ -128,6 +128,6 @@ def test_blocks_and_selection():
         (lambda: MultiView.from_matrix(P, ViewLayout(["a"], [2])), "3 columns for"),
     ],
 )
-def test_containers_that_cannot_be(make, message):
+def test_impossible_containers_are_refused(make, message):
     with pytest.raises(InputError, match=message):
         make()
