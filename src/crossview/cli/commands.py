@@ -190,7 +190,7 @@ def train(
     learner._validate_params()
     at_once = _in_memory(method) and getattr(learner, "schedule", None) != "stream"
     if not at_once:
-        learner._check_streams()
+        learner.check_streams()
     elif epochs > 1:
         instead = (
             "has all rows at once and stops by itself; leave --epochs out, or take --set tol=0.0001"
@@ -401,7 +401,7 @@ def predict(model: Path, source: str, output: str, keep: Sequence[str]) -> None:
                 predicted, numbers = learner.predict(X), each
             else:
                 scores = learner.decision_function(X)
-                predicted = learner._decide(scores)
+                predicted = learner.decide(scores)
                 if scores.ndim > 1:  # of the predicted class
                     each = each[np.arange(len(X)), :, scores.argmax(axis=1)]
                 numbers = np.column_stack([scores, each])

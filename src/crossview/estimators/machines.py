@@ -112,7 +112,7 @@ class _Machine(OnlineLearner):
     def _alpha_bias(self) -> float:
         return float(self.alpha) if getattr(self, "penalize_bias", False) else 0.0
 
-    def _check_streams(self) -> None:
+    def check_streams(self) -> None:
         if self.optimizer not in STREAMING:
             raise InputError(
                 f"optimizer={self.optimizer!r} needs all rows at once, in fit; "
@@ -703,7 +703,7 @@ class _MachineClassifier(_Machine, OnlineClassifier):
 
 def _streams(learner: Any) -> bool:
     try:
-        learner._check_streams()
+        learner.check_streams()
     except InputError as error:
         raise AttributeError(str(error)) from None
     return True
