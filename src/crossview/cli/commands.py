@@ -22,7 +22,7 @@ from crossview import datasets as bundled
 from crossview import persistence
 from crossview.cli.output import STDOUT, check_writable, replacing, writing
 from crossview.cli.progress import stepping, watching
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 from crossview.evaluation import compare as comparing
 from crossview.evaluation.labeled import (
     LabeledTable,
@@ -38,7 +38,7 @@ from crossview.report.model import model_tables, training_summary
 from crossview.report.tables import comparison_notes, comparison_table
 from crossview.streams.prefetch import prefetch
 from crossview.streams.table import is_query, open_table
-from crossview.views import MultiView, closest_names
+from crossview.views import MultiView
 
 # the last rows of training, on which the views' shares of the score are measured
 ROWS_FOR_SHARE = 1000

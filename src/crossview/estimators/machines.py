@@ -17,10 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.algorithms import losses, machines, machines_batch, optimizers
 from crossview.algorithms.machines import Machine
 from crossview.batch import read_only
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 from crossview.estimators.base import OnlineClassifier, OnlineLearner, OnlineRegressor
 from crossview.kernels.rows import Rows
-from crossview.views import closest_names
 
 __all__ = [
     "FactorizationMachineClassifier",

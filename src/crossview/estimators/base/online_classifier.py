@@ -131,13 +131,12 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         if not hasattr(self, "_state"):
             self.check_params()
         self.check_streams()
-        if not self._has_no_label(y):
-            rows = self._read_one(x, learn=True)
-            self._add_class(y)
-        elif hasattr(self, "classes_"):
-            rows = self._read_one(x, learn=True)
-        else:
+        labeled = not self._has_no_label(y)
+        if not labeled and not hasattr(self, "classes_"):
             return self  # before the first class there is nothing to agree on
+        rows = self._read_one(x, learn=True)
+        if labeled:
+            self._add_class(y)
         codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
         self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
         return self

@@ -60,7 +60,7 @@ class RowReader(BaseEstimator):
             matrix,
             self._slots,
             present,
-            places=self._places,
+            column_map=self._places,
             names=getattr(self, "feature_names_in_", None),
             checked=checked,
         )
@@ -129,7 +129,7 @@ class RowReader(BaseEstimator):
         assert self._named is not None
         self._slots = self._named.slots
         self.layout_ = self._named.layout
-        self._places = self._named.places
+        self._places = self._named.column_map
         self.n_features_in_ = self.layout_.n_columns
         if hasattr(self, "_state"):
             self._grow_state(moved)
