@@ -338,9 +338,10 @@ view) and without a covariance:"""
 VERDICT = """Findings:
 
 - Tuned, the learners with a covariance lead on average. SCW-I on the concatenation has the best
-  mean and the best mean rank; coupled PAM-II (`pam:squared`) has the next best rank. They lead
-  most on 100leaves, Wikipedia and the advertisements, and not at all on WebKB and bbcsport. This
-  is one pass, and the standard deviation over the folds is often larger than the lead.
+  mean and the best mean rank; coupled PAM-II (`pam:squared`) has the next best rank. The
+  learners with a covariance lead most on 100leaves, Wikipedia and the advertisements, and not at
+  all on WebKB and bbcsport. This is one pass, and the standard deviation over the folds is often
+  larger than the lead.
 - Without a covariance, concatenation and coupling are equally good on average, and each wins on
   some sets. Independent views are worse, except on WebKB, where they are best of all. So
   **compare on your own table**.

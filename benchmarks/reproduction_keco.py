@@ -378,10 +378,10 @@ scikit-learn?
 
 Command: `python benchmarks/reproduction.py --only keco`
 
-Table 1 shows the AUC on the test part. 70 % of the rows train, and 20 % of those have a label; T
-= 1000. 10 folds choose from ten values of λ (1e-10 to 0.1) and eight of σ (2^-4 to 2^3). Here:
+Table 1 reports the AUC on the test part. 70 % of the rows train, and 20 % of those have a label;
+T = 1000. 10 folds choose from ten values of λ (1e-10 to 0.1) and eight of σ (2^-4 to 2^3). Here:
 mean ± standard error over the splits. In parentheses: the number of splits in which KeCo is
-better. Each table shows two protocols:
+better. The tables on Ionosphere and SVMGUIDE1 have a column for each of two protocols:
 
 - corrected: KeCo has two random views with 75 % of the columns each; Pegasos has all columns in
   one view. `KernelSearchCV` tunes both, on the same folds and draws. 20 % of each class have a
@@ -404,8 +404,8 @@ RETURNS_SEEN = """Findings:
 - With the published code's protocol the linear figures are within 0.03 of Table 1; the corrected
   ones are 0.03 and 0.06 above it. The Gaussian figures are above it in both: 0.92 to 0.93 with
   the published code's protocol, 0.94 corrected.
-- KeCo and Pegasos are equal: no difference is twice its standard error. The paper calls both of
-  its differences significant, from five splits."""
+- KeCo and Pegasos are on a par: no difference is twice its standard error. The paper calls both
+  of its differences significant, from five splits."""
 
 PARTICLES = """### SVMGUIDE1, Table 1
 
@@ -435,8 +435,8 @@ Command: `python benchmarks/reproduction.py --only keco webkb_course uci_mfeat`
 
 A quarter of the rows is the test part; of the others only a few have a label. 20 splits, mean ±
 standard error. The labels are too few for a search over folds: each method uses the setting that
-is best on the test part of three other splits. In parentheses: the number of splits in which
-KeCo is better. "concatenated" means all columns as one view.
+is best on three other splits, by the labels of their test part. In parentheses: the number of
+splits in which KeCo is better. "concatenated" means all columns as one view.
 
 - KeCo and Pegasos: kernel (linear, rbf with gamma="median"), lam (0.001 to 1) and n_iterations
   (1000, 4000).
@@ -473,7 +473,7 @@ DIGITS_SEEN = """Findings:
 
 - KeCo is about 6 points worse than self-training and label spreading, in every split.
 - Views improve KeCo and Pegasos by 7 to 8 points; the unlabeled rows do not improve KeCo:
-  Pegasos on the same views is equal.
+  Pegasos on the same views is on a par.
 - A likely reason: each of ten classes is learned against the rest, so an unlabeled row gets a
   label for each class separately, and often no class is positive. So **try label spreading or
   self-training first** if there are many classes and few labels."""

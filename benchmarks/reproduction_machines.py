@@ -251,10 +251,10 @@ def ipinyou() -> str:
     parts = [lines(f"{part}.fm.txt.gz") for part in ("train", "test")]
     words = [line.split() for part in parts for line in part]
     y = np.array([line[0] == "1" for line in words])
-    places = [[int(word.split(":")[0]) for word in line[1:]] for line in words]
+    indices = [[int(word.split(":")[0]) for word in line[1:]] for line in words]
     matrix = sp.csr_array(
-        (np.ones(sum(map(len, places))), np.concatenate(places),
-         np.cumsum([0, *map(len, places)])), (len(y), len(views))
+        (np.ones(sum(map(len, indices))), np.concatenate(indices),
+         np.cumsum([0, *map(len, indices)])), (len(y), len(views))
     )  # fmt: skip
     columns = sp.csc_array(matrix)
     X = MultiView({v: sp.csr_array(columns[:, np.flatnonzero(views == v)]) for v in BIDS})
@@ -488,9 +488,9 @@ BID_SEEN = """Findings:
 - The test part is from another time: every row has a creative and a weekday that the training
   part lacks, and most have a new hour and a new IP. Its click rate is a quarter of the training
   part's.
-- `fit` starts with the intercept at the log odds of a click. When it started at 0, the columns
-  learned the rest, which was missing where the columns were new: every model was then worse than
-  the constant rate (log loss 0.021 to 0.029).
+- `fit` starts with the intercept at the log odds of a click. When it started at 0, the weights
+  of the columns made up the rest, which was missing where columns were new: every model was then
+  worse than the constant rate (log loss 0.021 to 0.029).
 - Early stopping is noisy: a tenth of a fold's training part holds 17 clicks, and the best pass
   is often one of the first.
 - The differences from the FM have small standard errors because nearly all rows have no click.
@@ -509,8 +509,9 @@ from six settings (alpha 0.001, 0.01, 0.1 times rate 0.05, 0.2; for the STM alph
 
 TUMORS_SEEN = """Findings:
 
-- All but the STM are within one standard deviation over the folds of each other, and no model
-  beats the linear one. The STM has no terms of lower order, which costs it nine points."""
+- The differences between all models but the STM are within the standard deviation over the
+  folds, and no model beats the linear one. The STM has no terms of lower order, which costs it
+  nine points."""
 
 DIGITS = """### Handwritten digits in six views (uci_mfeat)
 

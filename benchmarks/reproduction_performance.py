@@ -311,12 +311,12 @@ SEEN = """### Findings on all four data sets
 - Training for F1 beats training for the error rate if the classes are imbalanced and overlap
   (Adult: 67.4 against 65.1). But tuning the threshold afterwards does as well: 67.4 for
   `LinearSVC`, 67.5 for the SVM trained for the error rate. Training for F1 saves the folds that
-  tune the threshold. (F1 varies by 0.1 between models within the gap of 0.001.)
+  tune the threshold. (F1 varies by 0.1 between models within the duality gap of 0.001.)
 - Training for ROC area changes the ranking, which no threshold does: Adult 90.2 against 90.1,
   the advertisements 97.4 against 96.7. Over five folds the latter is not significant (p = 0.19;
   against training on the concatenation for the error rate 0.08).
 - Training for precision at 10 % does not help here: it is worse on Adult (82.9 against 83.8) and
-  equal elsewhere. The break-even point is equal everywhere, on WebKB if anything worse.
+  the same elsewhere. The break-even point hardly changes; on WebKB it is if anything worse.
 - On the advertisements F1 is lower if the SVM is trained for it (88.6 against 89.8), not
   significantly.
 - A disagreement penalty between views makes no significant difference from the concatenation."""

@@ -319,7 +319,8 @@ optimistic for every learner with a grid, most of all for SCW with its 27 values
 SEEN = """Findings:
 
 - bupa: PAM-II and AROW are clearly better than PA-I and PA-II, and PAM-II is better than CW, as
-  in the paper. AROW is better still. SCW-II varies between orders where the confidence is high.
+  in the paper. AROW is better still. SCW-II varies much from order to order where the confidence
+  is high.
 - usps and mnist_t10k: PAM-II is better than PA-II on average, but on mnist_t10k in only 6
   repetitions of 10. It is worse than both forms of CW, AROW and SCW. In the paper, PAM-II is
   better than CW.
@@ -335,10 +336,10 @@ fewer values of the first parameter (C from 2^-6 to 2^6, the confidence from 0.5
 In parentheses: the values chosen."""
 
 WIDER_SEEN = """PAM-II improves much on the digits and is better than PA-II there in every
-repetition. It is equal to CW or slightly better there (4 to 8 repetitions of 10). On
-webkb_course it is equal to PA-II and worse than CW. On mnist_t10k and webkb_course the lowest
-variance of the grid is chosen, so a wider grid may improve PAM-II a little more. CW improves
-hardly at all."""
+repetition. It is on a par with CW or slightly better there (4 to 8 repetitions of 10). On
+webkb_course it is on a par with PA-II and worse than CW. On mnist_t10k and webkb_course the
+lowest variance of the grid is chosen, so a wider grid may improve PAM-II a little more. CW
+hardly improves."""
 
 COUPLED_HEAD = """### Coupled views in Mahalanobis geometry
 
@@ -346,9 +347,9 @@ Does it help to combine both papers, so that coupled views each have a covarianc
 
 Command: `python benchmarks/reproduction.py --only second-order uci_mfeat` (or another set)
 
-F1 in percent in one pass, 5 folds, three seeds; with more than two classes, macro F1. PA-II, C =
-1, disagreement = 0.1, one intercept per view, no tuning. "concatenated, mahalanobis" is PAM-II
-on all columns. The advertisements and WebKB are binary; uci_mfeat is standardized on the
+F1 in percent in one pass, 5 folds, three seeds; with more than two classes, macro F1. PA-II,
+C = 1, disagreement = 0.1, one intercept per view, no tuning. "concatenated, mahalanobis" is
+PAM-II on all columns. The advertisements and WebKB are binary; uci_mfeat is standardized on the
 training part. Only squared and absolute coupling use the disagreement parameter."""
 
 COUPLED_SEEN = """Findings:
