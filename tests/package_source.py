@@ -4,6 +4,8 @@ import ast
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "crossview"
 
@@ -62,3 +64,9 @@ def imported_modules(module, **options):
 def where(module, node):
     """``module:line``, to be read in a failing test."""
     return f"{module}:{node.lineno}"
+
+
+def assert_no(offenders):
+    """Fail with one offender per line."""
+    if offenders := sorted(offenders):
+        pytest.fail("\n".join([f"{len(offenders)} offenders:", *offenders]), pytrace=False)

@@ -3,9 +3,7 @@
 import ast
 import re
 
-import pytest
-
-from package_source import imports, modules, where
+from package_source import assert_no, imports, modules, where
 
 MAX_ARGUMENTS = 7
 MAX_KERNEL_LINES = 60
@@ -40,12 +38,6 @@ def own_lines(node):
         text = node.body[0]
         lines -= text.end_lineno - text.lineno + 1
     return lines
-
-
-def assert_no(offenders):
-    """Fail with one offender per line."""
-    if offenders := sorted(offenders):
-        pytest.fail("\n".join([f"{len(offenders)} offenders:", *offenders]), pytrace=False)
 
 
 def assert_small(sizes, most, exceptions):
