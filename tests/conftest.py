@@ -52,6 +52,18 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def two_workers_compile_different_loops():
+    """Fill an empty cache from both ends, so that two workers seldom compile the same loop."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    filled = Path(os.environ["NUMBA_CACHE_DIR"], "filled")
+    if worker and not filled.exists() and "NUMBA_DISABLE_JIT" not in os.environ:
+        from contract.instances import run_every_loop
+
+        run_every_loop(backwards=int(worker.removeprefix("gw")) % 2 == 1)
+        filled.touch()
+
+
+@pytest.fixture(scope="session", autouse=True)
 def each_loop_is_compiled_once_by_all_tests_together(request, tmp_path_factory):
     """Another type of argument means another compilation, which takes a user seconds.
 

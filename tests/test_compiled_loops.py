@@ -5,26 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from compiled_loops import LOOPS, signatures
-from contract.instances import REPRESENTATIVES, learn, make_rows, new
-from crossview import KeCoClassifier, MultiViewSVMPerf, ViewEncoder
+from contract.instances import REPRESENTATIVES, run_every_loop
 
 
 @pytest.fixture(scope="module")
 def every_loop_ran():
-    for n_classes in (2, 3):
-        X, y = make_rows(n_classes)
-        for name in REPRESENTATIVES:
-            learn(new(name), X, y).predict(X)
-        # what no stream of rows uses
-        KeCoClassifier().fit(X, y)
-        MultiViewSVMPerf(measure="g_mean").fit(X, y)
-        MultiViewSVMPerf(measure="average_precision").fit(X, y)
-    ViewEncoder().fit_transform(pd.DataFrame(np.ones((3, 2)), columns=["a__x", "b__y"]))
+    run_every_loop()
 
 
 @pytest.mark.usefixtures("every_loop_ran")
@@ -44,10 +33,11 @@ HASHES_WRAP = "ignore:overflow encountered in scalar:RuntimeWarning"  # NumPy's 
 @pytest.mark.parametrize("setting", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_a_selection_passes_as_plain_python_and_with_bounds_checked(setting, tmp_path):
     command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", HASHES_WRAP, "-k", SELECTION]
+    env = {name: value for name, value in os.environ.items() if name != "PYTEST_XDIST_WORKER"}
     done = subprocess.run(
         [sys.executable, *command],
         cwd=Path(__file__).parents[1],
-        env=os.environ | {setting: "1", "NUMBA_CACHE_DIR": str(tmp_path)},
+        env=env | {setting: "1", "NUMBA_CACHE_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,

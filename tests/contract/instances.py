@@ -7,6 +7,7 @@ entry is for parameters that take another path of the code, or share a loop with
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone, is_classifier
 
@@ -28,6 +29,7 @@ from crossview import (
     SecondOrderPerceptron,
     SoftConfidenceWeightedClassifier,
     SupportTensorMachineClassifier,
+    ViewEncoder,
 )
 
 N_COLUMNS = 12
@@ -302,3 +304,17 @@ def assert_same_state(a, b):
     assert a.keys() == b.keys()
     for name in a:
         np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+
+
+def run_every_loop(*, backwards=False):
+    """Run, and so compile, each loop of compiled_loops.py for all types that it is used with."""
+    names = list(REPRESENTATIVES)
+    for name in reversed(names) if backwards else names:
+        for n_classes in (2, 3):
+            X, y = make_rows(n_classes)
+            learn(new(name), X, y).predict(X)
+    # what no stream of rows uses
+    KeCoClassifier().fit(X, y)
+    MultiViewSVMPerf(measure="g_mean").fit(X, y)
+    MultiViewSVMPerf(measure="average_precision").fit(X, y)
+    ViewEncoder().fit_transform(pd.DataFrame(np.ones((3, 2)), columns=["a__x", "b__y"]))
