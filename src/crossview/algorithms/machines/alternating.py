@@ -28,7 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from crossview.algorithms.losses import LOGISTIC
+from crossview.algorithms.losses import LOGISTIC, SOFTMAX
 from crossview.algorithms.machines.batch import count_touches, sum_slopes
 from crossview.algorithms.machines.state import MULTI_VIEW, Examples, Machine, Objective
 from crossview.kernels.rows import Rows
@@ -124,7 +124,7 @@ def support_machines(
                 D = np.prod([views[u] @ w[u] for u in others], axis=0) / scale * np.ones(n)
                 kind = (
                     LogisticRegression(C=C, max_iter=1000)
-                    if objective.loss == LOGISTIC
+                    if objective.loss in (LOGISTIC, SOFTMAX)
                     else LinearSVC(C=C, loss="hinge", random_state=0, max_iter=10_000)
                 )
                 with warnings.catch_warnings():

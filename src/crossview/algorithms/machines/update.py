@@ -126,8 +126,8 @@ def move_columns_with_pairs(x, j, entries, A, G, pairs, step):
             a = (j[q - entries.offset] + entries.column_offset) * stride
             for f in range(n):
                 theta = values[a + f]
-                slope = x[q] * (G[f] - pairs[f] * x[q] * theta)
-                slope += step.alpha * penalty_slope(step.penalty, theta)
+                G_f = G[f] - pairs[f] * x[q] * theta
+                slope = x[q] * G_f + step.alpha * penalty_slope(step.penalty, theta)
                 move(values, a + f, n, slope, step)
 
 
