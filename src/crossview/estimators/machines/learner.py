@@ -116,7 +116,7 @@ class MachineLearner(InterpretableMachine):
         )
         return int(nonfinite_row)
 
-    def _check_streams(self) -> None:
+    def check_streams(self) -> None:
         if self.optimizer not in STREAMING:
             raise InputError(
                 f"optimizer={self.optimizer!r} needs all rows at once, in fit; "
@@ -353,7 +353,7 @@ class MachineRegressor(MachineLearner, OnlineRegressor):
 
 def _streams(learner: Any) -> bool:
     try:
-        learner._check_streams()
+        learner.check_streams()
     except InputError as error:
         raise AttributeError(str(error)) from None
     return True

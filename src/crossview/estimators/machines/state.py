@@ -19,8 +19,7 @@ from crossview.algorithms.machines.state import (
     Machine,
 )
 from crossview.batch import read_only
-from crossview.errors import InputError
-from crossview.views import closest_names
+from crossview.errors import InputError, closest_names
 
 __all__ = [
     "Design",
