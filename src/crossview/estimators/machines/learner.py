@@ -117,6 +117,7 @@ class MachineLearner(InterpretableMachine):
         return int(nonfinite_row)
 
     def check_streams(self) -> None:
+        """Raise `InputError` if the optimizer needs all rows at once."""
         if self.optimizer not in STREAMING:
             raise InputError(
                 f"optimizer={self.optimizer!r} needs all rows at once, in fit; "
