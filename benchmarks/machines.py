@@ -151,8 +151,8 @@ machine.fit({"task": "binary", "k": 8, "lr": 0.05, "lambda": 1e-4, "nthread": 1,
 
 
 def xlearn_seconds(codes, y, folder):
-    """Seconds per row and pass of xLearn's field-aware machine, one field per view; its time in eleven
-    passes minus that in one, which reads the file too."""
+    """Seconds per row and pass of xLearn's field-aware machine, one field per view;
+    its time in eleven passes minus that in one, which reads the file too."""
     file = Path(folder) / "rows.ffm"
     if not file.exists():
         first = np.concatenate([[0], np.cumsum(CARDINALITY)])
