@@ -132,21 +132,6 @@ def move_columns_with_pairs(x, j, entries, A, G, pairs, step):
 
 
 @borrowing
-def move_part(rows, offset, machine, buffers, slopes, p, step):
-    """Take the steps of the columns of one part of a row; initialize the new ones before."""
-    x, j = rows.data, rows.indices
-    entry_ptr, v = buffers.entry_ptr, machine.views[p]
-    entries = Entries(entry_ptr[v], entry_ptr[v + ONE], offset, machine.column_offset[p])
-    init_new_columns(x, j, entries, machine, p, rows.ptr[v])
-    first = p * np.uint64(buffers.product.shape[0])
-    if machine.model == ALL_PAIRS:
-        G = slopes.sums[first : first + buffers.features.n]
-        move_columns_with_pairs(x, j, entries, buffers.features, G, slopes.pairs, step)
-    else:
-        move_columns(x, j, entries, buffers.features, slopes.sums, first, step)
-
-
-@borrowing
 def scaled(step, length):
     """Return the step with AdaGrad's rate divided by the length of the view's row."""
     rate = step.rate / length if step.optimizer == ADAGRAD else step.rate
@@ -155,7 +140,11 @@ def scaled(step, length):
 
 @borrowing
 def move_row(rows, i, offset, machine, buffers, slopes, steps):
-    """Take one step of every parameter that row i touches."""
+    """Take one step of every parameter that row i touches; initialize new columns before.
+
+    One function and not two: each level of inlined functions adds a fifth to the compile time.
+    """
+    x, j, entry_ptr = rows.data, rows.indices, buffers.entry_ptr
     width, K = np.uint64(buffers.product.shape[0]), slopes.score.shape[0]
     if machine.model == ALL_PAIRS:
         k = slopes.pairs.shape[0] // K
@@ -163,16 +152,19 @@ def move_row(rows, i, offset, machine, buffers, slopes, steps):
             for f in range(a * k + 1, (a + 1) * k):
                 slopes.pairs[f] = slopes.score[a]
     for p in range(ZERO, np.uint64(machine.views.shape[0])):
-        v = machine.views[p]
-        length = slopes.view_length[v]
+        v, first = machine.views[p], p * width
         if machine.model == MULTI_VIEW:
             bias = Entries(ZERO, ONE, ZERO, p)
-            step = scaled(steps.biases, length)
-            move_columns(
-                slopes.one, slopes.zero, bias, buffers.biases, slopes.sums, p * width, step
-            )
+            step = scaled(steps.biases, slopes.view_length[v])
+            move_columns(slopes.one, slopes.zero, bias, buffers.biases, slopes.sums, first, step)
         if has_view(rows.present, i, v):
-            step = scaled(steps.columns, length)
-            move_part(rows, offset, machine, buffers, slopes, p, step)
+            entries = Entries(entry_ptr[v], entry_ptr[v + ONE], offset, machine.column_offset[p])
+            step = scaled(steps.columns, slopes.view_length[v])
+            init_new_columns(x, j, entries, machine, p, rows.ptr[v])
+            if machine.model == ALL_PAIRS:
+                G = slopes.sums[first : first + buffers.features.n]
+                move_columns_with_pairs(x, j, entries, buffers.features, G, slopes.pairs, step)
+            else:
+                move_columns(x, j, entries, buffers.features, slopes.sums, first, step)
     for a in range(K):
         move(buffers.intercepts.values, a, K, slopes.score[a], steps.columns)
