@@ -23,23 +23,6 @@ from crossview.kernels.rows import EIGHT, ONE, ZERO
 
 
 @borrowing
-def part_sums(rows, i, offset, machine, buffers):
-    """Eq. (6): S_p,f <- B_p,f + sum_i x_i A[i, f]; a missing view has its bias row only."""
-    x, j, present = rows.data, rows.indices, rows.present
-    views, column_offset = machine.views, machine.column_offset
-    features, biases, _, _, _, S, _, product, entry_ptr = buffers
-    width = np.uint64(product.shape[0])
-    for p in range(ZERO, np.uint64(views.shape[0])):
-        v = views[p]
-        copy_factors(S, p * width, biases, p)
-        if has_view(present, i, v):
-            entries = Entries(entry_ptr[v], entry_ptr[v + ONE], offset, column_offset[p])
-            add_entries(x, j, entries, features, S, p * width)
-            if machine.model == ALL_PAIRS:
-                add_squares(x, j, entries, features, product)
-
-
-@borrowing
 def other_products(S, D, product, first, end):
     """Eq. (16): D_p,f <- prod_{q != p} S_q,f, and product_f <- product_f + prod_p S_p,f.
 
@@ -111,14 +94,25 @@ def all_pairs(S, D, product, k, K):
 
 @borrowing
 def row_score(rows, i, machine, buffers, score):
-    """score_c <- the scores of row i, and D <- d score / d S; return the offset of its columns."""
-    _, _, _, S, D, flat_s, flat_d, product, entry_ptr = buffers
-    K = score.shape[0]
+    """score_c <- the scores of row i, and D <- d score / d S; return the offset of its columns.
+
+    Eq. (6): S_p,f = B_p,f + sum_i x_i A[i, f]; a missing view has its bias row only.
+    """
+    x, j = rows.data, rows.indices
+    features, biases, _, S, D, flat_s, flat_d, product, entry_ptr = buffers
+    K, width = score.shape[0], np.uint64(product.shape[0])
     k = machine.B.shape[2] // K
     offset = find_views(rows, i, entry_ptr)
-    for f in range(ZERO, np.uint64(product.shape[0]), EIGHT):
+    for f in range(ZERO, width, EIGHT):
         fill(product, f, 0.0)
-    part_sums(rows, i, offset, machine, buffers)
+    for p in range(ZERO, np.uint64(machine.views.shape[0])):
+        v = machine.views[p]
+        copy_factors(flat_s, p * width, biases, p)
+        if has_view(rows.present, i, v):
+            entries = Entries(entry_ptr[v], entry_ptr[v + ONE], offset, machine.column_offset[p])
+            add_entries(x, j, entries, features, flat_s, p * width)
+            if machine.model == ALL_PAIRS:
+                add_squares(x, j, entries, features, product)
     if machine.model == CROSS_PAIRS:
         cross_pairs(S, D, product, k, K)
     elif machine.model == ALL_PAIRS:
