@@ -1,13 +1,9 @@
-"""Machines as users have them: start, stopping, streams, units, growth, interactions."""
-
-import itertools
+"""Machines as users have them: fit, streams, units, missing views, groups, wrong input."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
-from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import scale
@@ -17,36 +13,12 @@ from crossview import (
     FactorizationMachineClassifier,
     FactorizationMachineRegressor,
     InputError,
-    MultiView,
     MultiViewMachineClassifier,
     MultiViewMachineRegressor,
     SupportTensorMachineClassifier,
 )
+from machine_models import REGRESSORS, WIDTHS, numbers
 from shared_data import movielens
-
-WIDTHS = [3, 2, 4]
-REGRESSORS = {
-    "MVM": MultiViewMachineRegressor(WIDTHS, n_factors=3, random_state=0),
-    "MVM-groups-huber": MultiViewMachineRegressor(
-        WIDTHS, groups=[["view0", "view2"], ["view1"]], loss="huber", random_state=0
-    ),
-    "FM": FactorizationMachineRegressor(WIDTHS, n_factors=3, random_state=0),
-    "FM-cross": FactorizationMachineRegressor(WIDTHS, cross_view_only=True, random_state=0),
-}
-
-
-def numbers(rows=300, seed=0):
-    """A target with an interaction of two views, far from 0 and wide."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rows, sum(WIDTHS)))
-    return X, 5000.0 + 300.0 * (X[:, 0] * X[:, 4] + 0.5 * X[:, 6]) + 10 * rng.normal(size=rows)
-
-
-def product_of_five(seed=0):
-    """Five views of two columns of -1 and 1; the target is the product of the first of each."""
-    rng = np.random.default_rng(seed)
-    X = rng.choice([-1.0, 1.0], size=(2000, 10))
-    return X, np.prod(X[:, ::2], axis=1) + 0.1 * rng.normal(size=len(X))
 
 
 def same_state(a, b):
@@ -59,72 +31,6 @@ def same_state(a, b):
 @pytest.fixture(params=REGRESSORS)
 def regressor(request):
     return clone(REGRESSORS[request.param])
-
-
-# --- start ----------------------------------------------------------------------
-
-
-def score_of_five(seed, optimizer, **options):
-    X, y = product_of_five()
-    rate = 0.02 if optimizer == "sgd" else 0.1
-    model = MultiViewMachineRegressor(
-        [2] * 5, n_factors=8, optimizer=optimizer, learning_rate=rate, n_iter_no_change=30
-    )
-    model.set_params(random_state=seed, **options)
-    return model.fit(X[:1500], y[:1500]).score(X[1500:], y[1500:])
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("optimizer", ["adagrad", "sgd", "lbfgs", "als"])
-def test_an_interaction_of_order_five_is_learned_from_the_default_start(optimizer, seed):
-    assert score_of_five(seed, optimizer) > 0.9
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("optimizer", ["sgd", "lbfgs", "als"])
-def test_it_is_not_learned_from_the_printed_start(optimizer, seed):
-    """AdaGrad's steps do not know the size of a gradient, and sometimes get away."""
-    assert score_of_five(seed, optimizer, init="printed", init_scale=0.01) < 0.1
-
-
-def test_bias_rows_begin_with_random_signs_and_one_size():
-    X, _ = numbers(rows=1)
-    model = MultiViewMachineRegressor(WIDTHS, n_factors=64, learning_rate=1e-12, random_state=0)
-    model.set_params(n_epochs=1, early_stopping=False).fit(X, [1.0])
-    rows = np.array(list(model.bias_rows_.values()))
-    np.testing.assert_allclose(np.abs(rows), (1 / 64) ** (1 / 3), rtol=1e-6)
-    assert 0.25 < (rows > 0).mean() < 0.75
-    features = np.concatenate(list(model.factors_.values()))
-    assert 0.8 < features.std() / model.init_scale < 1.2
-    assert len(np.unique(features.round(9))) == features.size
-
-
-def test_one_view_is_the_linear_model():
-    X, y = load_breast_cancer(return_X_y=True)
-    X = scale(X)
-    plain = SGDClassifier(
-        "log_loss",
-        alpha=0.0,
-        learning_rate="constant",
-        eta0=0.01,
-        shuffle=False,
-        max_iter=3,
-        tol=None,
-    ).fit(X, y)
-    for model in (
-        MultiViewMachineClassifier(alpha=0.0, optimizer="sgd", learning_rate=0.01),
-        MultiViewMachineClassifier(
-            [30], alpha=0.0, optimizer="sgd", learning_rate=0.01, n_factors=1
-        ),
-    ):
-        for _ in range(3):
-            model.partial_fit(X, y, [0, 1])
-        np.testing.assert_allclose(
-            model.decision_function(X), plain.decision_function(X), rtol=1e-9, atol=1e-9
-        )
-
-
-# --- fit ------------------------------------------------------------------------
 
 
 def test_early_stopping_keeps_the_best_pass():
@@ -260,9 +166,6 @@ def test_probabilities_are_those_of_the_scores():
     assert not hasattr(MultiViewMachineClassifier(loss="hinge"), "predict_proba")
 
 
-# --- regression -------------------------------------------------------------------
-
-
 def test_predictions_are_in_the_units_of_the_target(regressor):
     X, y = numbers()
     model = clone(regressor).fit(X, y)
@@ -312,9 +215,6 @@ def test_numbers_are_kept_in_a_model_file(regressor, tmp_path):
     same_state(never, resumed.partial_fit(X[40:], y[40:]))
 
 
-# --- missing views, groups --------------------------------------------------------
-
-
 def test_a_missing_view_has_its_bias_row_only():
     X, y = numbers()
     model = MultiViewMachineRegressor(WIDTHS, n_factors=5, random_state=0).fit(X, y)
@@ -355,169 +255,6 @@ def test_memory_is_k_numbers_a_column_and_the_optimizers():
     one = MultiViewMachineRegressor(WIDTHS, n_factors=5, optimizer="sgd").partial_fit(X, y)
     assert one._get_state()["A"].size == 5 * 9
 
-
-# --- rows as mappings -------------------------------------------------------------
-
-
-def mappings(rows=200, seed=0):
-    rng = np.random.default_rng(seed)
-    for _ in range(rows):
-        user, item = (int(i) for i in rng.integers(6, size=2))
-        yield {"user": {f"u{user}": 1.0}, "item": {f"i{item}": 1.0}}, float(user * item)
-
-
-def test_features_that_come_later_are_as_if_they_had_been_there():
-    model = MultiViewMachineRegressor(n_factors=4, random_state=0)
-    rows = list(mappings())
-    for x, y in rows:
-        model.learn_one(x, y)
-    # the same as a matrix, its columns in the order in which they came
-    order = {
-        view: list(dict.fromkeys(next(iter(x[view])) for x, _ in rows)) for view in ("user", "item")
-    }
-    frames = {
-        view: pd.get_dummies(pd.Series([next(iter(x[view])) for x, _ in rows]))[names].astype(float)
-        for view, names in order.items()
-    }
-    batch = MultiViewMachineRegressor(n_factors=4, random_state=0)
-    batch.partial_fit(MultiView(frames), [y for _, y in rows])
-    for view in order:
-        np.testing.assert_array_equal(model.factors_[view], batch.factors_[view])
-    assert model.predict_one(rows[0][0]) == batch.predict(MultiView(frames)[:1])[0]
-    assert model.view_norms()["user"][0] == 6
-
-
-@pytest.mark.parametrize("first", [["user"], ["user", "item"]])
-def test_a_view_that_comes_later_changes_nothing_that_was_learned(first):
-    model = MultiViewMachineClassifier(n_factors=4, random_state=0)
-    rows = list(mappings())
-    for x, y in rows:
-        model.learn_one({view: x[view] for view in first}, y > 6)
-    row = {view: rows[0][0][view] for view in first}
-    before = model.predict_one(row), model._joint_scores(model._read_one(row, learn=False))
-    model.learn_one(row | {"week": {"w3": 1.0}}, True, sample_weight=0.0)
-    after = model.predict_one(row), model._joint_scores(model._read_one(row, learn=False))
-    assert model.layout_.names == (*first, "week")
-    assert before == after
-    for x, y in mappings(300, seed=1):
-        late = x | {"week": {f"w{int(y) % 2}": 1.0}}
-        model.learn_one(late, y % 2 == 1)
-    right = [
-        model.predict_one(x | {"week": {f"w{int(y) % 2}": 1.0}}) == (y % 2 == 1)
-        for x, y in mappings(100, seed=2)
-    ]
-    assert np.mean(right) > 0.9
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        MultiViewMachineClassifier(n_factors=4, groups=None, random_state=0),
-        MultiViewMachineClassifier(n_factors=4, loss="hinge", optimizer="sgd", random_state=0),
-        FactorizationMachineClassifier(n_factors=4, loss="squared", random_state=0),
-        SupportTensorMachineClassifier(optimizer="adagrad", random_state=0),
-    ],
-    ids=["logistic", "hinge", "FM", "STM"],
-)
-def test_a_class_that_comes_later_leaves_the_others_as_they_were(model):
-    model = clone(model)
-    rows = list(mappings())
-    for x, y in rows:
-        model.learn_one(x, "b" if y > 6 else "d")
-    x = rows[0][0]
-    before = model._joint_scores(model._read_one(x, learn=False))[0, 0]
-    model.learn_one(x, "c", sample_weight=0.0)
-    b, _, d = model._joint_scores(model._read_one(x, learn=False))[0]
-    if not isinstance(model, FactorizationMachineClassifier):  # pairs cannot change their sign
-        assert d - b == pytest.approx(before)
-    three = [model._joint_scores(model._read_one(x, learn=False))[0] for x, _ in rows[:20]]
-    model.learn_one(x, "a", sample_weight=0.0)
-    four = [model._joint_scores(model._read_one(x, learn=False))[0] for x, _ in rows[:20]]
-    np.testing.assert_array_equal(np.array(four)[:, 1:], np.array(three))
-    assert model.classes_.tolist() == ["a", "b", "c", "d"]
-
-
-# --- interactions -----------------------------------------------------------------
-
-
-def test_interactions_are_the_terms_of_the_score():
-    """All of them, put together again, give the score."""
-    X, y = numbers(80)
-    for model in (*REGRESSORS.values(), MultiViewMachineRegressor([3, 6])):
-        model = clone(model).fit(X, y)
-        found = model.interactions(top=10_000)
-        assert [len(one.views) for one in found] == sorted(len(one.views) for one in found)
-        columns = model.view_columns()
-        score = np.zeros(len(X)) + model.intercept_[0]
-        seen = set()
-        for one in found:
-            chosen = [columns[v][i] for v, i in zip(one.views, one.columns, strict=True)]
-            assert (one.views, one.columns) not in seen
-            seen.add((one.views, one.columns))
-            score += one.weight * np.prod(X[:, chosen], axis=1)
-        # the product of the bias rows is in no interaction
-        nothing = X * 0.0
-        constant = model.predict(nothing)[0] - y.mean() - y.std() * model.intercept_[0]
-        np.testing.assert_allclose(
-            y.mean() + y.std() * score + constant, model.predict(X), rtol=1e-9
-        )
-
-
-def test_the_strongest_interactions_of_each_order_come_first():
-    X, y = numbers(600)
-    model = MultiViewMachineRegressor(WIDTHS, n_factors=4, random_state=0).fit(X, y)
-    found = model.interactions(top=2)
-    assert [len(one.views) for one in found] == [1, 1, 2, 2, 3, 3]
-    # the planted ones; three columns of view1 come after those of view0
-    assert (found[0].views, found[0].columns) == (("view2",), (1,))
-    assert (found[2].views, found[2].columns) == (("view0", "view1"), (0, 1))
-    assert found[2].weight * y.std() == pytest.approx(300, rel=0.1)
-    assert abs(found[2].weight) > abs(found[3].weight)
-
-
-def test_the_search_among_many_columns_finds_the_strongest():
-    from crossview.algorithms.machines import strongest
-
-    rng = np.random.default_rng(0)
-    parts = [rng.normal(size=(n, 3)) for n in (7, 5, 6)]
-    constant = rng.normal(size=3)
-    weights = {
-        places: sum(constant * np.prod([A[i] for A, i in zip(parts, places, strict=True)], axis=0))
-        for places in itertools.product(*(range(len(A)) for A in parts))
-    }
-    expected = sorted(weights.items(), key=lambda one: -abs(one[1]))[:20]
-    for (places, weight), (right, value) in zip(
-        strongest(parts, constant, 20, False), expected, strict=True
-    ):
-        assert (places, weight) == (right, pytest.approx(value))
-    wide = [np.vstack([A, 0.1 * rng.normal(size=(3000, 3))]) for A in parts]
-    found = strongest(wide, constant, 5, False)
-    assert [places for places, _ in found] == [places for places, _ in expected[:5]]
-
-
-def test_interactions_of_classes_are_labeled():
-    X, y = numbers()
-    model = MultiViewMachineClassifier(WIDTHS, random_state=0).fit(X, np.digitize(y, [4900, 5100]))
-    found = model.interactions(top=1000)
-    assert {one.label for one in found} == {0, 1, 2}
-    assert len(found) == 3 * (4 * 3 * 5 - 1)
-    two = SupportTensorMachineClassifier(WIDTHS, random_state=0).fit(X, y > 5000)
-    assert {(len(one.views), one.label) for one in two.interactions()} == {(3, None)}
-
-
-def test_columns_that_never_came_are_in_no_interaction():
-    X, y = numbers()
-    X[:, 1] = 0.0
-    for optimizer in ("adagrad", "sgd", "lbfgs"):
-        model = MultiViewMachineRegressor(
-            WIDTHS, optimizer=optimizer, learning_rate=0.01, random_state=0
-        ).fit(X, y)
-        own = [one.columns[0] for one in model.interactions(100) if one.views[0] == "view0"]
-        assert set(own) == {0, 2}
-        assert model.view_norms()["view0"][0] == 2
-
-
-# --- bad input --------------------------------------------------------------------
 
 X_BAD, Y_BAD = numbers(40)
 BAD = {
@@ -581,9 +318,6 @@ def test_what_is_wrong_is_said_in_one_line(what):
     with pytest.raises(ValueError, match=message) as info:
         call()
     assert "\n" not in str(info.value)
-
-
-# --- real ratings -----------------------------------------------------------------
 
 
 def test_ratings_of_films():

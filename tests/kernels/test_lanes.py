@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from crossview._jit import njit
+from crossview.algorithms.optimizers import Step
 from crossview.kernels import lanes
 
 
@@ -16,14 +17,15 @@ def arrays(seed=0):
 @njit
 def call_add_four(S, A):
     o = np.uint64
-    lanes.add_four(S, o(3), A, o(0), o(8), o(17), o(30), 0.5, -2.0, 0.0, 1.5)
+    lanes.add_four(S, o(3), A, (o(0), o(8), o(17), o(30)), (0.5, -2.0, 0.0, 1.5))
 
 
 @njit
 def call_adagrad_steps(A, G, x, j, alpha):
     o = np.uint64
-    # columns 0, 2 and 4 of a view that begins at place 1; 11 factors, of which 8 are lanes
-    lanes.adagrad_steps(A, G, o(5), o(11), x, j, o(3), o(6), o(3), o(1), alpha, 0.1)
+    # columns 0, 2 and 4 of a view that begins in slot 1; 11 factors, of which 8 are lanes
+    entries, table = lanes.Entries(o(3), o(6), o(3), o(1)), lanes.Table(A, o(11), o(22))
+    lanes.adagrad_steps(x, j, entries, table, G, o(5), Step(1, 0, alpha, 0.1))
 
 
 @njit
@@ -47,7 +49,7 @@ def test_sums_and_products_are_those_of_slices():
 
 
 def columns(dtype, size=1.0):
-    """A machine's places, slopes, the values 1, 0 and -0.7, and the columns that have them."""
+    """A machine's parameters, slopes, the values 1, 0 and -0.7, and the columns that have them."""
     rng = np.random.default_rng(0)
     A = rng.normal(size=(6, 2, 11))
     A[:, 1] = size * size * np.arange(11)  # sums, one of them 0
