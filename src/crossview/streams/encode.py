@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from crossview._jit import njit
 from crossview.errors import InputError
-from crossview.streams.table import column_names, to_arrow
+from crossview.streams.arrow import column_names, to_arrow
 from crossview.views import MultiView, ViewLayout, closest_names, resolve_views
 
 if TYPE_CHECKING:
