@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 
 __all__ = ["TASKS", "check_task", "load_object", "unknown_name"]
 
@@ -32,6 +32,4 @@ def check_task(name: str) -> str:
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
     """Return the error about a name that does not exist; it says what there is instead."""
-    from crossview.views import closest_names  # which imports NumPy
-
     return InputError(f"no {what} {name!r}{closest_names(name, list(known))}")

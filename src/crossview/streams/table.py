@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from crossview.catalog.names import load_object
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 from crossview.streams.arrow import pyarrow
 from crossview.streams.source import TableBatch, TableSource, find_reader
-from crossview.views import closest_names
 
 __all__ = ["TableStream", "open_table"]
 
