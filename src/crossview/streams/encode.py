@@ -282,6 +282,34 @@ class ViewEncoder(
             names += [n if n.startswith(prefix) else prefix + n for n in [*plain, *slots]]
         return np.array(names, dtype=object)
 
+    def view_columns(self) -> dict[str, list[str]]:
+        """Return the columns of the table that each view is made of.
+
+        Returns
+        -------
+        columns : dict of str to list of str
+            Names of columns, view by view.
+        """
+        check_is_fitted(self, "layout_")
+        columns: dict[str, list[str]] = {view: [] for view in self.layout_.names}
+        for column in self._columns:
+            columns[column.view].append(column.name)
+        return columns
+
+    def declared_columns(self) -> dict[str, list[str]]:
+        """Return the columns whose kind the user said, by name instead of by glob.
+
+        Returns
+        -------
+        columns : dict of str to list of str
+            Values for ``text``, ``categorical`` and ``numeric``.
+        """
+        check_is_fitted(self, "layout_")
+        return {
+            kind: [c.name for c in self._columns if c.declared and c.kind == kind]
+            for kind in ("text", "categorical", "numeric")
+        }
+
     # --- which columns, of which kind -------------------------------------------------------
 
     def _begin(self, X: Any) -> None:

@@ -49,7 +49,9 @@ def recall_at_k(is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray,
     return _positive_rows(is_positive, scores, weight, k) / int(weight[is_positive].sum())
 
 
-def _positive_rows(is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray, k: int) -> float:
+def _positive_rows(
+    is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray, k: int
+) -> float:
     """How many of the k rows with the highest scores are positive, the mean over all orders."""
     # rows and positive rows down to each score; between two, rows of equal score
     # come in any order, and their mean is the straight line
