@@ -188,9 +188,9 @@ def check_metric(name: str, *, task: str = "classification", k: Any = None) -> s
     if own is None:
         return name
     k = own if k is None else k
-    if isinstance(k, Integral) and not isinstance(k, bool) and k >= 1:
+    if isinstance(k, Integral) and not isinstance(k, bool) and int(k) >= 1:
         return f"{family[:-1]}{k}"
-    if isinstance(k, Real) and not isinstance(k, Integral) and 0.0 < k < 1.0:
+    if isinstance(k, Real) and not isinstance(k, Integral) and 0.0 < float(k) < 1.0:
         return f"{family[:-1]}{100.0 * float(k):.12g}%"
     raise InputError(
         f"k={k!r}; give a whole number of rows, 1 or more, or a share of them between 0 and 1, "

@@ -179,7 +179,8 @@ def compare(
     )
     if progressive:
         return compare_stream(run, source)
-    return compare_folds(run, *(rows or source.load()), source.encoder, source.layout, cv)
+    data, labels = rows or source.load()
+    return compare_folds(run, data, labels, source.encoder, source.layout, cv)
 
 
 def _check_options(

@@ -139,6 +139,11 @@ class LabeledTable:
         """Number of rows, where the source tells without being read."""
         return self.stream.n_rows
 
+    @property
+    def file(self) -> str | None:
+        """The first file, where there is one."""
+        return self.stream.files[0] if self.stream.files else None
+
     def select_view(self, view: str) -> LabeledTable:
         """Return the same rows with one view."""
         mine = self.columns[view]

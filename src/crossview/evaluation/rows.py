@@ -87,7 +87,7 @@ class LabeledRows:
         else:
             self.n_rows = source.n_rows
             if y is not None:
-                raise InputError("the file has the labels; leave the label out", file=self._file)
+                raise InputError("the file has the labels; leave the label out", file=self.file)
         self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
 
     @property
@@ -99,7 +99,8 @@ class LabeledRows:
         return ViewLayout([self._view], [width])
 
     @property
-    def _file(self) -> str | None:
+    def file(self) -> str | None:
+        """The first file, where there is one."""
         return None if isinstance(self._source, MultiView) else self._source.files[0]
 
     def _labels_in_memory(self, X: MultiView, y: Any) -> np.ndarray:
@@ -160,7 +161,7 @@ class LabeledRows:
             return (X if self._view is None else X.select([self._view])), self._y
         parts = list(self._checked(0))
         if not parts:
-            raise InputError("there are no rows to learn from", file=self._file)
+            raise InputError("there are no rows to learn from", file=self.file)
         return _stack([X for X, _ in parts]), np.concatenate([y for _, y in parts])
 
     def encoded(

@@ -18,9 +18,8 @@ import pytest
 
 import crossview
 from crossview import datasets
+from crossview.catalog.metrics import METRICS
 from crossview.cli import commands, main
-from crossview.evaluation.methods import METHODS
-from crossview.evaluation.metrics import METRICS
 
 HERE = Path(__file__).parents[1]
 
@@ -32,8 +31,8 @@ def made(tmp_path_factory):
     datasets.write("breast-cancer", folder / "bc.parquet")
     datasets.write("digits", folder / "digits.parquet")
     for name, label, model, file in (
-        ("bc", "diagnosis", "squared", "m.safetensors"),
-        ("digits", "digit", "concatenated", "d.safetensors"),
+        ("bc", "diagnosis", "pa:squared", "m.safetensors"),
+        ("digits", "digit", "pa:concatenated", "d.safetensors"),
     ):
         argv = ["train", folder / f"{name}.parquet", "--label", label, "--model", model]
         argv += ["--set", "C=0.1", "-o", folder / file]
@@ -67,7 +66,7 @@ def read_csv(file):
 
 
 def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
-    models = [word for name in ("view:worst", "squared", "arow") for word in ("--model", name)]
+    models = [word for name in ("view:worst", "pa:squared", "arow") for word in ("--model", name)]
     status, out, err = run(
         capsys, "compare", "bc.parquet", "--label", "diagnosis", "--json", "c.json", *models
     )
@@ -84,7 +83,7 @@ def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
 
 def test_compare_agrees_with_the_library(here, capsys):
     options = ["--view", "m=mean__*", "--view", "w=worst__*", "--metric", "roc_auc", "--seed", "3"]
-    options += ["--model", "squared", "--model", "view:m", "--cv", "3"]
+    options += ["--model", "pa:squared", "--model", "view:m", "--cv", "3"]
     run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *options, "--json", "c.json")
     expected = crossview.compare(
         "bc.parquet",
@@ -93,7 +92,7 @@ def test_compare_agrees_with_the_library(here, capsys):
         metric="roc_auc",
         seed=3,
         cv=3,
-        models=["squared", "view:m"],
+        models=["pa:squared", "view:m"],
     )
     content = json.loads(Path("c.json").read_text())
     assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]
@@ -101,7 +100,7 @@ def test_compare_agrees_with_the_library(here, capsys):
 
 def test_the_highest_scores_decide(here, capsys):
     compare = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "3", "--json", "c.json"]
-    compare += ["--model", "squared", "--model", "concatenated", "--metric", "precision_at_k"]
+    compare += ["--model", "pa:squared", "--model", "pa:concatenated", "--metric", "precision_at_k"]
     for k, name, library in (("20", "precision_at_20", 20), ("0.3", "precision_at_30%", 0.3)):
         status, out, err = run(capsys, *compare, "--k", k)
         assert (status, err) == (0, [])
@@ -115,10 +114,10 @@ def test_the_highest_scores_decide(here, capsys):
             metric="precision_at_k",
             k=library,
             cv=3,
-            models=["squared", "concatenated"],
+            models=["pa:squared", "pa:concatenated"],
         )
         assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]
-    train = [*BC[:-1], "x.st", "--model", "squared", "--metric", "recall_at_k"]
+    train = [*BC[:-1], "x.st", "--model", "pa:squared", "--metric", "recall_at_k"]
     _, _, err = run(capsys, *train, "--k", "50", "--progress")
     assert "recall_at_50" in err[0]
     assert err[1].split()[3] == "nan"  # one row, and no 50
@@ -160,7 +159,7 @@ def test_train_predict_and_the_library_agree(here, capsys):
 
 
 def test_training_in_batches_is_progressive_and_learns(here, capsys):
-    arguments = ["bc.parquet", "--label", "diagnosis", "--model", "squared", "--set", "C=0.1"]
+    arguments = ["bc.parquet", "--label", "diagnosis", "--model", "pa:squared", "--set", "C=0.1"]
     _, out, err = run(capsys, "train", *arguments, "-o", "x.st", "--progress", "--epochs", 2)
     assert out == []
     counts = [line.split()[0] for line in err if line.split()[0].replace(",", "").isdigit()]
@@ -529,7 +528,7 @@ def test_text_and_categories_reach_the_model(here, capsys):
     rows += [f"{i % 7},{'good day' if i % 2 else 'bad night'},{i % 3},{i % 2}" for i in range(60)]
     Path("t.csv").write_text("\n".join(rows))
     status, _, _ = run(
-        capsys, "train", "t.csv", "--label", "y", "--model", "squared", "-o", "x.st",
+        capsys, "train", "t.csv", "--label", "y", "--model", "pa:squared", "-o", "x.st",
         "--view", "who=color", "--categorical", "who=id", "--text", "what=title",
         "--hash-bits", 8,
     )  # fmt: skip
@@ -554,7 +553,7 @@ def test_a_view_alone_with_text_in_another_view(here, capsys):
 
 def test_a_glob_passes_the_label_over(here, capsys):
     arguments = ["bc.parquet", "--label", "diagnosis", "--view", "all=*", "-o", "x.st"]
-    assert run(capsys, "train", *arguments, "--model", "concatenated")[0] == 0
+    assert run(capsys, "train", *arguments, "--model", "pa:concatenated")[0] == 0
     # 30 numbers, each with its indicator
     assert crossview.load("x.st")[-1].layout_.widths == (60,)
 
@@ -600,7 +599,7 @@ def test_datasets_and_version(here, capsys):
 
 # --- what is wrong ------------------------------------------------------------
 
-TRAIN = ["--label", "l", "--model", "squared", "-o", "out/x.st"]
+TRAIN = ["--label", "l", "--model", "pa:squared", "-o", "out/x.st"]
 KECO = ["--label", "l", "--model", "keco", "-o", "out/x.st"]
 STREAM = ["--set", "schedule=stream"]
 NUMBER = ["--task", "regression"]
@@ -625,9 +624,9 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "1"], "cv=1"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "x"], "'--cv'"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--k", "9"], "the metric is 'f1'"),
-        ([*BC, "--model", "squared", *AT_K, "0"], "k=0; give a whole number of rows"),
-        ([*BC, "--model", "squared", *AT_K, "1.0"], "k=1.0; give a whole number of rows"),
-        ([*BC, "--model", "squared", *AT_K, "ten"], "k='ten'; give a whole number of rows"),
+        ([*BC, "--model", "pa:squared", *AT_K, "0"], "k=0; give a whole number of rows"),
+        ([*BC, "--model", "pa:squared", *AT_K, "1.0"], "k=1.0; give a whole number of rows"),
+        ([*BC, "--model", "pa:squared", *AT_K, "ten"], "k='ten'; give a whole number of rows"),
         (["compare", "bc.parquet", "--label", "diagnosis", *AT_K, "500"], "needs 500 rows, and"),
         ([*BC, "--model", "fm", *NUMBER, *AT_K, "5"], "metric 'precision_at_k' is about classes"),
         (["train", "one.csv", *TRAIN], "one class, 'p'"),
@@ -649,12 +648,12 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         (["train", "cut.parquet", *TRAIN], "cut.parquet: "),
         ([*BC, "--model", "concat"], "did you mean 'concatenated'?"),
         ([*BC, "--model", "view:best"], "view:worst"),
-        ([*BC, "--model", "squared", "--set", "D=1"], "there are: C, average"),
-        ([*BC, "--model", "squared", "--set", "C"], "--set C=0.1"),
-        ([*BC, "--model", "squared", "--set", "C=-1"], "'C' parameter of MultiViewPAClassifier"),
-        ([*BC, "--model", "squared", "--set", "C=big"], "Got 'big' instead"),
-        ([*BC, "--model", "squared", "--set", "coupling=absolute"], "sets coupling by itself"),
-        ([*BC, "--model", "squared", "--epochs", "0"], "--epochs 0"),
+        ([*BC, "--model", "pa:squared", "--set", "D=1"], "there are: C, average"),
+        ([*BC, "--model", "pa:squared", "--set", "C"], "--set C=0.1"),
+        ([*BC, "--model", "pa:squared", "--set", "C=-1"], "'C' parameter of MultiViewPAClassifier"),
+        ([*BC, "--model", "pa:squared", "--set", "C=big"], "Got 'big' instead"),
+        ([*BC, "--model", "pa:squared", "--set", "coupling=absolute"], "sets coupling by itself"),
+        ([*BC, "--model", "pa:squared", "--epochs", "0"], "--epochs 0"),
         ([*BC, "--model", "mvm", "--set", "optimizer=lbfgs"], "needs all rows at once"),
         ([*BC, "--model", "mvm", "--set", "optimizer=adam"], "'optimizer' parameter of MultiView"),
         ([*BC, "--model", "mvm", "--set", "early_stopping=False"], "has no 'early_stopping'"),
@@ -669,13 +668,13 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         ([*BC, "--model", "svmperf", *NUMBER], "model 'svmperf' predicts classes; for regression"),
         (
             [*("compare", "bc.parquet", "--label", "diagnosis", "--progressive"),
-             *("--model", "svmperf", "--model", "squared")],
+             *("--model", "svmperf", "--model", "pa:squared")],
             "model 'svmperf' needs all rows at once",
         ),
         ([*BC, "--model", "mvm", "--task", "regresion"], "did you mean 'regression'?"),
         ([*BC, "--model", "mvm", "--metric", "rmse"], "metric 'rmse' is about numbers"),
         ([*BC, "--model", "mvm", *NUMBER], "row 0, column 'diagnosis': 'malignant' is not a num"),
-        ([*BC, "--model", "squared", *NUMBER], "model 'squared' predicts classes; for regression"),
+        ([*BC, "--model", "pa:squared", *NUMBER], "model 'pa:squared' predicts classes; for regression"),
         ([*BC, "--model", "stm", *NUMBER], "model 'stm' predicts classes; for regression"),
         ([*BC, "--model", "fm", *NUMBER, "--metric", "f1"], "metric 'f1' is about classes"),
         ([*BC, "--model", "fm", *NUMBER, "--positive", "x"], "are for --task classification"),
@@ -683,14 +682,14 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         (["compare", "miss.csv", "--label", "l", *NUMBER], "miss.csv, row 0, column 'l': 'p' is"),
         (["compare", "gap.csv", "--label", "l", *NUMBER], "gap.csv, row 1, column 'l': the number"),
         (["train", "gap.csv", *TRAIN[:-3], "fm", *TRAIN[-2:], *NUMBER], "gap.csv, row 1"),
-        ([*BC, "--model", "squared", "--metric", "f2"], "no metric 'f2'"),
-        ([*BC, "--model", "squared", "--positive", "x"], "no class 'x'"),
-        ([*BC, "--model", "squared", "--classes", "benign,x"], "row 0, column 'diagnosis'"),
-        ([*BC, "--model", "squared", "--view", "a"], "--view 'a'"),
-        ([*BC, "--model", "squared", "--view", "a=mean__*", "--view", "b=nope"], "'nope'"),
-        ([*BC, "--model", "squared", "--view", "a=mean__*,diagnosis"], "names the label column"),
-        ([*BC[:-1], "out", "--model", "squared"], "out: is a folder"),
-        ([*BC[:-1], "no/x.st", "--model", "squared"], "there is no folder 'no'"),
+        ([*BC, "--model", "pa:squared", "--metric", "f2"], "no metric 'f2'"),
+        ([*BC, "--model", "pa:squared", "--positive", "x"], "no class 'x'"),
+        ([*BC, "--model", "pa:squared", "--classes", "benign,x"], "row 0, column 'diagnosis'"),
+        ([*BC, "--model", "pa:squared", "--view", "a"], "--view 'a'"),
+        ([*BC, "--model", "pa:squared", "--view", "a=mean__*", "--view", "b=nope"], "'nope'"),
+        ([*BC, "--model", "pa:squared", "--view", "a=mean__*,diagnosis"], "names the label column"),
+        ([*BC[:-1], "out", "--model", "pa:squared"], "out: is a folder"),
+        ([*BC[:-1], "no/x.st", "--model", "pa:squared"], "there is no folder 'no'"),
         (["predict", "bc.parquet", "bc.parquet", "-o", "out/p.csv"], "bc.parquet: is not a model"),
         (["predict", "newer.safetensors", "bc.parquet", "-o", "out/p.csv"], "newer version"),
         (["predict", "no.st", "bc.parquet", "-o", "out/p.csv"], "no such model file"),
@@ -742,7 +741,9 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsy
 def test_an_old_output_survives_a_failure(here, capsys):
     Path("t.csv").write_text("a__x,b__y,l\n1,2,p\n3,nan,q\n5,6,q\n")
     Path("x.st").write_text("old")
-    assert run(capsys, "train", "t.csv", "--label", "l", "--model", "squared", "-o", "x.st")[0] == 2
+    assert (
+        run(capsys, "train", "t.csv", "--label", "l", "--model", "pa:squared", "-o", "x.st")[0] == 2
+    )
     assert Path("x.st").read_text() == "old"
 
 
@@ -755,7 +756,7 @@ def test_ctrl_c_is_one_line_and_leaves_nothing(command, here, capsys, monkeypatc
 
     monkeypatch.setattr(crossview.ViewEncoder, "transform", interrupted)
     argv = {
-        "train": [*BC, "--model", "squared"],
+        "train": [*BC, "--model", "pa:squared"],
         "predict": ["predict", "m.safetensors", "bc.parquet", "-o", "out/p.csv"],
     }[command]
     status, out, err = run(capsys, *argv)
@@ -865,7 +866,7 @@ def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(tm
 
 def test_a_column_that_must_be_numbers_is_no_category_where_it_is_not(here, capsys):
     Path("na.csv").write_text("label,a__x,b__y\n" + "1,2,7\n0,4,NA\n1,2,5\n0,1,1\n" * 3)
-    command = ["train", "na.csv", "--label", "label", "--model", "squared", "-o", "na.st"]
+    command = ["train", "na.csv", "--label", "label", "--model", "pa:squared", "-o", "na.st"]
     status, _, _ = run(capsys, *command)
     assert status == 0  # text makes a category
     status, _, err = run(capsys, *command, "--view", "a=a__x", "--numeric", "b=b__y")

@@ -29,15 +29,11 @@ from crossview import (
     open_table,
     progressive,
 )
-from crossview.evaluation.compare import (
-    Comparison,
-    ComparisonRow,
-    corrected_t_test,
-    draw_rows,
-    error_test,
-    mcnemar_test,
-)
-from crossview.evaluation.methods import METHODS, compared_methods, find_method
+from crossview.catalog.learners import find_learner
+from crossview.evaluation.candidates import compared_learners
+from crossview.evaluation.folds import draw_rows
+from crossview.evaluation.result import Comparison, ComparisonRow
+from crossview.evaluation.significance import corrected_t_test, error_test, mcnemar_test
 from crossview.evaluation.tasks import Classification
 from crossview.report.tables import comparison_notes, comparison_table, speed, to_markdown
 
@@ -92,8 +88,8 @@ def test_rows_are_each_view_alone_then_all_of_them(answer):
         "strong alone",
         "weak alone",
         "noise alone",
-        "concatenated",
-        "independent",
+        "pa:concatenated",
+        "pa:independent",
         "coupled (squared)",
         "coupled (absolute)",
         "PAM-II",
@@ -155,7 +151,7 @@ def test_p_values_are_those_of_the_folds(answer):
 
 
 def test_same_seed_same_answer_and_another_seed_other_folds(answer):
-    given = {"grid": ONE, "models": ["view:weak", "absolute", "scw", "mvm"]}
+    given = {"grid": ONE, "models": ["view:weak", "pa:absolute", "scw", "mvm"]}
     again, other = compare(*make_views(), **given), compare(*make_views(), **given, seed=1)
     first = {row.model: row.scores for row in answer.rows}
     assert [row.scores for row in again.rows] == [first[name] for name in given["models"]]
@@ -166,7 +162,7 @@ def test_the_encoder_sees_the_training_part_only():
     frame = make_frame()
     frame.loc[frame.index % 3 == 0, "weak__0"] *= 1e3  # statistics that depend on the rows
     y = frame["answer"].to_numpy()
-    answer = compare(frame, "answer", grid=ONE, cv=3, models=["view:weak", "squared"])
+    answer = compare(frame, "answer", grid=ONE, cv=3, models=["view:weak", "pa:squared"])
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     table = frame.drop(columns="answer")
     for f, (train, test) in enumerate(folds.split(y, y)):
@@ -182,7 +178,7 @@ def test_parameters_are_chosen_inside_the_training_part():
     X, y = make_noisy()
     grid = [0.001, 0.1, 1000.0]
     tried = {"C": grid, "disagreement": [0.01], "fit_intercept": [True]}
-    answer = compare(X, y, grid=tried, cv=3, models=["view:strong", "squared", "scw"])
+    answer = compare(X, y, grid=tried, cv=3, models=["view:strong", "pa:squared", "scw"])
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     for f, (train, _) in enumerate(folds.split(y, y)):
         values = []
@@ -201,12 +197,12 @@ def test_parameters_are_chosen_inside_the_training_part():
         }
     assert {choice["C"] for choice in answer.rows[0].chosen} < set(grid)
     settings = {row.model: set(row.setting) for row in answer.rows}
-    assert settings["squared"] == {"C", "disagreement", "fit_intercept"}
+    assert settings["pa:squared"] == {"C", "disagreement", "fit_intercept"}
     assert settings["scw"] == {"C", "confidence"}
 
 
 def test_a_large_training_part_is_validated_by_one_split(monkeypatch):
-    monkeypatch.setattr("crossview.evaluation.compare.MOST_ROWS_FOR_INNER_FOLDS", 10)
+    monkeypatch.setattr("crossview.evaluation.folds.MOST_ROWS_FOR_INNER_FOLDS", 10)
     fits = []
     fit = PassiveAggressiveClassifier.fit
 
@@ -235,7 +231,9 @@ def made_answer(p, mode="cross-validation", accuracies=(0.9, 0.8)):
         ComparisonRow(
             "a alone", "view:a", 0.9, 0.01, accuracies[0], 0.95, 1e5, {"C": 0.1}, epochs=2
         ),
-        ComparisonRow("squared", "squared", 0.8, 0.01, accuracies[1], math.nan, 1e5, {"C": 1.0}, p),
+        ComparisonRow(
+            "pa:squared", "pa:squared", 0.8, 0.01, accuracies[1], math.nan, 1e5, {"C": 1.0}, p
+        ),
     ]
     return Comparison(
         metric="f1",
@@ -311,7 +309,7 @@ def test_mcnemar_counts_coin_flips():
 
 def test_data_frames_of_any_kind_and_labels_of_their_own():
     frame = make_frame(60)
-    given = {"cv": 3, "grid": ONE, "models": ["view:weak", "squared", "fm"]}
+    given = {"cv": 3, "grid": ONE, "models": ["view:weak", "pa:squared", "fm"]}
     by_name = compare(frame, "answer", **given)
     X, y = frame.drop(columns="answer"), frame["answer"].to_numpy()
     for table in (X, pl.from_pandas(X)):
@@ -329,7 +327,7 @@ def test_several_classes_and_every_metric():
     X = MultiView({"a": rng.normal(size=(90, 3)) + 3 * np.eye(3)[y], "b": rng.normal(size=(90, 3))})
     for metric in ("f1", "roc_auc", "average_precision", "accuracy", "prbep"):
         # every way of using the views once, and some of them for the other metrics
-        models = None if metric == "f1" else ["view:a", "view:b", "squared", "scw", "fm"]
+        models = None if metric == "f1" else ["view:a", "view:b", "pa:squared", "scw", "fm"]
         for stream in (False, True):
             some = [*models, "svmperf"] if models and not stream else models
             answer = compare(X, y, cv=3, metric=metric, grid=ONE, progressive=stream, models=some)
@@ -345,7 +343,7 @@ def test_several_classes_and_every_metric():
 @pytest.mark.parametrize(("k", "name"), [(5, "precision_at_5"), (0.2, "precision_at_20%")])
 def test_the_highest_scores_of_each_fold_decide(k, name):
     X, y = make_noisy(150)
-    given = {"cv": 3, "grid": ONE, "models": ["concatenated", "view:weak"]}
+    given = {"cv": 3, "grid": ONE, "models": ["pa:concatenated", "view:weak"]}
     answer = compare(X, y, metric="precision_at_k", k=k, **given)
     learner = PassiveAggressiveClassifier(C=0.1, shuffle=True, random_state=0)
     expected = []
@@ -393,7 +391,7 @@ def test_missing_views_are_compared_as_they_are():
 def test_every_metric_is_trained_for(metric, fixed, title):
     X, y = make_noisy(90)
     own, all_at_once, error_rate = (
-        find_method(name, X.layout.names).trained_for(metric, "no")
+        find_learner(name, "classification", X.layout.names).for_metric(metric, "no")
         for name in ("svmperf", "svmperf:concatenated", "svmperf:error_rate")
     )
     for method, more in ((own, {}), (all_at_once, {"C2": 0.0})):
@@ -401,7 +399,7 @@ def test_every_metric_is_trained_for(metric, fixed, title):
     assert own.title == f"SVM for {title}"
     assert all_at_once.title == f"SVM for {title} (concatenated)"
     assert error_rate.fixed == {"measure": "error_rate"}
-    names = [m.name for m in compared_methods(X.layout, 90, metric=metric)]
+    names = [m.name for m in compared_learners(X.layout, 90, metric=metric)]
     assert ("svmperf:error_rate" in names) == (metric != "accuracy")
     # the learner has it, and the class that is asked for
     given = {"metric": metric, "positive": "no", "cv": 2, "grid": ONE}
@@ -424,7 +422,7 @@ def test_only_the_svm_that_is_trained_for_a_metric_needs_it_to_be_trained():
     for model, more in (
         ("svmperf", ["--metric", "roc_auc"]),
         ("svmperf:error_rate", []),
-        ("squared", []),
+        ("pa:squared", []),
     ):
         answer = compare(X, y, models=["view:noise", model], **given)
         assert answer.best == 1
@@ -453,7 +451,7 @@ def test_one_inner_split_and_a_coarse_gap_choose_for_the_svm():
 
 
 def test_some_of_many_rows_choose_for_the_svm(monkeypatch):
-    monkeypatch.setattr("crossview.evaluation.compare.MOST_ROWS_AT_ONCE", 30)
+    monkeypatch.setattr("crossview.evaluation.folds.MOST_ROWS_AT_ONCE", 30)
     fits = []
     fit = MultiViewSVMPerf.fit
 
@@ -522,7 +520,7 @@ def test_progressive_by_hand():
     answer = compare(X, y, progressive=True, grid=ONE)
     assert (answer.n_rows, answer.n_scored) == (200, 180)
     right = []
-    for row, method in zip(answer.rows, compared_methods(X.layout, len(X)), strict=True):
+    for row, method in zip(answer.rows, compared_learners(X.layout, len(X)), strict=True):
         seen = method.select_view(X)
         model = method.make(**method.candidates(ONE)[0], random_state=0)
         model.partial_fit(seen[:20], y[:20], classes=["no", "yes"])
@@ -591,7 +589,7 @@ def test_a_stream_of_unknown_length_chooses_on_its_first_thousand_rows(tmp_path)
 
 # --- rows without label ---------------------------------------------------------
 
-SOME = ["view:weak", "squared", "scw", "svmperf", "mvm", "pegasos", "keco"]
+SOME = ["view:weak", "pa:squared", "scw", "svmperf", "mvm", "pegasos", "keco"]
 
 
 def make_few(n=150):
@@ -680,16 +678,16 @@ def test_what_unlabeled_rows_bring_is_told(few):
     )
     assert all(row.epochs == 1 and row.rows_per_second > 0 for row in few.rows[-2:])
     X, y, _ = make_few()
-    others = compare(X, y, cv=3, grid=ONE, models=["view:weak", "squared"])
+    others = compare(X, y, cv=3, grid=ONE, models=["view:weak", "pa:squared"])
     assert others.unlabeled_benefit is None
     assert "no row above learns from them" in comparison_notes(others)[1]
 
 
 def test_keco_and_pegasos_are_rows_where_labels_are_missing():
     layout = make_few()[0].layout
-    names = [m.name for m in compared_methods(layout, 60, unlabeled=True, metric="f1")]
+    names = [m.name for m in compared_learners(layout, 60, unlabeled=True, metric="f1")]
     assert names[-2:] == ["pegasos", "keco"]
-    assert names[:-2] == [method.name for method in compared_methods(layout, 60, metric="f1")]
+    assert names[:-2] == [method.name for method in compared_learners(layout, 60, metric="f1")]
     X, y, _ = make_few(60)
     answer = compare(X, y, cv=2, grid=ONE)
     assert [row.model for row in answer.rows] == names
@@ -709,7 +707,7 @@ def test_a_missing_label_has_many_forms(kind, tmp_path):
         "csv": frame["answer"].where(known),
         "apart": np.where(known, frame["answer"], None),
     }[kind]
-    given = {"cv": 3, "grid": ONE, "models": ["squared", "pegasos", "keco"]}
+    given = {"cv": 3, "grid": ONE, "models": ["pa:squared", "pegasos", "keco"]}
     # the encoder is fitted on rows with a label, and these have other numbers
     frame.loc[~known, "weak__0"] *= 1e3
     table = frame.assign(answer=labels)
@@ -735,7 +733,7 @@ def test_several_classes_with_rows_without_label():
     y = np.where(rng.random(120) < 0.5, k, np.nan)
     for stream in (False, True):
         answer = compare(
-            X, y, cv=3, grid=ONE, models=["squared", "pegasos", "keco"], progressive=stream
+            X, y, cv=3, grid=ONE, models=["pa:squared", "pegasos", "keco"], progressive=stream
         )
         assert answer.rows[1].value > 0.6
         assert answer.unlabeled_benefit is not None
@@ -744,10 +742,10 @@ def test_several_classes_with_rows_without_label():
 @pytest.mark.parametrize("rows_at_once", [10_000, 7])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypatch):
-    monkeypatch.setattr("crossview.evaluation.compare.ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr("crossview.evaluation.rows.ROWS_AT_ONCE", rows_at_once)
     X, y, known = make_few()
     grid = ONE | {"kernel": [kernel]}
-    answer = compare(X, y, progressive=True, grid=grid, models=["squared", "pegasos", "keco"])
+    answer = compare(X, y, progressive=True, grid=grid, models=["pa:squared", "pegasos", "keco"])
     first = np.arange(150) < 15
     scored = known & ~first
     assert (answer.n_rows, answer.n_scored, answer.unlabeled) == (
@@ -757,9 +755,9 @@ def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypa
     )
     right = []
     for row in answer.rows:
-        method = find_method(row.model, X.layout.names)
+        method = find_learner(row.model, "classification", X.layout.names)
         setting = method.on_stream(method.candidates(grid)[0])
-        assert ("budget" in setting) == (row.model != "squared" and kernel == "rbf")
+        assert ("budget" in setting) == (row.model != "pa:squared" and kernel == "rbf")
         model = method.make(**setting, random_state=0)
         learned = known if row.model != "keco" else np.ones(150, dtype=bool)
         # the first rows choose, and say what disagreement is
@@ -778,7 +776,7 @@ def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypa
     n_first = (known & first).sum()
     assert any(f"chosen on the {n_first} rows with a label before" in note for note in notes)
     best = answer.rows[answer.best].model
-    assert ("schedule=stream" in answer.train_options) == (best != "squared")
+    assert ("schedule=stream" in answer.train_options) == (best != "pa:squared")
 
 
 def test_rows_without_label_are_learned_and_not_scored_in_a_stream():
@@ -836,7 +834,7 @@ def test_of_numbers_the_lowest_error_is_best_and_interactions_are_seen(numbers):
 
 def test_errors_are_those_of_the_folds_computed_by_hand(numbers):
     X, y = make_numbers()
-    method = find_method("mvm", X.layout.names, "regression")
+    method = find_learner("mvm", "regression", X.layout.names)
     passes = []
     for f, (train, test) in enumerate(KFold(5, shuffle=True, random_state=0).split(y)):
         model = method.make(alpha=1e-4, learning_rate=0.1, random_state=0).fit(X[train], y[train])
@@ -857,7 +855,7 @@ def test_a_machine_makes_as_many_passes_as_it_is_told(numbers):
     assert told.train_options[-2:] == ["--epochs", "3"]
     assert not any("passes" in note for note in comparison_notes(told))
     labels = np.where(y > 40, "high", "low")
-    mixed = compare(X, labels, cv=3, grid=ONE, models=["mvm", "squared"])
+    mixed = compare(X, labels, cv=3, grid=ONE, models=["mvm", "pa:squared"])
     assert mixed.rows[0].epochs > mixed.rows[1].epochs == 1
     assert mixed.best == 0
 
@@ -905,7 +903,7 @@ def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
     assert (answer.n_rows, answer.n_scored) == (300, 270)
     errors = []
     for row in answer.rows:
-        method = find_method(row.model, X.layout.names, "regression")
+        method = find_learner(row.model, "regression", X.layout.names)
         model = method.make(alpha=1e-4, learning_rate=0.1, random_state=0)
         model.partial_fit(X[:30], y[:30])
         predicted = model.score_then_learn(X[30:], y[30:])
@@ -918,7 +916,7 @@ def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
             d = each - errors[answer.best]
             z = d.mean() / (d.std(ddof=1) / math.sqrt(len(d)))
             assert row.p == pytest.approx(2 * stats.norm.sf(abs(z)))
-    monkeypatch.setattr("crossview.evaluation.compare.ROWS_AT_ONCE", 13)
+    monkeypatch.setattr("crossview.evaluation.rows.ROWS_AT_ONCE", 13)
     pieces = compare(X, y, grid=OF_MACHINES, **given)
     for row, other in zip(answer.rows, pieces.rows, strict=True):
         assert other.value == pytest.approx(row.value)
@@ -945,7 +943,10 @@ def test_the_test_of_errors_by_hand():
         ({"task": "classification"}, "is not a class.*task='regression'"),
         ({"task": "regresion"}, "no task 'regresion'; did you mean 'regression'"),
         ({"positive": 1}, "positive= is about classes"),
-        ({"models": ["squared", "mvm"]}, "model 'squared' predicts classes; .*there are: fm:cross"),
+        (
+            {"models": ["pa:squared", "mvm"]},
+            "model 'pa:squared' predicts classes; .*there are: fm:cross",
+        ),
         ({"models": ["mvn", "fm"]}, "no model 'mvn'; did you mean 'mvm'"),
         ({"grid": {"C": [1]}}, "grid= names 'C' .*alpha, learning_rate"),
         ({"cv": 200}, "300 rows are too few for 200 folds"),
@@ -1055,7 +1056,7 @@ def test_a_missing_view_of_a_linear_model_adds_nothing():
         ),
         ({"y": ["yes", "no"]}, "2 labels for 150 rows"),
         (
-            {"models": ["squared", "svmperf:error_rate"], "progressive": True},
+            {"models": ["pa:squared", "svmperf:error_rate"], "progressive": True},
             "model 'svmperf:error_rate' needs all rows at once.*; compare it by folds",
         ),
         ({"y": np.linspace(0, 1, 150)}, "is not a class"),
@@ -1168,15 +1169,15 @@ def test_every_method_makes_its_learner_from_its_grid(method):
 
 
 def test_a_view_alone_is_a_method():
-    method = find_method("view:page", ("page", "link"))
+    method = find_learner("view:page", "classification", ("page", "link"))
     assert method.view == "page"
     with pytest.raises(InputError, match=r"no model 'view:pag'; did you mean 'view:page'\?"):
-        find_method("view:pag", ("page", "link"))
+        find_learner("view:pag", "classification", ("page", "link"))
 
 
 def test_on_web_pages_two_views_beat_the_worse_one():
     X, y = shared_data.webkb_course()
-    methods = compared_methods(X.layout, len(y))
+    methods = compared_learners(X.layout, len(y))
     answer = compare(X, y, grid=ONE, cv=3, models=[*(m.name for m in methods), "svmperf"])
     # products of words of both sides, and nothing else, tell little
     page, link, *both = [row.value for row in answer.rows if row.model != "stm"]
@@ -1187,8 +1188,8 @@ def test_on_web_pages_two_views_beat_the_worse_one():
 def test_only_the_named_models_are_compared(answer):
     X, y = make_views()
     whole = {row.model: row.scores for row in answer.rows}
-    some = compare(X, y, grid=ONE, models=["arow", "view:weak", "arow", "squared"])
-    assert [row.model for row in some.rows] == ["arow", "view:weak", "squared"]
+    some = compare(X, y, grid=ONE, models=["arow", "view:weak", "arow", "pa:squared"])
+    assert [row.model for row in some.rows] == ["arow", "view:weak", "pa:squared"]
     assert all(row.scores == whole[row.model] for row in some.rows)
     with pytest.raises(InputError, match=r"models=\['arow'\]; comparing needs two"):
         compare(X, y, models=["arow"])
