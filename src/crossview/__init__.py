@@ -57,17 +57,16 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_modules = public_names()
+__all__ = sorted([*public_names(), "__version__"])
 
-__all__ = sorted([*_modules, "__version__"])
+if not TYPE_CHECKING:
 
-
-def __getattr__(name: str) -> Any:
-    if name in _modules:
-        value = getattr(import_module(_modules[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'crossview' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        module = public_names().get(name)
+        if module is None:
+            raise AttributeError(f"module 'crossview' has no attribute {name!r}")
+        globals()[name] = getattr(import_module(module), name)
+        return globals()[name]
 
 
 def __dir__() -> list[str]:
