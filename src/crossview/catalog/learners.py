@@ -190,6 +190,7 @@ def _machines(task: str) -> Iterator[Learner]:
             fixed={"optimizer": "adagrad"},
             grid={"alpha": ALPHA, "learning_rate": HIGH_RATE},
             settable=(*MACHINE, *weighted),
+            gives_probabilities=False,
         )
 
 
