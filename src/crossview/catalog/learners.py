@@ -314,7 +314,7 @@ def find_learner(name: str, task: str, views: Sequence[str]) -> Learner:
 
     Examples
     --------
-    >>> from crossview.catalog import find_learner
+    >>> from crossview.catalog.learners import find_learner
     >>> find_learner("pa:squared", "classification", ["page", "link"]).class_name
     'MultiViewPAClassifier'
     """
