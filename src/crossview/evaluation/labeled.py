@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -188,7 +188,11 @@ class LabeledTable:
                 labels = self._y[done : done + batch.data.num_rows]
                 data = batch.data
             else:
-                labels = self._targets(batch) if self._numbers else self._labels(batch)
+                labels = (
+                    _targets_of(batch, self._label)
+                    if self._numbers
+                    else _labels_of(batch, self._label, self.classes, self._unlabeled)
+                )
                 data = batch.data.drop_columns([self._label])
             done += batch.data.num_rows
             if len(labels) != batch.data.num_rows:
@@ -238,7 +242,7 @@ class LabeledTable:
 
         held: list[LabeledBatch] = []
         missing = first
-        for piece in prefetch(self._cut(first)):
+        for piece in prefetch(_cut(self, first)):
             with with_row_location(piece.batch):
                 if learn:
                     encoder.partial_fit(piece.data)
@@ -253,64 +257,66 @@ class LabeledTable:
                 y = np.concatenate([piece.y for piece in held])
             yield X, y
 
-    def _cut(self, n: int) -> Iterator[LabeledBatch]:
-        """The same rows, with a cut after the first ``n``."""
-        for piece in self:
-            head = min(n, len(piece.y))
-            n -= head
-            data, y, (whole, file, row) = piece
-            if 0 < head < len(y):
-                yield LabeledBatch(data.slice(0, head), y[:head], TableBatch(whole, file, row))
-            if head < len(y):
-                yield LabeledBatch(data.slice(head), y[head:], TableBatch(whole, file, row + head))
-            else:
-                yield piece
 
-    def _labels(self, batch: TableBatch) -> np.ndarray:
-        """The labels of a batch, as members of ``classes``."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
+def _cut(pieces: Iterable[LabeledBatch], n: int) -> Iterator[LabeledBatch]:
+    """Yield the same rows, with a cut after the first ``n``."""
+    for piece in pieces:
+        head = min(n, len(piece.y))
+        n -= head
+        data, y, (whole, file, row) = piece
+        if 0 < head < len(y):
+            yield LabeledBatch(data.slice(0, head), y[:head], TableBatch(whole, file, row))
+        if head < len(y):
+            yield LabeledBatch(data.slice(head), y[head:], TableBatch(whole, file, row + head))
+        else:
+            yield piece
 
-        column = batch.data.column(self._label)
-        kind = _value_type(column.type)
-        if column.type != kind:
-            column = column.cast(kind)
-        codes = pc.index_in(column, pa.array(self.classes.tolist(), type=kind), skip_nulls=True)
-        unknown = codes.is_null()
-        if self._unlabeled:
-            empty = pc.is_null(column, nan_is_null=True)
-            unknown = pc.and_not(unknown, empty)
-        if pc.any(unknown).as_py():
-            row = int(pc.index(unknown, True).as_py())
-            value = column[row].as_py()
-            what = (
-                f"the label is missing; {missing_label()}"
-                if value is None or value != value
-                else f"label {value!r} is not among the classes "
-                f"{', '.join(map(str, self.classes.tolist()))}"
-            )
-            raise InputError(what, file=batch.file, row=batch.first_row + row, column=self._label)
-        if codes.null_count:
-            labels = self.classes[codes.fill_null(0).to_numpy()].astype(object)
-            labels[empty.to_numpy(zero_copy_only=False)] = None
-            return labels
-        return self.classes[codes.to_numpy()]
 
-    def _targets(self, batch: TableBatch) -> np.ndarray:
-        """The numbers of a batch."""
-        import pyarrow as pa
+def _labels_of(batch: TableBatch, label: str, classes: np.ndarray, unlabeled: bool) -> np.ndarray:
+    """The labels of a batch, as members of ``classes``, or None where that is allowed."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-        column = batch.data.column(self._label)
-        try:
-            plain = column.cast(_value_type(column.type))
-            numbers = plain.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        except pa.ArrowException:  # the rows say which one it is
-            numbers = np.asarray([number_or_nan(value) for value in column.to_pylist()])
-        row = first_bad_number(numbers)
-        if row is not None:
-            what = explain_target(column[row].as_py())
-            raise InputError(what, file=batch.file, row=batch.first_row + row, column=self._label)
-        return numbers
+    column = batch.data.column(label)
+    kind = _value_type(column.type)
+    if column.type != kind:
+        column = column.cast(kind)
+    codes = pc.index_in(column, pa.array(classes.tolist(), type=kind), skip_nulls=True)
+    unknown = codes.is_null()
+    if unlabeled:
+        empty = pc.is_null(column, nan_is_null=True)
+        unknown = pc.and_not(unknown, empty)
+    if pc.any(unknown).as_py():
+        row = int(pc.index(unknown, True).as_py())
+        value = column[row].as_py()
+        what = (
+            f"the label is missing; {missing_label()}"
+            if value is None or value != value
+            else f"label {value!r} is not among the classes {', '.join(map(str, classes.tolist()))}"
+        )
+        raise InputError(what, file=batch.file, row=batch.first_row + row, column=label)
+    if codes.null_count:
+        labels = classes[codes.fill_null(0).to_numpy()].astype(object)
+        labels[empty.to_numpy(zero_copy_only=False)] = None
+        return labels
+    return np.asarray(classes[codes.to_numpy()])
+
+
+def _targets_of(batch: TableBatch, label: str) -> np.ndarray:
+    """The numbers of a batch."""
+    import pyarrow as pa
+
+    column = batch.data.column(label)
+    try:
+        plain = column.cast(_value_type(column.type))
+        numbers = plain.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowException:  # the rows say which one it is
+        numbers = np.asarray([number_or_nan(value) for value in column.to_pylist()])
+    row = first_bad_number(numbers)
+    if row is not None:
+        what = explain_target(column[row].as_py())
+        raise InputError(what, file=batch.file, row=batch.first_row + row, column=label)
+    return np.asarray(numbers)
 
 
 def _as_type(given: Sequence[Any], kind: Any, label: str) -> list[Any]:

@@ -204,21 +204,26 @@ class LabeledRows:
         for batch in self._batches(first):
             with with_row_location(batch):
                 _check_rows(batch.X)
-                y = read_targets(batch.y) if self._numbers else self._labels(batch.y)
+                y = (
+                    read_targets(batch.y)
+                    if self._numbers
+                    else _check_labels(batch.y, self.classes, self._unlabeled)
+                )
             yield (batch.X if self._view is None else batch.X.select([self._view])), y
 
-    def _labels(self, y: np.ndarray) -> np.ndarray:
-        """The labels, if all are among the classes."""
-        known = has_label(y)
-        if not (self._unlabeled or known.all()):
-            raise InputError(f"the label is missing; {missing_label()}", row=int(known.argmin()))
-        unknown = np.zeros(len(y), dtype=bool)
-        unknown[known] = ~np.isin(np.asarray(y[known].tolist()), self.classes)
-        if unknown.any():
-            row = int(unknown.argmax())
-            names = ", ".join(map(str, self.classes.tolist()))
-            raise InputError(f"label {y[row]!r} is not among the classes {names}", row=row)
-        return y
+
+def _check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.ndarray:
+    """The labels, if all are among the classes."""
+    known = has_label(y)
+    if not (unlabeled or known.all()):
+        raise InputError(f"the label is missing; {missing_label()}", row=int(known.argmin()))
+    unknown = np.zeros(len(y), dtype=bool)
+    unknown[known] = ~np.isin(np.asarray(y[known].tolist()), classes)
+    if unknown.any():
+        row = int(unknown.argmax())
+        names = ", ".join(map(str, classes.tolist()))
+        raise InputError(f"label {y[row]!r} is not among the classes {names}", row=row)
+    return y
 
 
 def _check_rows(X: MultiView) -> None:
