@@ -202,7 +202,7 @@ def _to_json(value: Any, key: str) -> Any:
     if isinstance(value, list | np.ndarray | range):
         return [_to_json(item, key) for item in value]
     if isinstance(value, np.random.RandomState):
-        return None  # a learner that goes on does not draw from it again
+        return None  # a fitted learner does not draw from it again
     raise InputError(f"a model file cannot hold {key}={value!r}")
 
 

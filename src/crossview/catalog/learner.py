@@ -109,7 +109,7 @@ class Learner:
 
     @property
     def in_memory(self) -> bool:
-        """Whether it is trained on all rows in memory, unless it is told to stream."""
+        """Whether it is trained on all rows in memory, unless a setting makes it stream."""
         return self.draws_rows or not self.streams
 
     @property

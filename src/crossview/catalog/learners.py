@@ -22,7 +22,7 @@ __all__ = [
 # C and disagreement have the unit of one over a squared norm: their best values move with the data
 C = (0.001, 0.01, 0.1, 1.0, 10.0)
 DISAGREEMENT = (0.0001, 0.001, 0.01, 0.1, 1.0)
-# the constant feature has a share in every step, which is worth several points either way
+# the constant feature has a share in every step: accuracy may change by points either way
 INTERCEPT = (True, False)
 # second-order learners take longer, and in a covariance the intercept's share soon shrinks:
 # less is tried for them.  PAM has no r; the variance at the start sets the scale of its covariance
@@ -142,7 +142,7 @@ def _svmperf() -> Iterator[Learner]:
             fixed=fixed,
             grid=grid,
             settable=SVMPERF,
-            # a gap of one in a hundred tells which parameters are better
+            # a gap of one in a hundred shows which parameters are better
             tuning_params={"tol": 0.01},
             streams=False,
             random=False,

@@ -10,7 +10,7 @@ from crossview.errors import InputError, closest_names
 
 __all__ = ["TASKS", "check_task", "load_object", "unknown_name"]
 
-# task -> what decides where nobody says so, and the columns of a table
+# task -> the default metric, and the metrics that every table of a comparison shows
 TASKS: dict[str, tuple[str, ...]] = {
     "classification": ("f1", "accuracy", "roc_auc"),
     "regression": ("rmse", "rmse", "mae"),

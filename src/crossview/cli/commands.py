@@ -130,7 +130,7 @@ def compare(
         console.print(note, highlight=False, markup=False)
     best = find_learner(answer.rows[answer.best].model, answer.task, list(answer.views))
     if answer.unlabeled and not best.in_memory and columns.label is not None:
-        source = _with_label(source, columns.label)  # one that streams refuses the other rows
+        source = _with_label(source, columns.label)  # a model that streams refuses the other rows
     command = ["crossview", "train", source, *columns.options, *answer.train_options, "-o", "MODEL"]
     # one line however narrow the terminal, to be copied
     print(f"\nTrain it on all rows:\n{shlex.join(command)}")
@@ -162,11 +162,11 @@ def train(
             metric=metric,
             observer=observer,
         )
-    print("\n".join([*_told(trained), f"wrote {output}"]), file=sys.stderr)
+    print("\n".join([*_summary(trained), f"wrote {output}"]), file=sys.stderr)
 
 
-def _told(trained: training.Trained) -> list[str]:
-    """What a training was like, in lines."""
+def _summary(trained: training.Trained) -> list[str]:
+    """How a training went, in lines."""
     rows = f"{trained.rows:,} rows"
     if trained.unlabeled:
         rows += f" with a label and {trained.unlabeled:,} without"

@@ -46,7 +46,7 @@ def compared_learners(
     task : {"classification", "regression"}, default="classification"
         What is predicted.
     unlabeled : bool, default=False
-        Whether some rows have no label; then those that learn from them come last, after the same
+        Whether some rows have no label; then those that learn from them are last, after the same
         without them.
     metric : str, default=None
         What decides, if all rows are there at once; None in a stream, which leaves those out that

@@ -59,9 +59,9 @@ def compare(
     at once, so it is not compared progressively.  Its parameters are chosen on one of the three
     folds of at most 20,000 training rows (ten times k, if that is more), to a gap of 0.01.
 
-    Last come the models with interactions: factorization, multi-view and support tensor machines.
-    They make passes until the loss on a held-out tenth of the training rows stops falling, and
-    their parameters are chosen on one of the three folds.
+    The last rows are the models with interactions: factorization, multi-view and support tensor
+    machines.  They make passes until the loss on a held-out tenth of the training rows stops
+    falling, and their parameters are chosen on one of the three folds.
 
     The parameters of each model are chosen inside each training part, by a validation with three
     folds (one split of 80 to 20 beyond 50,000 rows), so that the comparison is fair to all.  The

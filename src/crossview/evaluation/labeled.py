@@ -136,7 +136,7 @@ class LabeledTable:
 
     @property
     def n_rows(self) -> int | None:
-        """Number of rows, where the source tells without being read."""
+        """Number of rows, if it is known without reading them."""
         return self.stream.n_rows
 
     @property
@@ -162,23 +162,13 @@ class LabeledTable:
             classes = read_classes(self._y, unlabeled=self._unlabeled)
             self.some_unlabeled = not has_label(self._y).all()
             return classes
-        kind = _value_type(self.stream.schema.field(self._label).type)
-        if given is None:
-            try:
-                found = self.stream.distinct(self._label, empty=self._unlabeled)
-            except InputError as error:
-                if error.row is None:
-                    raise
-                raise InputError(
-                    f"the label is missing; {missing_label()}",
-                    file=error.file,
-                    row=error.row,
-                    column=error.column,
-                ) from None
-            self.some_unlabeled = None in found
-            found = [label for label in found if label is not None]
-            return check_classes(found, self._label, unlabeled=self.some_unlabeled)
-        return check_classes(_as_type(given, kind, self._label), self._label)
+        if given is not None:
+            kind = _value_type(self.stream.schema.field(self._label).type)
+            return check_classes(_as_type(given, kind, self._label), self._label)
+        found = _distinct_labels(self.stream, self._label, self._unlabeled)
+        self.some_unlabeled = None in found
+        labels = [label for label in found if label is not None]
+        return check_classes(labels, self._label, unlabeled=self.some_unlabeled)
 
     def __iter__(self) -> Iterator[LabeledBatch]:
         done = 0
@@ -229,7 +219,7 @@ class LabeledTable:
         learn : bool
             Let the encoder learn each batch just before it encodes it.
         first : int, default=0
-            How many rows come as one batch first.
+            Number of rows of the first batch.
 
         Yields
         ------
@@ -238,24 +228,46 @@ class LabeledTable:
         y : ndarray
             Their labels.
         """
-        import pyarrow as pa
+        yield from _encode(prefetch(_cut(self, first)), encoder, learn, first)
 
-        held: list[LabeledBatch] = []
-        missing = first
-        for piece in prefetch(_cut(self, first)):
-            with with_row_location(piece.batch):
-                if learn:
-                    encoder.partial_fit(piece.data)
-                if missing == 0:
-                    X, y = encoder.transform(piece.data), piece.y
+
+def _encode(
+    pieces: Iterable[LabeledBatch], encoder: ViewEncoder, learn: bool, first: int
+) -> Iterator[tuple[MultiView, np.ndarray]]:
+    """The batches as views; those of the first rows as one."""
+    import pyarrow as pa
+
+    held: list[LabeledBatch] = []
+    missing = first
+    for piece in pieces:
+        with with_row_location(piece.batch):
+            if learn:
+                encoder.partial_fit(piece.data)
+            if missing == 0:
+                X, y = encoder.transform(piece.data), piece.y
+        if missing:
+            held.append(piece)
+            missing -= len(piece.y)
             if missing:
-                held.append(piece)
-                missing -= len(piece.y)
-                if missing:
-                    continue
-                X = encoder.transform(pa.Table.from_batches([piece.data for piece in held]))
-                y = np.concatenate([piece.y for piece in held])
-            yield X, y
+                continue
+            X = encoder.transform(pa.Table.from_batches([piece.data for piece in held]))
+            y = np.concatenate([piece.y for piece in held])
+        yield X, y
+
+
+def _distinct_labels(stream: TableStream, label: str, unlabeled: bool) -> list[Any]:
+    """The labels that occur, and None where one may be missing and is."""
+    try:
+        return stream.distinct(label, empty=unlabeled)
+    except InputError as error:
+        if error.row is None:
+            raise
+        raise InputError(
+            f"the label is missing; {missing_label()}",
+            file=error.file,
+            row=error.row,
+            column=error.column,
+        ) from None
 
 
 def _cut(pieces: Iterable[LabeledBatch], n: int) -> Iterator[LabeledBatch]:

@@ -199,7 +199,7 @@ class _Columns:
 
 
 class _Rows:
-    """Rows that come as views."""
+    """Rows that are views already."""
 
     def __init__(self, X: Any, model: str | None) -> None:
         self._rows: MultiView | RowStream

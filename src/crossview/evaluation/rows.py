@@ -1,4 +1,4 @@
-"""Rows that come as views, with their labels: a MultiView in memory, or sparse files."""
+"""Rows that are views already, with their labels: a MultiView in memory, or sparse files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROWS_AT_ONCE = 10_000
 
 
 class LabeledRows:
-    """Rows that come as views, and their labels; what `LabeledTable` is for columns.
+    """Rows that are views already, and their labels; `LabeledTable` does the same for columns.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class LabeledRows:
     some_unlabeled : bool
         Whether some rows have no label, where ``unlabeled`` allows it and the labels were read.
     n_rows : int or None
-        Number of rows, where the source tells without being read.
+        Number of rows, if it is known without reading them.
     encoder : None
         They need none.
     """
@@ -135,7 +135,7 @@ class LabeledRows:
         return check_classes([kind(value) for kind in kinds for value in given], None)
 
     def _batches(self, first: int) -> Iterator[RowBatch]:
-        """The rows as they come; of a MultiView, ``first`` of them come first."""
+        """The rows in batches; the first batch of a MultiView has ``first`` rows."""
         if not isinstance(self._source, MultiView):
             yield from self._source
             return
@@ -176,7 +176,7 @@ class LabeledRows:
         learn : bool
             The same: ignored.
         first : int, default=0
-            How many rows come as one batch first.
+            Number of rows of the first batch.
 
         Yields
         ------

@@ -45,7 +45,7 @@ def compare_stream(run: Run, source: Labeled) -> Comparison:
     encoder: Any = None if source.encoder is None else clone(source.encoder)
     batches = source.encoded(encoder, learn=True, first=n_first)
     contest = _Contest(run)
-    # 1. the first part chooses; the model that learned it best goes on
+    # 1. the first part chooses the parameters; the model that learned it best continues
     for X, y in islice(batches, 1):
         contest.choose(X, y)
     # 2. all that comes after it is scored, then learned

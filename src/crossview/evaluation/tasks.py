@@ -69,7 +69,7 @@ class Classification:
         return Tally(len(self.classes), positive=self.positive)
 
     def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
-        """Refuse folds that would lack a class, of the rows that have a label."""
+        """Refuse folds of the labeled rows that would lack a class."""
         labels, counts = np.unique(y, return_counts=True)
         rare, count = labels.tolist()[counts.argmin()], int(counts.min())
         # each class in every fold, and twice in every training part

@@ -43,7 +43,7 @@ class Trained:
     Attributes
     ----------
     fitted : Pipeline or learner
-        The encoder and the learner; the learner alone where the rows came as views.
+        The encoder and the learner; the learner alone if the rows were views already.
     name : str
         The model's name for ``crossview train --model``.
     task : {"classification", "regression"}
@@ -101,7 +101,7 @@ class Trained:
 
 
 class TrainingObserver:
-    """Is told how a training goes on; this one does nothing."""
+    """Observer of the progress of `train`; this one does nothing."""
 
     def start_pass(self, number: int, n_passes: int, n_rows: int | None) -> None:
         """Take note that a pass starts, the first of which is 1, over so many rows if known."""
@@ -159,7 +159,7 @@ def train(
     classes : sequence, default=None
         All labels that may occur.  None: the labels are read once before.
     observer : TrainingObserver, default=None
-        Is told how the training goes on.
+        Observer of the progress; see `TrainingObserver`.
 
     Returns
     -------

@@ -50,7 +50,7 @@ def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
     """Return a data frame of any library as an Arrow table, or as a record batch if it is one.
 
     Of pandas without its index; there and in an ndarray NaN becomes null.
-    ``columns`` says which columns, and then the others may hold anything.
+    With ``columns``, only those are read, and the others may hold anything.
     """
     pa = pyarrow()
     names = column_names(frame)

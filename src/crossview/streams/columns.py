@@ -38,21 +38,21 @@ class Column(NamedTuple):
 
 
 class Coded(NamedTuple):
-    """A column as its distinct values, as strings, and a code a row, -1 for null."""
+    """A column as its distinct values, as strings, and a code per row, -1 for null."""
 
     dictionary: pa.Array
     codes: np.ndarray
 
 
 class Batch(NamedTuple):
-    """Rows taken apart: numbers (NaN where missing) and codes."""
+    """Decoded rows: numbers (NaN where missing) and codes."""
 
     values: np.ndarray
     coded: list[Coded]
 
 
 def match_names(patterns: Sequence[str], names: list[str], option: str) -> list[str]:
-    """The names that an option such as ``text=`` means."""
+    """Return the names that an option such as ``text=`` means."""
     found: dict[str, None] = {}
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
         matching = [n for n in names if n == pattern or fnmatch.fnmatchcase(n, pattern)]
@@ -65,7 +65,7 @@ def match_names(patterns: Sequence[str], names: list[str], option: str) -> list[
 
 
 def kind_of(kind: pa.DataType, column: str) -> str:
-    """What a column is, by its Arrow type."""
+    """Return what a column is, by its Arrow type."""
     if _is_number(kind):
         return "numeric"
     if _is_category(kind):
@@ -102,7 +102,7 @@ def _is_category(kind: pa.DataType) -> bool:
 
 
 def one_array(column: Any) -> pa.Array:
-    """A chunked column as one array."""
+    """Return a chunked column as one array."""
     import pyarrow as pa
 
     if not isinstance(column, pa.ChunkedArray):
@@ -111,7 +111,7 @@ def one_array(column: Any) -> pa.Array:
 
 
 def as_numbers(column: Column, array: pa.Array) -> np.ndarray:
-    """float64 with NaN for null; `InputError` for NaN, infinity and another kind."""
+    """Return float64 with NaN for null; refuse NaN, infinity and another kind."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -142,7 +142,7 @@ def as_numbers(column: Column, array: pa.Array) -> np.ndarray:
 
 
 def as_codes(column: Column, array: pa.Array) -> Coded:
-    """The distinct values of a column as strings, and a code a row."""
+    """Return the distinct values of a column as strings, and a code per row."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -33,7 +33,7 @@ def fill_rows(
 
     ``values[i, c]`` is number ``c`` of row ``i``, NaN where missing;
     ``slots[i]`` its slots, sorted within each view, -1 where missing.
-    ``present[i, v]`` comes in True where the view has a text.
+    ``present[i, v]`` is already True where the view has a text.
     """
     numeric_ptr, slots_ptr, ptr = blocks
     p = 0

@@ -82,7 +82,7 @@ class Plan:
         return kinds.count("numeric"), kinds.count("categorical")
 
     def decode(self, X: Any) -> Batch:
-        """Return the columns as numbers and codes; an Arrow batch that comes again only once."""
+        """Return the columns as numbers and codes; decode the same Arrow batch only once."""
         if self._recent is not None and self._recent[0] is X:
             return self._recent[1]
         names = column_names(X)

@@ -27,7 +27,7 @@ class RowStream:
     layout : ViewLayout
         Names and widths of the views.
     n_rows : int or None
-        Number of rows, where the source tells without being read.
+        Number of rows, if it is known without reading them.
     files : list of str
         The files, in reading order.
     """
@@ -56,7 +56,7 @@ def open_rows(source: Any, *, batch_rows: int = 65536) -> RowStream:
     Returns
     -------
     RowStream
-        Iterate over it, as often as you like.
+        Iterate over it, as often as needed.
     """
     if isinstance(source, RowStream):
         return source

@@ -7,7 +7,7 @@ that can be known before the rows are read.  Both kinds have
 ``files``
     The files, in reading order; none for a query or a table in memory.
 ``n_rows``
-    The number of rows, or None where only reading tells.
+    The number of rows, or None if it is not known without reading them.
 
 A *columnar* reader (`TableSource`) has ``schema``, a ``pyarrow.Schema``, and
 ``batches(columns, batch_rows)``, which yields a `TableBatch` for consecutive rows of one file.  A

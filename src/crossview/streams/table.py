@@ -38,7 +38,7 @@ class TableStream:
     schema : pyarrow.Schema
         Their names and types.
     n_rows : int or None
-        Number of rows, where the source tells without being read.
+        Number of rows, if it is known without reading them.
     files : list of str
         The files behind it, in reading order; empty for a query or a table in memory.
     """
@@ -55,7 +55,7 @@ class TableStream:
         return self._source.batches(self.column_names, self._batch_rows)
 
     def select(self, columns: Sequence[str]) -> TableStream:
-        """The same rows with only these columns; the others are not read.
+        """Return the same rows with only these columns; the others are not read.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class TableStream:
         return TableStream(self._source, list(dict.fromkeys(columns)), self._batch_rows)
 
     def distinct(self, column: str, *, empty: bool = False) -> list[Any]:
-        """The values that a column takes, sorted; only that column is read.
+        """Return the values that a column takes, sorted; only that column is read.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ def open_table(source: Any, *, batch_rows: int = 65536) -> TableStream:
         Parquet (``.parquet``), CSV with a header line (``.csv``, ``.tsv``) or JSON lines
         (``.jsonl``, ``.ndjson``, ``.json``); the last two also as ``.gz`` and ``.zst``.
         A glob is read in the order of the names; all its files have the same columns.
-        Text that begins with SELECT, WITH or FROM is a query for DuckDB, in which files
+        Text that starts with SELECT, WITH or FROM is a query for DuckDB, in which files
         stand for tables: ``"SELECT * FROM 'clicks.parquet' ORDER BY ts"``.  A table in
         memory may be of pandas, polars or Arrow.
     batch_rows : int, default=65536
@@ -132,11 +132,11 @@ def open_table(source: Any, *, batch_rows: int = 65536) -> TableStream:
     Returns
     -------
     TableStream
-        Iterate over it, as often as you like.
+        Iterate over it, as often as needed.
 
     Notes
     -----
-    Parquet keeps text columns as dictionaries, so that a text is stored once a batch.
+    Parquet keeps text columns as dictionaries, so that each text is stored once per batch.
     CSV and JSON lines are read twice: once to find the types that fit every row of
     every file, once for the rows.  An empty CSV field is null.
 
