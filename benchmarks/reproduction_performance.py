@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC
 
 import shared_data
 from crossview import MultiViewSVMPerf
-from crossview.evaluation.compare import corrected_t_test
+from crossview.evaluation.significance import corrected_t_test
 from crossview.evaluation.metrics import measure
 from harness import table
 

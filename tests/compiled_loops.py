@@ -17,7 +17,7 @@ LOOPS = {
     "crossview.algorithms.performance.monotone_argmax": 1,
     "crossview.kernels.gram.products": 1,
     "crossview.kernels.rows.score_views": 1,
-    "crossview.streams.encode._fill_rows": 1,
+    "crossview.streams.fill.fill_rows": 1,
 }
 
 

@@ -1,53 +1,72 @@
 """Crossview learns from several views of the same thing, as they stream in.
 
 The public names are resolved when they are first used, so that ``import
-crossview`` costs nothing: it loads neither numba nor scikit-learn.
+crossview`` costs nothing: it loads neither NumPy nor Numba nor scikit-learn.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from crossview.catalog import public_names
+
+if TYPE_CHECKING:
+    # for type checkers and editors, which do not run `__getattr__`
+    from crossview.errors import InputError as InputError
+    from crossview.estimators.keco import KeCoClassifier as KeCoClassifier
+    from crossview.estimators.keco import KernelSearchCV as KernelSearchCV
+    from crossview.estimators.keco import PegasosClassifier as PegasosClassifier
+    from crossview.estimators.linear import (
+        PassiveAggressiveClassifier as PassiveAggressiveClassifier,
+    )
+    from crossview.estimators.linear import Perceptron as Perceptron
+    from crossview.estimators.machines import (
+        FactorizationMachineClassifier as FactorizationMachineClassifier,
+    )
+    from crossview.estimators.machines import (
+        FactorizationMachineRegressor as FactorizationMachineRegressor,
+    )
+    from crossview.estimators.machines import (
+        MultiViewMachineClassifier as MultiViewMachineClassifier,
+    )
+    from crossview.estimators.machines import MultiViewMachineRegressor as MultiViewMachineRegressor
+    from crossview.estimators.machines import (
+        SupportTensorMachineClassifier as SupportTensorMachineClassifier,
+    )
+    from crossview.estimators.multiview import MultiViewPAClassifier as MultiViewPAClassifier
+    from crossview.estimators.performance import Measure as Measure
+    from crossview.estimators.performance import MultiViewSVMPerf as MultiViewSVMPerf
+    from crossview.estimators.second_order import AROWClassifier as AROWClassifier
+    from crossview.estimators.second_order import (
+        ConfidenceWeightedClassifier as ConfidenceWeightedClassifier,
+    )
+    from crossview.estimators.second_order import PAMClassifier as PAMClassifier
+    from crossview.estimators.second_order import SecondOrderPerceptron as SecondOrderPerceptron
+    from crossview.estimators.second_order import (
+        SoftConfidenceWeightedClassifier as SoftConfidenceWeightedClassifier,
+    )
+    from crossview.evaluation.compare import compare as compare
+    from crossview.evaluation.predict import predict as predict
+    from crossview.evaluation.progressive import progressive as progressive
+    from crossview.evaluation.train import train as train
+    from crossview.persistence import load as load
+    from crossview.persistence import save as save
+    from crossview.streams.encode import ViewEncoder as ViewEncoder
+    from crossview.streams.table import open_table as open_table
+    from crossview.views import MultiView as MultiView
+    from crossview.views import ViewLayout as ViewLayout
 
 __version__ = "0.1.0"
 
-_home = {
-    "InputError": "crossview.errors",
-    "MultiView": "crossview.views",
-    "ViewLayout": "crossview.views",
-    "ViewEncoder": "crossview.streams.encode",
-    "open_table": "crossview.streams.table",
-    "MultiViewPAClassifier": "crossview.estimators.multiview",
-    "PassiveAggressiveClassifier": "crossview.estimators.linear",
-    "Perceptron": "crossview.estimators.linear",
-    "AROWClassifier": "crossview.estimators.second_order",
-    "ConfidenceWeightedClassifier": "crossview.estimators.second_order",
-    "PAMClassifier": "crossview.estimators.second_order",
-    "SecondOrderPerceptron": "crossview.estimators.second_order",
-    "SoftConfidenceWeightedClassifier": "crossview.estimators.second_order",
-    "FactorizationMachineClassifier": "crossview.estimators.machines.factorization_machine",
-    "FactorizationMachineRegressor": "crossview.estimators.machines.factorization_machine",
-    "MultiViewMachineClassifier": "crossview.estimators.machines.multi_view_machine",
-    "MultiViewMachineRegressor": "crossview.estimators.machines.multi_view_machine",
-    "SupportTensorMachineClassifier": "crossview.estimators.machines.support_tensor_machine",
-    "KeCoClassifier": "crossview.estimators.keco",
-    "KernelSearchCV": "crossview.estimators.keco",
-    "PegasosClassifier": "crossview.estimators.keco",
-    "Measure": "crossview.estimators.performance",
-    "MultiViewSVMPerf": "crossview.estimators.performance",
-    "load": "crossview.persistence",
-    "save": "crossview.persistence",
-    "compare": "crossview.evaluation.compare",
-    "progressive": "crossview.evaluation.progressive",
-}
+__all__ = sorted([*public_names(), "__version__"])
 
-__all__ = sorted([*_home, "__version__"])
+if not TYPE_CHECKING:
 
-
-def __getattr__(name: str) -> Any:
-    if name in _home:
-        value = getattr(import_module(_home[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'crossview' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        module = public_names().get(name)
+        if module is None:
+            raise AttributeError(f"module 'crossview' has no attribute {name!r}")
+        globals()[name] = getattr(import_module(module), name)
+        return globals()[name]
 
 
 def __dir__() -> list[str]:

@@ -12,12 +12,10 @@ from crossview import (
     MultiViewMachineRegressor,
     PassiveAggressiveClassifier,
 )
+from crossview.catalog.metrics import check_metric, metric_names
 from crossview.evaluation.metrics import (
-    ERRORS,
-    METRICS,
     ErrorTally,
     Tally,
-    check_metric,
     decide,
     hinge_losses,
     least_rows,
@@ -25,6 +23,8 @@ from crossview.evaluation.metrics import (
     signed_score,
 )
 from crossview.evaluation.progressive import progressive
+
+METRICS, ERRORS = metric_names("classification"), metric_names("regression")
 
 
 def make_stream(n_classes, n=500, seed=0):

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from crossview import InputError, MultiView, ViewEncoder, open_table
-from crossview.streams import encode
+from crossview.streams import fill, hashing
 
 BITS = 10
 untimed = settings(deadline=None)  # the first call compiles
@@ -235,7 +235,7 @@ def test_moments_in_pieces_are_those_of_the_whole(values, cuts):
     assert pieces.count_ == whole.count_ == len(there)
     if len(there):
         assert pieces.mean_[0] == pytest.approx(there.mean(), rel=1e-12, abs=1e-9)
-        assert pieces._m2[0] == pytest.approx(
+        assert pieces._moments.m2[0] == pytest.approx(
             there.var() * len(there), rel=1e-9, abs=1e-9 * max(1, np.abs(there).max())
         )
 
@@ -468,9 +468,9 @@ def test_names_are_learnt_also_of_a_dictionary_that_was_transformed_before():
 
 def test_a_dictionary_is_hashed_once_while_it_stays_the_same(monkeypatch):
     hashed = []
-    real = encode._slots_of
+    real = hashing.slots_of
     monkeypatch.setattr(
-        encode, "_slots_of", lambda h, names: hashed.append(names) or real(h, names)
+        hashing, "slots_of", lambda h, names: hashed.append(names) or real(h, names)
     )
     values = pa.array(["x", "y"])
     fitted = ViewEncoder(hash_bits=BITS)
@@ -780,7 +780,7 @@ def test_in_a_pipeline_and_a_grid_search(kind):
 def test_the_loop_is_compiled_once_and_equals_plain_python(monkeypatch):
     table = pa.table(PEOPLE)
     compiled = encoder().fit_transform(table)
-    assert len(getattr(encode._fill_rows, "signatures", [0])) == 1
-    plain = getattr(encode._fill_rows, "py_func", encode._fill_rows)
-    monkeypatch.setattr(encode, "_fill_rows", plain)
+    assert len(getattr(fill.fill_rows, "signatures", [0])) == 1
+    plain = getattr(fill.fill_rows, "py_func", fill.fill_rows)
+    monkeypatch.setattr("crossview.streams.encode.fill_rows", plain)
     same(encoder().fit_transform(table), compiled)

@@ -1,13 +1,7 @@
 """The command line: answers, files, and one line for whatever is wrong."""
 
-import csv
 import json
-import os
 import shlex
-import shutil
-import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,57 +11,18 @@ import pyarrow.parquet as pq
 import pytest
 
 import crossview
-from crossview import datasets
-from crossview.cli import commands, main
-from crossview.evaluation.methods import METHODS
-from crossview.evaluation.metrics import METRICS
-
-HERE = Path(__file__).parents[1]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A folder with a table and a model trained on it."""
-    folder = tmp_path_factory.mktemp("made")
-    datasets.write("breast-cancer", folder / "bc.parquet")
-    datasets.write("digits", folder / "digits.parquet")
-    for name, label, model, file in (
-        ("bc", "diagnosis", "squared", "m.safetensors"),
-        ("digits", "digit", "concatenated", "d.safetensors"),
-    ):
-        argv = ["train", folder / f"{name}.parquet", "--label", label, "--model", model]
-        argv += ["--set", "C=0.1", "-o", folder / file]
-        assert main([str(word) for word in argv]) == 0
-    return folder
-
-
-@pytest.fixture
-def here(made, tmp_path, monkeypatch):
-    """An own folder to work in, with the table and the models."""
-    for file in made.iterdir():
-        (tmp_path / file.name).symlink_to(file)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(capsys, *argv):
-    """Status, lines on stdout and stderr of one command."""
-    capsys.readouterr()
-    status = main([str(word) for word in argv])
-    out, err = capsys.readouterr()
-    return status, out.splitlines(), err.splitlines()
-
-
-def read_csv(file):
-    with open(file, newline="") as lines:
-        return list(csv.DictReader(lines))
-
+from command_line import read_csv, run
+from crossview.catalog.learners import model_names
 
 # --- compare ------------------------------------------------------------------
 
+TRAIN = ["train", "bc.parquet", "--label", "diagnosis", "-o", "x.st"]
+
 
 def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
-    models = [word for name in ("view:worst", "squared", "arow") for word in ("--model", name)]
+    models = [
+        word for name in ("view:worst", "pa:concatenated", "arow") for word in ("--model", name)
+    ]
     status, out, err = run(
         capsys, "compare", "bc.parquet", "--label", "diagnosis", "--json", "c.json", *models
     )
@@ -84,7 +39,7 @@ def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
 
 def test_compare_agrees_with_the_library(here, capsys):
     options = ["--view", "m=mean__*", "--view", "w=worst__*", "--metric", "roc_auc", "--seed", "3"]
-    options += ["--model", "squared", "--model", "view:m", "--cv", "3"]
+    options += ["--model", "pa:concatenated", "--model", "view:m", "--cv", "3"]
     run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *options, "--json", "c.json")
     expected = crossview.compare(
         "bc.parquet",
@@ -93,7 +48,7 @@ def test_compare_agrees_with_the_library(here, capsys):
         metric="roc_auc",
         seed=3,
         cv=3,
-        models=["squared", "view:m"],
+        models=["pa:concatenated", "view:m"],
     )
     content = json.loads(Path("c.json").read_text())
     assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]
@@ -101,7 +56,7 @@ def test_compare_agrees_with_the_library(here, capsys):
 
 def test_the_highest_scores_decide(here, capsys):
     compare = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "3", "--json", "c.json"]
-    compare += ["--model", "squared", "--model", "concatenated", "--metric", "precision_at_k"]
+    compare += ["--model", "perceptron", "--model", "pa:concatenated", "--metric", "precision_at_k"]
     for k, name, library in (("20", "precision_at_20", 20), ("0.3", "precision_at_30%", 0.3)):
         status, out, err = run(capsys, *compare, "--k", k)
         assert (status, err) == (0, [])
@@ -115,10 +70,10 @@ def test_the_highest_scores_decide(here, capsys):
             metric="precision_at_k",
             k=library,
             cv=3,
-            models=["squared", "concatenated"],
+            models=["perceptron", "pa:concatenated"],
         )
         assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]
-    train = [*BC[:-1], "x.st", "--model", "squared", "--metric", "recall_at_k"]
+    train = [*TRAIN, "--model", "pa:squared", "--metric", "recall_at_k"]
     _, _, err = run(capsys, *train, "--k", "50", "--progress")
     assert "recall_at_50" in err[0]
     assert err[1].split()[3] == "nan"  # one row, and no 50
@@ -137,6 +92,7 @@ def test_compare_in_stream_order(here, capsys):
         "--progressive",
         "--positive",
         "benign",
+        *("--model", "pa:concatenated", "--model", "arow"),
     )
     assert status == 0
     assert any(line.startswith("f1 of 'benign': 513 rows, each predicted") for line in out)
@@ -160,7 +116,7 @@ def test_train_predict_and_the_library_agree(here, capsys):
 
 
 def test_training_in_batches_is_progressive_and_learns(here, capsys):
-    arguments = ["bc.parquet", "--label", "diagnosis", "--model", "squared", "--set", "C=0.1"]
+    arguments = ["bc.parquet", "--label", "diagnosis", "--model", "pa:squared", "--set", "C=0.1"]
     _, out, err = run(capsys, "train", *arguments, "-o", "x.st", "--progress", "--epochs", 2)
     assert out == []
     counts = [line.split()[0] for line in err if line.split()[0].replace(",", "").isdigit()]
@@ -190,10 +146,10 @@ def test_one_pass_over_one_batch_is_the_same_as_by_hand(here):
     np.testing.assert_array_equal(crossview.load("m.safetensors")[-1].coef_, by_hand.coef_)
 
 
-OF_CLASSES = [m.name for m in METHODS if m.task == "classification"]
+OF_CLASSES = [name for name in model_names("classification") if name != "view:NAME"]
 
 
-@pytest.mark.parametrize("method", [*OF_CLASSES, "linear", "view:worst"])
+@pytest.mark.parametrize("method", [*OF_CLASSES, "view:worst"])
 def test_every_model_trains_predicts_and_is_inspected(method, here, capsys):
     arguments = ["bc.parquet", "--label", "diagnosis", "--model", method, "-o", "x.st"]
     if method == "stm":  # products of three columns, and nothing else, are slow to learn
@@ -261,16 +217,17 @@ def test_an_svm_is_compared_trained_for_the_metric_and_scores(model, here, capsy
 def test_an_svm_takes_k_and_its_parameters_from_the_command_line(here, capsys):
     given = ["--metric", "precision_at_k", "--k", "30", "--set", "C1=0.2", "--set", "tol=0.05"]
     given += ["--set", "solver=alternating", "--set", "scaling=paper"]
-    assert run(capsys, *BC[:-1], "x.st", "--model", "svmperf", *given)[0] == 0
+    assert run(capsys, *TRAIN, "--model", "svmperf", *given)[0] == 0
     model = crossview.load("x.st")[-1]
     assert (model.measure, model.k, model.pos_label) == ("precision_at_k", 30, "malignant")
     assert (model.C1, model.tol, model.solver, model.scaling) == (0.2, 0.05, "alternating", "paper")
     # of several classes, all cuts count
-    train = ["train", "digits.parquet", "--label", "digit", "--view", "p=pixel*", "-o", "x.st"]
+    pq.write_table(pq.read_table("digits.parquet").slice(0, 300), "few.parquet")
+    train = ["train", "few.parquet", "--label", "digit", "--view", "p=pixel*", "-o", "x.st"]
     _, _, err = run(capsys, *train, "--model", "svmperf", "--set", "tol=0.1", "--set", "C1=0.01")
     model = crossview.load("x.st")[-1]
     assert len(model.n_iter_) == 10
-    told = f"1,797 rows, {model.n_iter_.sum()} rounds to a gap of {model.dual_gap_.max():.2g}, "
+    told = f"300 rows, {model.n_iter_.sum()} rounds to a gap of {model.dual_gap_.max():.2g}, "
     assert err[0].startswith(told)
     assert (model.measure, model.pos_label) == ("f1", None)
 
@@ -280,10 +237,11 @@ def test_an_svm_takes_k_and_its_parameters_from_the_command_line(here, capsys):
 
 @pytest.fixture
 def few(here):
-    """The table with three labels in four left empty, as CSV."""
-    table = pq.read_table("bc.parquet")
+    """Some rows with three labels in five left empty, as CSV; all labels as Parquet."""
+    table = pq.read_table("bc.parquet").slice(0, 240)
+    pq.write_table(table, "rows.parquet")
     labels = table["diagnosis"].to_pylist()
-    known = np.random.default_rng(0).random(569) < 0.25
+    known = np.random.default_rng(0).random(240) < 0.4
     few = [label if k else None for label, k in zip(labels, known, strict=True)]
     i = table.column_names.index("diagnosis")
     pa_csv.write_csv(table.set_column(i, "diagnosis", pa.array(few)), "few.csv")
@@ -293,15 +251,15 @@ def few(here):
 def test_compare_says_what_rows_without_label_bring(few, capsys):
     known, _ = few
     n, rest = int(known.sum()), int((~known).sum())
-    command = ["compare", "few.csv", "--label", "diagnosis", "--cv", "3", "--json", "c.json"]
+    command = ["compare", "few.csv", "--label", "diagnosis", "--cv", "2", "--json", "c.json"]
     words = [*("--model", "keco"), *("--model", "pegasos"), *("--model", "view:worst")]
     status, out, err = run(capsys, *command, *words)
     assert (status, err) == (0, [])
     content = json.loads(Path("c.json").read_text())
-    assert (content["n_rows"], content["n_scored"], content["unlabeled"]) == (569, n, rest)
+    assert (content["n_rows"], content["n_scored"], content["unlabeled"]) == (240, n, rest)
     assert content["unlabeled_benefit"] in out
     assert content["unlabeled_benefit"].startswith(f"the {rest} rows without label ")
-    told = f"{rest} of 569 rows have no label: none is scored, and only KeCo learns from them"
+    told = f"{rest} of 240 rows have no label: none is scored, and only KeCo learns from them"
     assert told in out
     # whatever is best, its command runs, and learns the rows that it learned there
     for models, left in (
@@ -330,7 +288,7 @@ def test_keco_trains_on_rows_without_label_as_compare_does(few, capsys):
     by_hand = crossview.KeCoClassifier(lam=0.001, random_state=0).fit(X, y)
     scores = model.decision_function(encoder.transform(columns))
     np.testing.assert_allclose(scores, by_hand.decision_function(X))
-    assert run(capsys, "predict", "x.st", "bc.parquet", "-o", "p.csv")[0] == 0
+    assert run(capsys, "predict", "x.st", "rows.parquet", "-o", "p.csv")[0] == 0
     assert [float(row["score"]) for row in read_csv("p.csv")] == pytest.approx(scores)
     _, out, _ = run(capsys, "inspect", "x.st")
     assert out[1] == (
@@ -365,7 +323,7 @@ def test_keco_learns_a_stream_with_bounded_memory(few, capsys):
     run(capsys, *train, "--model", "pegasos", "--set", "budget=7")
     info, model = crossview.persistence.read_info("x.st"), crossview.load("x.st")[-1]
     assert (info["rows"], info["unlabeled"], model.n_steps_) == (n, 0, n)
-    assert set(model.n_support_.values()) == {7}
+    assert max(model.n_support_.values()) == 7
     run(capsys, *train, "--model", "keco", "--set", "approximation=fourier")
     _, out, _ = run(capsys, "inspect", "x.st")
     assert any(line.startswith("view   columns  features") for line in out)
@@ -529,7 +487,7 @@ def test_text_and_categories_reach_the_model(here, capsys):
     rows += [f"{i % 7},{'good day' if i % 2 else 'bad night'},{i % 3},{i % 2}" for i in range(60)]
     Path("t.csv").write_text("\n".join(rows))
     status, _, _ = run(
-        capsys, "train", "t.csv", "--label", "y", "--model", "squared", "-o", "x.st",
+        capsys, "train", "t.csv", "--label", "y", "--model", "pa:squared", "-o", "x.st",
         "--view", "who=color", "--categorical", "who=id", "--text", "what=title",
         "--hash-bits", 8,
     )  # fmt: skip
@@ -554,7 +512,7 @@ def test_a_view_alone_with_text_in_another_view(here, capsys):
 
 def test_a_glob_passes_the_label_over(here, capsys):
     arguments = ["bc.parquet", "--label", "diagnosis", "--view", "all=*", "-o", "x.st"]
-    assert run(capsys, "train", *arguments, "--model", "concatenated")[0] == 0
+    assert run(capsys, "train", *arguments, "--model", "pa:concatenated")[0] == 0
     # 30 numbers, each with its indicator
     assert crossview.load("x.st")[-1].layout_.widths == (60,)
 
@@ -598,274 +556,9 @@ def test_datasets_and_version(here, capsys):
     assert run(capsys, "--version")[1] == [f"crossview {crossview.__version__}"]
 
 
-# --- what is wrong ------------------------------------------------------------
-
-TRAIN = ["--label", "l", "--model", "squared", "-o", "out/x.st"]
-KECO = ["--label", "l", "--model", "keco", "-o", "out/x.st"]
-STREAM = ["--set", "schedule=stream"]
-NUMBER = ["--task", "regression"]
-AT_K = ["--metric", "precision_at_k", "--k"]
-BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
-
-
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        (["compare", "bc.parquet", "--label", "diagnos"], "'diagnos'; did you mean 'diagnosis'?"),
-        (["compare", "bc.parquet"], "Missing option '--label' (see crossview compare --help)"),
-        (["compar"], "No such command 'compar'"),
-        (["compare", "nosuch.csv", "--label", "l"], "nosuch.csv: no such file"),
-        (["compare", "one.csv", "--label", "l"], "column 'l': the label has one class, 'p'"),
-        (["compare", "ragged.csv", "--label", "l"], "ragged.csv, row 1: 2 fields"),
-        (["compare", "cut.parquet", "--label", "l"], "cut.parquet: "),
-        (["compare", "nan.csv", "--label", "l"], "nan.csv, row 1, column 'b__y': NaN"),
-        (["compare", "noview.csv", "--label", "l"], "--view user='user_*'"),
-        (["compare", "bc.parquet", "--label", "mean__area"], "is not a class"),
-        (["compare", "bc.parquet", "--label", "diagnosis", "--json", "no/c.json"], "no folder"),
-        (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "1"], "cv=1"),
-        (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "x"], "'--cv'"),
-        (["compare", "bc.parquet", "--label", "diagnosis", "--k", "9"], "the metric is 'f1'"),
-        ([*BC, "--model", "squared", *AT_K, "0"], "k=0; give a whole number of rows"),
-        ([*BC, "--model", "squared", *AT_K, "1.0"], "k=1.0; give a whole number of rows"),
-        ([*BC, "--model", "squared", *AT_K, "ten"], "k='ten'; give a whole number of rows"),
-        (["compare", "bc.parquet", "--label", "diagnosis", *AT_K, "500"], "needs 500 rows, and"),
-        ([*BC, "--model", "fm", *NUMBER, *AT_K, "5"], "metric 'precision_at_k' is about classes"),
-        (["train", "one.csv", *TRAIN], "one class, 'p'"),
-        (["train", "miss.csv", *TRAIN], "miss.csv, row 1, column 'l': is empty"),
-        (["train", "miss.csv", *TRAIN], "train --model keco, learns from rows without label"),
-        (["train", "none.csv", *KECO], "column 'l': the label is empty in every row"),
-        (["train", "none.csv", *KECO, "--classes", "p,q"], "y has no label"),
-        (["train", "none.csv", *KECO, *STREAM, "--classes", "p,q"], "no row has a label to learn"),
-        (["train", "one.csv", *KECO], "column 'l': the label has one class, 'p'"),
-        (["train", "miss.csv", *KECO, "--epochs", "2"], "--epochs 2: keco draws rows; take --set"),
-        (["train", "miss.csv", *KECO, "--set", "budget=9"], "take schedule='stream'"),
-        (["train", "miss.csv", *KECO, "--set", "kernel=rbff"], "'kernel' parameter of KeCo"),
-        (["train", "miss.csv", *KECO, "--set", "unlabeled=p"], "model keco has no 'unlabeled'"),
-        (["compare", "none.csv", "--label", "l"], "column 'l': the label is empty in every row"),
-        (["compare", "miss.csv", "--label", "l"], "label more of the 1 rows without label"),
-        (["train", "miss.csv", *TRAIN, "--classes", "p,q"], "column 'l': the label is missing"),
-        (["train", "nan.csv", *TRAIN], "nan.csv, row 1, column 'b__y': NaN"),
-        (["train", "ragged.csv", *TRAIN], "ragged.csv, row 1: 2 fields"),
-        (["train", "cut.parquet", *TRAIN], "cut.parquet: "),
-        ([*BC, "--model", "concat"], "did you mean 'concatenated'?"),
-        ([*BC, "--model", "view:best"], "view:worst"),
-        ([*BC, "--model", "squared", "--set", "D=1"], "there are: C, average"),
-        ([*BC, "--model", "squared", "--set", "C"], "--set C=0.1"),
-        ([*BC, "--model", "squared", "--set", "C=-1"], "'C' parameter of MultiViewPAClassifier"),
-        ([*BC, "--model", "squared", "--set", "C=big"], "Got 'big' instead"),
-        ([*BC, "--model", "squared", "--set", "coupling=absolute"], "sets coupling by itself"),
-        ([*BC, "--model", "squared", "--epochs", "0"], "--epochs 0"),
-        ([*BC, "--model", "mvm", "--set", "optimizer=lbfgs"], "needs all rows at once"),
-        ([*BC, "--model", "mvm", "--set", "optimizer=adam"], "'optimizer' parameter of MultiView"),
-        ([*BC, "--model", "mvm", "--set", "early_stopping=False"], "has no 'early_stopping'"),
-        ([*BC, "--model", "linear", "--set", "groups=1"], "sets groups by itself"),
-        ([*BC, "--model", "svmperf", "--epochs", "2"], "--epochs 2: svmperf has all rows at once"),
-        ([*BC, "--model", "svmperf", "--set", "measure=f1"], "svmperf sets measure by itself"),
-        ([*BC, "--model", "svmperf", "--set", "k=5"], "model svmperf has no 'k' (there are: C1"),
-        ([*BC, "--model", "svmperf", "--set", "tol=0"], "'tol' parameter of MultiViewSVMPerf"),
-        ([*BC, "--model", "svmperf", "--positive", "x"], "no class 'x'"),
-        ([*BC, "--model", "svmperf", *AT_K, "600"], "k=600 is more than the 569 rows"),
-        ([*BC, "--model", "svmperf:concatenated", "--set", "C2=1"], "sets C2 by itself"),
-        ([*BC, "--model", "svmperf", *NUMBER], "model 'svmperf' predicts classes; for regression"),
-        (
-            [*("compare", "bc.parquet", "--label", "diagnosis", "--progressive"),
-             *("--model", "svmperf", "--model", "squared")],
-            "model 'svmperf' needs all rows at once",
-        ),
-        ([*BC, "--model", "mvm", "--task", "regresion"], "did you mean 'regression'?"),
-        ([*BC, "--model", "mvm", "--metric", "rmse"], "metric 'rmse' is about numbers"),
-        ([*BC, "--model", "mvm", *NUMBER], "row 0, column 'diagnosis': 'malignant' is not a num"),
-        ([*BC, "--model", "squared", *NUMBER], "model 'squared' predicts classes; for regression"),
-        ([*BC, "--model", "stm", *NUMBER], "model 'stm' predicts classes; for regression"),
-        ([*BC, "--model", "fm", *NUMBER, "--metric", "f1"], "metric 'f1' is about classes"),
-        ([*BC, "--model", "fm", *NUMBER, "--positive", "x"], "are for --task classification"),
-        ([*BC, "--model", "fm", *NUMBER, "--classes", "x,y"], "are for --task classification"),
-        (["compare", "miss.csv", "--label", "l", *NUMBER], "miss.csv, row 0, column 'l': 'p' is"),
-        (["compare", "gap.csv", "--label", "l", *NUMBER], "gap.csv, row 1, column 'l': the number"),
-        (["train", "gap.csv", *TRAIN[:-3], "fm", *TRAIN[-2:], *NUMBER], "gap.csv, row 1"),
-        ([*BC, "--model", "squared", "--metric", "f2"], "no metric 'f2'"),
-        ([*BC, "--model", "squared", "--positive", "x"], "no class 'x'"),
-        ([*BC, "--model", "squared", "--classes", "benign,x"], "row 0, column 'diagnosis'"),
-        ([*BC, "--model", "squared", "--view", "a"], "--view 'a'"),
-        ([*BC, "--model", "squared", "--view", "a=mean__*", "--view", "b=nope"], "'nope'"),
-        ([*BC, "--model", "squared", "--view", "a=mean__*,diagnosis"], "names the label column"),
-        ([*BC[:-1], "out", "--model", "squared"], "out: is a folder"),
-        ([*BC[:-1], "no/x.st", "--model", "squared"], "there is no folder 'no'"),
-        (["predict", "bc.parquet", "bc.parquet", "-o", "out/p.csv"], "bc.parquet: is not a model"),
-        (["predict", "newer.safetensors", "bc.parquet", "-o", "out/p.csv"], "newer version"),
-        (["predict", "no.st", "bc.parquet", "-o", "out/p.csv"], "no such model file"),
-        (["predict", "m.safetensors", "bc.parquet", "-o", "out/p.txt"], "ends in .csv, .parquet"),
-        (["predict", "m.safetensors", "bc.parquet", "-o", "out"], "write to a name that ends"),
-        (["predict", "m.safetensors", "bc.parquet", "-o", "folder.csv"], "is a folder"),
-        (["predict", "m.safetensors", "bc.parquet", "-o", "no/p.csv"], "there is no folder 'no'"),
-        (["predict", "m.safetensors", "nan.csv", "-o", "out/p.csv"], "none of the model's columns"),
-        (["predict", "m.safetensors", "late.parquet", "-o", "out/p.csv"], "parquet, row 70000"),
-        (["predict", "m.safetensors", "bc.parquet", "-o", "-", "--keep", "x"], "no column 'x'"),
-        (["inspect", "bc.parquet"], "is not a model"),
-        (["inspect", "newer.safetensors"], "newer version"),
-        (["datasets", "iris", "-o", "out/d.csv"], "no data set 'iris'"),
-        (["datasets", "digits", "-o", "no/d.csv"], "no folder 'no'"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)  # fmt: skip
-def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsys):
-    Path("out").mkdir()
-    Path("folder.csv").mkdir()
-    Path("one.csv").write_text("a__x,b__y,l\n1,2,p\n3,4,p\n")
-    Path("ragged.csv").write_text("a__x,b__y,l\n1,2,p\n3,4\n5,6,q\n")
-    Path("miss.csv").write_text("a__x,b__y,l\n1,2,p\n3,4,\n5,6,q\n")
-    Path("none.csv").write_text("a__x,b__y,l\n1,2,\n3,4,\n5,6,\n")
-    Path("gap.csv").write_text("a__x,b__y,l\n1,2,0.5\n3,4,\n5,6,7\n")
-    Path("nan.csv").write_text("a__x,b__y,l\n1,2,p\n3,nan,q\n5,6,q\n")
-    Path("noview.csv").write_text("x,y,l\n1,2,p\n3,4,q\n")
-    Path("cut.parquet").write_bytes(Path("bc.parquet").read_bytes()[:50_000])
-    model = Path("m.safetensors").read_bytes()
-    assert model.count(b'"version":"1"') == 1
-    Path("newer.safetensors").write_bytes(model.replace(b'"version":"1"', b'"version":"9"'))
-    if "late.parquet" in argv:
-        table = pq.read_table("bc.parquet")
-        table = pa.concat_tables([table] * 130)
-        column = table["mean__area"].to_numpy().copy()
-        column[70_000] = np.nan
-        i = table.column_names.index("mean__area")
-        pq.write_table(table.set_column(i, "mean__area", pa.array(column)), "late.parquet")
-
-    status, out, err = run(capsys, *argv)
-    assert (status, out) == (2, [])
-    assert len(err) == 1
-    assert err[0].startswith("crossview: error: ")
-    assert message in err[0]
-    assert list(Path("out").iterdir()) == []
-    assert not any(path.name.startswith(".") for path in here.iterdir())
-
-
-def test_an_old_output_survives_a_failure(here, capsys):
-    Path("t.csv").write_text("a__x,b__y,l\n1,2,p\n3,nan,q\n5,6,q\n")
-    Path("x.st").write_text("old")
-    assert run(capsys, "train", "t.csv", "--label", "l", "--model", "squared", "-o", "x.st")[0] == 2
-    assert Path("x.st").read_text() == "old"
-
-
-@pytest.mark.parametrize("command", ["train", "predict"])
-def test_ctrl_c_is_one_line_and_leaves_nothing(command, here, capsys, monkeypatch):
-    Path("out").mkdir()
-
-    def interrupted(self, X):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(crossview.ViewEncoder, "transform", interrupted)
-    argv = {
-        "train": [*BC, "--model", "squared"],
-        "predict": ["predict", "m.safetensors", "bc.parquet", "-o", "out/p.csv"],
-    }[command]
-    status, out, err = run(capsys, *argv)
-    assert (status, out, err) == (130, [], ["crossview: interrupted"])
-    assert list(Path("out").iterdir()) == []
-
-
-def test_a_bug_keeps_its_traceback(here, monkeypatch):
-    monkeypatch.setattr(commands, "compare", lambda *a, **k: {}["bug"])
-    with pytest.raises(KeyError):
-        main(["compare", "bc.parquet", "--label", "diagnosis"])
-
-
-# --- as a process -------------------------------------------------------------
-
-
-def python(*argv, **options):
-    environment = os.environ | {"PYTHONPATH": str(HERE / "src"), "COLUMNS": "80"}
-    return subprocess.run(
-        [sys.executable, *argv], capture_output=True, text=True, env=environment, **options
-    )
-
-
-def test_help_loads_nothing_heavy():
-    code = (
-        "import sys; from crossview.cli import main; status = main(['--help']); "
-        "print(sorted({name.partition('.')[0] for name in sys.modules})); sys.exit(status)"
-    )
-    done = python("-c", code)
-    assert done.returncode == 0, done.stderr
-    *text, modules = done.stdout.splitlines()
-    assert any("compare" in line for line in text)
-    loaded = set(eval(modules))
-    assert "typer" in loaded
-    heavy = {"numba", "sklearn", "pyarrow", "numpy", "scipy", "duckdb", "narwhals"}
-    assert not loaded & heavy
-
-
-def test_help_names_every_model_and_metric(capsys):
-    assert main(["train", "--help"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    for name in [*(method.name for method in METHODS), "view:NAME", *METRICS]:
-        assert name in text, name
-
-
-def test_no_command_shows_the_help(capsys):
-    main([])
-    out, err = capsys.readouterr()
-    assert "predict" in out + err
-
-
-def test_as_a_module_errors_have_status_2_and_no_traceback():
-    done = python("-m", "crossview", "compare", "nosuch.csv", "--label", "y")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "crossview: error: nosuch.csv: no such file\n"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a shell with pipes")
-def test_a_reader_that_goes_away_is_no_error(here):
-    query = "SELECT b.* FROM 'bc.parquet' b, range(60)"
-    command = f'"{sys.executable}" -m crossview predict m.safetensors "{query}" | head -n 1'
-    environment = os.environ | {"PYTHONPATH": str(HERE / "src")}
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment)
-    assert "prediction" in done.stdout
-    assert done.stderr == ""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell script")
-def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(tmp_path):
-    folder = tmp_path / "a b"
-    for part in ("examples", "bin", "demo"):
-        (folder / part).mkdir(parents=True)
-    for name in (
-        "breast-cancer.parquet",
-        "comparison.json",
-        "model.safetensors",
-        "predictions.csv",
-    ):
-        (folder / "demo" / name).write_text("left over")
-    shutil.copy(HERE / "examples" / "demo.sh", folder / "examples")
-    for name, words in (("crossview", "-m crossview"), ("python3", "")):
-        script = folder / "bin" / name
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
-        script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    environment = os.environ | {
-        "PYTHONPATH": str(HERE / "src"),
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-    }
-    script = str(folder / "examples" / "demo.sh")
-    done = subprocess.run(
-        ["sh", script], capture_output=True, text=True, env=environment, cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    shown = [line for line in done.stdout.splitlines() if line.startswith("$ crossview ")]
-    assert [line.split()[2] for line in shown] == [
-        "datasets",
-        "compare",
-        "train",
-        "predict",
-        "inspect",
-    ]
-    answer = json.loads((folder / "demo" / "comparison.json").read_text())
-    assert answer["rows"][answer["best"]]["value"] > 0.94
-    assert " ".join(answer["train_options"]) in shown[2]
-    assert len(read_csv(folder / "demo" / "predictions.csv")) == 569
-
-
 def test_a_column_that_must_be_numbers_is_no_category_where_it_is_not(here, capsys):
     Path("na.csv").write_text("label,a__x,b__y\n" + "1,2,7\n0,4,NA\n1,2,5\n0,1,1\n" * 3)
-    command = ["train", "na.csv", "--label", "label", "--model", "squared", "-o", "na.st"]
+    command = ["train", "na.csv", "--label", "label", "--model", "pa:squared", "-o", "na.st"]
     status, _, _ = run(capsys, *command)
     assert status == 0  # text makes a category
     status, _, err = run(capsys, *command, "--view", "a=a__x", "--numeric", "b=b__y")
