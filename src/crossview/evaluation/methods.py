@@ -13,7 +13,8 @@ from typing import Any
 from sklearn.model_selection import ParameterGrid
 
 from crossview.errors import InputError
-from crossview.estimators.keco import KeCoClassifier, PegasosClassifier
+from crossview.estimators.kernel.keco import KeCoClassifier
+from crossview.estimators.kernel.pegasos import PegasosClassifier
 from crossview.estimators.linear import PassiveAggressiveClassifier, Perceptron
 from crossview.estimators.machines import (
     FactorizationMachineClassifier,
@@ -148,7 +149,7 @@ class Method:
     @property
     def learns_unlabeled(self) -> bool:
         """Whether it learns from rows without label, too."""
-        return not getattr(self.learner, "_supervised", True)
+        return getattr(self.learner, "learns_unlabeled", False)
 
     @property
     def stops_early(self) -> bool:
