@@ -34,7 +34,7 @@ CLASSES = {
     "MultiViewMachineClassifier": "crossview.estimators.machines",
     "MultiViewMachineRegressor": "crossview.estimators.machines",
     "MultiViewPAClassifier": "crossview.estimators.multiview",
-    "MultiViewSVMPerf": "crossview.estimators.performance",
+    "MultiViewSVMPerf": "crossview.estimators.svm.classifier",
     "PAMClassifier": "crossview.estimators.second_order",
     "PassiveAggressiveClassifier": "crossview.estimators.linear",
     "PegasosClassifier": "crossview.estimators.kernel.pegasos",

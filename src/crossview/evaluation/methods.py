@@ -24,13 +24,13 @@ from crossview.estimators.machines import (
     SupportTensorMachineClassifier,
 )
 from crossview.estimators.multiview import MultiViewPAClassifier
-from crossview.estimators.performance import MultiViewSVMPerf
 from crossview.estimators.second_order import (
     AROWClassifier,
     ConfidenceWeightedClassifier,
     PAMClassifier,
     SoftConfidenceWeightedClassifier,
 )
+from crossview.estimators.svm.classifier import MultiViewSVMPerf
 from crossview.evaluation.metrics import parse_metric
 from crossview.views import MultiView, ViewLayout, closest_names
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -69,14 +69,14 @@ class ViewApproximation:
             self.transformers_.append(self._new(v, n, seeds[v]).fit(X))
         return self
 
-    def transform(self, rows: Rows, names: list[str]) -> Rows:
+    def transform(self, rows: Rows, names: Sequence[str]) -> Rows:
         """Return the features as rows, view after view.
 
         Parameters
         ----------
         rows : Rows
             Rows of the same columns.
-        names : list of str
+        names : sequence of str
             Names of the views.
 
         Returns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ __all__ = ["later_gammas", "view_gammas"]
 ROWS_FOR_MEDIAN = 500
 
 
-def view_gammas(gamma: Any, rows: Rows, names: list[str]) -> np.ndarray:
+def view_gammas(gamma: Any, rows: Rows, names: Sequence[str]) -> np.ndarray:
     """Return γ of each view, from the rows that have the view if ``gamma`` names a rule."""
     found = []
     for v, view in enumerate(views_of(rows)):
@@ -35,7 +35,7 @@ def view_gammas(gamma: Any, rows: Rows, names: list[str]) -> np.ndarray:
     return np.asarray(found)
 
 
-def later_gammas(gamma: Any, names: list[str], widths: list[int]) -> np.ndarray:
+def later_gammas(gamma: Any, names: Sequence[str], widths: Sequence[int]) -> np.ndarray:
     """Return γ of views that come after the first rows: there is no median of a single row."""
     rules = [gamma.get(name, "median") if isinstance(gamma, Mapping) else gamma for name in names]
     return np.asarray(
