@@ -17,10 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.algorithms import losses, machines, machines_batch, optimizers
 from crossview.algorithms.machines import Machine
 from crossview.batch import read_only
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 from crossview.estimators.base import OnlineClassifier, OnlineLearner, OnlineRegressor
 from crossview.kernels.rows import Rows
-from crossview.views import closest_names
 
 __all__ = [
     "FactorizationMachineClassifier",
@@ -112,7 +111,7 @@ class _Machine(OnlineLearner):
     def _alpha_bias(self) -> float:
         return float(self.alpha) if getattr(self, "penalize_bias", False) else 0.0
 
-    def _check_streams(self) -> None:
+    def check_streams(self) -> None:
         if self.optimizer not in STREAMING:
             raise InputError(
                 f"optimizer={self.optimizer!r} needs all rows at once, in fit; "
@@ -703,7 +702,7 @@ class _MachineClassifier(_Machine, OnlineClassifier):
 
 def _streams(learner: Any) -> bool:
     try:
-        learner._check_streams()
+        learner.check_streams()
     except InputError as error:
         raise AttributeError(str(error)) from None
     return True

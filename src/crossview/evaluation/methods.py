@@ -12,7 +12,7 @@ from typing import Any
 
 from sklearn.model_selection import ParameterGrid
 
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 from crossview.estimators.kernel.keco import KeCoClassifier
 from crossview.estimators.kernel.pegasos import PegasosClassifier
 from crossview.estimators.linear import PassiveAggressiveClassifier, Perceptron
@@ -32,7 +32,7 @@ from crossview.estimators.second_order import (
 )
 from crossview.estimators.svm.classifier import MultiViewSVMPerf
 from crossview.evaluation.metrics import parse_metric
-from crossview.views import MultiView, ViewLayout, closest_names
+from crossview.views import MultiView, ViewLayout
 
 __all__ = ["METHODS", "Method", "compared_methods", "find_method"]
 

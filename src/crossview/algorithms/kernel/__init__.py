@@ -29,9 +29,9 @@ unlabeled ones would soon outvote them.  So a stream learns at most ``ratio`` un
 labeled row and skips the others; the paper's schedule has a third.
 
 `step` holds the update of one row.  Three loops make it, which differ in where the sums over the
-support rows come from:
+support vectors come from:
 
     gram        all kernel values are in memory; rows may be drawn again
     explicit    the kernel is a product of features: W_n = sum_j α_n[j] z_n[j] x_j
-    stream      rows come once; all support rows are kept, or as many as a budget allows
+    stream      rows come once; all support vectors are kept, or as many as a budget allows
 """

@@ -1,4 +1,4 @@
-"""A budget of support rows: what makes room when there is one too many.
+"""A budget of support vectors: what makes room when there is one too many.
 
 Reference: Wang, Crammer, Vucetic, "Breaking the Curse of Kernelization", JMLR 13 (2012), section 3.
 
@@ -17,13 +17,13 @@ REMOVAL, PROJECTION, MERGING = range(3)
 # added to the diagonal of a Gram matrix, relative to its mean: equal rows leave it singular
 RIDGE = 1e-6
 
-# iterations of the golden-section search for the point to which two support rows are merged
+# iterations of the golden-section search for the point to which two support vectors are merged
 GOLDEN_STEPS = 15
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 class Budget(NamedTuple):
-    """At most ``size`` support rows per view; 0: no bound."""
+    """At most ``size`` support vectors per view; 0: no bound."""
 
     size: int
     maintenance: int
@@ -34,7 +34,7 @@ class Budget(NamedTuple):
 
 @inlined
 def shrink(beta, gram, size, budget, n):
-    """Get rid of one support row of view n."""
+    """Get rid of one support vector of view n."""
     if budget.maintenance == REMOVAL:
         remove(beta, smallest_support(beta, gram, size))
     elif budget.maintenance == PROJECTION:
@@ -56,7 +56,7 @@ def is_support(beta, k):
 
 @njit
 def count_supports(beta, size):
-    """Return the number of support rows."""
+    """Return the number of support vectors."""
     total = 0
     for k in range(size):
         total += is_support(beta, k)
@@ -65,7 +65,7 @@ def count_supports(beta, size):
 
 @njit
 def smallest_support(beta, gram, size):
-    """Return the support row with the least |β|² K(k, k), the first of equals."""
+    """Return the support vector with the least |β|² K(k, k), the first of equals."""
     best, least = -1, np.inf
     for k in range(size):
         sqnorm = 0.0
@@ -78,14 +78,14 @@ def smallest_support(beta, gram, size):
 
 @njit
 def remove(beta, k):
-    """Make row k no support row."""
+    """Make row k no support vector."""
     for c in range(beta.shape[0]):
         beta[c, k] = 0.0
 
 
 @njit
 def project(beta, gram, size):
-    """Project the smallest support row r onto the others, β <- β + β_r G⁻¹ g_r, and remove it."""
+    """Project the smallest support vector r onto the others: β <- β + β_r G⁻¹ g_r, β_r <- 0."""
     r = smallest_support(beta, gram, size)
     others = np.array([k for k in range(size) if k != r and is_support(beta, k)], dtype=np.int64)
     m = len(others)
@@ -151,7 +151,7 @@ def best_merger(beta, a, b, kab):
 
 @njit
 def merge(beta, gram, size, vectors):
-    """Merge the smallest support row and the partner with the least loss; return its place."""
+    """Merge the smallest support vector and the partner with the least loss; return its place."""
     a = smallest_support(beta, gram, size)
     partner, best_h, least = -1, 0.5, np.inf
     for b in range(size):

@@ -1,4 +1,4 @@
-"""Scores from the sums over support rows."""
+"""Scores from the sums over support vectors."""
 
 import numpy as np
 

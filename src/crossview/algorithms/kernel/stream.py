@@ -1,4 +1,4 @@
-"""Steps over rows that come once, by the kernel values with the support rows kept so far."""
+"""Steps over rows that come once, by the kernel values with the support vectors kept so far."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from crossview.algorithms.kernel.step import mark_present, row_buffers, take_ste
 
 
 class Pool(NamedTuple):
-    """The support rows kept so far, ``n_old`` of them in each view, then the rows that come."""
+    """The support vectors kept so far, ``n_old`` of them in each view, then the rows that come."""
 
     gram: np.ndarray  # (V, m, n_old + n): K_n of a row that comes (with a budget: any) and any
     beta: np.ndarray  # (V, K, n_old + n): α z; 0 where a row is no support
@@ -21,7 +21,7 @@ class Pool(NamedTuple):
 
 @inlined
 def sum_supports(gram, beta, size):
-    """Return sum_k beta[k] gram[k] over the support rows among the first ``size``."""
+    """Return sum_k beta[k] gram[k] over the support vectors among the first ``size``."""
     total = 0.0
     for k in range(size):
         if beta[k] != 0.0:

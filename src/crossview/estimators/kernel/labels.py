@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from crossview.errors import InputError
 from crossview.estimators.base import OnlineClassifier
+from crossview.estimators.targets import one_per_row, row_weights
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label
 
@@ -38,16 +38,7 @@ class SemiSupervisedClassifier(OnlineClassifier):
         return missing
 
     def _labels(self, y: Any, rows: Rows) -> np.ndarray:
-        if y is None:
-            raise InputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        y = column_or_1d(y, warn=True)
-        n = len(rows.indptr) - 1
-        if len(y) != n:
-            raise InputError(
-                f"Found input variables with inconsistent numbers of samples: {[n, len(y)]}"
-            )
+        y = one_per_row(y, len(rows.indptr) - 1, type(self).__name__)
         known = _plain(y[~self._unlabeled(y)])
         if known.dtype.kind in "fc" and not np.isfinite(known).all():
             raise InputError("a label is infinite; leave the row out, or label it")
@@ -74,7 +65,7 @@ class SemiSupervisedClassifier(OnlineClassifier):
         own = _plain(y[known])
         K = self._n_scores()
         labels = np.zeros((len(y), K))
-        weight = self._sample_weight(sample_weight, np.zeros(len(y)))
+        weight = row_weights(sample_weight, len(y))
         unknown = ~np.isin(own, self.classes_)
         if unknown.any():
             row = int(np.argmax(unknown))

@@ -162,12 +162,12 @@ class KernelLearner(CalibratedKernelState):
 
     @property
     def n_support_(self) -> dict[str, int]:
-        """Number of support rows of each view; empty with a weight per feature."""
+        """Number of support vectors of each view; empty with a weight per feature."""
         return {name: beta.shape[1] for name, beta in self.dual_coef_.items()}
 
     @property
     def dual_coef_(self) -> dict[str, np.ndarray]:
-        """α z of the support rows of each view, (n_scores, n_support); empty likewise."""
+        """α z of the support vectors of each view, (n_scores, n_support); empty likewise."""
         check_is_fitted(self, "_state")
         if self._explicit:
             return {}
@@ -221,7 +221,7 @@ class TrainingSet(NamedTuple):
 
 def read_training_set(learner: KernelLearner, X: Any, y: Any) -> TrainingSet:
     """Return what ``learner.fit(X, y)`` would learn from; the learner learns nothing."""
-    learner._validate_params()
+    learner.check_params()
     rows = learner._read(X, reset=True)
     return TrainingSet(rows, *learner._first_targets(y, None, rows))
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from crossview.algorithms.kernel.schedule import SCHEDULES
 from crossview.errors import InputError
 from crossview.estimators.kernel.random_views import RandomViewsClassifier
-from crossview.estimators.kernel.supports import MAINTENANCE
+from crossview.estimators.kernel.support_vectors import MAINTENANCE
 from crossview.estimators.kernel.values import KERNELS
 from crossview.estimators.validation import Interval, StrOptions
 
@@ -110,7 +110,7 @@ class KernelOptions(RandomViewsClassifier):
             return None
         if self.approximation or self.kernel in ("linear", "precomputed"):
             return (
-                "budget= is for kernels that keep support rows, and not for 'linear', "
+                "budget= is for kernels that keep support vectors, and not for 'linear', "
                 "'precomputed' and approximations"
             )
         if self.maintenance == "merging" and self.kernel != "rbf":
@@ -132,6 +132,13 @@ class KernelOptions(RandomViewsClassifier):
             )
         return None
 
-    def _check_streams(self) -> None:
+    def check_streams(self) -> None:
+        """Raise an error for a precomputed kernel, which needs all rows at once.
+
+        Raises
+        ------
+        InputError
+            The message names the parameter.
+        """
         if self.kernel == "precomputed":
             raise InputError("kernel='precomputed' needs all rows at once, in fit")

@@ -34,7 +34,7 @@ KERNEL: dict[str, ParameterDoc] = {
         "float",
         """
         λ, in (0, inf): strength of the regularization.  A higher value gives a smoother score:
-        scores are smaller, so more rows become support rows.  Typical values: 1e-6 to 0.1.
+        scores are smaller, so more rows become support vectors.  Typical values: 1e-6 to 0.1.
         """,
     ),
     "n_iterations": (
@@ -78,14 +78,14 @@ KERNEL: dict[str, ParameterDoc] = {
     "budget": (
         "int",
         """
-        The most support rows per view, for streams (`partial_fit`, `learn_one`,
+        The most support vectors per view, for streams (`partial_fit`, `learn_one`,
         ``schedule="stream"``); it bounds memory, and time per row.  None: no bound.
         """,
     ),
     "maintenance": (
         '{"removal", "projection", "merging"}',
         """
-        What makes room when the budget is full.  "removal": drop the smallest support row.
+        What makes room when the budget is full.  "removal": drop the smallest support vector.
         "projection": project it onto all others, which keeps most and costs budget³ per row
         learned.  "merging": merge it with another one into a point between them ("rbf" only;
         costs budget * columns, and the rows become dense).
@@ -134,10 +134,10 @@ KERNEL: dict[str, ParameterDoc] = {
 }
 
 KERNEL_ATTRIBUTES: dict[str, ParameterDoc] = ATTRIBUTES | {
-    "n_support_": ("dict of str to int", "Number of support rows of each view."),
+    "n_support_": ("dict of str to int", "Number of support vectors of each view."),
     "dual_coef_": (
         "dict of str to ndarray of shape (n_scores, n_support)",
-        "α z of the support rows of each view.",
+        "α z of the support vectors of each view.",
     ),
     "coef_": (
         "ndarray of shape (1, n_features) or (n_classes, n_features)",

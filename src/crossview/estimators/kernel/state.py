@@ -1,4 +1,4 @@
-"""What a kernel learner has learned: support rows, or a weight per feature."""
+"""What a kernel learner has learned: support vectors, or a weight per feature."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class KernelState(KernelOptions):
 
     @property
     def _explicit(self) -> bool:
-        """Whether there is a weight per feature, and no support rows."""
+        """Whether there is a weight per feature, and no support vectors."""
         return self.kernel == "linear" or self.approximation is not None
 
     @property

@@ -1,4 +1,4 @@
-"""Learning with support rows: over rows that are drawn, and over rows that come once."""
+"""Learning with support vectors: over rows that are drawn, and over rows that come once."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from crossview.batch import (
     views_of,
 )
 from crossview.estimators.kernel.features import STEPS_AT_ONCE
-from crossview.estimators.kernel.supports import SupportRows
+from crossview.estimators.kernel.support_vectors import SupportVectors
 from crossview.kernels.gram import ViewRows
 from crossview.kernels.rows import Rows
 
 __all__ = ["SupportLearner"]
 
 
-class SupportLearner(SupportRows):
-    """Support rows that learn."""
+class SupportLearner(SupportVectors):
+    """Support vectors that learn."""
 
     # --- rows that are drawn ---------------------------------------------------------------
 
@@ -89,7 +89,7 @@ class SupportLearner(SupportRows):
     ) -> int:
         """Make a step with each row, from step ``t`` on; return the last step."""
         n, K = examples.labels.shape
-        old, new = [self.support_rows(v) for v in range(len(rows.ptr) - 1)], views_of(rows)
+        old, new = [self.support_vectors(v) for v in range(len(rows.ptr) - 1)], views_of(rows)
         pool, budget = self._pool(old, new, K), self._vectors(old, new)
         memory = init_memory(len(new), K, n)
         t = learn_stream(pool, examples, memory, budget, settings, stream, t)
@@ -98,7 +98,7 @@ class SupportLearner(SupportRows):
         return t
 
     def _pool(self, old: list[ViewRows], new: list[ViewRows], K: int) -> Pool:
-        """Return the kernel values of the support rows there are and the rows that come."""
+        """Return the kernel values of the support vectors there are and the rows that come."""
         m = len(new[0].begin)
         n_old = max(len(view.begin) for view in old)
         size = n_old + m
@@ -131,7 +131,7 @@ class SupportLearner(SupportRows):
         )
 
     def _keep(self, v: int, rows: tuple[ViewRows, ViewRows], pool: Pool, budget: Budget) -> None:
-        """Store the support rows of view ``v`` among the old and the new ones."""
+        """Store the support vectors of view ``v`` among the old and the new ones."""
         old, n_old = rows[0], pool.n_old
         beta, merged = pool.beta[v], bool(budget.merged[v].any())
         keep = np.flatnonzero(beta.any(axis=0))

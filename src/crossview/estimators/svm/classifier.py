@@ -23,6 +23,7 @@ from crossview.estimators.documentation import document_parameters
 from crossview.estimators.parameters import ATTRIBUTES, VIEWS
 from crossview.estimators.svm.constants import ConstantFeatures
 from crossview.estimators.svm.options import SVMPerfOptions
+from crossview.estimators.targets import row_weights
 from crossview.kernels.rows import Rows
 
 __all__ = ["MultiViewSVMPerf"]
@@ -207,7 +208,7 @@ class MultiViewSVMPerf(SVMPerfOptions):
         """Return the rows, labels and weights without the rows of weight 0."""
         rows = self._read(X, reset=True)
         y = self._labels(y, rows)
-        weight = self._sample_weight(sample_weight, y)
+        weight = row_weights(sample_weight, len(y))
         if (weight == 0.0).any():
             here = np.flatnonzero(weight)
             return rows_at(rows, here), y[here], weight[here]

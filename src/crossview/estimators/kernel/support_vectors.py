@@ -1,4 +1,4 @@
-"""Support rows and their coefficients."""
+"""Support vectors and their coefficients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crossview.kernels.gram import ViewRows
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
-__all__ = ["MAINTENANCE", "SupportRows"]
+__all__ = ["MAINTENANCE", "SupportVectors"]
 
 # rows whose kernel values are in memory at once
 ROWS_AT_ONCE = 256
@@ -23,10 +23,10 @@ ROWS_AT_ONCE = 256
 MAINTENANCE = {"removal": REMOVAL, "projection": PROJECTION, "merging": MERGING}
 
 
-class SupportRows:
-    """What a learner with support rows keeps: the rows of each view, and β = α z of each.
+class SupportVectors:
+    """What a learner with support vectors keeps: the rows of each view, and β = α z of each.
 
-    With a budget also the Gram matrix of the support rows.
+    With a budget also the Gram matrix of the support vectors.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class SupportRows:
     kernels : ViewKernels
         The kernel of each view.
     budget : int or None
-        The most support rows per view.
+        The most support vectors per view.
     maintenance : str
         What makes room.
     cache_size : float
@@ -77,7 +77,7 @@ class SupportRows:
     # --- state -----------------------------------------------------------------------------
 
     def start(self, K: int) -> None:
-        """Begin without support rows."""
+        """Begin without support vectors."""
         for v in range(self.blocks.n_views):
             self._start_view(v, K)
 
@@ -105,7 +105,7 @@ class SupportRows:
                 )
 
     def grow(self, moved: np.ndarray, K: int) -> None:
-        """Follow the columns of the support rows: column i has become ``moved[i]``."""
+        """Follow the columns of the support vectors: column i has become ``moved[i]``."""
         for v in range(self.blocks.n_views):
             if f"data{v}" in self.state:
                 old = self.state[f"indices{v}"]
@@ -117,8 +117,8 @@ class SupportRows:
         """Return the arrays that have an axis of classes, and which axis that is."""
         return {f"beta{v}": 0 for v in range(self.blocks.n_views)}
 
-    def support_rows(self, v: int) -> ViewRows:
-        """Return the support rows of view ``v``."""
+    def support_vectors(self, v: int) -> ViewRows:
+        """Return the support vectors of view ``v``."""
         s = self.state
         indptr = s[f"indptr{v}"].astype(np.uint64)
         return ViewRows(
@@ -130,7 +130,7 @@ class SupportRows:
         )
 
     def store(self, v: int, rows: ViewRows, beta: np.ndarray) -> None:
-        """Make these the support rows of view ``v``, and β their coefficients."""
+        """Make these the support vectors of view ``v``, and β their coefficients."""
         data, indices, indptr = flat_view(rows)
         self.state |= {
             f"data{v}": data,
@@ -147,5 +147,5 @@ class SupportRows:
             if self.precomputed:
                 values = self.kernels.given(v, view, self.state[f"rows{v}"])
             else:
-                values = self.kernels.between(v, view, self.support_rows(v))
+                values = self.kernels.between(v, view, self.support_vectors(v))
             support_sums(values, read_only(self.state[f"beta{v}"]), out[:, v])
