@@ -76,7 +76,7 @@ steps; training for F1 on a9a (32,561 rows, 123 columns) to a gap of 0.001 in un
 whose search is quadratic, takes about a minute at its c = 20 and over three at c = 200); on
 100,000 rows of 1,000,000 sparse columns in two views in under 2 minutes and 2 GB."""
 
-PERFORMANCE_SEEN = """SVM^perf's c is C1 = 25 c / n² in `scaling="paper"`: it scales labels by
+PERFORMANCE_SEEN = """SVM^perf's c is C1 = 25 c / n² in `scaling="published"`: it scales labels by
 50 / n. The wide rows have 100 entries each, of columns as uneven as words; a tenth is positive.
 With C2 > 0 each cut is a linear system of a million unknowns, solved by conjugate gradients, and
 nearly all of the time goes to its products. The two lines with C2 > 0 are of

@@ -80,11 +80,11 @@ def make_problem(
         return Problem(lambda f: search_rankings(f, positive, negative), float(P * N), total, P)
     n_predicted = None
     if delta is not None:
-        tables = all_tables(partial(delta, P=P, N=N), float(n), (P, N), concave)
+        tables = all_tables(partial(delta, P=P, N=N), float(n), (P, N), concave=concave)
     elif measure == "fbeta":
-        tables = all_tables(partial(f_loss, P=P, N=N, beta=beta), 2.0 * P, (P, N), True)
+        tables = all_tables(partial(f_loss, P=P, N=N, beta=beta), 2.0 * P, (P, N), concave=True)
     elif measure == "g_mean":
-        tables = all_tables(partial(g_mean_loss, P=P, N=N), float(n), (P, N), False)
+        tables = all_tables(partial(g_mean_loss, P=P, N=N), float(n), (P, N), concave=False)
     else:
         n_predicted = P if measure == "prbep" else k
         tables = tables_at_k(measure, n_predicted, (P, N))
@@ -99,7 +99,7 @@ def make_problem(
 
 
 def all_tables(
-    delta: Callable[[Any, Any], Any], unit: float, sides: tuple[int, int], concave: bool
+    delta: Callable[[Any, Any], Any], unit: float, sides: tuple[int, int], *, concave: bool
 ) -> Tables:
     """Return all tables of P positive and N other rows."""
     P, N = sides
