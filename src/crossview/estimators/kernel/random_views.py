@@ -42,7 +42,7 @@ class RandomViews(TransformerMixin, BaseEstimator):
     >>> import numpy as np
     >>> from crossview.estimators.kernel.random_views import RandomViews
     >>> RandomViews(random_state=0).fit_transform(np.ones((5, 8))).layout.widths
-    [6, 6]
+    (6, 6)
     """
 
     columns_: list[np.ndarray]
