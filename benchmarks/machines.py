@@ -218,13 +218,13 @@ def scaling(rows=200_000):
     for many in (1, 2, 4):  # 3, 6, 12, 24 features a row in the same three views
         sizes = [1_000] * (2 * many)
         data.append(to_views(stream(rows, sizes)[0], sizes))
-    add("features a row", [6, 12, 24], [passes(X, y) for X in data])
+    add("features per row", [6, 12, 24], [passes(X, y) for X in data])
     data, counts = [], [2, 3, 4, 6, 8]
     for count in counts:  # 24 features a row, in more and more views
         names, sizes = [f"v{i}" for i in range(count)], [1_000] * (24 // count)
         data.append(to_views(stream(rows, sizes, names)[0], sizes, names))
     add("views", counts, [passes(X, y) for X in data])
-    return table(["grows", "to", "ns a row", "times the first"], lines)
+    return table(["varied", "value", "ns per row", "times the first"], lines)
 
 
 if __name__ == "__main__":
