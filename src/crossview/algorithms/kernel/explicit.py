@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import inlined, njit
+from crossview._jit import njit
 from crossview.algorithms.kernel.quota import within_quota
 from crossview.algorithms.kernel.scores import mean_score
 from crossview.algorithms.kernel.step import mark_present, row_buffers, take_step
-from crossview.kernels.rows import ZERO, Rows, view_end
+from crossview.kernels.rows import ZERO, Rows, dots_and_sqnorm, view_end
 
 
 class Features(NamedTuple):
@@ -18,61 +18,44 @@ class Features(NamedTuple):
     W: np.ndarray  # (n_features, K): sum_j β_n[j] x_j in the features of view n
 
 
-@inlined
-def sum_features(i, features, entries, row):
-    """sums[n] <- W_n'x_i, self_kernel[n] <- x_i·x_i, and where the entries of each view begin."""
-    x, j, indptr, shared, ptr, _ = features.rows
-    W, sums, sqnorm = features.W, row.sums, row.self_kernel
-    offset = indptr[i] if shared else ZERO
-    entries[0] = indptr[i]
-    for n in range(sums.shape[0]):
-        entries[n + 1] = view_end(j, entries[n], indptr[i + 1], offset, ptr[n + 1])
-        sqnorm[n] = 0.0
-        for c in range(sums.shape[1]):
-            sums[n, c] = 0.0
-        for p in range(entries[n], entries[n + 1]):
-            sqnorm[n] += x[p] * x[p]
-            for c in range(sums.shape[1]):
-                sums[n, c] += x[p] * W[j[p - offset], c]
-
-
-@inlined
-def add_features(i, features, entries, change):
-    """W_n <- W_n + change_n x_i for all views and classes."""
-    x, j, indptr, shared, _, _ = features.rows
-    offset = indptr[i] if shared else ZERO
-    for n in range(change.shape[0]):
-        for c in range(change.shape[1]):
-            step = change[n, c]
-            if step != 0.0:
-                for p in range(entries[n], entries[n + 1]):
-                    features.W[j[p - offset], c] += step * x[p]
-
-
 @njit
 def learn_explicit(features, draws, examples, memory, settings, stream, t):
     """Make a step with each row of ``draws``, from step ``t`` on; return the last step."""
+    (x, j, indptr, shared, ptr, _), W = features
+    labels, weight, present = examples
     beta = memory.beta
     V, K = beta.shape[0], beta.shape[1]
-    row, change = row_buffers(V, K), np.empty((V, K))
+    row, before = row_buffers(V, K), np.empty((V, K))
+    here, sums, sqnorm = row
     entries = np.empty(V + 1, np.uint64)
     for s in range(draws.shape[0]):
         i = draws[s]
-        mark_present(examples.present, i, row.here)
-        sum_features(i, features, entries, row)
-        mean_score(row.sums, row.here, settings.lam * t, stream.scores[s])
-        labeled = examples.labels[i, 0] != 0.0
-        if examples.weight[i] <= 0.0 or not within_quota(labeled, stream):
+        mark_present(present, i, here)
+        # 1. the sums: W_n'x of every view
+        offset = indptr[i] if shared else ZERO
+        entries[0] = indptr[i]
+        sums[:] = 0.0
+        for n in range(V):
+            lo = entries[n]
+            hi = entries[n + 1] = view_end(j, lo, indptr[i + 1], offset, ptr[n + 1])
+            sqnorm[n] = dots_and_sqnorm(x, j, lo, hi, offset, W, sums[n])
+        mean_score(sums, here, settings.lam * t, stream.scores[s])
+        labeled = labels[i, 0] != 0.0
+        if weight[i] <= 0.0 or not within_quota(labeled, stream):
             continue
         t += 1
         if settings.supervised and not labeled:
             continue
+        # 2. the step
         for n in range(V):
             for c in range(K):
-                change[n, c] = -beta[n, c, i]
+                before[n, c] = beta[n, c, i]
         take_step(i, t, row, examples, memory, settings)
+        # 3. W_n <- W_n + (change of β_n) x
         for n in range(V):
             for c in range(K):
-                change[n, c] += beta[n, c, i]
-        add_features(i, features, entries, change)
+                step = beta[n, c, i] - before[n, c]
+                if step != 0.0:
+                    for p in range(entries[n], entries[n + 1]):
+                        W[j[p - offset], c] += step * x[p]
     return t

@@ -30,19 +30,22 @@ def learn_from_gram(gram, draws, examples, memory, settings, t):
 
     ``gram[n, draws.gram_rows[s], j]`` is K_n of the row of step s and row j.
     """
+    rows, gram_rows = draws
+    labels, _, present = examples
     beta = memory.beta
     V, K = beta.shape[0], beta.shape[1]
     row = row_buffers(V, K)
-    for s in range(draws.rows.shape[0]):
+    here, sums, self_kernel = row
+    for s in range(rows.shape[0]):
         t += 1
-        i, g = draws.rows[s], draws.gram_rows[s]
-        if settings.supervised and examples.labels[i, 0] == 0.0:
+        i, g = rows[s], gram_rows[s]
+        if settings.supervised and labels[i, 0] == 0.0:
             continue
-        mark_present(examples.present, i, row.here)
+        mark_present(present, i, here)
         for n in range(V):
-            if row.here[n]:
-                row.self_kernel[n] = gram[n, g, i]
+            if here[n]:
+                self_kernel[n] = gram[n, g, i]
                 for c in range(K):
-                    row.sums[n, c] = dot(beta[n, c], gram[n, g])
+                    sums[n, c] = dot(beta[n, c], gram[n, g])
         take_step(i, t, row, examples, memory, settings)
     return t

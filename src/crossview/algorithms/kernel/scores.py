@@ -29,13 +29,19 @@ def mean_scores(sums, present, scale, out):
         mean_score(sums[i], here, scale, out[i])
 
 
+@inlined
+def sum_supports(beta, gram, size):
+    """Return sum_k beta[k] gram[k] over the support vectors among the first ``size`` rows."""
+    total = 0.0
+    for k in range(size):
+        if beta[k] != 0.0:
+            total += beta[k] * gram[k]
+    return total
+
+
 @njit
 def support_sums(gram, beta, out):
     """out[i, c] <- sum_k beta[c, k] gram[i, k]."""
     for i in range(out.shape[0]):
         for c in range(out.shape[1]):
-            total = 0.0
-            for k in range(gram.shape[1]):
-                if beta[c, k] != 0.0:
-                    total += beta[c, k] * gram[i, k]
-            out[i, c] = total
+            out[i, c] = sum_supports(beta[c], gram[i], gram.shape[1])

@@ -74,39 +74,29 @@ def has_loss(z, score):
 
 
 @inlined
-def score_row(i, t, row, examples, memory, settings):
-    """Line 6, eq. (3): ŷ_n of row i at step t, for all views and classes."""
+def take_step(i, t, row, examples, memory, settings):
+    """Lines 6 to 11 of Algorithm 1 for row i at step t; its sums are in the buffers."""
+    # a tuple is unpacked once per step: in the inner loops each access costs some nanoseconds
+    here, sums, self_kernel = row
+    labels, weight, _ = examples
     alpha, beta, last = memory
-    for n in range(beta.shape[0]):
-        if row.here[n]:
-            for c in range(beta.shape[1]):
-                total, itself = row.sums[n, c], row.self_kernel[n]
-                labeled = examples.labels[i, c] != 0.0
+    # line 6, eq. (3): all views are scored before any of them learns
+    for n in range(here.shape[0]):
+        if here[n]:
+            for c in range(sums.shape[1]):
+                total = sums[n, c]
+                labeled = labels[i, c] != 0.0
                 if beta[n, c, i] != 0.0 and not (settings.include_self and labeled):
-                    total -= beta[n, c, i] * itself
+                    total -= beta[n, c, i] * self_kernel[n]
                 if settings.include_self and not labeled:
                     # views before n have their score of this step, those after it an older one
-                    total += alpha[n, c, i] * co_label(last, i, n, c, row.here) * itself
+                    total += alpha[n, c, i] * co_label(last, i, n, c, here) * self_kernel[n]
                 last[n, c, i] = total / (settings.lam * t)
-
-
-@inlined
-def learn_row(i, row, examples, memory):
-    """Lines 7 to 11: label row i by eq. (4) and count it in every view where it has a loss."""
-    alpha, beta, last = memory
-    for n in range(beta.shape[0]):
-        if row.here[n]:
-            for c in range(beta.shape[1]):
-                z = examples.labels[i, c]
-                if z == 0.0:
-                    z = co_label(last, i, n, c, row.here)
+    # lines 7 to 11: eq. (4) labels the row, and every view in which it has a loss counts it
+    for n in range(here.shape[0]):
+        if here[n]:
+            for c in range(sums.shape[1]):
+                z = labels[i, c] if labels[i, c] != 0.0 else co_label(last, i, n, c, here)
                 if has_loss(z, last[n, c, i]):
-                    alpha[n, c, i] += examples.weight[i]
+                    alpha[n, c, i] += weight[i]
                 beta[n, c, i] = z * alpha[n, c, i]
-
-
-@inlined
-def take_step(i, t, row, examples, memory, settings):
-    """Lines 6 to 11 of Algorithm 1 for row i; its sums are in the buffers."""
-    score_row(i, t, row, examples, memory, settings)
-    learn_row(i, row, examples, memory)

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import inlined, njit
+from crossview._jit import njit
 from crossview.algorithms.kernel.budget import count_supports, shrink
 from crossview.algorithms.kernel.quota import within_quota
-from crossview.algorithms.kernel.scores import mean_score
+from crossview.algorithms.kernel.scores import mean_score, sum_supports
 from crossview.algorithms.kernel.step import mark_present, row_buffers, take_step
 
 
@@ -19,16 +19,6 @@ class Pool(NamedTuple):
     n_old: int
 
 
-@inlined
-def sum_supports(gram, beta, size):
-    """Return sum_k beta[k] gram[k] over the support vectors among the first ``size``."""
-    total = 0.0
-    for k in range(size):
-        if beta[k] != 0.0:
-            total += beta[k] * gram[k]
-    return total
-
-
 @njit
 def learn_stream(pool, examples, memory, budget, settings, stream, t):
     """Make a step with each row that comes, from step ``t`` on; return the last step.
@@ -36,28 +26,30 @@ def learn_stream(pool, examples, memory, budget, settings, stream, t):
     ``memory`` is that of the rows that come, all of them new.  With a budget
     ``pool.gram[n, k]`` belongs to the k-th row of the pool, without one to the k-th that comes.
     """
-    V, K = pool.beta.shape[0], pool.beta.shape[1]
+    gram, beta, n_old = pool
+    labels, weight, present = examples
+    V, K = beta.shape[0], beta.shape[1]
     row = row_buffers(V, K)
-    for i in range(examples.labels.shape[0]):
-        k = pool.n_old + i
+    here, sums, _ = row
+    for i in range(labels.shape[0]):
+        k = n_old + i
         g = k if budget.size > 0 else i
-        mark_present(examples.present, i, row.here)
+        mark_present(present, i, here)
         for n in range(V):
-            if row.here[n]:
-                for c in range(K):
-                    row.sums[n, c] = sum_supports(pool.gram[n, g], pool.beta[n, c], k)
-        mean_score(row.sums, row.here, settings.lam * t, stream.scores[i])
-        labeled = examples.labels[i, 0] != 0.0
-        if examples.weight[i] <= 0.0 or not within_quota(labeled, stream):
+            for c in range(K):
+                sums[n, c] = sum_supports(beta[n, c], gram[n, g], k) if here[n] else 0.0
+        mean_score(sums, here, settings.lam * t, stream.scores[i])
+        labeled = labels[i, 0] != 0.0
+        if weight[i] <= 0.0 or not within_quota(labeled, stream):
             continue
         t += 1
         if settings.supervised and not labeled:
             continue
         take_step(i, t, row, examples, memory, settings)
         for n in range(V):
-            if row.here[n]:
+            if here[n]:
                 for c in range(K):
-                    pool.beta[n, c, k] = memory.beta[n, c, i]
-                if budget.size > 0 and count_supports(pool.beta[n], k + 1) > budget.size:
-                    shrink(pool.beta[n], pool.gram[n], k + 1, budget, n)
+                    beta[n, c, k] = memory.beta[n, c, i]
+                if budget.size > 0 and count_supports(beta[n], k + 1) > budget.size:
+                    shrink(beta[n], gram[n], k + 1, budget, n)
     return t
