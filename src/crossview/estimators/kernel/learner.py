@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,58 +156,6 @@ class KernelLearner(CalibratedKernelState):
         if len(rows.present):
             own[~rows.present] = np.nan
         return own[:, :, 0] if own.shape[2] == 1 else own
-
-    # --- attributes ----------------------------------------------------------------------
-
-    @property
-    def n_support_(self) -> dict[str, int]:
-        """Number of support vectors of each view; empty with a weight per feature."""
-        return {name: beta.shape[1] for name, beta in self.dual_coef_.items()}
-
-    @property
-    def dual_coef_(self) -> dict[str, np.ndarray]:
-        """α z of the support vectors of each view, (n_scores, n_support); empty likewise."""
-        check_is_fitted(self, "_state")
-        if self._explicit:
-            return {}
-        return {name: self._state[f"beta{v}"].copy() for v, name in enumerate(self.layout_.names)}
-
-    @property
-    def n_steps_(self) -> int:
-        """Number of steps made, t."""
-        check_is_fitted(self, "_state")
-        return int(self._state["t"][0])
-
-    @property
-    def gamma_(self) -> dict[str, float]:
-        """γ of each view, once there have been rows."""
-        check_is_fitted(self, "_state")
-        return dict(zip(self.layout_.names, self._state["gamma"].tolist(), strict=False))
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights of the columns, (1 or n_classes, n_features), for ``kernel="linear"``."""
-        check_is_fitted(self, "_state")
-        if self.kernel != "linear":
-            raise AttributeError("only kernel='linear' has coef_")
-        W = self._state["W"] / (float(self.lam) * max(int(self._state["t"][0]), 1))
-        V = len(self.layout_.names)
-        coef = np.zeros((W.shape[1], self.n_features_in_))
-        if self.random_views is not None:
-            blocks = pairwise(self.layout_.ptr)
-            for columns, (lo, hi) in zip(self.view_columns().values(), blocks, strict=True):
-                coef[:, columns] += W[lo:hi].T / V
-        elif self._places is None:
-            coef[:] = W.T / V
-        else:
-            used = self._places >= 0
-            coef[:, used] = W[self._places[used]].T / V
-        return coef
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
 
 
 class TrainingSet(NamedTuple):

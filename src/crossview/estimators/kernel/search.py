@@ -125,7 +125,7 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         data = read_training_set(learner, X, y)
         self.classes_ = learner.classes_
         seed = check_random_state(self.estimator.random_state).randint(2**31 - 1)
-        folds = self._folds(data.labels, seed)
+        folds = _folds(self.cv, data.labels, seed)
         gammas = ["median"] if self.estimator.kernel == "linear" else list(self.gammas)
         settings, scores = [], []
         for gamma, kernel in grams_of_gammas(learner, data.rows, gammas):
@@ -135,7 +135,7 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 weight[train] = data.weight[train]
                 fold = _Fold(learner, data._replace(weight=weight), test, seed % 2**31 + f)
                 for k, lam in enumerate(self.lams):
-                    found[k, f] = self._score(fold.labels, fold.scores(kernel, lam))
+                    found[k, f] = _score(self.scoring, fold.labels, fold.scores(kernel, lam))
             settings += [(lam, gamma) for lam in self.lams]
             scores.append(found)
         self._store(settings, np.vstack(scores))
@@ -156,34 +156,6 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "the search is over exact kernels and schedules that draw rows; leave "
                 "approximation= at None and take another schedule than 'stream'"
             )
-
-    def _folds(self, labels: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the folds, stratified by class; the unlabeled rows are one."""
-        labeled = labels[:, 0] != 0.0
-        kinds = labels[:, 0]
-        if labels.shape[1] > 1:
-            kinds = np.where(labeled, labels.argmax(axis=1), -1)
-        cv = self.cv
-        if isinstance(cv, Integral):
-            cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
-            fewest = int(np.unique(kinds[labeled], return_counts=True)[1].min())
-            if fewest < cv.get_n_splits():
-                with warnings.catch_warnings():  # folds without a class are not scored
-                    warnings.simplefilter("ignore", UserWarning)
-                    return list(cv.split(np.zeros(len(kinds)), kinds))
-        return list(cv.split(np.zeros(len(kinds)), kinds))
-
-    def _score(self, labels: np.ndarray, scores: np.ndarray) -> float:
-        if self.scoring == "accuracy":
-            if labels.shape[1] > 1:
-                return float(accuracy_score(labels.argmax(axis=1), scores.argmax(axis=1)))
-            return float(accuracy_score(labels[:, 0] > 0.0, scores[:, 0] > 0.0))
-        each = [
-            area_under_curve(own > 0.0, score)
-            for own, score in zip(labels.T, scores.T, strict=True)
-            if (own > 0.0).any() and (own < 0.0).any()
-        ]
-        return float(np.mean(each)) if each else np.nan
 
     def _store(self, settings: list[tuple[float, Any]], table: np.ndarray) -> None:
         if not np.isfinite(table).any(axis=1).all():
@@ -252,6 +224,36 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Its scores.
         """
         return self._best().view_scores(X)
+
+
+def _folds(cv: Any, labels: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the folds, stratified by class; the unlabeled rows are one."""
+    labeled = labels[:, 0] != 0.0
+    kinds = labels[:, 0]
+    if labels.shape[1] > 1:
+        kinds = np.where(labeled, labels.argmax(axis=1), -1)
+    if isinstance(cv, Integral):
+        cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
+        fewest = int(np.unique(kinds[labeled], return_counts=True)[1].min())
+        if fewest < cv.get_n_splits():
+            with warnings.catch_warnings():  # folds without a class are not scored
+                warnings.simplefilter("ignore", UserWarning)
+                return list(cv.split(np.zeros(len(kinds)), kinds))
+    return list(cv.split(np.zeros(len(kinds)), kinds))
+
+
+def _score(scoring: str, labels: np.ndarray, scores: np.ndarray) -> float:
+    """Return the measure of held-out rows; NaN if it is not defined."""
+    if scoring == "accuracy":
+        if labels.shape[1] > 1:
+            return float(accuracy_score(labels.argmax(axis=1), scores.argmax(axis=1)))
+        return float(accuracy_score(labels[:, 0] > 0.0, scores[:, 0] > 0.0))
+    each = [
+        area_under_curve(own > 0.0, score)
+        for own, score in zip(labels.T, scores.T, strict=True)
+        if (own > 0.0).any() and (own < 0.0).any()
+    ]
+    return float(np.mean(each)) if each else np.nan
 
 
 def grams_of_gammas(
