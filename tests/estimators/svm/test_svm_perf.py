@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shared_data
 from crossview import InputError, Measure, MultiView, MultiViewSVMPerf, load, save
@@ -132,9 +131,3 @@ def test_a_function_that_is_no_measure_is_an_error(measure, message):
 def test_k_beyond_the_rows_is_an_error():
     with pytest.raises(InputError, match="k=9 is more than the 4 rows"):
         MultiViewSVMPerf(measure="recall_at_k", k=9).fit(np.eye(4), [0, 1, 0, 1])
-
-
-# weights have a meaning for the error rate, and none for F1
-@parametrize_with_checks([MultiViewSVMPerf(measure="error_rate")])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)

@@ -1,4 +1,4 @@
-"""The papers' own tables, on the real sets where they are there."""
+"""The papers' own tables, on the real data sets if they are present."""
 
 import numpy as np
 import pytest
@@ -33,17 +33,17 @@ def f1_over_folds(model, X, y, seeds=(0, 1, 2)):
 
 
 @pytest.mark.parametrize(
-    ("view", "printed"), [("page", 92.83), ("link", 92.71), (None, 94.97)], ids=str
+    ("view", "published"), [("page", 92.83), ("link", 92.71), (None, 94.97)], ids=str
 )
-def test_webkb_single_views_and_concatenation_are_those_of_table_2(view, printed):
+def test_webkb_single_views_and_concatenation_reach_table_2(view, published):
     X, y = shared_data.webkb_course()
     value = f1_over_folds(
         PassiveAggressiveClassifier(**OPTIONS), X.select([view]) if view else X, y
     )
-    assert value == pytest.approx(printed, abs=1.5)
+    assert value == pytest.approx(published, abs=1.5)
 
 
-def test_webkb_the_printed_update_gives_what_table_2_prints():
+def test_webkb_the_published_update_reaches_table_2():
     X, y = shared_data.webkb_course()
     model = MultiViewPAClassifier(
         coupling="absolute", update="published", disagreement=0.5, **OPTIONS
@@ -53,12 +53,12 @@ def test_webkb_the_printed_update_gives_what_table_2_prints():
 
 def test_webkb_the_best_coupling_chosen_in_the_training_folds_reaches_98():
     X, y = shared_data.webkb_course()
-    gammas = [0.0001, 0.001, 0.01, 0.1]
+    prices = [0.0001, 0.001, 0.01, 0.1]
     search = GridSearchCV(
         MultiViewPAClassifier(**OPTIONS),
         [
             {"coupling": ["independent"]},
-            {"coupling": ["squared", "absolute"], "disagreement": gammas},
+            {"coupling": ["squared", "absolute"], "disagreement": prices},
         ],
         scoring="f1",
         cv=StratifiedKFold(5, shuffle=True, random_state=0),
@@ -67,7 +67,7 @@ def test_webkb_the_best_coupling_chosen_in_the_training_folds_reaches_98():
 
 
 def cumulative_error(model, X, y):
-    """Mistakes a row over ten random orders, each row scored before it is learned from."""
+    """Mistakes per row, over ten random orders, each row scored before it is learned from."""
     values = []
     for seed in range(10):
         order = np.random.default_rng(seed).permutation(len(y))
@@ -98,7 +98,7 @@ def test_bupa_pam_two_and_arow_make_fewer_mistakes_than_pa():
 
 def test_advertisements_pam_two_on_all_columns_and_coupled_in_mahalanobis_geometry():
     X, y = shared_data.internet_ads()
-    pasted = f1_over_folds(PAMClassifier(variant="PAM-II"), X, y)
+    concatenated = f1_over_folds(PAMClassifier(variant="PAM-II"), X, y)
     coupled = f1_over_folds(
         MultiViewPAClassifier(
             coupling="squared", variant="PA-II", disagreement=0.1, geometry="mahalanobis"
@@ -106,5 +106,5 @@ def test_advertisements_pam_two_on_all_columns_and_coupled_in_mahalanobis_geomet
         X,
         y,
     )
-    assert pasted == pytest.approx(87, abs=1.5)
+    assert concatenated == pytest.approx(87, abs=1.5)
     assert coupled >= 88.0
