@@ -12,7 +12,8 @@ SIZE = 12
 def pool():
     rng = np.random.default_rng(0)
     points = rng.normal(size=(SIZE, 2))
-    return points, rbf_kernel(points, gamma=0.5), rng.choice([-1.0, 1.0], size=(2, SIZE))
+    beta = rng.choice([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0], size=(2, SIZE))
+    return points, rbf_kernel(points, gamma=0.5), beta
 
 
 def squared_distance(beta, gram, other_beta, other_gram, between):
