@@ -60,8 +60,8 @@ _LINEAR = "crossview.estimators.linear"
 _COUPLED = "crossview.estimators.multiview"
 _SECOND_ORDER = "crossview.estimators.second_order"
 _MACHINES = "crossview.estimators.machines"
-_KERNEL = "crossview.estimators.keco"
-_SVMPERF = "crossview.estimators.performance"
+_KERNEL = "crossview.estimators.kernel"
+_SVMPERF = "crossview.estimators.svm.classifier"
 
 _VIEW = "one view alone"
 
@@ -213,7 +213,7 @@ def _kernels() -> Iterator[Learner]:
     pegasos = Learner(
         "pegasos",
         "Pegasos (one per view)",
-        f"{_KERNEL}:PegasosClassifier",
+        f"{_KERNEL}.pegasos:PegasosClassifier",
         "with kernels; keco learns from rows without label, too",
         # wide sparse views need the linear kernel, few dense columns the other
         grid={"kernel": ("rbf", "linear"), "lam": LAM},
@@ -233,7 +233,7 @@ def _kernels() -> Iterator[Learner]:
         pegasos,
         name="keco",
         title="KeCo",
-        path=f"{_KERNEL}:KeCoClassifier",
+        path=f"{_KERNEL}.keco:KeCoClassifier",
         learns_unlabeled=True,
         measured_against="pegasos",
     )
