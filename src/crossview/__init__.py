@@ -15,7 +15,7 @@ _home = {
     "ViewLayout": "crossview.views",
     "ViewEncoder": "crossview.streams.encode",
     "open_table": "crossview.streams.table",
-    "MultiViewPAClassifier": "crossview.estimators.multiview",
+    "MultiViewPAClassifier": "crossview.estimators.coupled",
     "PassiveAggressiveClassifier": "crossview.estimators.linear",
     "Perceptron": "crossview.estimators.linear",
     "AROWClassifier": "crossview.estimators.second_order",

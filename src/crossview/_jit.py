@@ -23,6 +23,13 @@ _options: dict[str, Any] = {
 njit = numba.njit(**_options)
 inlined = numba.njit(forceinline=True, **_options)
 
+# functions that only use arrays which others own: they allocate none and return none (but
+# other such functions may return views and named tuples to each other), so references to arrays
+# need not be counted; counting made a pass over named tuples of arrays ten times slower
+borrowing = numba.njit(**_options | {"_nrt": False})
+inlined_borrowing = numba.njit(forceinline=True, **_options | {"_nrt": False})
+
 # sums over memory that lies in order may be split among the lanes of a register;
 # there is nothing to gather
 njit_reordering = numba.njit(**_options | {"fastmath": {"contract", "reassoc"}})
+borrowing_reordering = numba.njit(**_options | {"fastmath": {"contract", "reassoc"}, "_nrt": False})

@@ -33,7 +33,7 @@ CLASSES = {
     "KeCoClassifier": "crossview.estimators.keco",
     "MultiViewMachineClassifier": "crossview.estimators.machines",
     "MultiViewMachineRegressor": "crossview.estimators.machines",
-    "MultiViewPAClassifier": "crossview.estimators.multiview",
+    "MultiViewPAClassifier": "crossview.estimators.coupled",
     "MultiViewSVMPerf": "crossview.estimators.performance",
     "PAMClassifier": "crossview.estimators.second_order",
     "PassiveAggressiveClassifier": "crossview.estimators.linear",

@@ -26,7 +26,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from crossview.algorithms.first_order import Weights
+from crossview.algorithms.online import Weights
 from crossview.batch import make_rows, read_only
 from crossview.errors import InputError
 from crossview.estimators.columns import NamedColumns

@@ -22,7 +22,7 @@ from crossview.estimators.machines import (
     MultiViewMachineRegressor,
     SupportTensorMachineClassifier,
 )
-from crossview.estimators.multiview import MultiViewPAClassifier
+from crossview.estimators.coupled import MultiViewPAClassifier
 from crossview.estimators.performance import MultiViewSVMPerf
 from crossview.estimators.second_order import (
     AROWClassifier,

@@ -1,4 +1,4 @@
-"""Classifiers with one weight vector a view, whose steps are coupled."""
+"""Classifiers with one weight vector per view, whose steps are coupled."""
 
 from __future__ import annotations
 
@@ -7,24 +7,30 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from crossview.algorithms import coupling, first_order
+from crossview.algorithms import couplings, rules
+from crossview.algorithms.couplings import Coupling
+from crossview.algorithms.online import Examples, learn, learn_one_view
+from crossview.algorithms.rules import Rule
 from crossview.errors import InputError
-from crossview.estimators.geometry import WithCovariance
-from crossview.estimators.linear import RULES
+from crossview.estimators.covariance import COVARIANCE, COVARIANCE_ATTRIBUTES, CovarianceClassifier
+from crossview.estimators.documentation import document_parameters
+from crossview.estimators.linear import SLACKS
+from crossview.estimators.parameters import LINEAR, VIEWS
+from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 
 __all__ = ["MultiViewPAClassifier"]
 
 COUPLINGS = {
-    "independent": coupling.INDEPENDENT,
-    "absolute": coupling.ABSOLUTE,
-    "squared": coupling.SQUARED,
+    "independent": couplings.INDEPENDENT,
+    "absolute": couplings.ABSOLUTE,
+    "squared": couplings.SQUARED,
 }
 
 
-class MultiViewPAClassifier(WithCovariance):
+@document_parameters(VIEWS, LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+class MultiViewPAClassifier(CovarianceClassifier):
     """Passive-aggressive learning on several views that are held to agree.
 
     One weight vector a view.  With margins ``m_v = y w_v·x_v`` each row whose
@@ -49,9 +55,6 @@ class MultiViewPAClassifier(WithCovariance):
         itself, or it is one view.
     variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
         No slack, a slack that costs C a unit, or C a unit squared.
-    C : float, default=1.0
-        Aggressiveness, in (0, inf).  Higher follows every row further, lower
-        is steadier against noise.
     disagreement : float, default=0.1
         Price of disagreement, in [0, inf).  0: the views share the loss and
         nothing else; higher pulls their scores together, and very high makes
@@ -72,52 +75,16 @@ class MultiViewPAClassifier(WithCovariance):
         What moving a weight costs: the same in all directions, or more in those
         in which much has been seen.  The second is slower, and often much more
         accurate on correlated columns; disagreement then counts times ``x_v'S_v x_v``.
-    covariance : {"auto", "full", "diagonal", "low-rank"}, default="auto"
-        Form of the covariances, one a view (one in all where concatenated), as
-        in `PAMClassifier`.  Used in Mahalanobis geometry only, and so are rank,
-        diagonal and initial_variance.
-    rank : int, default=256
-        Rows a view that "low-rank" keeps; see `PAMClassifier`.
-    diagonal : {"precision", "covariance"}, default="precision"
-        Which diagonal "diagonal" keeps; see `PAMClassifier`.
-    initial_variance : float, default=1.0
-        Variance of every weight at the start, in (0, inf).
-    fit_intercept : bool, default=True
-        Learn an intercept a view, as the weight of a constant feature of value
-        1 that counts in the view's norm; one in all where concatenated.  False
-        is often better for rows of length 1 such as normalized text, of whose
-        steps it would take half.
-    n_epochs : int, default=1
-        Passes over the rows in `fit`.
-    shuffle : bool, default=True
-        Take the rows in a new random order in every pass of `fit`.  Set it to
-        False where the order means something.  `partial_fit` never shuffles.
-    average : bool, default=False
-        Predict with the mean of the weights after each row instead of the last
-        ones: steadier, at the price of a second vector of weights.
-    class_weight : dict, "balanced" or None, default=None
-        Weight of each class, multiplied with the row's.  "balanced": inverse
-        to the class's frequency (`fit` only).
-    random_state : int, RandomState or None, default=None
-        For the shuffling.
 
     Attributes
     ----------
-    covariance_form_ : str
-        The form that the covariances have now; Mahalanobis geometry only.
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights of all views, in the order of the columns; 0 for columns in no
-        view.
-    intercept_ : ndarray of shape (n_views,) or (n_classes, n_views)
-        One intercept a view; (1,) or (n_classes,) where concatenated.
-    layout_ : ViewLayout
-        Names and widths of the views.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where ``X`` was a data frame.
+    covariance_form_
+    classes_
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
 
     See Also
     --------
@@ -154,9 +121,9 @@ class MultiViewPAClassifier(WithCovariance):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **WithCovariance._parameter_constraints,
+        **CovarianceClassifier._parameter_constraints,
         "views": [Mapping, "array-like", None],
-        "variant": [StrOptions(set(RULES))],
+        "variant": [StrOptions(set(SLACKS))],
         "C": [Interval(Real, 0, None, closed="neither")],
         "disagreement": [
             Interval(Real, 0, None, closed="left"),
@@ -221,28 +188,27 @@ class MultiViewPAClassifier(WithCovariance):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        bias, rule, C = float(self.fit_intercept), RULES[self.variant], float(self.C)
-        if self.coupling == "absolute" and self.variant == "PA":
-            # a hard margin is PA-I at any price
-            rule, C = first_order.PA_I, np.inf
-        kind, gamma = self._kind(), float(self.disagreement)
-        if self.geometry == "mahalanobis":
-            return self._learn_with_covariance(
-                rows, order, y, weight, scores, rule=rule, C=C, kind=kind, gamma=gamma
-            )
-        model = self._weights()
+        coupling = self._coupling()
+        if self._has_covariance():
+            return super()._learn(rows, order, y, weight, scores)
+        examples = Examples(rows, order, y, weight, scores)
+        model, bias, rule = self._weights(), float(self.fit_intercept), self._rule()
         if self.coupling == "concatenated":
-            pasted = first_order.learn_binary if scores.ndim == 1 else first_order.learn_multiclass
-            return int(pasted(rows, order, y, weight, model, bias, rule, C, scores))
-        loop = coupling.learn_binary if scores.ndim == 1 else coupling.learn_multiclass
-        return int(loop(rows, order, y, weight, model, bias, kind, rule, gamma, C, scores))
+            return int(learn_one_view(examples, model, bias, rule))
+        return int(learn(examples, model, bias, rule, coupling))
 
-    def _kind(self) -> int:
-        if self.update == "exact":
-            return COUPLINGS.get(self.coupling, coupling.INDEPENDENT)
-        if self.coupling != "absolute" or self.variant != "PA-I" or len(self._slots.names) != 2:
-            raise InputError(
-                "update='published' is the paper's Algorithm 1: set coupling='absolute' and "
-                f"variant='PA-I', and give two views (there are {len(self._slots.names)})"
-            )
-        return coupling.PUBLISHED
+    def _rule(self) -> Rule:
+        kind = rules.PAM if self._has_covariance() else rules.PA
+        return Rule(kind, SLACKS[self.variant], float(self.C), 0.0)
+
+    def _coupling(self) -> Coupling:
+        kind = COUPLINGS.get(self.coupling, couplings.INDEPENDENT)
+        if self.update == "published":
+            n_views = len(self._slots.names)
+            if self.coupling != "absolute" or self.variant != "PA-I" or n_views != 2:
+                raise InputError(
+                    "update='published' is the paper's Algorithm 1: set coupling='absolute' and "
+                    f"variant='PA-I', and give two views (there are {n_views})"
+                )
+            kind = couplings.PUBLISHED
+        return Coupling(kind, float(self.disagreement))
