@@ -2,13 +2,12 @@
 
 import sys
 
+# without a covariance, two classes have one vector of weights, and several a matrix;
 # machines have single precision with AdaGrad, and double with all else
 LOOPS = {
-    "crossview.algorithms.first_order.learn_binary": 1,
-    "crossview.algorithms.first_order.learn_multiclass": 1,
-    "crossview.algorithms.coupling.learn_binary": 1,
-    "crossview.algorithms.coupling.learn_multiclass": 1,
-    "crossview.algorithms.second_order.learn": 1,
+    "crossview.algorithms.online.one_view_pass": 2,
+    "crossview.algorithms.online.euclidean_pass": 2,
+    "crossview.algorithms.online.covariance_pass": 1,
     "crossview.algorithms.machines.learn": 2,
     "crossview.algorithms.machines.score": 2,
     "crossview.algorithms.keco.learn_from_gram": 1,

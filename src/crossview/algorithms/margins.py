@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import inlined_borrowing, njit
+from crossview._jit import inlined_borrowing
 from crossview.algorithms.couplings import INDEPENDENT, ViewSteps
 from crossview.algorithms.rules import best_wrong
 from crossview.kernels.rows import ZERO, Row, dot_and_sqnorm, dots_and_sqnorm, view_end
@@ -29,8 +29,7 @@ class ViewBuffers(NamedTuple):
     steps: ViewSteps
 
 
-@njit
-def view_buffers(V, K):
+def view_buffers(V: int, K: int) -> ViewBuffers:
     """Return buffers for V views and K scores."""
     return ViewBuffers(
         np.empty(V, np.int64),

@@ -19,10 +19,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import borrowing, inlined_borrowing, njit
+from crossview._jit import borrowing, inlined_borrowing
 from crossview.algorithms import geometries
-from crossview.algorithms.couplings import INDEPENDENT, coupled_step
-from crossview.algorithms.geometries import Scratch, diagonal, identity, low_rank
+from crossview.algorithms.couplings import INDEPENDENT, Coupling, coupled_step
+from crossview.algorithms.geometries import (
+    Covariance,
+    Scratch,
+    diagonal,
+    identity,
+    low_rank,
+    make_scratch,
+)
 from crossview.algorithms.geometries.diagonal import Interleaved
 from crossview.algorithms.margins import (
     ViewBuffers,
@@ -42,6 +49,7 @@ from crossview.algorithms.margins import (
 from crossview.algorithms.rules import (
     MARGIN_TOL,
     SOP,
+    Rule,
     can_step,
     covariance_step,
     euclidean_step,
@@ -80,18 +88,19 @@ class Examples(NamedTuple):
 # --- Euclidean geometry: S is the identity ----------------------------------------
 
 
-@njit
-def learn_one_view(examples, model, bias, rule):
+def learn_one_view(examples: Examples, model: Weights, bias: float, rule: Rule) -> int:
     """Make one pass of a learner on one view; arguments and result as for `learn`."""
-    return _learn_one_view(examples, model, bias, rule, view_buffers(1, n_scores(model.W)))
+    K = 1 if model.W.ndim == 1 else model.W.shape[1]
+    return int(one_view_pass(examples, model, bias, rule, np.empty((2, K))))
 
 
 @borrowing
-def _learn_one_view(examples, model, bias, rule, buffers):
+def one_view_pass(examples, model, bias, rule, scratch):
+    """The loop of `learn_one_view`."""
     rows, order, y, weight, scores = examples
     x, j, indptr, shared, _, _ = rows
     W, b, U, c, t = model
-    score, past = buffers.joint, buffers.past
+    score, past = scratch
     average = U.shape[0] > 0
     nonfinite_row = -1
     for s in range(order.shape[0]):
@@ -118,8 +127,7 @@ def _learn_one_view(examples, model, bias, rule, buffers):
     return nonfinite_row
 
 
-@njit
-def learn(examples, model, bias, rule, coupling):
+def learn(examples: Examples, model: Weights, bias: float, rule: Rule, coupling: Coupling) -> int:
     """Make one pass of a learner on several views.
 
     Parameters
@@ -140,12 +148,14 @@ def learn(examples, model, bias, rule, coupling):
     nonfinite_row : int
         The last row that was passed over because its x·x is not finite, or -1.
     """
-    buffers = view_buffers(examples.rows.ptr.shape[0] - 1, n_scores(model.W))
-    return _learn(examples, model, bias, rule, coupling, buffers)
+    K = 1 if model.W.ndim == 1 else model.W.shape[1]
+    buffers = view_buffers(len(examples.rows.ptr) - 1, K)
+    return int(euclidean_pass(examples, model, bias, rule, coupling, buffers))
 
 
 @borrowing
-def _learn(examples, model, bias, rule, coupling, buffers):
+def euclidean_pass(examples, model, bias, rule, coupling, buffers):
+    """The loop of `learn`."""
     rows, order, y, weight, scores = examples
     W, b, U, c, t = model
     m, n, P, _, _ = buffers.steps
@@ -200,8 +210,9 @@ class Work(NamedTuple):
     step: np.ndarray  # (n_classes,): of each weight vector
 
 
-@njit
-def learn_with_covariance(examples, model, S, bias, rule, coupling):
+def learn_with_covariance(
+    examples: Examples, model: Weights, S: Covariance, bias: float, rule: Rule, coupling: Coupling
+) -> tuple[int, int]:
     """Make one pass of a learner with a covariance per view.
 
     Parameters
@@ -226,25 +237,25 @@ def learn_with_covariance(examples, model, S, bias, rule, coupling):
     nonfinite_row : int
         The last row that was passed over because its x·x is not finite, or -1.
     """
-    K, w, D = model.W.shape[1], model.W.reshape(-1), S.D
-    fused = geometries.is_diagonal(S) and K == 1 and model.U.shape[0] == 0 and rule.kind != SOP
+    K, w = model.W.shape[1], model.W.reshape(-1)
+    is_diagonal = S.form in (geometries.DIAGONAL, geometries.DIAGONAL_COVARIANCE)
+    fused = is_diagonal and K == 1 and len(model.U) == 0 and rule.kind != SOP
     # for a pass that is long enough to pay for it, weights and variances lie side by side
-    interleaved = fused and np.int64(examples.rows.indptr[-1]) > D.shape[0]
-    both = np.empty(2 * w.shape[0] if interleaved else 0)
-    pair = Interleaved(w, D, ONE, ZERO)
+    interleaved = fused and int(examples.rows.indptr[-1]) > len(w)
+    pair = Interleaved(w, S.D, ONE, ZERO)
     if interleaved:
-        diagonal.interleave(both, w, D)
+        both = np.stack([w, S.D], axis=1).reshape(-1)
         pair = Interleaved(both, both, TWO, ONE)
-    buffers, scratch = view_buffers(S.d.shape[0], K), geometries.make_scratch(S)
-    work = Work(buffers, scratch, pair, fused, np.empty(K))
-    done = _learn_with_covariance(examples, model, S, bias, rule, coupling, work)
+    work = Work(view_buffers(len(S.d), K), make_scratch(S), pair, fused, np.empty(K))
+    done: tuple[int, int] = covariance_pass(examples, model, S, bias, rule, coupling, work)
     if interleaved:
-        diagonal.deinterleave(both, w, D)
+        w[:], S.D[:] = both[::2], both[1::2]
     return done
 
 
 @borrowing
-def _learn_with_covariance(examples, model, S, bias, rule, coupling, work):
+def covariance_pass(examples, model, S, bias, rule, coupling, work):
+    """The loop of `learn_with_covariance`."""
     rows, order, y, weight, scores = examples
     t, average, is_coupled = model.t, model.U.shape[0] > 0, coupling.kind != INDEPENDENT
     buffers = work.buffers
@@ -275,7 +286,7 @@ def _learn_with_covariance(examples, model, S, bias, rule, coupling, work):
             if has_joint_loss or (not is_coupled and can_step(rule, steps.m[a])):
                 row = row_of_view(rows, i, bias, buffers, a)
                 _find_step(row, a, weight[i], rule, is_coupled, S, work)
-                if S.form == geometries.LOW_RANK and rho[a] > 0.0:
+                if S.form == geometries.LOW_RANK and rho[a] != 0.0:
                     n_entries = np.int64(rows.indptr[i + 1] - rows.indptr[i])
                     has_room &= low_rank.has_room(row, S, n_entries)
         if not has_room:

@@ -31,15 +31,15 @@ COUPLINGS = {
 
 @document_parameters(VIEWS, LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
 class MultiViewPAClassifier(CovarianceClassifier):
-    """Passive-aggressive learning on several views that are held to agree.
+    """Passive-aggressive learning on several views, with a disagreement penalty.
 
-    One weight vector a view.  With margins ``m_v = y w_v·x_v`` each row whose
+    One weight vector per view.  With margins ``m_v = y w_v·x_v`` each row whose
     joint loss ``1 - mean m_v`` is positive solves
 
-        min ½ sum_v |w_v - w_v,t|² + gamma D(s) + slack(1 - mean s_v),
+        min ½ sum_v |w_v - w_v,t|² + γ D(s) + slack(1 - mean s_v),
 
     where ``s_v`` are the margins afterwards, D their disagreement over all
-    pairs of views, and the slack that of the variant, as in
+    pairs of views, γ the parameter ``disagreement``, and the slack that of the variant, as in
     `PassiveAggressiveClassifier`.  Any number of views; a view that is missing
     or empty in a row takes no part in it.  With ``geometry="mahalanobis"`` each
     view keeps a covariance ``S_v`` of its own, the first term is
@@ -48,33 +48,27 @@ class MultiViewPAClassifier(CovarianceClassifier):
 
     Parameters
     ----------
-    views : dict, list of int or None, default=None
-        Which columns of ``X`` form each view: a dict of name to columns (a
-        slice, positions, names, or a glob such as ``"user_*"``), or a list of
-        widths of consecutive blocks.  None: ``X`` is a MultiView and says so
-        itself, or it is one view.
     variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
-        No slack, a slack that costs C a unit, or C a unit squared.
+        No slack, or a slack that costs C or C times its square.
     disagreement : float, default=0.1
-        Price of disagreement, in [0, inf).  0: the views share the loss and
-        nothing else; higher pulls their scores together, and very high makes
-        them one.  It counts times the squared norm of a view: for rows of
-        length 1 try 0.01 to 1, for 100 standardized columns 0.0001 to 0.01.
-        Not used where the views are independent or concatenated.
+        Price of disagreement, in [0, inf).  At 0 the views share the loss and nothing else; a higher
+        value pulls their scores together.  It is multiplied by the squared norm of a view: for rows
+        of length 1 try 0.01 to 1, for 100 standardized columns 0.0001 to 0.01.  Not used where the
+        views are independent or concatenated.
     coupling : {"squared", "absolute", "independent", "concatenated"}, default="squared"
         How the views share a step.  "squared": half the sum of squared
         differences over all pairs, solved in closed form.  "absolute": the
         paper's sum of absolute differences, in closed form for two views and
         exactly by a finite search for more.  "independent": every view learns
         alone and their scores are summed.  "concatenated": one learner on all
-        columns.  The last two are the baselines, and often hard to beat.
+        columns.  The last two are baselines that are often hard to beat.
     update : {"exact", "published"}, default="exact"
-        "published" is Algorithm 1 of the paper as printed: two views,
-        absolute, PA-I.  It does not minimize its own objective.
+        "published" is Algorithm 1 as the paper prints it: two views, "absolute",
+        PA-I.  It does not minimize its own objective.
     geometry : {"euclidean", "mahalanobis"}, default="euclidean"
-        What moving a weight costs: the same in all directions, or more in those
-        in which much has been seen.  The second is slower, and often much more
-        accurate on correlated columns; disagreement then counts times ``x_v'S_v x_v``.
+        What moving a weight costs: the same in all directions, or more in
+        well-observed directions.  The second is slower, and often much more
+        accurate on correlated columns; disagreement is then multiplied by ``x_v'S_v x_v``.
 
     Attributes
     ----------
@@ -95,8 +89,8 @@ class MultiViewPAClassifier(CovarianceClassifier):
     -----
     The joint score is the mean of the scores of the views that take part, the
     sum where they are independent or concatenated.  A row's weight multiplies
-    its C.  Several classes: the true class is held against the class that is
-    best among the wrong ones in the joint score.
+    its C.  Several classes: the true class must win against the wrong class with
+    the highest joint score.
 
     References
     ----------

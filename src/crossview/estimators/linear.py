@@ -38,17 +38,21 @@ class FirstOrderClassifier(LinearOnlineClassifier):
 
 @document_parameters(LINEAR, attributes=ATTRIBUTES)
 class Perceptron(FirstOrderClassifier):
-    """Rosenblatt's perceptron: on a mistake, add the row.
+    """Rosenblatt's perceptron: on a mistake, add the row to the weights.
 
     With label y in {-1, +1}: where ``y w·x <= 0``, ``w <- w + y x``.  Several
     classes: the row is added to its class and taken from the best wrong one.
 
-    The plainest and fastest learner, with nothing to tune.  It stops learning
-    as soon as it makes no mistakes, however narrowly; prefer
-    `PassiveAggressiveClassifier` unless there is a reason, or average.
+    The simplest and fastest learner, with nothing to tune.  It stops learning as soon as it makes
+    no mistakes, however narrow its margins are; prefer `PassiveAggressiveClassifier`, or set
+    ``average=True``.
 
     Parameters
     ----------
+    average : bool, default=False
+        Whether to predict with the mean of the weights after each row instead of the last weights.
+        The last weights of a perceptron depend much on its last mistakes, so the mean is usually
+        better; it needs a second vector of weights.
 
     Attributes
     ----------
@@ -61,8 +65,7 @@ class Perceptron(FirstOrderClassifier):
 
     Notes
     -----
-    A row of weight 2 moves the weights twice as far; a row of weight 0 is not
-    there.
+    A row of weight 2 moves the weights twice as far; a row of weight 0 is passed over.
 
     References
     ----------
@@ -105,7 +108,7 @@ class PassiveAggressiveClassifier(FirstOrderClassifier):
     """Passive-aggressive learning: the smallest change that gets this row right.
 
     Each row solves ``min ½|w - w_t|² + slack`` such that ``y w·x >= 1``, where
-    the slack is not allowed (PA), costs C a unit (PA-I) or C a unit squared
+    the slack is not allowed (PA), costs C l (PA-I) or C l²
     (PA-II).  With loss ``l = max(0, 1 - y w·x)`` and ``n = x·x`` the answer is
     ``w <- w + P y x`` with P = l / n, min(C, l / n) or l / (n + 1/(2C)).
     Several classes: the true class must win against the best wrong one by 1.
@@ -126,13 +129,13 @@ class PassiveAggressiveClassifier(FirstOrderClassifier):
 
     See Also
     --------
-    MultiViewPAClassifier : The same with one weight vector a view, coupled.
+    MultiViewPAClassifier : The same with one weight vector per view, coupled.
 
     Notes
     -----
     A row's weight multiplies its C.  For PA-I a row of weight 2 is exactly the
-    row twice in a row; PA knows no price, so only a weight of 0 matters: the
-    row is not there.
+    row learned twice; PA has no price, so only a weight of 0 matters: the row is
+    passed over.
 
     References
     ----------

@@ -5,9 +5,10 @@ learner and every form,
 
     S <- S - rho S x x' S / (1 + rho x'Sx),   that is   S^-1 <- S^-1 + rho x x',
 
-with a precision rho >= 0 that the rule chooses.  Each form has a file: x'Sx (`sqnorm`), W <- W + P S x
-(`move`), and the step of S (`grow`).  For one row they are called in this order: `sqnorm`,
-`find_direction`, `move` once or more, `grow`; in between `Scratch` carries what the form needs.
+with a precision rho >= 0 that the rule chooses.  Each form has a file: x'Sx (`sqnorm`),
+W <- W + P S x (`move`), and the step of S (`grow`).  For one row they are called in this order:
+`sqnorm`, `find_direction`, `move` once or more, `grow`; `Scratch` carries what the form needs in
+between.
 """
 
 from crossview._jit import borrowing, inlined_borrowing

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from crossview._jit import njit
+from crossview._jit import borrowing
 from crossview.algorithms.geometries import full, low_rank
 from crossview.algorithms.geometries.covariance import (
     DIAGONAL,
@@ -17,22 +17,20 @@ from crossview.algorithms.geometries.covariance import (
 from crossview.kernels.rows import ZERO, Row
 
 
-@njit
-def grow_low_rank(S, v, bias, kept):
+@borrowing
+def grow_low_rank(S, v, bias, kept, scratch):
     """Keep rows of a view that keeps none: their Cholesky factor anew."""
     x, j, indptr, rho = kept
-    scratch = make_scratch(S)
     for p in range(rho.shape[0]):
         row = Row(x, j, indptr[p], indptr[p + 1], ZERO, v, bias)
         n = low_rank.sqnorm(row, S, scratch)
         low_rank.grow(rho[p], n, row, S, scratch.half[v])
 
 
-@njit
-def grow_full(S, v, bias, kept):
+@borrowing
+def grow_full(S, v, bias, kept, scratch):
     """Take the steps of kept rows on a full covariance."""
     x, j, indptr, rho = kept
-    scratch = make_scratch(S)
     for p in range(rho.shape[0]):
         full.sqnorm(Row(x, j, indptr[p], indptr[p + 1], ZERO, v, bias), S, scratch)
         full.grow(rho[p], v, S, scratch)
@@ -75,7 +73,7 @@ def forget_older_half(S: Covariance, bias: float, rank: int) -> Covariance:
     new = S._replace(D=D, d=d, **no_rows(len(d), S.begin.shape[1], len(D)))
     new = with_room(new, entries=len(S.values))
     for v in views:
-        grow_low_rank(new, v, bias, staying[v])
+        grow_low_rank(new, v, bias, staying[v], make_scratch(new))
     return new
 
 
@@ -83,7 +81,7 @@ def to_full(S: Covariance, bias: float) -> Covariance:
     """Return a low-rank covariance in full; exact."""
     new = init_covariance(FULL, S.ptr, 1.0)._replace(D=S.D.copy(), d=S.d.copy())
     for v in range(len(S.d)):
-        grow_full(new, v, bias, kept_rows(S, v, 0, int(S.kept[v])))
+        grow_full(new, v, bias, kept_rows(S, v, 0, int(S.kept[v])), make_scratch(new))
     return new
 
 

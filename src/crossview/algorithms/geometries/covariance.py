@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview._jit import njit
-
 FULL, DIAGONAL, DIAGONAL_COVARIANCE, LOW_RANK = 0, 1, 2, 3
 
 
@@ -45,10 +43,9 @@ class Scratch(NamedTuple):
     solution: np.ndarray  # low-rank (n_views, room): (L L')^-1 B D x
 
 
-@njit
-def make_scratch(S):
+def make_scratch(S: Covariance) -> Scratch:
     """Return scratch for a pass with S."""
-    columns, V, room = S.D.shape[0], S.d.shape[0], S.begin.shape[1]
+    columns, (V, room) = len(S.D), S.begin.shape
     is_diagonal = S.form not in (FULL, LOW_RANK)
     return Scratch(
         np.zeros(0 if is_diagonal else columns + 1),

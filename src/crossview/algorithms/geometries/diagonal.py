@@ -11,7 +11,7 @@ import numpy as np
 from crossview._jit import borrowing, inlined_borrowing
 from crossview.algorithms.geometries.covariance import DIAGONAL
 from crossview.algorithms.rules import sop
-from crossview.kernels.rows import FOUR, ONE, THREE, TWO, ZERO
+from crossview.kernels.rows import FOUR, ONE, THREE, TWO
 
 
 @inlined_borrowing
@@ -86,7 +86,7 @@ def grow_with_sums(signs, rho, n, row, S, model):
     d[v] *= factor
 
 
-# --- one vector of weights: weights and variances are read and changed in one go --------------------
+# --- one vector of weights: weights and variances are read and changed in one go ---
 
 
 class Interleaved(NamedTuple):
@@ -99,24 +99,8 @@ class Interleaved(NamedTuple):
 
     w: np.ndarray
     D: np.ndarray
-    stride: int
-    other: int
-
-
-@borrowing
-def interleave(both, w, D):
-    """w_0, D_0, w_1, D_1, ..."""
-    for q in range(w.shape[0]):
-        both[2 * q] = w[q]
-        both[2 * q + 1] = D[q]
-
-
-@borrowing
-def deinterleave(both, w, D):
-    """Undo `interleave`."""
-    for q in range(w.shape[0]):
-        w[q] = both[2 * q]
-        D[q] = both[2 * q + 1]
+    stride: np.uint64
+    other: np.uint64
 
 
 @inlined_borrowing

@@ -22,14 +22,14 @@ class AROWClassifier(CovarianceClassifier):
     Keeps a mean w and a covariance S of the weights.  A row with loss
     ``l = max(0, 1 - y w·x)`` and ``n = x'S x`` gives ``w <- w + l y S x / (n + r)``
     and ``S <- S - S x x' S / (n + r)``: the inverse of S grows by ``x x' / r``.
-    It is recursive ridge regression on the rows that have a loss, and steady
-    where labels are noisy.
+    It is recursive ridge regression on the rows that have a loss, and robust
+    to label noise.
 
     Parameters
     ----------
     r : float, default=1.0
-        Noise that a row is believed to have, in (0, inf).  Higher moves less
-        at each row, and keeps the covariance wide for longer.
+        Assumed noise of a row, in (0, inf).  A higher value takes smaller steps
+        and shrinks the covariance more slowly.
 
     Attributes
     ----------
@@ -48,13 +48,13 @@ class AROWClassifier(CovarianceClassifier):
 
     See Also
     --------
-    PAMClassifier : Step and covariance with prices of their own.
-    ConfidenceWeightedClassifier : Its forerunner, which trusts every row.
+    PAMClassifier : C in the step only, and not in the covariance.
+    ConfidenceWeightedClassifier : Its predecessor, which trusts every label.
 
     Notes
     -----
     A row's weight divides its r; with a full covariance a row of weight 2 is
-    exactly the row twice in a row.  Several classes share one covariance.
+    exactly the row learned twice.  Several classes share one covariance.
 
     References
     ----------

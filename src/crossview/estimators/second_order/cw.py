@@ -33,17 +33,17 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
     this row with probability ``confidence``.  With the quantile ``phi`` of that
     probability this is ``y w·x >= phi sqrt(x'S x)``, and the variance form
     leaves out the root.  A row that breaks it meets it with equality
-    afterwards, so one mislabeled row does much harm; see
+    afterwards, so a single mislabeled row can do great harm; see
     `SoftConfidenceWeightedClassifier`.
 
     Parameters
     ----------
     confidence : float, default=0.7
-        Probability of being right on the row just learned, in (0.5, 1).  Higher
-        makes larger steps and forgets its doubts sooner.
+        Probability of being right on the row just learned, in (0.5, 1).  A higher
+        value takes larger steps and shrinks the covariance faster.
     form : {"stdev", "variance"}, default="stdev"
         The constraint with the standard deviation of the margin, or with its
-        variance in the place of it.
+        variance instead.
 
     Attributes
     ----------
@@ -67,8 +67,8 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
 
     Notes
     -----
-    There is no price that a row's weight could multiply; only a weight of 0
-    matters: the row is not there.  Several classes share one covariance.
+    CW has no price that a row's weight could multiply, so only a weight of 0
+    matters: the row is passed over.  Several classes share one covariance.
 
     References
     ----------

@@ -23,7 +23,7 @@ class PAMClassifier(CovarianceClassifier):
 
     Each row solves ``min ½ (w - w_t)' S^-1 (w - w_t) + slack`` such that
     ``y w·x >= 1``, where ``S^-1`` is the identity plus ``x x'`` of all rows that
-    caused an update before: directions in which much has been seen are dear.
+    caused an update before: well-observed directions are costly to move.
     With loss ``l = max(0, 1 - y w·x)`` and ``n = x'S x`` the answer is
     ``w <- w + P y S x`` with P = l / n (PAM), min(C, l / n) (PAM-I) or
     l / (n + 1/(2C)) (PAM-II), and then ``S <- S - S x x' S / (1 + n)``.
@@ -31,7 +31,7 @@ class PAMClassifier(CovarianceClassifier):
     Parameters
     ----------
     variant : {"PAM", "PAM-I", "PAM-II"}, default="PAM-II"
-        The slack: none is allowed, it costs C a unit, or C a unit squared.
+        The slack: none is allowed, it costs C l, or C l².
 
     Attributes
     ----------
@@ -51,13 +51,13 @@ class PAMClassifier(CovarianceClassifier):
     See Also
     --------
     PassiveAggressiveClassifier : The same where S is the identity.
-    AROWClassifier : The same step as PAM-II with r = 1/(2C) in both equations.
-    MultiViewPAClassifier : One covariance a view, and coupled steps.
+    AROWClassifier : The step of PAM-II with r = 1/(2C), in the covariance too.
+    MultiViewPAClassifier : One covariance per view, and coupled steps.
 
     Notes
     -----
-    A row's weight multiplies its C, and the row counts so many times in the
-    covariance.  Several classes share one covariance.
+    A row's weight multiplies its C, and S^-1 grows by that many times x x'.  Several classes
+    share one covariance.
 
     References
     ----------

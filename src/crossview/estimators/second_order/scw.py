@@ -34,7 +34,7 @@ class SoftConfidenceWeightedClassifier(CovarianceClassifier):
     Parameters
     ----------
     variant : {"SCW-I", "SCW-II"}, default="SCW-I"
-        What a broken constraint costs: C a unit, or C a unit squared.
+        What a broken constraint costs: C l or C l².
     confidence : float, default=0.7
         Probability of being right on the row just learned, in (0.5, 1).
 

@@ -21,11 +21,13 @@ class SecondOrderPerceptron(CovarianceClassifier):
 
     Keeps the sum v of ``y x`` over its mistakes, and ``S^-1``, the identity plus
     the sum of ``x x'`` over them; a row x is given the sign of
-    ``v'(S^-1 + x x')^-1 x``, which is that of ``v'S x``.  Nothing to tune but
-    ``initial_variance``.
+    ``v'(S^-1 + x x')^-1 x``, which is that of ``v'S x``.
 
     Parameters
     ----------
+    initial_variance : float, default=1.0
+        Variance of every weight at the start, in (0, inf).  A higher value lets the first mistakes
+        move the weights further; the only parameter to tune.
 
     Attributes
     ----------
