@@ -120,9 +120,9 @@ def one_view_pass(examples, model, bias, rule, scratch):
         m, wrong = one_margin(W, y[i], score)
         P = euclidean_step(rule, m, n if W.ndim == 1 else 2.0 * n, weight[i])
         if P != 0.0:
-            identity.move(P, row, W, b, y[i], wrong)
+            identity.move(P, 1, row, W, b, y[i], wrong)
             if average:
-                identity.move(t[0] * P, row, U, c, y[i], wrong)
+                identity.move(P, t[0], row, U, c, y[i], wrong)
         t[0] += 1
     return nonfinite_row
 
@@ -190,9 +190,9 @@ def euclidean_pass(examples, model, bias, rule, coupling, buffers):
         for a in range(count):
             if P[a] != 0.0:
                 row, wrong = row_of_view(rows, i, bias, buffers, a), buffers.wrong[a]
-                identity.move(P[a], row, W, b, y[i], wrong)
+                identity.move(P[a], 1, row, W, b, y[i], wrong)
                 if average:
-                    identity.move(t[0] * P[a], row, U, c, y[i], wrong)
+                    identity.move(P[a], t[0], row, U, c, y[i], wrong)
         t[0] += 1
     return nonfinite_row
 

@@ -51,10 +51,10 @@ class MultiViewPAClassifier(CovarianceClassifier):
     variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
         No slack, or a slack that costs C or C times its square.
     disagreement : float, default=0.1
-        Price of disagreement, in [0, inf).  At 0 the views share the loss and nothing else; a higher
-        value pulls their scores together.  It is multiplied by the squared norm of a view: for rows
-        of length 1 try 0.01 to 1, for 100 standardized columns 0.0001 to 0.01.  Not used where the
-        views are independent or concatenated.
+        Price of disagreement, in [0, inf).  At 0 the views share the loss and nothing else; a
+        higher value pulls their scores together.  It is multiplied by the squared norm of a view:
+        for rows of length 1 try 0.01 to 1, for 100 standardized columns 0.0001 to 0.01.  Not used
+        where the views are independent or concatenated.
     coupling : {"squared", "absolute", "independent", "concatenated"}, default="squared"
         How the views share a step.  "squared": half the sum of squared
         differences over all pairs, solved in closed form.  "absolute": the

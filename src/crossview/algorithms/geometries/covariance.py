@@ -70,7 +70,7 @@ def init_covariance(form: int, ptr: np.ndarray, scale: float, room: int = 0) -> 
         np.cumsum([w * (w + 1) // 2 for w in widths], out=triangle_ptr[1:])
     return Covariance(
         form=form,
-        ptr=np.asarray(ptr, dtype=np.int64),
+        ptr=np.array(ptr, dtype=np.int64),
         D=np.full(n_columns, float(scale)),
         d=np.full(n_views, float(scale)),
         T=np.zeros(triangle_ptr[-1]),

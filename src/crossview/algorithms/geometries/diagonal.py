@@ -72,14 +72,14 @@ def grow_with_sums(signs, rho, n, row, S, model):
         q = j[p - row.offset]
         factor = shrinkage(S.form, rho, n, D[q] * x[p] * x[p])
         for k in range(signs.shape[0]):
-            new = sop.rescaled(W[q, k], rho * signs[k], D[q] * x[p], factor)
+            new = sop.rescaled(W[q, k], rho * signs[k] * D[q] * x[p], factor)
             if U.shape[0] > 0:
                 U[q, k] += t[0] * (new - W[q, k])
             W[q, k] = new
         D[q] *= factor
     factor = shrinkage(S.form, rho, n, row.bias * d[v])
     for k in range(signs.shape[0]):
-        new = sop.rescaled(b[v, k], rho * signs[k], d[v] * row.bias, factor)
+        new = sop.rescaled(b[v, k], rho * signs[k] * d[v] * row.bias, factor)
         if U.shape[0] > 0:
             c[v, k] += t[0] * (new - b[v, k])
         b[v, k] = new

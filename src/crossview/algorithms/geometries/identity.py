@@ -8,12 +8,12 @@ from crossview.kernels.rows import add, add_pair
 
 
 @inlined_borrowing
-def move(P, row, W, b, y, wrong):
-    """w <- w + P y x, or for several classes w_y <- w_y + P x and w_wrong <- w_wrong - P x."""
+def move(P, times, row, W, b, y, wrong):
+    """w <- w + times P y x; of several classes w_y <- w_y + times P x, w_wrong the opposite."""
     if W.ndim == 1:
-        add(y * P, row, W)
-        b[row.v] += row.bias * (y * P)
+        add(times * (y * P), row, W)
+        b[row.v] += times * row.bias * (y * P)
     else:
-        add_pair(P, row, W, y, wrong)
-        b[row.v, y] += row.bias * P
-        b[row.v, wrong] -= row.bias * P
+        add_pair(times * P, row, W, y, wrong)
+        b[row.v, y] += times * row.bias * P
+        b[row.v, wrong] -= times * row.bias * P

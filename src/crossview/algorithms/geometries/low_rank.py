@@ -1,8 +1,8 @@
 """Low-rank covariance: S^-1 = diag(1/D) + sum_p rho_p b_p b_p' over the rows of the last updates.
 
 So S = D - D B' (L L')^-1 B D with L L' = diag(1/rho) + B D B'.  That is D - U U', never formed:
-rows stay as sparse as they came.  It is exact for as many updates as there is room; then the older half
-of the rows goes into the diagonal (`changes.forget_older_half`).
+rows stay as sparse as they came.  It is exact for as many updates as there is room; then the older
+half of the rows goes into the diagonal (`changes.forget_older_half`).
 """
 
 import numpy as np

@@ -24,6 +24,6 @@ def step(y, score, rho, n):
 
 
 @inlined_borrowing
-def rescaled(w, step, s, shrinkage):
-    """One weight where S is diagonal: w <- (w + rho y s) S'_i / S_i, for s = S_i x_i."""
-    return (w + step * s) * shrinkage
+def rescaled(w, added, shrinkage):
+    """One weight where S is diagonal: w_i <- (w_i + rho y S_i x_i) S'_i / S_i."""
+    return (w + added) * shrinkage
