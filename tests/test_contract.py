@@ -654,7 +654,7 @@ def test_bad_input_is_one_clear_line(model, what):
 REASONS = {
     "check_sample_weight_equivalence_on_dense_data": "it repeats rows and changes their order, "
     "and what an online learner learns depends on the order; weight 0 is tested above, and "
-    "weight 2 for PA-I in test_first_order.py and for AROW in test_second_order.py",
+    "weight 2 for PA-I and AROW in algorithms/test_rules.py",
     "check_class_weight_classifiers": "a weight multiplies the price of a row's loss and not its "
     "step, so one pass cannot push everything to one class; with n_epochs=200 it passes, see below "
     "(CW has no price, and knows weight 0 only)",

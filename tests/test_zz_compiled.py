@@ -52,9 +52,8 @@ def test_each_loop_was_compiled_once(loop):
 
 
 SELECTION = [
-    "tests/test_first_order.py",
+    "tests/algorithms/test_online.py",
     "tests/test_contract.py",
-    "tests/test_second_order.py",
     "-k",
     "slow_reference and PA-II or chunks and squared and not average or slow_reference and percep",
 ]
