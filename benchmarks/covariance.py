@@ -1,5 +1,5 @@
 """The covariance step: full against NumPy and against memory, low-rank against full, diagonal
-against PA-I.  Every call is a whole `partial_fit` or `fit`, checks included.
+against PA-I.  Every call is a whole `partial_fit` or `fit`, input validation included.
 """
 
 import numba
@@ -63,9 +63,9 @@ def against_numpy(d=300, count=1000):
     difference = np.abs(pam(X, y, "full").coef_[0] - w).max()
     return [
         f"full, {d} columns",
-        f"{1e6 * middle(seconds['ours']) / updates:.0f} µs a step",
+        f"{1e6 * middle(seconds['ours']) / updates:.0f} µs per step",
         f"{ratio(seconds['numpy'], seconds['ours'])} times as fast as NumPy "
-        f"({1e6 * middle(seconds['numpy']) / updates:.0f} µs); largest difference of a weight "
+        f"({1e6 * middle(seconds['numpy']) / updates:.0f} µs); largest difference between weights "
         f"{difference:.0e}",
     ]
 
@@ -81,11 +81,11 @@ def against_memory(d=2000, count=100):
     step = [s / updates for s in seconds["ours"]]
     return [
         f"full, {d:,} columns",
-        f"{1e3 * middle(step):.2f} ms a step",
+        f"{1e3 * middle(step):.2f} ms per step",
         f"{ratio(step, [ideal] * len(step))} times the {1e3 * ideal:.2f} ms in which a triangle "
         f"is read and written at {per_second / 1e9:.1f} GB/s "
-        f"({middle(step) / middle(seconds['sweep']):.2f} times those of a sweep over a triangle "
-        "again and again, which the cache helps)",
+        f"({middle(step) / middle(seconds['sweep']):.2f} times the time of repeated sweeps over a "
+        "triangle, which the cache speeds up)",
     ]
 
 
@@ -94,7 +94,7 @@ def low_rank(per_row, columns=3000, count=1000):
     seconds = in_turn(
         {"full": lambda: pam(X, y, "full"), "low": lambda: pam(X, y, "low-rank", count)}, 3
     )
-    kind = f"{per_row} entries a row" if per_row else "dense rows"
+    kind = f"{per_row} entries per row" if per_row else "dense rows"
     return [
         f"low-rank, {columns:,} columns, {count:,} rows, {kind}",
         f"{middle(seconds['low']):.2f} s",

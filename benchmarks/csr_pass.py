@@ -1,7 +1,7 @@
-"""One pass over a CSR matrix: against scikit-learn's own PA-I, and two coupled views against one.
+"""One pass over a CSR matrix: against scikit-learn's PA-I, and two coupled views against one.
 
-200,000 rows, 1,000,000 columns, 100 entries a row; every call is a whole `fit`,
-checks included.
+200,000 rows, 1,000,000 columns, 100 entries per row; every call is a whole `fit`,
+input validation included.
 """
 
 import warnings
@@ -89,7 +89,7 @@ def main() -> str:
             ]
             for name in ("squared", "absolute", "independent")
         ]
-        order = "rows in random order (`shuffle=True`)" if shuffle else "rows in their order"
+        order = "rows in random order (`shuffle=True`)" if shuffle else "rows in file order"
         parts.append(f"**{order}**\n\n" + table(["learner", "seconds", "ratio"], rows))
     note = (
         f"The largest difference between our weights and scikit-learn's is {difference:.0e}: "

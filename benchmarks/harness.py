@@ -1,4 +1,4 @@
-"""Timing side by side: everything in one run, in turn, medians and ratios pair by pair."""
+"""Time tasks alternately in one run; report medians, and ratios of paired measurements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 @dataclass
 class Process:
-    """What the operating system says of a finished process."""
+    """Wall time, peak memory and output of a finished process."""
 
     seconds: float
     peak_mb: float
@@ -23,7 +23,7 @@ class Process:
 
 
 def in_turn(tasks: dict[str, Callable[[], object]], repeats: int = 7) -> dict[str, list[float]]:
-    """Seconds of each task, A B C A B C ...; one call of each first that does not count."""
+    """Return the seconds of each task, run A B C A B C ... after one warm-up call of each."""
     for task in tasks.values():
         task()
     seconds: dict[str, list[float]] = {name: [] for name in tasks}
@@ -36,7 +36,7 @@ def in_turn(tasks: dict[str, Callable[[], object]], repeats: int = 7) -> dict[st
 
 
 def run(command: Sequence[str | Path]) -> Process:
-    """Run a process; its wall time and the peak of its memory."""
+    """Run a process; return its wall time, peak memory and output."""
     with tempfile.TemporaryFile("w+") as output:
         start = time.perf_counter()
         process = subprocess.Popen(
@@ -57,7 +57,7 @@ def middle(values: Sequence[float]) -> float:
 
 
 def ratio(a: Sequence[float], b: Sequence[float]) -> str:
-    """Median of a / b pair by pair, with the range that was seen."""
+    """Return the median of the paired ratios a / b, with their range."""
     pairs = [x / y for x, y in zip(a, b, strict=True)]
     return f"{middle(pairs):.2f} ({min(pairs):.2f} to {max(pairs):.2f})"
 

@@ -66,12 +66,12 @@ def grid():
     lines = [
         [f"the grid, {fits} fits", f"{middle(seconds['ours']):.2f} s", ""],
         [
-            "of these one, with the kernel a pair at a time (NumPy)",
+            "one fit, one kernel value at a time (NumPy)",
             f"{middle(seconds['pairs']):.2f} s",
             f"{ratio(seconds['pairs'], each)}",
         ],
     ]
-    return table(["kernel grid", "time", "times the time of one fit of the grid"], lines)
+    return table(["kernel grid", "time", "times one fit of the grid"], lines)
 
 
 def fourier():
@@ -92,9 +92,9 @@ def fourier():
         SGDClassifier(max_iter=1, tol=None).fit(np.hstack(parts), y)
 
     tasks = {
-        "KeCo, 200 features a view, all rows labeled": lambda: ours(y, 200),
-        "KeCo, 200 features a view, a tenth labeled": lambda: ours(some, 200),
-        "KeCo, 1,000 features a view, a tenth labeled": lambda: ours(some, 1000),
+        "KeCo, 200 features per view, all rows labeled": lambda: ours(y, 200),
+        "KeCo, 200 features per view, a tenth labeled": lambda: ours(some, 200),
+        "KeCo, 1,000 features per view, a tenth labeled": lambda: ours(some, 1000),
         "scikit-learn: RBFSampler, SGDClassifier, all labeled": scikit_learn,
     }
     seconds = in_turn(tasks, 3)
@@ -130,7 +130,9 @@ def streams():
             done = run([sys.executable, __file__, "--stream", str(n), "--maintenance", maintenance])
             each = 1e6 * float(done.output.split()[-1])
             lines.append([maintenance, f"{n:,}", f"{each:.0f}", f"{done.peak_mb:.0f}"])
-    return table(["budget of 100 rows a view", "rows", "µs a row", "peak, MB"], lines)
+    return table(
+        ["budget of 100 support vectors per view", "rows", "µs per row", "peak memory, MB"], lines
+    )
 
 
 if __name__ == "__main__":

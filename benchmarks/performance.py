@@ -60,7 +60,7 @@ def search() -> str:
                 f"{slow / fast:,.0f}" if slow else "",
             ]
         )
-    head = ["F1: rows", "search", "ns / (n log2 n)", "all tables", "times the search"]
+    head = ["F1: rows", "search", "ns / (n log2 n)", "scan of all tables", "times the search"]
     return table(head, lines)
 
 
@@ -118,7 +118,7 @@ def wide_views() -> str:
              f"{process.peak_mb:,.0f} MB"]
         )  # fmt: skip
     words = f"{ROWS:,} rows x {COLUMNS:,} columns, two views"
-    return table([words, "fit", "rounds", "gap", "peak of the process"], lines)
+    return table([words, "fit", "rounds", "gap", "peak memory"], lines)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""All benchmarks, as docs/benchmarks.md: python benchmarks/run.py --write docs/benchmarks.md."""
+"""Run all benchmarks: python benchmarks/run.py --write docs/benchmarks.md."""
 
 import argparse
 import datetime
@@ -10,96 +10,156 @@ from harness import machine, run
 
 HEAD = """# Benchmarks
 
-Written by `make bench` (`python benchmarks/run.py --write docs/benchmarks.md`) on {date}:
+How fast is Crossview, compared with scikit-learn, River, Vowpal Wabbit and xLearn? And does it
+meet its own goals of speed and memory? Every section names its goal and its command.
+
+Written on {date} by `make bench`, that is `python benchmarks/run.py --write docs/benchmarks.md`:
 {machine}; {versions}.
 
-Everything is a ratio between two things measured in turn, A B A B, in one run; the median
-comes first, and the range that was seen in brackets. The first call of each is not counted:
-it loads compiled code from the disk, or compiles it (some 20 s once for all loops after an
-installation). The machine was not quiet, so the ratios mean more than the seconds."""
+Run the commands from the project's root, in an environment with `pip install -e '.[bench,dev]'`.
+The SVM section reads the data set a9a: `CROSSVIEW_DATA` names the folder that holds it.
+
+Contents:
+
+- [One pass over a CSR matrix](#one-pass-over-a-csr-matrix)
+- [Learners with a covariance](#learners-with-a-covariance)
+- [Training from a file](#training-from-a-file)
+- [Multi-view machines](#multi-view-machines)
+- [KeCo](#keco)
+- [SVMs trained for a measure](#svms-trained-for-a-measure)
+- [Where the time goes](#where-the-time-goes)
+
+Every ratio compares two tasks that were measured alternately (A B A B) in one run. It is the
+median, with the observed range in parentheses. The first call of each task is not counted: it
+loads compiled code from the disk cache, or compiles it (some 20 s for all loops, once after an
+installation). The machine was not quiet, so the ratios are more reliable than the seconds."""
 
 CSR = """## One pass over a CSR matrix
 
-200,000 rows x 1,000,000 columns, 100 entries a row, two classes; a whole `fit`, checks
-included (`benchmarks/csr_pass.py`). Goals: at least 1.5 times as fast as scikit-learn's
-`SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", fit_intercept=False)`; two
-coupled views cost at most 1.5 times the concatenation."""
+Is a pass faster than scikit-learn's, and what do two coupled views cost?
+
+Command: `python benchmarks/csr_pass.py`
+
+200,000 rows x 1,000,000 columns, 100 entries per row, two classes. A whole `fit` is timed, input
+validation included. Goals:
+
+- at least 1.5 times as fast as scikit-learn's `SGDClassifier(loss="hinge", penalty=None,
+  learning_rate="pa1", fit_intercept=False)`;
+- two coupled views cost at most 1.5 times as much as their concatenation."""
 
 COVARIANCE = """## Learners with a covariance
 
-`benchmarks/covariance.py`: whole `partial_fit` or `fit`, checks included, on rows with random
-labels, so that nearly every row causes an update. Goals: full at 300 columns at least 5 times
-as fast as the same step in NumPy; full at 2,000 columns within 2.5 times the time that reading
-and writing one triangle takes at the memory's bandwidth; low-rank on 3,000 columns and 1,000
-rows at least 10 times as fast as full; diagonal AROW on the matrix above at most 2 times the
-cost of PA-I. The bandwidth is that of one thread which multiplies 1 GiB of float64 by a
-constant, in place: twice its bytes over the median time."""
+What does a covariance cost in each of its forms: full, low-rank and diagonal?
+
+Command: `python benchmarks/covariance.py`
+
+A whole `partial_fit` or `fit` is timed, input validation included. Labels are random, so nearly
+every row causes an update. Goals:
+
+- full, 300 columns: at least 5 times as fast as the same step in NumPy;
+- full, 2,000 columns: within 2.5 times the time that reading and writing one triangle takes at
+  the bandwidth of the memory (one thread multiplies 1 GiB of float64 by a constant, in place;
+  the bandwidth is twice its bytes over the median time);
+- low-rank, 3,000 columns and 1,000 rows: at least 10 times as fast as full;
+- diagonal AROW on the matrix of the first section: at most 2 times the cost of PA-I."""
 
 STREAM = """## Training from a file
 
-24 categorical columns in three views, whole processes (`benchmarks/stream.py`). Goals: as
-many rows a second as Vowpal Wabbit, a peak under 1 GB, the first trained row within 3 s of a
-warm start, `--help` under 0.3 s. Vowpal Wabbit reads the same rows in its own text format,
-one namespace a view, with hinge loss and `-b 20`; Crossview reads Parquet with plain strings."""
+How fast does `crossview train` learn from a file, and how much memory does it use?
+
+Command: `python benchmarks/stream.py`
+
+24 categorical columns in three views; whole processes are timed. Vowpal Wabbit reads the same
+rows in its own text format, one namespace per view, with hinge loss and `-b 20`. Crossview reads
+Parquet with plain strings. Goals:
+
+- as many rows per second as Vowpal Wabbit;
+- a peak memory under 1 GB;
+- the first row learned within 3 s of a warm start, and `--help` in under 0.3 s."""
 
 MACHINES = """## Multi-view machines
 
-`benchmarks/machines.py`: passes of the loop over 24 one-hot features in three views, k = 8,
-AdaGrad, logistic loss, one core; rows in memory. Goals: at least 1000 times the rows a second
-of River's `FMClassifier`, 50 times Vowpal Wabbit's `--lrq` over the three pairs of namespaces
-(a whole process less its start), 3 times a field-aware factorization machine (libffm makes
-about half a million a second on such a core, so 1.6 million is aimed for); cost linear in k,
-features a row and views. xLearn's field-aware machine is measured where it is installed
-(`pip install xlearn` builds it)."""
+How many rows per second does a multi-view machine learn, and how does its cost grow?
 
-MACHINES_SEEN = """The loop over factors works on eight numbers at a time
-(`kernels/lanes.py`; `tests/test_lanes.py` looks at the compiled code for instructions on eight
+Command: `python benchmarks/machines.py`
+
+One core makes passes over rows in memory: 24 one-hot features in three views, k = 8, AdaGrad,
+logistic loss. Goals:
+
+- at least 1000 times the rows per second of River's `FMClassifier`;
+- 50 times those of Vowpal Wabbit's `--lrq` over the three pairs of namespaces (a whole process
+  minus its start);
+- 3 times those of a field-aware factorization machine (libffm learns about half a million per
+  second on such a core, so the target is 1.6 million);
+- cost linear in k, features per row and views.
+
+xLearn's field-aware machine is measured if it is installed (`pip install xlearn` builds it)."""
+
+MACHINES_SEEN = """The loop over the factors processes eight numbers at a time
+(`kernels/lanes.py`; `tests/test_lanes.py` checks the compiled code for instructions on eight
 lanes). With AdaGrad, factors and their sums are in single precision, as in libffm and xLearn,
-and sums over a row in double: a feature is one line of 64 bytes, from a table of 21 MB.
-Memory: k (columns + views) numbers and as many for AdaGrad, nothing a row. Cost grows less than
-in proportion with factors, features and views, as each row has a part that stays the same; four
-factors are slower than eight, which have a loop of their own."""
+and sums over a row in double precision. A feature is one line of 64 bytes, from a table of 21
+MB.
+
+Memory: k (columns + views) numbers and as many for AdaGrad; nothing per row. The cost grows more
+slowly than factors, features and views, because each row has a constant part. Four factors are
+slower than eight, which have a specialized loop."""
 
 KECO = """## KeCo
 
-`benchmarks/keco.py`. Goals: the whole grid of one experiment on Ionosphere (80 settings, 10
-folds, 2 views, 1,000 steps) in under 10 s on one core, and at least 100 times as fast as with
-one kernel value at a time (the slow reference of the tests, whose kernel is a NumPy
-expression); `fit` on 100,000 rows of two views with Fourier features in one pass in under 20 s; a
-budgeted stream of 1,000,000 rows in constant memory. Rows are Gaussian, 34 columns in the first
-and 40 in the other two."""
+How long do a grid search, an approximate fit and a long stream take?
 
-PERFORMANCE = """## Training for a measure
+Command: `python benchmarks/keco.py`
 
-`benchmarks/performance.py`. Goals: the search for the most violated labeling of F1 in n log n
-steps; training for F1 on a9a (32,561 rows, 123 columns) to a gap of 0.001 in under 3 s (SVM^perf,
-whose search is quadratic, takes about a minute at its c = 20 and over three at c = 200); on
-100,000 rows of 1,000,000 sparse columns in two views in under 2 minutes and 2 GB."""
+Rows are Gaussian, with 34 columns in the first table and 40 in the other two. Goals:
 
-PERFORMANCE_SEEN = """SVM^perf's c is C1 = 25 c / n² in `scaling="paper"`: it scales labels by
-50 / n. The wide rows have 100 entries each, of columns as uneven as words; a tenth is positive.
-With C2 > 0 each cut is a linear system of a million unknowns, solved by conjugate gradients, and
-nearly all of the time goes to its products. The two lines with C2 > 0 are of
-`benchmarks/performance.py --wide C2`, by itself."""
+- the grid search of one experiment on Ionosphere (80 settings, 10 folds, 2 views, 1,000 steps)
+  in under 10 s on one core, and at least 100 times as fast as with one kernel value at a time
+  (the slow reference of the tests, whose kernel is a NumPy expression);
+- `fit` on 100,000 rows of two views with Fourier features, one pass, in under 20 s;
+- a stream of 1,000,000 rows with a budget, in constant memory."""
+
+PERFORMANCE = """## SVMs trained for a measure
+
+How long does it take to find the most violated labeling, and to train for F1?
+
+Command: `python benchmarks/performance.py`
+
+Goals:
+
+- the search for the most violated labeling of F1 in n log n steps;
+- training for F1 on a9a (32,561 rows, 123 columns) to a gap of 0.001 in under 3 s (SVM^perf,
+  whose search is quadratic, takes about a minute at its c = 20 and over three at c = 200);
+- training on 100,000 rows of 1,000,000 sparse columns in two views in under 2 minutes and 2 GB."""
+
+PERFORMANCE_SEEN = """With `scaling="published"`, SVM^perf's c is C1 = 25 c / n²: it scales
+labels by 50 / n. The wide rows have 100 entries each; their columns are as unevenly distributed
+as words, and a tenth of the rows is positive. With C2 > 0 each cut requires a linear system of a
+million unknowns, solved by conjugate gradients; its matrix products take nearly all of the time.
+The two lines with C2 > 0 are from `python benchmarks/performance.py --wide C2`, run separately."""
 
 LIMITS = """## Where the time goes
 
-The pass over a CSR matrix reads 12 bytes an entry from memory and touches one weight an
-entry, at random, in 8 MB. In file order the entries come at the speed of memory and the
-weights decide; in random order each row begins with a miss, which is why rows are asked for
-two ahead. In `train`, reading, encoding (looking codes up, sorting slots, writing rows) and
-learning run in three threads. A full covariance moves its triangle through memory three
-times a step (T'x, then T read and written). Low-rank reads the kept rows twice a step; where
-they are dense that is 24 MB at the end of 1,000 rows of 3,000 columns against 108 MB for the
-full triangle, so 10 times is out of reach there. Diagonal AROW touches twice the memory that
-PA-I touches. Importing scikit-learn and Numba is most of the start
-(`python -X importtime`)."""
+What limits the speed of each pass?
+
+- **A pass over a CSR matrix** reads 12 bytes per entry from memory and accesses one weight per
+  entry, at random, in 8 MB. In file order the entries arrive at the bandwidth of the memory, and
+  the weights are the bottleneck. In random order each row begins with a cache miss, so rows are
+  prefetched two ahead.
+- **`crossview train`** reads, encodes (looks up codes, sorts columns, writes rows) and learns in
+  three threads. Importing scikit-learn and Numba is most of the start (`python -X importtime`).
+- **A full covariance** moves its triangle through memory three times per step (T'x, then T read
+  and written).
+- **A low-rank covariance** reads the stored rows twice per step. If they are dense, that is 24
+  MB at the end of 1,000 rows of 3,000 columns against 108 MB for the full triangle, so a factor
+  of 10 is out of reach there.
+- **Diagonal AROW** accesses twice the memory that PA-I accesses."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", type=Path)
-    parser.add_argument("--data", type=Path, help="folder that keeps the generated files")
+    parser.add_argument("--data", type=Path, help="folder to keep the generated files in")
     options = parser.parse_args()
     packages = ("numpy", "scikit-learn", "numba", "pyarrow", "vowpalwabbit", "river")
     head = HEAD.format(
@@ -107,8 +167,8 @@ def main() -> None:
         machine=machine(),
         versions=", ".join(f"{p} {version(p)}" for p in packages),
     )
-    # each in a process of its own: one that has held a large matrix would lend its
-    # size to the processes that it starts, and so to their peak memory
+    # each in its own process: a process that has held a large matrix passes its peak
+    # memory on to the processes that it starts
     here = Path(__file__).parent
     keep = ["--data", options.data] if options.data else []
     csr = run([sys.executable, here / "csr_pass.py"]).output.strip()

@@ -1,8 +1,8 @@
-"""Training from a file, as a whole process: `crossview train` against Vowpal Wabbit.
+"""Train from a file, as a whole process: `crossview train` against Vowpal Wabbit.
 
 3,000,000 rows of 24 categorical columns in three views of eight.  Crossview
 reads a Parquet file, Vowpal Wabbit (from its wheel) the same rows in its own text
-format, with one namespace a view; both with hinge loss, one pass.
+format, with one namespace per view; both with hinge loss, one pass.
 """
 
 import argparse
@@ -23,7 +23,7 @@ BIN = Path(sys.executable).parent
 
 
 def write(folder: Path, rows: int) -> tuple[Path, Path]:
-    """The same rows twice; values are drawn with Zipf's frequencies, labels from a linear model."""
+    """Write the same rows twice; values follow Zipf's law, labels a linear model."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -71,12 +71,12 @@ def main(folder: Path | None = None, rows: int = ROWS, repeats: int = 5) -> str:
 
         peer = "Vowpal Wabbit"
         commands = {
-            "`crossview train --model squared`": partial(crossview, "squared"),
-            "`crossview train --model concatenated`": partial(crossview, "concatenated"),
+            "`crossview train --model pa:squared`": partial(crossview, "pa:squared"),
+            "`crossview train --model pa:concatenated`": partial(crossview, "pa:concatenated"),
             peer: vowpal_wabbit,
         }
-        # the same with 200 rows is all that is not rows: start, and writing the model
-        # (written by another process, which does not lend its size to those measured here)
+        # the same command on 200 rows measures the start and the writing of the model (the files
+        # are written by another process, so that its peak memory is not passed on to these)
         with ProcessPoolExecutor(1) as other:
             large = other.submit(write, Path(folder or temporary), rows).result()
             small = other.submit(write, Path(temporary), 200).result()
@@ -90,7 +90,7 @@ def main(folder: Path | None = None, rows: int = ROWS, repeats: int = 5) -> str:
                     whole[name].append(long.seconds)
                     start[name].append(short.seconds)
                     peak[name] = max(peak[name], long.peak_mb)
-        past = {
+        rest = {
             name: [w - s for w, s in zip(whole[name], start[name], strict=True)]
             for name in commands
         }
@@ -104,8 +104,8 @@ def main(folder: Path | None = None, rows: int = ROWS, repeats: int = 5) -> str:
             name,
             f"{middle(whole[name]):.2f}",
             f"{middle(start[name]):.2f}",
-            f"{rows / middle(past[name]) / 1e6:.2f}",
-            ratio(past[peer], past[name]) if name != peer else "",
+            f"{rows / middle(rest[name]) / 1e6:.2f}",
+            ratio(rest[peer], rest[name]) if name != peer else "",
             ratio(whole[peer], whole[name]) if name != peer else "",
             f"{peak[name]:.0f}",
         ]
@@ -114,24 +114,24 @@ def main(folder: Path | None = None, rows: int = ROWS, repeats: int = 5) -> str:
     header = [
         "process",
         "whole process, s",
-        "of it start and end, s",
-        "million rows/s past the start",
-        f"rate by {peer}'s",
-        "the same, whole processes",
+        "start and end, s",
+        "million rows/s after the start",
+        f"rate over {peer}'s",
+        "the same for whole processes",
         "peak memory, MB",
     ]
     goals = [
         ["`crossview --help`", f"{middle(help_):.2f}", "0.3"],
         [
-            "`crossview train` on 200 rows: first row and end of a warm start",
-            f"{middle(start['`crossview train --model squared`']):.2f}",
+            "`crossview train` on 200 rows, whole process",
+            f"{middle(start['`crossview train --model pa:squared`']):.2f}",
             "3",
         ],
     ]
     return "\n\n".join(
         [
             table(header, body),
-            f"{rows:,} rows, {size}. Start and end: the same command on 200 rows.",
+            f"{rows:,} rows, {size}. 'Start and end' is the time of the same command on 200 rows.",
             table(["start", "seconds", "goal"], goals),
         ]
     )
@@ -139,7 +139,7 @@ def main(folder: Path | None = None, rows: int = ROWS, repeats: int = 5) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--data", type=Path, help="folder that keeps the generated files")
+    parser.add_argument("--data", type=Path, help="folder to keep the generated files in")
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()

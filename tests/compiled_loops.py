@@ -2,14 +2,13 @@
 
 import sys
 
-# without a covariance, two classes have one vector of weights, and several a matrix;
 # machines have single precision with AdaGrad, and double with all else
 LOOPS = {
     "crossview.algorithms.online.one_view_pass": 2,
     "crossview.algorithms.online.euclidean_pass": 2,
     "crossview.algorithms.online.covariance_pass": 1,
-    "crossview.algorithms.machines.learn": 2,
-    "crossview.algorithms.machines.score": 2,
+    "crossview.algorithms.machines.online.learn": 2,
+    "crossview.algorithms.machines.scores.score_rows": 2,
     "crossview.algorithms.keco.learn_from_gram": 1,
     "crossview.algorithms.keco.learn_stream": 1,
     "crossview.algorithms.keco.learn_explicit": 1,

@@ -32,11 +32,23 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def each_loop_is_compiled_once_by_all_tests_together(request, tmp_path_factory):
-    """Another type of argument would mean another compilation, of seconds, for some user.
+def two_workers_compile_different_loops():
+    """Fill an empty cache from both ends, so that two workers seldom compile the same loop."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    filled = Path(os.environ["NUMBA_CACHE_DIR"], "filled")
+    if worker and not filled.exists() and "NUMBA_DISABLE_JIT" not in os.environ:
+        from contract.instances import run_every_loop
 
-    A process that ends leaves what it compiled where the others see it, so the last one
-    knows what the whole suite compiled, however its tests were shared out.
+        run_every_loop(backwards=int(worker.removeprefix("gw")) % 2 == 1)
+        filled.touch()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def each_loop_is_compiled_once_by_all_tests_together(request, tmp_path_factory):
+    """Another type of argument means another compilation, which takes a user seconds.
+
+    Each process writes what it compiled when it ends, so the last one sees what all of them
+    compiled.
     """
     yield
     shared = tmp_path_factory.getbasetemp()

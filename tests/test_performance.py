@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shared_data
 from crossview import InputError, Measure, MultiView, MultiViewSVMPerf, load, save
@@ -363,22 +362,3 @@ def test_a_measure_that_is_none_is_refused(measure, message):
 def test_k_beyond_the_rows_is_refused():
     with pytest.raises(InputError, match="k=9 is more than the 4 rows"):
         MultiViewSVMPerf(measure="recall_at_k", k=9).fit(np.eye(4), [0, 1, 0, 1])
-
-
-def expected_failures(estimator):
-    """F1 is no sum over rows, so rows of different weight are an error."""
-    reason = "weights have no meaning for F1"
-    checks = (
-        "check_sample_weights_not_overwritten",
-        "check_sample_weight_equivalence_on_dense_data",
-        "check_sample_weight_equivalence_on_sparse_data",
-    )
-    return dict.fromkeys(checks, reason) if estimator.measure == "f1" else {}
-
-
-@parametrize_with_checks(
-    [MultiViewSVMPerf(), MultiViewSVMPerf(measure="error_rate")],
-    expected_failed_checks=expected_failures,
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)

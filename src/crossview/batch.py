@@ -1,4 +1,4 @@
-"""Any matrix to `Rows`: type, order and writability are fixed here and nowhere else."""
+"""From any matrix to `Rows`: the one place that fixes type, order and writability."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = [
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """The same memory, not to be written to.
+    """Return a read-only view of the array.
 
-    Numba compiles a loop once for arrays it may write to and once more for
-    those it may not, so everything that is only read goes in read-only.
+    Numba compiles a loop once for writable and once more for read-only arrays, so the loops get
+    everything that they only read as read-only.
     """
     view = array.view()
     view.flags.writeable = False
@@ -43,11 +43,11 @@ def make_rows(
     layout: ViewLayout,
     present: np.ndarray | None = None,
     *,
-    places: np.ndarray | None = None,
+    column_map: np.ndarray | None = None,
     names: Any = None,
     checked: bool = True,
 ) -> Rows:
-    """Rows of a matrix, for the loops.
+    """Return the rows of a matrix as the loops take them.
 
     Parameters
     ----------
@@ -58,20 +58,19 @@ def make_rows(
     present : ndarray of bool of shape (n_samples, n_views), default=None
         False where a view is missing.  None: a view is missing in a row where
         all its columns are NaN.
-    places : ndarray of shape (n_columns,), default=None
-        Where each column of ``X`` stands in the layout; -1: nowhere, the
-        column is left out.  None: the columns already lie view after view.
+    column_map : ndarray of shape (n_columns,), default=None
+        Position of each column of ``X`` in the layout; -1: the column is left out.  None: the
+        columns already lie view after view.
     names : sequence of str, default=None
         Names of the columns of ``X``, for error messages.
     checked : bool, default=True
-        Look for NaN and infinity.  False spares a look at every value, for
-        callers that find a row that is not finite when they come to it.
+        Whether to look for NaN and infinity.  False saves a scan of all values, for callers whose
+        loop reports a row that is not finite.
 
     Returns
     -------
     Rows
-        The batch; it shares memory with ``X`` where ``X`` is float64 and in
-        order.
+        The batch; it shares memory with ``X`` if ``X`` is float64 and in order.
 
     Raises
     ------
@@ -79,8 +78,8 @@ def make_rows(
         An infinity, or a NaN in a view that is not missing; the message names
         row and column.
     """
-    if places is not None:
-        X, names = _rearrange(X, places, layout.n_columns, names)
+    if column_map is not None:
+        X, names = _rearrange(X, column_map, layout.n_columns, names)
     if sp.issparse(X):
         # scipy remembers on the caller's matrix that it is in order, and asks only once
         matrix = X if X.format == "csr" else sp.csr_array(X)
@@ -100,7 +99,7 @@ def make_rows(
     indices = np.ascontiguousarray(indices, dtype=np.int64 if wide else np.int32)
     indptr = np.ascontiguousarray(indptr, dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
-        # no temporary; a false alarm costs only time
+        # a sum needs no temporary array; if it overflows, a second scan finds nothing
         finite = not checked or np.isfinite(data.sum())
     if not finite:
         data, present = _missing_views(data, indices, indptr, shared, layout, present, names)
@@ -120,18 +119,18 @@ def make_rows(
     )
 
 
-def _rearrange(X: Any, places: np.ndarray, width: int, names: Any) -> tuple[Any, Any]:
-    """The columns of X at their places in the layout."""
-    used = np.flatnonzero(places >= 0)
-    order = used[np.argsort(places[used], kind="stable")]
+def _rearrange(X: Any, column_map: np.ndarray, width: int, names: Any) -> tuple[Any, Any]:
+    """Return the columns of X at their positions in the layout."""
+    used = np.flatnonzero(column_map >= 0)
+    order = used[np.argsort(column_map[used], kind="stable")]
     if len(order) == width:
         names = None if names is None else [names[c] for c in order]
         return (sp.csr_array(X) if sp.issparse(X) else X)[:, order], names
-    # places that no column of X fills stay empty
+    # positions that no column of X fills stay empty
     coo = sp.coo_array(X)
-    keep = places[coo.col] >= 0
+    keep = column_map[coo.col] >= 0
     matrix = sp.csr_array(
-        (coo.data[keep], (coo.row[keep], places[coo.col[keep]])), shape=(X.shape[0], width)
+        (coo.data[keep], (coo.row[keep], column_map[coo.col[keep]])), shape=(X.shape[0], width)
     )
     return matrix, None
 
@@ -139,7 +138,7 @@ def _rearrange(X: Any, places: np.ndarray, width: int, names: Any) -> tuple[Any,
 def _entries(
     indices: np.ndarray, indptr: np.ndarray, shared: bool, layout: ViewLayout
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row, column and view of every entry."""
+    """Return row, column and view of every entry."""
     row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     column = np.tile(indices, len(indptr) - 1) if shared else indices
     return row, column, np.searchsorted(layout.ptr, column, side="right") - 1
@@ -153,7 +152,7 @@ def _blank(
     layout: ViewLayout,
     present: np.ndarray,
 ) -> np.ndarray:
-    """The values with 0 where the view is missing."""
+    """Return the values with 0 where the view is missing."""
     row, _, view = _entries(indices, indptr, shared, layout)
     return np.where(present[row, view], data, 0.0)
 
@@ -167,13 +166,13 @@ def _missing_views(
     present: np.ndarray | None,
     names: Any,
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Views that are all NaN in a row become missing; what else is not finite is an error."""
+    """Mark views that are all NaN in a row as missing; any other NaN or infinity is an error."""
     row, column, view = _entries(indices, indptr, shared, layout)
     nan = np.isnan(data)
     count = np.zeros((len(indptr) - 1, layout.n_views), dtype=np.int64)
     np.add.at(count, (row[nan], view[nan]), 1)
-    here = count < np.asarray(layout.widths)
-    present = here if present is None else here & present
+    present_here = count < np.asarray(layout.widths)
+    present = present_here if present is None else present_here & present
     wrong = np.flatnonzero(present[row, view] & ~np.isfinite(data))
     if len(wrong):
         first = wrong[0]
@@ -196,7 +195,7 @@ def _missing_views(
 
 
 def whole_matrix(rows: Rows) -> Any:
-    """The rows as a matrix again, an array where they are dense; shares their memory."""
+    """Return the rows as a matrix, an array if they are dense; shares their memory."""
     shape = (len(rows.indptr) - 1, int(rows.ptr[-1]))
     if rows.shared:
         return rows.data.reshape(shape)
@@ -204,11 +203,11 @@ def whole_matrix(rows: Rows) -> Any:
     return sp.csr_array((rows.data, indices, rows.indptr.view(np.int64)), shape=shape)
 
 
-def rows_at(rows: Rows, places: np.ndarray) -> Rows:
-    """Some of the rows; shares memory where they lie side by side."""
-    lo, hi = (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
-    present = rows.present[places] if len(rows.present) else rows.present
-    if hi - lo == len(places):
+def rows_at(rows: Rows, positions: np.ndarray) -> Rows:
+    """Return the rows at these positions; shares memory if they are consecutive."""
+    lo, hi = (int(positions[0]), int(positions[-1]) + 1) if len(positions) else (0, 0)
+    present = rows.present[positions] if len(rows.present) else rows.present
+    if hi - lo == len(positions):
         begin, end = (int(rows.indptr[p]) for p in (lo, hi))
         return rows._replace(
             data=rows.data[begin:end],
@@ -216,9 +215,9 @@ def rows_at(rows: Rows, places: np.ndarray) -> Rows:
             indptr=read_only(rows.indptr[lo : hi + 1] - rows.indptr[lo]),
             present=read_only(np.ascontiguousarray(present)),
         )
-    lengths = np.diff(rows.indptr.astype(np.int64))[places]
+    lengths = np.diff(rows.indptr.astype(np.int64))[positions]
     indptr = np.concatenate([[0], np.cumsum(lengths)])
-    p = np.repeat(rows.indptr[:-1].astype(np.int64)[places] - indptr[:-1], lengths)
+    p = np.repeat(rows.indptr[:-1].astype(np.int64)[positions] - indptr[:-1], lengths)
     p += np.arange(indptr[-1])
     return rows._replace(
         data=read_only(rows.data[p]),
@@ -229,7 +228,7 @@ def rows_at(rows: Rows, places: np.ndarray) -> Rows:
 
 
 def views_of(rows: Rows) -> list[ViewRows]:
-    """Each view of the rows; shares their memory."""
+    """Return each view of the rows; shares their memory."""
     n = len(rows.indptr) - 1
     cuts = np.empty((n, len(rows.ptr)), dtype=np.uint64)
     cut_rows(rows.indices, rows.indptr, rows.shared, rows.ptr, cuts)
@@ -247,13 +246,13 @@ def views_of(rows: Rows) -> list[ViewRows]:
 
 
 def take_rows(view: ViewRows, rows: np.ndarray) -> ViewRows:
-    """Some of the rows."""
+    """Return these rows of the view."""
     begin, end, offset = (read_only(part[rows]) for part in (view.begin, view.end, view.offset))
     return view._replace(begin=begin, end=end, offset=offset)
 
 
 def flat_view(view: ViewRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The entries of the rows one after the other: values, columns, and where each row begins."""
+    """Return the entries row after row: values, columns, and the start of each row."""
     lengths = (view.end - view.begin).astype(np.int64)
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     p = np.repeat(view.begin.astype(np.int64) - indptr[:-1], lengths) + np.arange(indptr[-1])
@@ -262,7 +261,7 @@ def flat_view(view: ViewRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def view_of_flat(data: np.ndarray, columns: np.ndarray, indptr: np.ndarray) -> ViewRows:
-    """The opposite of `flat_view`."""
+    """Undo `flat_view`."""
     cuts = indptr.astype(np.uint64)
     return ViewRows(
         read_only(data),
@@ -274,12 +273,12 @@ def view_of_flat(data: np.ndarray, columns: np.ndarray, indptr: np.ndarray) -> V
 
 
 def view_of_matrix(X: sp.csr_array, first: int, kind: np.dtype) -> ViewRows:
-    """Rows of a matrix whose columns begin at ``first``."""
+    """Return the rows of a matrix as a view whose first column is ``first``."""
     return view_of_flat(X.data, (X.indices.astype(np.int64) + first).astype(kind), X.indptr)
 
 
 def stack_views(views: list[ViewRows]) -> ViewRows:
-    """The rows of one, then those of the next."""
+    """Return the rows of all views, one view after the other."""
     parts = [flat_view(view) for view in views]
     lengths = np.concatenate([np.diff(indptr) for _, _, indptr in parts])
     return view_of_flat(
@@ -290,7 +289,7 @@ def stack_views(views: list[ViewRows]) -> ViewRows:
 
 
 def matrix_of(view: ViewRows, first: int, width: int) -> sp.csr_array:
-    """The view as a matrix of its own, whose columns begin at ``first`` of the rows."""
+    """Return the view, whose first column is ``first``, as a matrix of its own."""
     data, columns, indptr = flat_view(view)
     return sp.csr_array(
         (data, columns.astype(np.int64) - first, indptr), shape=(len(indptr) - 1, width)

@@ -1,6 +1,8 @@
-"""What goes wrong with input, said in one line."""
+"""Errors about input, in one line."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class InputError(ValueError):
@@ -12,7 +14,7 @@ class InputError(ValueError):
     Parameters
     ----------
     message : str
-        What is wrong and what to do.
+        What is wrong, and what to do.
     file : str or None
         The file it was read from.
     row : int or None
@@ -55,3 +57,14 @@ def _rebuild(
     kind: type[InputError], message: str, file: str | None, row: int | None, column: str | None
 ) -> InputError:
     return kind(message, file=file, row=row, column=column)
+
+
+def closest_names(name: str, known: Sequence[str], most: int = 20) -> str:
+    """Return the end of an error message about an unknown name: the closest name, and all names."""
+    import difflib
+
+    close = difflib.get_close_matches(str(name), [str(k) for k in known], n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    shown = ", ".join(str(k) for k in list(known)[:most])
+    more = f", ... ({len(known)} in all)" if len(known) > most else ""
+    return f"{hint} (there are: {shown}{more})"

@@ -28,11 +28,11 @@ VERSION = 1
 CLASSES = {
     "AROWClassifier": "crossview.estimators.second_order",
     "ConfidenceWeightedClassifier": "crossview.estimators.second_order",
-    "FactorizationMachineClassifier": "crossview.estimators.machines",
-    "FactorizationMachineRegressor": "crossview.estimators.machines",
+    "FactorizationMachineClassifier": "crossview.estimators.machines.factorization_machine",
+    "FactorizationMachineRegressor": "crossview.estimators.machines.factorization_machine",
     "KeCoClassifier": "crossview.estimators.keco",
-    "MultiViewMachineClassifier": "crossview.estimators.machines",
-    "MultiViewMachineRegressor": "crossview.estimators.machines",
+    "MultiViewMachineClassifier": "crossview.estimators.machines.multi_view_machine",
+    "MultiViewMachineRegressor": "crossview.estimators.machines.multi_view_machine",
     "MultiViewPAClassifier": "crossview.estimators.coupled",
     "MultiViewSVMPerf": "crossview.estimators.performance",
     "PAMClassifier": "crossview.estimators.second_order",
@@ -41,7 +41,7 @@ CLASSES = {
     "Perceptron": "crossview.estimators.linear",
     "SecondOrderPerceptron": "crossview.estimators.second_order",
     "SoftConfidenceWeightedClassifier": "crossview.estimators.second_order",
-    "SupportTensorMachineClassifier": "crossview.estimators.machines",
+    "SupportTensorMachineClassifier": "crossview.estimators.machines.support_tensor_machine",
     "ViewEncoder": "crossview.streams.encode",
 }
 

@@ -22,7 +22,7 @@ from crossview import datasets as bundled
 from crossview import persistence
 from crossview.cli.output import STDOUT, check_writable, replacing, writing
 from crossview.cli.progress import stepping, watching
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 from crossview.evaluation import compare as comparing
 from crossview.evaluation.labeled import (
     LabeledTable,
@@ -38,7 +38,7 @@ from crossview.report.model import model_tables, training_summary
 from crossview.report.tables import comparison_notes, comparison_table
 from crossview.streams.prefetch import prefetch
 from crossview.streams.table import is_query, open_table
-from crossview.views import MultiView, closest_names
+from crossview.views import MultiView
 
 # the last rows of training, on which the views' shares of the score are measured
 ROWS_FOR_SHARE = 1000
@@ -190,7 +190,7 @@ def train(
     learner._validate_params()
     at_once = _in_memory(method) and getattr(learner, "schedule", None) != "stream"
     if not at_once:
-        learner._check_streams()
+        learner.check_streams()
     elif epochs > 1:
         instead = (
             "has all rows at once and stops by itself; leave --epochs out, or take --set tol=0.0001"
@@ -401,7 +401,7 @@ def predict(model: Path, source: str, output: str, keep: Sequence[str]) -> None:
                 predicted, numbers = learner.predict(X), each
             else:
                 scores = learner.decision_function(X)
-                predicted = learner._decide(scores)
+                predicted = learner.decide(scores)
                 if scores.ndim > 1:  # of the predicted class
                     each = each[np.arange(len(X)), :, scores.argmax(axis=1)]
                 numbers = np.column_stack([scores, each])

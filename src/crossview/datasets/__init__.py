@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crossview.errors import InputError
-from crossview.views import closest_names
+from crossview.errors import InputError, closest_names
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Columns that are known by name and come one after the other: rows as mappings."""
+"""Rows as mappings: columns known by name, added as they come."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from crossview.errors import InputError
-from crossview.views import ViewLayout, closest_names
+from crossview.errors import InputError, closest_names
+from crossview.views import ViewLayout
 
 __all__ = ["NamedColumns"]
 
 
 class NamedColumns:
-    """Where each named feature of each view has its weight.
+    """Map of each named feature of each view to a column of the state.
 
-    Views lie side by side in ``slots``, each with room to grow: when a view is
-    full its room doubles and the others move, so that n features cost O(n).
+    Views are consecutive blocks of ``slots``, each with room to grow.  The room of a full view
+    doubles and the blocks after it move, so that n features cost O(n).
 
     Parameters
     ----------
@@ -29,47 +29,51 @@ class NamedColumns:
     def __init__(self, views: list[str]) -> None:
         self.views: dict[str, dict[Any, int]] = {name: {} for name in views}
         self.room: list[int] = [1] * len(views)
-        self.fixed: np.ndarray | None = None  # places of a learner that was fitted on a matrix
+        self.fixed: np.ndarray | None = None  # the column map of a learner fitted on a matrix
         self.row: Any = None
         self.present: np.ndarray | None = None
 
     @classmethod
-    def of_fitted(cls, layout: ViewLayout, places: np.ndarray | None, names: Any) -> NamedColumns:
-        """Names for the columns of a learner that was fitted on a matrix; they do not grow.
+    def of_fitted(
+        cls, layout: ViewLayout, column_map: np.ndarray | None, names: Any
+    ) -> NamedColumns:
+        """Return the fixed names of the columns of a learner that was fitted on a matrix.
 
-        A feature is called by its column name, or by its position in its view.
+        The name of a feature is its column name, or its position in its view.
         """
         self = cls(list(layout.names))
         self.room = list(layout.widths)
-        places = np.arange(layout.n_columns) if places is None else places
-        self.fixed = places
+        if column_map is None:
+            column_map = np.arange(layout.n_columns)
+        self.fixed = column_map
         column_of = np.full(layout.n_columns, -1)
-        column_of[places[places >= 0]] = np.flatnonzero(places >= 0)
+        used = column_map >= 0
+        column_of[column_map[used]] = np.flatnonzero(used)
         for v, known in enumerate(self.views.values()):
-            for position, place in enumerate(range(layout.ptr[v], layout.ptr[v + 1])):
-                known[position if names is None else str(names[column_of[place]])] = position
+            for position, slot in enumerate(range(layout.ptr[v], layout.ptr[v + 1])):
+                known[position if names is None else str(names[column_of[slot]])] = position
         return self
 
     @property
     def slots(self) -> ViewLayout:
-        """The places of the state, with the room to grow."""
+        """Columns of the state, with the room to grow."""
         return ViewLayout(list(self.views), self.room)
 
     @property
     def layout(self) -> ViewLayout:
-        """The features that have come so far (a view without any counts one)."""
+        """Features known so far; a view without any counts one."""
         return ViewLayout(list(self.views), [max(1, len(known)) for known in self.views.values()])
 
     @property
-    def places(self) -> np.ndarray:
-        """Place of every feature, view after view, in the order in which they came."""
+    def column_map(self) -> np.ndarray:
+        """Column of the state of every feature, view after view, in order of arrival."""
         if self.fixed is not None:
             return self.fixed
         starts, widths = self.slots.ptr, self.layout.widths
         return np.concatenate([starts[v] + np.arange(width) for v, width in enumerate(widths)])
 
     def only_view(self) -> str:
-        """The view of a row that names none."""
+        """Return the view of a row that names none; `InputError` if there are several."""
         if len(self.views) > 1:
             raise InputError(
                 "a row of a learner with several views is a mapping of view to features, such as "
@@ -78,11 +82,11 @@ class NamedColumns:
         return next(iter(self.views), "all")
 
     def read(self, x: Mapping[Any, Mapping[Any, Any]], *, learn: bool) -> np.ndarray | None:
-        """Take one row, as ``row`` and ``present``.
+        """Read one row into ``row`` and ``present``.
 
-        Returns where the old places are now if the columns grew, else None.
+        Return the new position of each old column of the state if the columns grew, else None.
         """
-        # 1. look, and refuse what is wrong before anything changes
+        # 1. refuse what is wrong before anything changes
         row: list[tuple[str, Any, float]] = []
         for view, features in x.items():
             if view not in self.views and self.fixed is not None:
@@ -95,7 +99,7 @@ class NamedColumns:
                     )
                 row.append((view, feature, _number(view, feature, value)))
 
-        # 2. take in what is new
+        # 2. add new views and features
         old_room = list(self.room)
         grown = False
         if learn and self.fixed is None:
@@ -113,7 +117,7 @@ class NamedColumns:
                         self.room[v] *= 2
                     grown = True
 
-        # 3. the row in its places
+        # 3. the row as a sparse matrix
         index = {view: v for v, view in enumerate(self.views)}
         found = [
             (index[view], self.views[view][feature], number)
@@ -121,7 +125,7 @@ class NamedColumns:
             if view in index and feature in self.views[view]
         ]
         slots = self.slots
-        columns = np.asarray([slots.ptr[v] + place for v, place, _ in found], dtype=np.int64)
+        columns = np.asarray([slots.ptr[v] + position for v, position, _ in found], dtype=np.int64)
         values = np.asarray([number for _, _, number in found], dtype=np.float64)
         order = np.argsort(columns)
         self.row = sp.csr_array(
@@ -135,7 +139,7 @@ class NamedColumns:
         return np.concatenate([np.empty(0, dtype=np.int64), *moved])
 
     def to_json(self) -> dict[str, Any]:
-        """For a model file; names that are not text, numbers or truth values cannot be kept."""
+        """Return the names for a model file, which can hold text, numbers and Booleans."""
         for view, known in self.views.items():
             for feature in known:
                 if not isinstance(feature, str | int | float | bool):
@@ -150,10 +154,10 @@ class NamedColumns:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """The other way round."""
+        """Undo `to_json`."""
         self = cls([name for name, _ in value["views"]])
         for name, features in value["views"]:
-            self.views[name] = {feature: place for place, feature in enumerate(features)}
+            self.views[name] = {feature: i for i, feature in enumerate(features)}
         self.room = list(value["room"])
         return self
 

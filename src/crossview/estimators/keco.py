@@ -174,7 +174,7 @@ class _KernelLearner(OnlineClassifier):
             )
         return None
 
-    def _check_streams(self) -> None:
+    def check_streams(self) -> None:
         if self.kernel == "precomputed":
             raise InputError("kernel='precomputed' needs all rows at once, in fit")
 

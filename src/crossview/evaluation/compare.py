@@ -16,7 +16,7 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 from crossview.estimators.linear import Perceptron
 from crossview.evaluation.labeled import LabeledTable, read_classes, read_targets
 from crossview.evaluation.methods import (
@@ -30,7 +30,7 @@ from crossview.evaluation.methods import (
 )
 from crossview.evaluation.metrics import ERRORS, check_metric, least_rows, signed_score
 from crossview.evaluation.tasks import Classification, Regression, Task, check_task, has_label
-from crossview.views import MultiView, ViewLayout, closest_names
+from crossview.views import MultiView, ViewLayout
 
 __all__ = [
     "Comparison",

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 from crossview.evaluation.tasks import check_task, has_label
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.prefetch import prefetch
 from crossview.streams.table import TableBatch, TableStream, open_table
-from crossview.views import MultiView, closest_names
+from crossview.views import MultiView
 
 if TYPE_CHECKING:
     import pyarrow as pa

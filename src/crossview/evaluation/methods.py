@@ -12,8 +12,7 @@ from typing import Any
 
 from sklearn.model_selection import ParameterGrid
 
-from crossview.errors import InputError
-from crossview.estimators.coupled import MultiViewPAClassifier
+from crossview.errors import InputError, closest_names
 from crossview.estimators.keco import KeCoClassifier, PegasosClassifier
 from crossview.estimators.linear import PassiveAggressiveClassifier, Perceptron
 from crossview.estimators.machines import (
@@ -23,6 +22,7 @@ from crossview.estimators.machines import (
     MultiViewMachineRegressor,
     SupportTensorMachineClassifier,
 )
+from crossview.estimators.coupled import MultiViewPAClassifier
 from crossview.estimators.performance import MultiViewSVMPerf
 from crossview.estimators.second_order import (
     AROWClassifier,
@@ -31,7 +31,7 @@ from crossview.estimators.second_order import (
     SoftConfidenceWeightedClassifier,
 )
 from crossview.evaluation.metrics import parse_metric
-from crossview.views import MultiView, ViewLayout, closest_names
+from crossview.views import MultiView, ViewLayout
 
 __all__ = ["METHODS", "Method", "compared_methods", "find_method"]
 

@@ -34,8 +34,7 @@ from typing import Any
 import numpy as np
 from sklearn import metrics as sk
 
-from crossview.errors import InputError
-from crossview.views import closest_names
+from crossview.errors import InputError, closest_names
 
 __all__ = [
     "ERRORS",

@@ -12,9 +12,8 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 from crossview.evaluation.metrics import ErrorTally, Tally, decide, hinge_losses, measure
-from crossview.views import closest_names
 
 __all__ = ["TASKS", "Classification", "Regression", "Task", "check_task", "has_label"]
 

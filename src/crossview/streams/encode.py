@@ -27,9 +27,9 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from crossview._jit import njit
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 from crossview.streams.table import column_names, to_arrow
-from crossview.views import MultiView, ViewLayout, closest_names, resolve_views
+from crossview.views import MultiView, ViewLayout, resolve_views
 
 if TYPE_CHECKING:
     import pyarrow as pa

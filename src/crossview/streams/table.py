@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from crossview.errors import InputError
-from crossview.views import closest_names
+from crossview.errors import InputError, closest_names
 
 if TYPE_CHECKING:
     import duckdb

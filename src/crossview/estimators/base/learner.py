@@ -1,0 +1,128 @@
+"""What is learned from rows of any kind, and how it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.estimators.base.rows import RowReader
+from crossview.estimators.columns import NamedColumns
+from crossview.estimators.targets import row_weights
+from crossview.kernels.rows import Rows
+from crossview.views import ViewLayout
+
+
+class ViewLearner(RowReader):
+    """Base of all learners: `fit`, and the learned state."""
+
+    # --- what a learner adds --------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Learn from rows of any kind."""
+        raise NotImplementedError
+
+    def _start_state(self) -> None:
+        """Set a state that has learned nothing."""
+        raise NotImplementedError
+
+    def _n_scores(self) -> int:
+        """Return the number of scores per row."""
+        raise NotImplementedError
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        """Return the scores of the rows, (n_samples, n_scores)."""
+        raise NotImplementedError
+
+    def _warm_starts(self) -> bool:
+        """Whether `fit` continues from the learned state."""
+        return False
+
+    # --- learning ----------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes; numbers for a regressor.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, at least 0; the class says what it multiplies.
+
+        Returns
+        -------
+        self : object
+            The fitted learner.
+        """
+        self.check_params()
+        if not self._warm_starts():
+            self._forget()
+        try:
+            self._fit(X, y, sample_weight)
+        except ValueError:
+            if not self._warm_starts():
+                self._forget()
+            raise
+        return self
+
+    def check_params(self) -> None:
+        """Raise an error for a parameter that is out of its range.
+
+        `fit` and `partial_fit` do so by themselves; call it to refuse a parameter before the
+        first row is read.
+
+        Raises
+        ------
+        InvalidParameterError
+            The message names the parameter, its range and what it was given.
+        """
+        self._validate_params()
+
+    def _sample_weight(self, sample_weight: Any, y: np.ndarray) -> np.ndarray:
+        return row_weights(sample_weight, len(y))
+
+    # --- state -------------------------------------------------------------------
+
+    def _get_state(self) -> dict[str, np.ndarray]:
+        """Return everything that was learned, as a flat dict of arrays."""
+        check_is_fitted(self, "_state")
+        return dict(self._state)
+
+    def _set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take a state that `_get_state` returned."""
+        self._state = {name: np.array(value) for name, value in state.items()}
+
+    def _get_header(self) -> dict[str, Any]:
+        """Return what the arrays do not say, ready for JSON: classes, columns and names."""
+        return {
+            "views": {"names": self.layout_.names, "widths": self.layout_.widths},
+            "n_features_in": int(self.n_features_in_),
+            "feature_names_in": (
+                list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+            ),
+            "places": None if self._places is None else self._places.tolist(),
+            "named": self._named.to_json() if self._named and self._named.fixed is None else None,
+        }
+
+    def _set_header(self, header: Mapping[str, Any]) -> None:
+        """Take a header that `_get_header` returned."""
+        self.layout_ = ViewLayout(header["views"]["names"], header["views"]["widths"])
+        self.n_features_in_ = int(header["n_features_in"])
+        if header["feature_names_in"] is not None:
+            self.feature_names_in_ = np.asarray(header["feature_names_in"], dtype=object)
+        named = header["named"]
+        self._named = None if named is None else NamedColumns.from_json(named)
+        self._slots = self.layout_ if self._named is None else self._named.slots
+        places = header["places"]
+        self._places = None if places is None else np.asarray(places)
+
+    def _forget(self) -> None:
+        """Forget everything that was learned."""
+        for name in ("_state", "classes_", "layout_", "_named", "feature_names_in_"):
+            if name in self.__dict__:
+                delattr(self, name)

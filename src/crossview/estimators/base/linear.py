@@ -1,0 +1,176 @@
+"""A weight for every column."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.algorithms.online import Weights
+from crossview.batch import read_only
+from crossview.estimators.base.classifier import ViewClassifier
+from crossview.estimators.base.online_classifier import OnlineClassifier
+from crossview.kernels.rows import Rows, score_views
+
+
+class LinearClassifier(ViewClassifier):
+    """Base of the classifiers that keep a weight for every column."""
+
+    # --- what a learner adds -----------------------------------------------------
+
+    def _n_biases(self) -> int:
+        """Return the number of intercepts: one per view, or one for the concatenation."""
+        return 1
+
+    def _combine(self, own: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
+        """Return joint scores (n_samples, K) from those of the views (n_samples, n_views, K)."""
+        return own.sum(axis=1)
+
+    # --- predicting ----------------------------------------------------------------
+
+    def view_scores(self, X: Any) -> np.ndarray:
+        """Return the score of each view.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
+            One score per view (and per class, for more than two); NaN where the view is
+            missing.
+        """
+        check_is_fitted(self, "classes_")
+        own, _, missing = self._scores(self._read(X, reset=False))
+        own[missing] = np.nan
+        return own[:, :, 0] if own.shape[2] == 1 else own
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights in the order of the columns, (1, n_features) or (n_classes, n_features)."""
+        check_is_fitted(self, "classes_")
+        W = self._prediction_weights("W")
+        if self._places is None:
+            return W.T.copy()
+        coef = np.zeros((W.shape[1], self.n_features_in_))
+        used = self._places >= 0
+        coef[:, used] = W[self._places[used]].T
+        return coef
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts, one per view: (n_views,) or (n_classes, n_views); see the class."""
+        check_is_fitted(self, "classes_")
+        b = self._prediction_weights("b")
+        if b.shape[1] == 1:
+            return b[:, 0]
+        return b[0] if self._n_biases() == 1 else b.T
+
+    # --- weights and scores ------------------------------------------------------
+
+    def _prediction_weights(self, name: str) -> np.ndarray:
+        """Return the weights ``W`` or intercepts ``b`` that predict."""
+        return self._state[name]
+
+    def _apply_averaging(self, own: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
+        """Turn the scores of the last weights into those of the averaged ones, in place."""
+
+    def _n_scores(self) -> int:
+        return int(self._state["W"].shape[1])
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        own, takes_part, _ = self._scores(rows)
+        return self._combine(own, takes_part)
+
+    def _scores(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the views' scores, which views count in the joint score, and which are missing."""
+        n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
+        K = self._state["W"].shape[1]
+        own, norms = np.zeros((n, V, K)), np.empty((n, V))
+        score_views(rows, read_only(self._state["W"]), own, norms)
+        self._apply_averaging(own, rows, norms)
+        b = self._prediction_weights("b")
+        missing = ~rows.present if len(rows.present) else np.zeros((n, V), dtype=bool)
+        takes_part = ~missing & ((norms > 0.0) | bool(self.fit_intercept))
+        if len(b) < V:
+            # one intercept for all views: an equal share of it for each
+            own += b / np.maximum(takes_part.sum(axis=1), 1)[:, None, None]
+        else:
+            own += b
+        own[~takes_part] = 0.0
+        return own, takes_part, missing
+
+
+class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
+    """Base of the linear online classifiers: the weights, and their mean over the rows."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **OnlineClassifier._parameter_constraints,
+        "fit_intercept": ["boolean"],
+        "average": ["boolean"],
+    }
+
+    # --- state -------------------------------------------------------------------
+
+    def _start_state(self) -> None:
+        K = 1 if len(self.classes_) <= 2 else len(self.classes_)
+        columns, biases = (self._slots.n_columns, K), (self._n_biases(), K)
+        self._state = {
+            "W": np.zeros(columns),
+            "b": np.zeros(biases),
+            "U": np.zeros(columns if self.average else (0, K)),
+            "c": np.zeros(biases if self.average else (0, K)),
+            "t": np.zeros(1, dtype=np.int64),
+        }
+
+    def _weights(self) -> Weights:
+        """Return the state as the loops take it: without the class axis for two classes."""
+        W, b, U, c, t = (self._state[name] for name in "WbUct")
+        if W.shape[1] > 1:
+            return Weights(W, b, U, c, t)
+        return Weights(W.reshape(-1), b.reshape(-1), U.reshape(-1), c.reshape(-1), t)
+
+    def _prediction_weights(self, name: str) -> np.ndarray:
+        """Return the last weights, or their mean over the rows."""
+        t = self._state["t"][0]
+        if not self.average or t == 0:
+            return self._state[name]
+        return self._state[name] - self._state["U" if name == "W" else "c"] / t
+
+    def _apply_averaging(self, own: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
+        t = self._state["t"][0]
+        if self.average and t > 0:
+            past = np.zeros_like(own)
+            score_views(rows, read_only(self._state["U"]), past, norms)
+            own -= past / t
+
+    def _grow_state(self, moved: np.ndarray) -> None:
+        K = self._n_scores()
+        for name, rows in (
+            ("W", self._slots.n_columns),
+            ("U", self._slots.n_columns),
+            ("b", self._n_biases()),
+            ("c", self._n_biases()),
+        ):
+            old = self._state[name]
+            if name in "Uc" and not self.average:
+                continue
+            new = np.zeros((rows, K))
+            new[moved if name in "WU" else np.arange(len(old))] = old
+            self._state[name] = new
+
+    def _insert_class(self, old: np.ndarray, place: int) -> None:
+        for name in "WbUc":
+            value = self._state[name]
+            if len(old) == 1:
+                # the only class so far was the positive one
+                value = -value if place == 1 else value
+            elif len(old) == 2:
+                # w·x > 0 predicts the second class: half of w for it, half against the first
+                value = np.insert(np.hstack([-value / 2, value / 2]), place, 0.0, axis=1)
+            else:
+                value = np.insert(value, place, 0.0, axis=1)
+            self._state[name] = np.ascontiguousarray(value)

@@ -1,0 +1,168 @@
+"""The contract of a stream of labeled rows."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from crossview.errors import InputError
+from crossview.estimators.base.classifier import ViewClassifier
+from crossview.estimators.base.online import OnlineLearner
+from crossview.estimators.validation import StrOptions
+from crossview.kernels.rows import Rows
+from crossview.labels import has_label
+
+
+class OnlineClassifier(ViewClassifier, OnlineLearner):
+    """Base of the online classifiers: the contract of a stream."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **OnlineLearner._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def _insert_class(self, old: np.ndarray, place: int) -> None:
+        """Take in the class at that position of ``classes_``; the others keep what they learned."""
+        raise NotImplementedError
+
+    def _has_no_label(self, y: Any) -> bool:
+        """Whether a row has no label; an error for learners that need one."""
+        if not has_label([y])[0]:
+            raise InputError("the label is missing (NaN or None); leave the row out, or label it")
+        return False
+
+    # --- learning ----------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, each once, in their order.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that can come; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, at least 0; the class says what it multiplies.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        self.score_then_learn(X, y, classes, sample_weight)
+        return self
+
+    def score_then_learn(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> np.ndarray:
+        """Learn as `partial_fit` does, and return each row's score just before it was learned.
+
+        This is progressive validation in one pass: the model that scores a row has learned
+        from all rows before it and from none after it.
+
+        Parameters
+        ----------
+        X, y, classes, sample_weight
+            As for `partial_fit`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As `decision_function` would have returned them, row by row.
+        """
+        self.check_params()
+        self.check_streams()
+        first = not hasattr(self, "classes_")
+        self._check_classes(first, classes)
+        try:
+            rows = self._read(X, reset=first)
+            y = self._labels(y, rows)
+            if first:
+                self._set_classes(np.unique(np.asarray(classes)))
+            codes, weight = self._targets(y, sample_weight, self.class_weight)
+        except ValueError:
+            if first:
+                self._forget()
+            raise
+        scores, _ = self._pass(rows, np.arange(len(codes)), codes, weight)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _check_classes(self, first: bool, classes: Any) -> None:
+        """Refuse classes that are not known in the first call, or differ in a later one."""
+        if self.class_weight == "balanced":
+            raise InputError(
+                "class_weight='balanced' needs all labels at once; for a stream give the weights, "
+                "class_weight={label: weight, ...}"
+            )
+        if first and classes is None:
+            raise InputError("classes= must be given in the first call: all labels that can come")
+        if first or classes is None:
+            return
+        if not np.array_equal(np.unique(classes), self.classes_):
+            raise InputError(
+                f"classes={classes!r} is not the same as in the first call, "
+                f"{self.classes_.tolist()!r}"
+            )
+
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
+        """Learn from one row.
+
+        Parameters
+        ----------
+        x : mapping or array-like of shape (n_features,)
+            A mapping of view to a mapping of feature to number, a mapping of feature to number
+            (one view), or a plain row.  A view that is not in it is missing; a feature that is
+            not in it is 0.  A learner whose first row is a mapping takes in new features and
+            views as they come.
+        y : label
+            Its class.  The learner takes in new classes as they come.
+        sample_weight : float, default=1.0
+            Weight of the row.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        if not hasattr(self, "_state"):
+            self.check_params()
+        self.check_streams()
+        labeled = not self._has_no_label(y)
+        if not labeled and not hasattr(self, "classes_"):
+            return self  # before the first class there is nothing to agree on
+        rows = self._read_one(x, learn=True)
+        if labeled:
+            self._add_class(y)
+        codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
+        self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
+        return self
+
+    # --- classes as they come -----------------------------------------------------
+
+    def _first_targets(
+        self, y: Any, sample_weight: Any, rows: Rows
+    ) -> tuple[np.ndarray, np.ndarray]:
+        y = self._labels(y, rows)
+        classes = np.unique(y)
+        if len(classes) < 2:
+            raise InputError(
+                f"y has one class, {classes.tolist()[0]!r}; a classifier needs two or more"
+            )
+        if not hasattr(self, "classes_"):
+            self._set_classes(classes)
+        return self._targets(y, sample_weight, self.class_weight)
+
+    def _add_class(self, label: Any) -> None:
+        """Take in a new class; the others keep what they learned."""
+        if not hasattr(self, "classes_"):
+            self._set_classes(np.asarray([label]))
+            return
+        if label in self.classes_:
+            return
+        old = self.classes_
+        self.classes_ = np.sort(np.append(old, label))
+        self._insert_class(old, int(np.searchsorted(self.classes_, label)))

@@ -1,0 +1,174 @@
+"""The contract of a stream of rows with a numeric target."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.batch import read_only
+from crossview.estimators.base.online import OnlineLearner
+from crossview.estimators.targets import read_numbers, row_weights
+from crossview.kernels.moments import running_units, units_of
+from crossview.kernels.rows import Rows
+
+
+class OnlineRegressor(RegressorMixin, OnlineLearner):
+    """Base of the online regressors.
+
+    The learner standardizes the targets, and returns predictions in their original units.
+    `fit` uses the mean and the standard deviation of all its rows.  A stream uses those of the
+    rows so far, each row's own target included, so that a row is learned in the same units
+    however the stream is cut into batches.
+    """
+
+    # --- learning ----------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more rows, each once, in their order.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, at least 0; the class says what it multiplies.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        self.score_then_learn(X, y, sample_weight)
+        return self
+
+    def score_then_learn(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Learn as `partial_fit` does, and return each row's prediction just before.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `partial_fit`.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,)
+            As `predict` would have returned them, row by row.
+        """
+        self.check_params()
+        self.check_streams()
+        first = not hasattr(self, "_state")
+        try:
+            rows = self._read(X, reset=first)
+            y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+            weight = row_weights(sample_weight, len(y))
+            if first:
+                self._start_state()
+        except ValueError:
+            if first:
+                self._forget()
+            raise
+        return self._learn_in_order(rows, y, weight)
+
+    def learn_one(self, x: Any, y: float, sample_weight: float = 1.0) -> Self:
+        """Learn from one row.
+
+        Parameters
+        ----------
+        x : mapping or array-like of shape (n_features,)
+            A mapping of view to a mapping of feature to number, a mapping of feature to number
+            (one view), or a plain row.  A view that is not in it is missing; a feature that is
+            not in it is 0.  A learner whose first row is a mapping takes in new features and
+            views as they come.
+        y : float
+            Its target.
+        sample_weight : float, default=1.0
+            Weight of the row.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        if not hasattr(self, "_state"):
+            self.check_params()
+        self.check_streams()
+        target = read_numbers([y], 1, type(self).__name__)
+        rows = self._read_one(x, learn=True)
+        if not hasattr(self, "_state"):
+            self._start_state()
+        self._learn_in_order(rows, target, row_weights(sample_weight, 1))
+        return self
+
+    def _learn_in_order(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Make one pass, each target in the units of the rows up to it; return predictions."""
+        mean, scale = np.empty(len(y) + 1), np.empty(len(y) + 1)
+        running_units(self._state["units"], read_only(y), read_only(weight), mean, scale)
+        scores, _ = self._pass(rows, np.arange(len(y)), (y - mean[1:]) / scale[1:], weight)
+        return mean[:-1] + scale[:-1] * scores[:, 0]
+
+    # --- predicting ----------------------------------------------------------------
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted target of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            In the units of the training targets.
+        """
+        check_is_fitted(self, "_state")
+        return self._in_units(self._joint_scores(self._read(X, reset=False))[:, 0])
+
+    def predict_one(self, x: Any) -> float | None:
+        """Return the predicted target of one row; None before anything was learned.
+
+        Parameters
+        ----------
+        x : mapping or array-like of shape (n_features,)
+            As for `learn_one`.  Unknown features are ignored.
+
+        Returns
+        -------
+        y : float or None
+            In the units of the training targets.
+        """
+        if not hasattr(self, "_state"):
+            return None
+        return float(self._in_units(self._joint_scores(self._read_one(x, learn=False))[0, 0]))
+
+    # --- targets -----------------------------------------------------------------
+
+    def _first_targets(
+        self, y: Any, sample_weight: Any, rows: Rows
+    ) -> tuple[np.ndarray, np.ndarray]:
+        y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+        weight = row_weights(sample_weight, len(y))
+        if not hasattr(self, "_state"):
+            self._start_state()
+            # of all rows at once; a warm start keeps its units
+            units = self._state["units"]
+            units[0] = weight.sum()
+            if units[0] > 0.0:
+                units[1] = np.average(y, weights=weight)
+                units[2] = np.sum(weight * (y - units[1]) ** 2)
+        return self._in_inner_units(y), weight
+
+    def _in_units(self, score: np.ndarray) -> np.ndarray:
+        """Return scores in the units of the targets."""
+        mean, scale = units_of(*self._state["units"])
+        return np.asarray(mean + scale * score)
+
+    def _in_inner_units(self, y: np.ndarray) -> np.ndarray:
+        """Return standardized targets."""
+        mean, scale = units_of(*self._state["units"])
+        return np.asarray((y - mean) / scale)

@@ -1,0 +1,155 @@
+"""Rows of any kind, as the loops take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from crossview.batch import make_rows
+from crossview.errors import InputError
+from crossview.estimators.columns import NamedColumns
+from crossview.kernels.rows import Rows
+from crossview.views import MultiView, ViewLayout, resolve_views
+
+
+class RowReader(BaseEstimator):
+    """Base of all learners: reads rows with their views, from containers or mappings.
+
+    Subclasses store their parameters in ``__init__`` and name them in
+    ``_parameter_constraints``.
+    """
+
+    layout_: ViewLayout
+    _named: NamedColumns | None
+    _slots: ViewLayout  # the columns of the state; wider than layout_ where there is room to grow
+    _places: np.ndarray | None
+    _state: dict[str, np.ndarray]
+
+    def _grow_state(self, moved: np.ndarray) -> None:
+        """Make room for new columns: column ``i`` of the state moves to ``moved[i]``."""
+        raise NotImplementedError
+
+    def view_columns(self) -> dict[str, np.ndarray]:
+        """Return the columns that form each view, for example to split ``coef_`` by view.
+
+        Returns
+        -------
+        columns : dict of str to ndarray of int
+            Positions of the columns of ``X``, in the order of the view.
+        """
+        check_is_fitted(self, "_state")
+        places, ptr = self._places, self._slots.ptr
+        if places is None:
+            places = np.arange(self._slots.n_columns)
+        used = np.flatnonzero(places >= 0)
+        columns = used[np.argsort(places[used])]
+        cuts = np.searchsorted(places[columns], ptr[1:-1])
+        return dict(zip(self.layout_.names, np.split(columns, cuts), strict=True))
+
+    def _read(self, X: Any, *, reset: bool, checked: bool = True) -> Rows:
+        """Return any X as the rows of the loops; ``reset`` makes its columns the learner's."""
+        matrix, present = (
+            self._read_views(X, reset) if isinstance(X, MultiView) else self._read_matrix(X, reset)
+        )
+        return make_rows(
+            matrix,
+            self._slots,
+            present,
+            column_map=self._places,
+            names=getattr(self, "feature_names_in_", None),
+            checked=checked,
+        )
+
+    def _read_views(self, X: MultiView, reset: bool) -> tuple[Any, np.ndarray | None]:
+        """Return the matrix of a MultiView, and which views each row has."""
+        if reset:
+            if getattr(self, "views", None) is not None:
+                raise InputError("X is a MultiView and names its views; leave views= at None")
+            self.layout_, self.n_features_in_ = X.layout, X.layout.n_columns
+            self._use_columns(None)
+        elif X.layout != self.layout_:
+            raise InputError(f"X has the views {X.layout}, but the learner has {self.layout_}")
+        if len(X) == 0:
+            raise InputError("X has 0 rows; give at least one")
+        return X.matrix, X.present
+
+    def _read_matrix(self, X: Any, reset: bool) -> tuple[Any, None]:
+        """Return any other X as a matrix; its views are those of ``views=``."""
+        _check_numeric(X)
+        matrix = validate_data(
+            self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, reset=reset
+        )
+        if reset:
+            names = getattr(self, "feature_names_in_", None)
+            views = getattr(self, "views", None)
+            self.layout_, columns = resolve_views(views, matrix.shape[1], names)
+            places = None
+            if columns is not None:
+                places = np.full(matrix.shape[1], -1)
+                places[columns] = np.arange(len(columns))
+            self._use_columns(places)
+        return matrix, None
+
+    def _use_columns(self, places: np.ndarray | None) -> None:
+        """Map column c of X to column ``places[c]`` of the state; -1: to none; None: to c."""
+        self._places = places
+        self._slots = self.layout_
+        self._named = None
+
+    def _read_one(self, x: Any, *, learn: bool) -> Rows:
+        """Return the row of `learn_one` or `predict_one`; ``learn`` takes in new columns."""
+        if not isinstance(x, Mapping):
+            row = (
+                sp.csr_array(x)
+                if sp.issparse(x)
+                else np.asarray(x, dtype=np.float64).reshape(1, -1)
+            )
+            return self._read(row, reset=not hasattr(self, "_state"))
+        if not hasattr(self, "_state"):
+            views = getattr(self, "views", None)
+            self._named = NamedColumns(list(views) if isinstance(views, Mapping) else [])
+        if self._named is None:
+            self._named = NamedColumns.of_fitted(
+                self.layout_, self._places, getattr(self, "feature_names_in_", None)
+            )
+        nested = bool(x) and all(isinstance(value, Mapping) for value in x.values())
+        named = self._named
+        grown = named.read(x if nested else {named.only_view(): x}, learn=learn)
+        if grown is not None:
+            self._grow(grown)
+        return make_rows(named.row, self._slots, named.present)
+
+    def _grow(self, moved: np.ndarray) -> None:
+        """Take in new columns; column ``i`` of the state moves to ``moved[i]``."""
+        assert self._named is not None
+        self._slots = self._named.slots
+        self.layout_ = self._named.layout
+        self._places = self._named.column_map
+        self.n_features_in_ = self.layout_.n_columns
+        if hasattr(self, "_state"):
+            self._grow_state(moved)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _check_numeric(X: Any) -> None:
+    """Raise an error that names the first column of a data frame that does not hold numbers."""
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        for name, kind in frame.schema.items():
+            if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown)):
+                raise InputError(
+                    f"holds {str(kind).lower()} and not numbers; encode it first, "
+                    "for example with crossview.ViewEncoder",
+                    column=str(name),
+                )

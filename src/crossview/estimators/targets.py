@@ -1,0 +1,100 @@
+"""Labels and numeric targets as the learners take them: read, checked, coded and weighted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from crossview.errors import InputError
+from crossview.estimators.validation import check_sample_weight
+from crossview.labels import has_label
+
+__all__ = ["class_codes", "class_weights", "read_labels", "read_numbers", "row_weights"]
+
+
+def read_labels(y: Any, n_rows: int, learner: str) -> np.ndarray:
+    """Return the labels as an array; `InputError` if one is missing or the length is wrong."""
+    y = _one_per_row(y, n_rows, learner)
+    missing = ~has_label(y)
+    if y.dtype.kind in "fc":
+        missing |= np.isinf(y)
+    if missing.any():
+        raise InputError(
+            "the label is missing (NaN, None or infinity); leave the row out, or label it",
+            row=int(np.argmax(missing)),
+        )
+    if y.dtype.kind not in "iubUS":  # these are classes, whatever their values
+        check_classification_targets(y)
+    return y
+
+
+def read_numbers(y: Any, n_rows: int, learner: str) -> np.ndarray:
+    """Return the targets as finite numbers; `InputError` if one is not, or the length is wrong."""
+    y = _one_per_row(y, None, learner)
+    try:
+        y = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            "the target is not a number; a regressor predicts numbers, a classifier predicts labels"
+        ) from None
+    nonfinite = ~np.isfinite(y)
+    if nonfinite.any():
+        raise InputError(
+            "the target is missing (NaN or infinity); leave the row out, or give its target",
+            row=int(np.argmax(nonfinite)),
+        )
+    _check_length(y, n_rows)
+    return y
+
+
+def _one_per_row(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
+    if y is None:
+        raise InputError(f"{learner} requires y to be passed, but the target y is None")
+    y = column_or_1d(y, warn=True)
+    if n_rows is not None:
+        _check_length(y, n_rows)
+    return y
+
+
+def _check_length(y: np.ndarray, n_rows: int) -> None:
+    if len(y) != n_rows:  # in the words that scikit-learn's checks expect
+        raise InputError(
+            f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}"
+        )
+
+
+def class_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the position of each label in ``classes``; `InputError` for a label not in it."""
+    codes = np.searchsorted(classes, y)
+    codes[codes == len(classes)] = 0
+    unknown = classes[codes] != y
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        raise InputError(f"label {y[row]!r} is not among the classes {classes.tolist()!r}", row=row)
+    return codes
+
+
+def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Return a weight for each row; `InputError` or `ValueError` for a negative one."""
+    if isinstance(sample_weight, int | float | np.number):  # the same for all rows
+        if not 0.0 <= float(sample_weight) < np.inf:
+            raise InputError(f"sample_weight={sample_weight!r}; give a number of 0 or more")
+        return np.full(n_rows, float(sample_weight))
+    return check_sample_weight(
+        sample_weight, np.empty(n_rows), dtype=np.float64, copy=True, ensure_non_negative=True
+    )
+
+
+def class_weights(
+    class_weight: Mapping[Any, float] | str, classes: np.ndarray, y: np.ndarray
+) -> np.ndarray:
+    """Return the weight of each class; "balanced": by its frequency in ``y``."""
+    if class_weight == "balanced":
+        return np.asarray(compute_class_weight("balanced", classes=classes, y=y))
+    assert not isinstance(class_weight, str)
+    return np.asarray([class_weight.get(label, 1.0) for label in classes.tolist()])

@@ -1,0 +1,42 @@
+"""Missing labels: the one definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["has_label"]
+
+
+def has_label(y: Any) -> np.ndarray:
+    """Return which labels are there: a label of None, NaN or pandas' NA is missing.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        The labels.
+
+    Returns
+    -------
+    mask : ndarray of bool of shape (n_samples,)
+        False where the label is missing.
+
+    Examples
+    --------
+    >>> from crossview.labels import has_label
+    >>> has_label(["spam", None, "ham", float("nan")]).tolist()
+    [True, False, True, False]
+    """
+    if not isinstance(y, np.ndarray):
+        y = np.asarray(y, dtype=object)
+    if y.dtype.kind in "fc":
+        return np.asarray(~np.isnan(y))
+    if y.dtype.kind != "O":
+        return np.ones(len(y), dtype=bool)
+    return np.fromiter((_is_there(label) for label in y), dtype=bool, count=len(y))
+
+
+def _is_there(label: Any) -> bool:
+    """NaN is the one value that differs from itself; comparing pandas' NA gives NA again."""
+    return label is not None and type(label).__name__ != "NAType" and bool(label == label)

@@ -1,0 +1,208 @@
+"""Names and column blocks of views, and how ``views=`` names them."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from crossview.errors import InputError, closest_names
+
+
+class ViewLayout:
+    """Names and widths of views that form consecutive blocks of columns.
+
+    Parameters
+    ----------
+    names : sequence of str
+        One name per view, all different.
+    widths : sequence of int
+        Number of columns of each view, at least 1.
+
+    Attributes
+    ----------
+    ptr : ndarray of shape (n_views + 1,), int64
+        View ``v`` holds the columns ``ptr[v]`` to ``ptr[v + 1] - 1``.
+
+    Examples
+    --------
+    >>> from crossview import ViewLayout
+    >>> layout = ViewLayout(["page", "link"], [3, 2])
+    >>> layout.block("link")
+    slice(3, 5, None)
+    """
+
+    def __init__(self, names: Sequence[str], widths: Sequence[int]) -> None:
+        self.names = tuple(str(name) for name in names)
+        self.widths = tuple(int(width) for width in widths)
+        if len(self.names) != len(self.widths):
+            raise InputError(
+                f"{len(self.names)} view names and {len(self.widths)} widths; give as many of each"
+            )
+        if not self.names:
+            raise InputError("no views; name at least one")
+        if len(set(self.names)) != len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise InputError(f"view {twice!r} is named twice; give each view its own name")
+        for name, width in zip(self.names, self.widths, strict=True):
+            if width < 1:
+                raise InputError(f"view {name!r} has no columns; leave it out or give it columns")
+        self.ptr = np.concatenate([[0], np.cumsum(self.widths)]).astype(np.int64)
+
+    @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return len(self.names)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of all views together."""
+        return int(self.ptr[-1])
+
+    def index(self, name: str) -> int:
+        """Return the position of a view.
+
+        Parameters
+        ----------
+        name : str
+            Its name; `InputError` if no view has that name.
+
+        Returns
+        -------
+        int
+            Its position, from 0.
+        """
+        if name not in self.names:
+            raise InputError(f"no view {name!r}{closest_names(name, self.names)}")
+        return self.names.index(name)
+
+    def block(self, name: str) -> slice:
+        """Return the columns of a view.
+
+        Parameters
+        ----------
+        name : str
+            Its name; `InputError` if no view has that name.
+
+        Returns
+        -------
+        slice
+            The block of columns.
+        """
+        v = self.index(name)
+        return slice(int(self.ptr[v]), int(self.ptr[v + 1]))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ViewLayout):
+            return NotImplemented
+        return self.names == other.names and self.widths == other.widths
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.widths))
+
+    def __repr__(self) -> str:
+        views = ", ".join(f"{n}: {w}" for n, w in zip(self.names, self.widths, strict=True))
+        return f"ViewLayout({views})"
+
+
+def resolve_views(
+    views: Mapping[str, Any] | Sequence[int] | None,
+    n_features: int,
+    feature_names: Sequence[str] | None = None,
+) -> tuple[ViewLayout, np.ndarray | None]:
+    """Turn the ``views=`` parameter of an estimator into blocks of columns.
+
+    Parameters
+    ----------
+    views : None, mapping or sequence of int
+        None: one view with all columns.  A sequence of widths: consecutive
+        blocks, called ``view0``, ``view1``, ...  A mapping of view name to
+        columns: a slice, integer positions, column names, one column name, or
+        a glob such as ``"user_*"``.  Columns in no view are left out.
+    n_features : int
+        Number of columns of ``X``.
+    feature_names : sequence of str, default=None
+        Their names, where they have any.
+
+    Returns
+    -------
+    layout : ViewLayout
+        Names and widths.
+    columns : ndarray of shape (layout.n_columns,), int64, or None
+        The column of ``X`` at each position of the layout; None: all columns in their order.
+    """
+    if views is None:
+        return ViewLayout(["all"], [n_features]), None
+    if isinstance(views, Mapping):
+        chosen = {
+            str(name): _choose(str(name), spec, n_features, feature_names)
+            for name, spec in views.items()
+        }
+        layout = ViewLayout(list(chosen), [len(c) for c in chosen.values()])
+        columns = np.concatenate(list(chosen.values()))
+        owner: dict[int, str] = {}
+        for name, group in chosen.items():
+            for column in group.tolist():
+                if column in owner:
+                    label = feature_names[column] if feature_names is not None else column
+                    raise InputError(
+                        f"column {label!r} is in view {owner[column]!r} and again in {name!r}; "
+                        "a column belongs to one view"
+                    )
+                owner[column] = name
+        return layout, columns
+    if isinstance(views, str) or not all(isinstance(w, int | np.integer) for w in views):
+        raise InputError(
+            "views= takes None, a mapping of name to columns such as {'page': slice(0, 100)}, "
+            f"or a list of widths such as [100, 50], not {views!r}"
+        )
+    layout = ViewLayout([f"view{v}" for v in range(len(views))], list(views))
+    if layout.n_columns != n_features:
+        raise InputError(
+            f"views= names {layout.n_columns} columns ({' + '.join(map(str, views))}) "
+            f"and X has {n_features}"
+        )
+    return layout, None
+
+
+def match_columns(view: str, pattern: str, names: Sequence[str]) -> list[int]:
+    """Return the positions of the columns that a name or glob matches; `InputError` if none."""
+    if pattern in names:
+        return [list(names).index(pattern)]
+    found = [i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, pattern)]
+    if not found:
+        raise InputError(
+            f"view {view!r}: no column is called {pattern!r}{closest_names(pattern, names)}"
+        )
+    return found
+
+
+def _choose(
+    view: str, spec: Any, n_features: int, feature_names: Sequence[str] | None
+) -> np.ndarray:
+    """Return the positions of the columns of one view."""
+    if isinstance(spec, slice):
+        return np.arange(n_features)[spec]
+    items = [spec] if isinstance(spec, str | int | np.integer) else list(spec)
+    patterns = [item for item in items if isinstance(item, str)]
+    if items and len(patterns) == len(items):
+        if feature_names is None:
+            raise InputError(
+                f"view {view!r} names its columns ({items[0]!r}), but X has no column names; "
+                "pass a data frame, or positions"
+            )
+        columns = [c for p in patterns for c in match_columns(view, p, feature_names)]
+        return np.asarray(list(dict.fromkeys(columns)), dtype=np.int64)
+    if items and all(isinstance(item, bool | np.bool_) for item in items):
+        if len(items) != n_features:
+            raise InputError(f"view {view!r}: a mask of {len(items)} for {n_features} columns")
+        return np.flatnonzero(np.asarray(items))
+    if not all(isinstance(item, int | np.integer) for item in items):
+        raise InputError(f"view {view!r}: columns are a slice, positions or names, not {spec!r}")
+    positions = np.asarray(items, dtype=np.int64)
+    for column in positions.tolist():
+        if not -n_features <= column < n_features:
+            raise InputError(f"view {view!r}: column {column} of {n_features}")
+    return positions % n_features

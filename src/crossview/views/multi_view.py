@@ -1,0 +1,266 @@
+"""The container of several views of the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from crossview.errors import InputError
+from crossview.views.layout import ViewLayout
+
+
+class MultiView:
+    """Several views of the same rows, in one container that slices by rows.
+
+    ``GridSearchCV``, ``cross_val_score``, ``train_test_split`` and ``Pipeline``
+    take it like a matrix.  Inside, the views lie side by side in one array, or
+    in one CSR matrix as soon as one of them is sparse.
+
+    Parameters
+    ----------
+    views : mapping of str to array-like or sparse matrix of shape (n_samples, n_columns)
+        The blocks, in the order of the views.  Data frames
+        (pandas, polars, Arrow) keep their column names.
+    present : array-like of bool of shape (n_samples, n_views), default=None
+        False where a view is missing in a row; the values of the block there are ignored.
+        None: a view is missing where all its columns are NaN.
+    feature_names : mapping of str to sequence of str, default=None
+        Names of the columns of each view, for those that are not data frames.
+
+    Attributes
+    ----------
+    layout : ViewLayout
+        Names and widths.
+    matrix : ndarray or csr_array of shape (n_samples, n_columns), float64
+        The views side by side.
+    present : ndarray of bool of shape (n_samples, n_views) or None
+        Which views each row has; None: all of them, except for all-NaN blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview import MultiView
+    >>> X = MultiView({"page": np.eye(3), "link": np.ones((3, 2))})
+    >>> X
+    MultiView(3 rows, page: 3, link: 2)
+    >>> X[[0, 2]].shape
+    (2, 5)
+    >>> X["link"].shape
+    (3, 2)
+    """
+
+    # numpy must hand comparisons and arithmetic back instead of iterating over the rows
+    __array_ufunc__ = None
+
+    def __init__(
+        self,
+        views: Mapping[str, Any],
+        *,
+        present: Any = None,
+        feature_names: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        matrix, layout, names = _assemble(views)
+        for name, given in (feature_names or {}).items():
+            names[layout.names[layout.index(name)]] = tuple(str(c) for c in given)
+        mask = _as_present(present, matrix.shape[0], layout.n_views)
+        self._set(matrix, layout, mask, names)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: Any,
+        layout: ViewLayout,
+        *,
+        present: Any = None,
+        feature_names: Mapping[str, Sequence[str]] | None = None,
+    ) -> MultiView:
+        """Wrap a matrix whose columns already lie view after view, without a copy.
+
+        Parameters
+        ----------
+        matrix : ndarray or CSR of shape (n_samples, layout.n_columns), float64
+            The views side by side.
+        layout : ViewLayout
+            Names and widths of the blocks.
+        present : array-like of bool of shape (n_samples, n_views), default=None
+            False where a view is missing.
+        feature_names : mapping of str to sequence of str, default=None
+            Names of the columns of each view.
+
+        Returns
+        -------
+        MultiView
+            The views, sharing memory with ``matrix``.
+        """
+        if matrix.shape[1] != layout.n_columns:
+            raise InputError(f"{matrix.shape[1]} columns for {layout}")
+        self = cls.__new__(cls)
+        names = {str(n): tuple(c) for n, c in (feature_names or {}).items()}
+        self._set(matrix, layout, _as_present(present, matrix.shape[0], layout.n_views), names)
+        return self
+
+    def _set(
+        self,
+        matrix: Any,
+        layout: ViewLayout,
+        present: np.ndarray | None,
+        feature_names: dict[str, tuple[str, ...]],
+    ) -> None:
+        for name, columns in feature_names.items():
+            width = layout.widths[layout.index(name)]
+            if len(columns) != width:
+                raise InputError(
+                    f"{len(columns)} feature names for the {width} columns of {name!r}"
+                )
+        self.matrix = matrix
+        self.layout = layout
+        self.present = present
+        self.feature_names = feature_names
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and number of columns of all views together."""
+        return int(self.matrix.shape[0]), int(self.matrix.shape[1])
+
+    @property
+    def ndim(self) -> int:
+        """2, as of a matrix."""
+        return 2
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the values."""
+        return self.matrix.dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return the view of that name, or the rows of that slice, mask or list of positions."""
+        if isinstance(key, str):
+            return self.matrix[:, self.layout.block(key)]
+        if isinstance(key, tuple):  # scikit-learn indexes rows as X[rows, ...]
+            if len(key) != 2 or key[1] not in (Ellipsis, slice(None)):
+                raise InputError("a MultiView is indexed by rows, or by the name of a view")
+            key = key[0]
+        if isinstance(key, int | np.integer):
+            row = range(len(self))[key]
+            key = slice(row, row + 1)
+        if not isinstance(key, slice):
+            key = np.asarray(key)
+        return MultiView.from_matrix(
+            self.matrix[key],
+            self.layout,
+            present=None if self.present is None else self.present[key],
+            feature_names=self.feature_names,
+        )
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the views, in their order.
+
+        Returns
+        -------
+        tuple of str
+            The names.
+        """
+        return self.layout.names
+
+    def select(self, names: Iterable[str]) -> MultiView:
+        """Return the same rows with the views ``names`` only, in that order.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Names of views.
+
+        Returns
+        -------
+        MultiView
+            The same rows with those views.
+        """
+        names = list(names)
+        index = [self.layout.index(name) for name in names]
+        blocks = [self[name] for name in names]
+        matrix = blocks[0] if len(blocks) == 1 else _hstack(blocks)
+        return MultiView.from_matrix(
+            matrix,
+            ViewLayout(names, [self.layout.widths[v] for v in index]),
+            present=None if self.present is None else self.present[:, index],
+            feature_names={n: c for n, c in self.feature_names.items() if n in names},
+        )
+
+    def __repr__(self) -> str:
+        views = ", ".join(
+            f"{n}: {w}" for n, w in zip(self.layout.names, self.layout.widths, strict=True)
+        )
+        return f"MultiView({len(self)} rows, {views})"
+
+
+def _assemble(
+    views: Mapping[str, Any],
+) -> tuple[Any, ViewLayout, dict[str, tuple[str, ...]]]:
+    """Return the views side by side in one matrix, their layout, and their column names."""
+    if not isinstance(views, Mapping):
+        raise InputError(
+            "MultiView takes a mapping of view name to columns, such as "
+            f"MultiView({{'page': P, 'link': L}}), not {type(views).__name__}"
+        )
+    blocks: list[Any] = []
+    names: dict[str, tuple[str, ...]] = {}
+    for name, block in views.items():
+        matrix, columns = _as_matrix(block, str(name))
+        blocks.append(matrix)
+        if columns is not None:
+            names[str(name)] = columns
+    layout = ViewLayout([str(n) for n in views], [b.shape[1] for b in blocks])
+    rows = [b.shape[0] for b in blocks]
+    if len(set(rows)) > 1:
+        counts = ", ".join(f"{n}: {r}" for n, r in zip(layout.names, rows, strict=True))
+        raise InputError(f"the views have different numbers of rows ({counts})")
+    if any(sp.issparse(b) for b in blocks):
+        return sp.csr_array(sp.hstack(blocks, format="csr", dtype=np.float64)), layout, names
+    return np.ascontiguousarray(np.hstack(blocks), dtype=np.float64), layout, names
+
+
+def _as_matrix(block: Any, view: str) -> tuple[Any, tuple[str, ...] | None]:
+    """Return one view as a 2-D array or CSR of float64, and its column names."""
+    if sp.issparse(block):
+        return sp.csr_array(block, dtype=np.float64), None
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(block, eager_only=True, pass_through=True)
+    columns = None
+    if isinstance(frame, nw.DataFrame):
+        columns = tuple(str(c) for c in frame.columns)
+        block = frame.to_numpy()
+    try:
+        array = np.asarray(block, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"view {view!r} holds something that is not a number ({error}); "
+            "encode it first, for example with crossview.ViewEncoder"
+        ) from None
+    if array.ndim != 2:
+        raise InputError(f"view {view!r} has {array.ndim} dimensions; a view is a 2-D table")
+    return array, columns
+
+
+def _as_present(present: Any, n_samples: int, n_views: int) -> np.ndarray | None:
+    if present is None:
+        return None
+    mask = np.asarray(present)
+    if mask.dtype != np.bool_ or mask.shape != (n_samples, n_views):
+        raise InputError(
+            f"present= takes booleans of shape ({n_samples}, {n_views}), "
+            f"not {mask.dtype} of shape {mask.shape}"
+        )
+    return mask
+
+
+def _hstack(blocks: list[Any]) -> Any:
+    if any(sp.issparse(b) for b in blocks):
+        return sp.csr_array(sp.hstack(blocks, format="csr"))
+    return np.hstack(blocks)
