@@ -4,11 +4,9 @@ import sys
 
 # machines have single precision with AdaGrad, and double with all else
 LOOPS = {
-    "crossview.algorithms.first_order.learn_binary": 1,
-    "crossview.algorithms.first_order.learn_multiclass": 1,
-    "crossview.algorithms.coupling.learn_binary": 1,
-    "crossview.algorithms.coupling.learn_multiclass": 1,
-    "crossview.algorithms.second_order.learn": 1,
+    "crossview.algorithms.online.one_view_pass": 2,
+    "crossview.algorithms.online.euclidean_pass": 2,
+    "crossview.algorithms.online.covariance_pass": 1,
     "crossview.algorithms.machines.online.learn": 2,
     "crossview.algorithms.machines.scores.score_rows": 2,
     "crossview.algorithms.kernel.gram.learn_from_gram": 1,

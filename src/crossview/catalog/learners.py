@@ -57,7 +57,7 @@ KERNEL = (
 )
 
 _LINEAR = "crossview.estimators.linear"
-_COUPLED = "crossview.estimators.multiview"
+_COUPLED = "crossview.estimators.coupled"
 _SECOND_ORDER = "crossview.estimators.second_order"
 _MACHINES = "crossview.estimators.machines"
 _KERNEL = "crossview.estimators.kernel"
@@ -112,7 +112,7 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
         yield Learner(
             other if diagonal else name,
             f"{title.partition(' (')[0]} (diagonal)" if diagonal else title,
-            f"{_COUPLED if fixed else _SECOND_ORDER}:{learner}",
+            f"{_COUPLED}:{learner}" if fixed else f"{_SECOND_ORDER}.{name}:{learner}",
             "with a diagonal covariance" if diagonal else "with a covariance",
             fixed={**form, **fixed},
             grid=grid,
@@ -263,7 +263,7 @@ LEARNERS: list[Learner] = [
     Learner(
         "sop",
         "second-order perceptron",
-        f"{_SECOND_ORDER}:SecondOrderPerceptron",
+        f"{_SECOND_ORDER}.sop:SecondOrderPerceptron",
         "second-order perceptron",
         settable=(*WEIGHTS, *COVARIANCE),
         quadratic=True,
