@@ -4,20 +4,18 @@ import sys
 
 # machines have single precision with AdaGrad, and double with all else
 LOOPS = {
-    "crossview.algorithms.first_order.learn_binary": 1,
-    "crossview.algorithms.first_order.learn_multiclass": 1,
-    "crossview.algorithms.coupling.learn_binary": 1,
-    "crossview.algorithms.coupling.learn_multiclass": 1,
-    "crossview.algorithms.second_order.learn": 1,
-    "crossview.algorithms.machines.learn": 2,
-    "crossview.algorithms.machines.score": 2,
+    "crossview.algorithms.online.one_view_pass": 2,
+    "crossview.algorithms.online.euclidean_pass": 2,
+    "crossview.algorithms.online.covariance_pass": 1,
+    "crossview.algorithms.machines.online.learn": 2,
+    "crossview.algorithms.machines.scores.score_rows": 2,
     "crossview.algorithms.kernel.gram.learn_from_gram": 1,
     "crossview.algorithms.kernel.stream.learn_stream": 1,
     "crossview.algorithms.kernel.explicit.learn_explicit": 1,
     "crossview.algorithms.performance.monotone.monotone_argmax": 1,
     "crossview.kernels.gram.products": 1,
     "crossview.kernels.rows.score_views": 1,
-    "crossview.streams.encode._fill_rows": 1,
+    "crossview.streams.fill.fill_rows": 1,
 }
 
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import crossview
-from crossview import InputError, MultiViewPAClassifier, Perceptron, persistence
+from crossview import InputError, MultiViewPAClassifier, Perceptron
 
 X = np.random.default_rng(0).normal(size=(60, 5))
 Y = (X[:, 0] + X[:, 3] > 0).astype(int)
@@ -53,7 +53,9 @@ def test_class_weights_keep_their_labels(tmp_path):
 def test_a_file_that_others_may_read_and_no_leftovers(tmp_path):
     crossview.save(Perceptron().fit(X, Y), tmp_path / "m")
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
-    assert stat.S_IMODE(os.stat(tmp_path / "m").st_mode) == 0o666 & ~persistence._umask()
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(os.stat(tmp_path / "m").st_mode) == 0o666 & ~mask
 
 
 def broken(path, kind):
@@ -77,6 +79,8 @@ def broken(path, kind):
             arrays = {k: file.get_tensor(k) for k in file.keys()}  # noqa: SIM118
         if kind == "newer":
             metadata["version"] = "99"
+        elif kind == "no version":
+            del metadata["version"]
         elif kind == "unknown class":
             metadata["steps"] = metadata["steps"].replace('"Perceptron"', '"Rogue"')
         elif kind == "unknown parameter":
@@ -98,7 +102,8 @@ def broken(path, kind):
         ("empty", "is not a model file"),
         ("absent", "there is no such model file"),
         ("stranger", "not a model of crossview"),
-        ("newer", r"newer version of crossview \(format 99"),
+        ("newer", r"by a newer version of crossview \(format 99, and this one reads 2\); upgrade"),
+        ("no version", "by a newer version"),
         ("unknown class", "a Rogue, which this version does not know"),
         ("unknown parameter", "is a damaged model file"),
         ("no steps", "is a damaged model file"),
@@ -149,3 +154,43 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
     with pytest.raises(InputError, match="cannot be written"):
         crossview.save(Perceptron().fit(X, Y), tmp_path / "no such folder" / "m")
+
+
+def test_a_file_of_format_1_says_that_it_is_too_old(tmp_path):
+    """What ``crossview 0.1`` wrote: its header as it was, and its arrays."""
+    step = {
+        "name": "model",
+        "class": "MultiViewPAClassifier",
+        "params": {"views": [2, 3], "C": 1.0, "gamma": 0.1, "coupling": "squared"},
+        "header": {
+            "classes": {"dtype": "<i8", "values": [0, 1]},
+            "views": {"names": ["view0", "view1"], "widths": [2, 3]},
+            "n_features_in": 5,
+            "feature_names_in": None,
+            "places": None,
+            "named": None,
+        },
+    }
+    metadata = {
+        "format": "crossview-model",
+        "version": "1",
+        "pipeline": "false",
+        "steps": json.dumps([step]),
+        "info": "{}",
+    }
+    arrays = {
+        "model/W": np.ones((5, 1)),
+        "model/b": np.zeros((2, 1)),
+        "model/U": np.zeros((0, 1)),
+        "model/c": np.zeros((0, 1)),
+        "model/t": np.array([60]),
+    }
+    path = tmp_path / "old.safetensors"
+    save_file(arrays, path, metadata)
+    for read in (crossview.load, crossview.persistence.read_info):
+        with pytest.raises(InputError) as caught:
+            read(path)
+        assert str(caught.value) == (
+            f"{path}: was written by an older version of crossview (format 1, and this one reads "
+            "2); train the model again"
+        )

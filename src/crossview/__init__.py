@@ -1,53 +1,29 @@
 """Crossview learns from several views of the same thing, as they stream in.
 
-The public names are resolved when they are first used, so that ``import
-crossview`` costs nothing: it loads neither numba nor scikit-learn.
+Public names load on first use, so that ``import crossview`` loads neither NumPy nor Numba nor
+scikit-learn.  Type checkers and editors read them from ``__init__.pyi``.
 """
 
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+from crossview.catalog import public_names
 
-_home = {
-    "InputError": "crossview.errors",
-    "MultiView": "crossview.views",
-    "ViewLayout": "crossview.views",
-    "ViewEncoder": "crossview.streams.encode",
-    "open_table": "crossview.streams.table",
-    "MultiViewPAClassifier": "crossview.estimators.multiview",
-    "PassiveAggressiveClassifier": "crossview.estimators.linear",
-    "Perceptron": "crossview.estimators.linear",
-    "AROWClassifier": "crossview.estimators.second_order",
-    "ConfidenceWeightedClassifier": "crossview.estimators.second_order",
-    "PAMClassifier": "crossview.estimators.second_order",
-    "SecondOrderPerceptron": "crossview.estimators.second_order",
-    "SoftConfidenceWeightedClassifier": "crossview.estimators.second_order",
-    "FactorizationMachineClassifier": "crossview.estimators.machines",
-    "FactorizationMachineRegressor": "crossview.estimators.machines",
-    "MultiViewMachineClassifier": "crossview.estimators.machines",
-    "MultiViewMachineRegressor": "crossview.estimators.machines",
-    "SupportTensorMachineClassifier": "crossview.estimators.machines",
-    "KeCoClassifier": "crossview.estimators.kernel.keco",
-    "KernelSearchCV": "crossview.estimators.kernel.search",
-    "PegasosClassifier": "crossview.estimators.kernel.pegasos",
-    "Measure": "crossview.estimators.svm.measure",
-    "MultiViewSVMPerf": "crossview.estimators.svm.classifier",
-    "load": "crossview.persistence",
-    "save": "crossview.persistence",
-    "compare": "crossview.evaluation.compare",
-    "progressive": "crossview.evaluation.progressive",
-}
-
-__all__ = sorted([*_home, "__version__"])
+__all__ = sorted([*public_names(), "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    if name in _home:
-        value = getattr(import_module(_home[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'crossview' has no attribute {name!r}")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("crossview")
+    else:
+        module = public_names().get(name)
+        if module is None:
+            raise AttributeError(f"module 'crossview' has no attribute {name!r}")
+        value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

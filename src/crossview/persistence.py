@@ -1,15 +1,13 @@
 """Model files without pickle: one ``.safetensors`` file, arrays and a JSON header.
 
-Loading runs no code: the header names a class of a fixed list, and the arrays
-are numbers.  Writing is atomic: a temporary file in the same folder is renamed
-over the old one when it is complete.
+Loading runs no code: the header names classes of a fixed list, those of the catalog, and the
+arrays are numbers.  A file is complete or not there.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import tempfile
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,33 +15,14 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from crossview.catalog import saved_classes
 from crossview.errors import InputError
+from crossview.files import replacing
 
 __all__ = ["load", "read_info", "save"]
 
 FORMAT = "crossview-model"
-VERSION = 1
-
-# what a model file may hold, and nothing else
-CLASSES = {
-    "AROWClassifier": "crossview.estimators.second_order",
-    "ConfidenceWeightedClassifier": "crossview.estimators.second_order",
-    "FactorizationMachineClassifier": "crossview.estimators.machines",
-    "FactorizationMachineRegressor": "crossview.estimators.machines",
-    "KeCoClassifier": "crossview.estimators.kernel.keco",
-    "MultiViewMachineClassifier": "crossview.estimators.machines",
-    "MultiViewMachineRegressor": "crossview.estimators.machines",
-    "MultiViewPAClassifier": "crossview.estimators.multiview",
-    "MultiViewSVMPerf": "crossview.estimators.svm.classifier",
-    "PAMClassifier": "crossview.estimators.second_order",
-    "PassiveAggressiveClassifier": "crossview.estimators.linear",
-    "PegasosClassifier": "crossview.estimators.kernel.pegasos",
-    "Perceptron": "crossview.estimators.linear",
-    "SecondOrderPerceptron": "crossview.estimators.second_order",
-    "SoftConfidenceWeightedClassifier": "crossview.estimators.second_order",
-    "SupportTensorMachineClassifier": "crossview.estimators.machines",
-    "ViewEncoder": "crossview.streams.encode",
-}
+VERSION = 2
 
 
 def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = None) -> None:
@@ -54,7 +33,7 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
     model : learner or Pipeline
         A fitted Crossview estimator, or a scikit-learn Pipeline of them.
     path : path-like
-        The file; by custom it ends in ``.safetensors``.  An old one is replaced
+        The file; by custom it ends in ``.safetensors``.  An older one is replaced
         only when the new one is complete.
     info : dict, default=None
         Anything that JSON can hold, given back by `read_info`.
@@ -77,13 +56,14 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
     from safetensors.numpy import save as to_bytes
 
     steps = list(model.steps) if isinstance(model, Pipeline) else [("model", model)]
+    classes = saved_classes()
     arrays: dict[str, np.ndarray] = {}
     header: list[dict[str, Any]] = []
     for name, step in steps:
         kind = type(step).__name__
-        if CLASSES.get(kind) != type(step).__module__:
+        if classes.get(kind) != type(step).__module__:
             raise InputError(
-                f"a model file cannot hold a {kind}; it holds {', '.join(sorted(CLASSES))}, "
+                f"a model file cannot hold a {kind}; it holds {', '.join(classes)}, "
                 "alone or in a Pipeline"
             )
         header.append(
@@ -103,7 +83,8 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
         "steps": json.dumps(header),
         "info": json.dumps(info or {}),
     }
-    _write(Path(path), to_bytes(arrays, metadata))
+    with replacing(path) as unfinished:
+        unfinished.write_bytes(to_bytes(arrays, metadata))
 
 
 def load(path: str | os.PathLike) -> Any:
@@ -117,13 +98,13 @@ def load(path: str | os.PathLike) -> Any:
     Returns
     -------
     model : learner or Pipeline
-        As it was saved; it learns on exactly as if it had never stopped.
+        As it was saved; it goes on learning exactly as if it had never stopped.
 
     Raises
     ------
     InputError
-        The file is absent, is not a model file, is damaged, or is from a newer
-        version of the format.
+        The file is absent, is not a model file, is damaged, or was written by an older or a
+        newer version of the format.
 
     Examples
     --------
@@ -136,7 +117,7 @@ def load(path: str | os.PathLike) -> Any:
     """
     from safetensors import SafetensorError, safe_open
 
-    metadata = _metadata(path)
+    metadata, classes = _metadata(path), saved_classes()
     try:
         arrays: dict[str, dict[str, np.ndarray]] = {}
         with safe_open(str(path), framework="numpy") as file:
@@ -145,13 +126,13 @@ def load(path: str | os.PathLike) -> Any:
                 arrays.setdefault(step, {})[name] = file.get_tensor(key)
         steps = []
         for entry in json.loads(metadata["steps"]):
-            if entry["class"] not in CLASSES:
+            if entry["class"] not in classes:
                 raise InputError(
                     f"holds a {entry['class']}, which this version does not know; "
                     "use a newer version of crossview",
                     file=str(path),
                 )
-            kind = getattr(import_module(CLASSES[entry["class"]]), entry["class"])
+            kind = getattr(import_module(classes[entry["class"]]), entry["class"])
             model = kind(**{key: _from_json(value) for key, value in entry["params"].items()})
             model._set_header(entry["header"])
             model._set_state(arrays.get(entry["name"], {}))
@@ -180,7 +161,7 @@ def read_info(path: str | os.PathLike) -> dict[str, Any]:
 
 
 def _metadata(path: str | os.PathLike) -> dict[str, str]:
-    """The header of a model file, or an error that says why it is none."""
+    """Return the header of a model file, or raise an error that says why it is none."""
     from safetensors import SafetensorError, safe_open
 
     if not Path(path).is_file():
@@ -195,39 +176,15 @@ def _metadata(path: str | os.PathLike) -> dict[str, str]:
     if metadata.get("format") != FORMAT:
         raise InputError("is a safetensors file, but not a model of crossview", file=str(path))
     version = metadata.get("version", "")
-    if not version.isdigit() or int(version) > VERSION:
+    if version != str(VERSION):
+        older = version.isdigit() and int(version) < VERSION
         raise InputError(
-            f"is from a newer version of crossview (format {version}; this one reads up to "
-            f"{VERSION}); upgrade crossview",
+            f"was written by {'an older' if older else 'a newer'} version of crossview (format "
+            f"{version}, and this one reads {VERSION}); "
+            f"{'train the model again' if older else 'upgrade crossview'}",
             file=str(path),
         )
     return metadata
-
-
-def _write(path: Path, content: bytes) -> None:
-    """All of it or nothing: a temporary file beside it, synced, then renamed."""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise InputError(f"cannot be written ({error.strerror})", file=str(path)) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException as error:
-        Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise InputError(f"cannot be written ({error.strerror})", file=str(path)) from error
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _to_json(value: Any, key: str) -> Any:
@@ -245,7 +202,7 @@ def _to_json(value: Any, key: str) -> Any:
     if isinstance(value, list | np.ndarray | range):
         return [_to_json(item, key) for item in value]
     if isinstance(value, np.random.RandomState):
-        return None  # a learner that goes on does not draw from it again
+        return None  # a fitted learner does not draw from it again
     raise InputError(f"a model file cannot hold {key}={value!r}")
 
 

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import crossview
+from crossview.catalog.learners import describe_models, model_names
+from crossview.catalog.metrics import describe_metrics, metric_names
+from crossview.catalog.names import TASKS
+from crossview.catalog.readers import READERS
 
-# not from evaluation.methods and evaluation.metrics, which import numba and scikit-learn;
-# a test holds them together
+# of --model, --metric and --task: what the catalog has, which imports nothing heavy
 MODELS = (
-    "perceptron, concatenated, independent, squared, absolute; with a covariance pam, arow, cw, "
-    "scw (all views concatenated) and mahalanobis (coupled), or with a diagonal one "
-    "pam:diagonal, arow:diagonal, cw:diagonal, scw:diagonal, mahalanobis:diagonal; "
-    "trained for --metric, on all rows at once, svmperf, svmperf:concatenated (all views pasted "
-    "together), and svmperf:error_rate, which is not trained for it; "
-    "with interactions fm (factorization machine), fm:cross-view, mvm (multi-view machine), "
-    "stm (support tensor machine); with kernels keco (learns from rows without label, too), "
-    "pegasos; linear; or view:NAME for one view alone. "
-    "For a number (--task regression): linear, fm, fm:cross-view, mvm, view:NAME"
+    f"{describe_models('classification')}. "
+    f"For a number (--task regression): {', '.join(model_names('regression'))}"
 )
-METRICS = (
-    "f1, accuracy, balanced_accuracy, precision, recall, g_mean, roc_auc, average_precision, "
-    "prbep (precision/recall break-even point), precision_at_k, recall_at_k; "
-    "for a number rmse, mae"
-)
+METRICS = f"{describe_metrics('classification')}; for a number {describe_metrics('regression')}"
+
+
+def _starting_with(names: Sequence[str]) -> Callable[[str], list[str]]:
+    """What a shell offers for an option: those of the names that start with what is typed."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
 
 app = typer.Typer(
     name="crossview",
-    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -41,12 +39,18 @@ Source = Annotated[
     str,
     typer.Argument(
         metavar="SOURCE",
-        help="A Parquet, CSV or JSON lines file, a glob of them, or a query such as "
+        help=f"A file ({', '.join(suffix for one in READERS for suffix in one.suffixes)}), a glob "
+        "of them, or a query such as "
         "\"SELECT ... FROM 'a.parquet' JOIN 'b.csv' USING (id) ORDER BY time\".",
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `train` wrote.")]
-Label = Annotated[str, typer.Option(metavar="COLUMN", help="The column to predict.")]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="The column to predict; not where the file has it by itself."
+    ),
+]
 Views = Annotated[
     list[str] | None,
     typer.Option(
@@ -85,10 +89,15 @@ Task = Annotated[
     typer.Option(
         metavar="NAME",
         help="classification, or regression where the column to predict holds numbers.",
+        autocompletion=_starting_with(list(TASKS)),
     ),
 ]
 Metric = Annotated[
-    str | None, typer.Option(help=f"One of {METRICS}. Default: f1, or rmse for a number.")
+    str | None,
+    typer.Option(
+        help=f"One of {METRICS}. Default: f1, or rmse for a number.",
+        autocompletion=_starting_with(metric_names()),
+    ),
 ]
 K = Annotated[
     str | None,
@@ -121,7 +130,7 @@ def crossview_command(
 @app.command()
 def compare(
     source: Source,
-    label: Label,
+    label: Label = None,
     view: Views = None,
     text: Text = None,
     categorical: Categorical = None,
@@ -135,8 +144,8 @@ def compare(
     epochs: Annotated[
         int | None,
         typer.Option(
-            help="Passes over the training rows. Default: 1, and for models with interactions "
-            "and linear ones until the loss on a held-out tenth of them gets no better.",
+            help="Passes over the training rows. Default: 1; models with interactions and linear "
+            "models stop early, by the loss on a held-out tenth of the rows.",
         ),
     ] = None,
     progressive: Annotated[
@@ -153,6 +162,7 @@ def compare(
             metavar="NAME",
             help="Compare this one, and what other --model options name, instead of all; "
             "the names are those of `train --model`.",
+            autocompletion=_starting_with(model_names()),
         ),
     ] = None,
     json: Annotated[
@@ -165,9 +175,9 @@ def compare(
     Compares each view alone, all views concatenated, independent, and coupled,
     without and with a covariance, SVMs that are trained for the metric (not with
     --progressive), and models with interactions. The label of some rows may be
-    empty: then KeCo, which learns from them, is compared with the same without
-    them (Pegasos), and no other model sees them. Of a number: each view alone,
-    all views in a linear model, and models with interactions.
+    empty: then KeCo, which learns from them, is compared with the same model
+    without them (Pegasos), and no other model sees them. For a number: each view
+    alone, all views in a linear model, and models with interactions.
     """
     from crossview.cli import commands
 
@@ -191,11 +201,18 @@ def compare(
 @app.command()
 def train(
     source: Source,
-    label: Label,
-    model: Annotated[str, typer.Option(metavar="NAME", help=f"One of {MODELS}.")],
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"One of {MODELS}.",
+            autocompletion=_starting_with(model_names()),
+        ),
+    ],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write.")
     ],
+    label: Label = None,
     view: Views = None,
     text: Text = None,
     categorical: Categorical = None,
@@ -211,13 +228,15 @@ def train(
     ] = None,
     epochs: Annotated[
         int,
-        typer.Option(help="Passes over the rows; not where they are drawn, or all there at once."),
+        typer.Option(
+            help="Passes over the rows; not for models that draw rows or need all at once."
+        ),
     ] = 1,
     classes: Annotated[
         str | None,
         typer.Option(
             metavar="A,B,...",
-            help="All labels that can come. Without it, the label column is read once before.",
+            help="All labels that may occur. Without it, the label column is read once before.",
         ),
     ] = None,
     metric: Metric = None,
@@ -236,8 +255,8 @@ def train(
     """Train a model on a stream of rows, in their order.
 
     Memory is bounded by the batch, not by the source. But keco and pegasos draw
-    rows, of which all are in memory; with --set schedule=stream they learn each
-    row once, in order, and keep 500 support rows a view (--set budget=N).
+    rows, all of which are in memory; with --set schedule=stream they learn each
+    row once, in order, and keep 500 support rows per view (--set budget=N).
     svmperf has all rows in memory, too, and is trained for --metric, of the class
     that --positive names.
     """
@@ -278,14 +297,15 @@ def predict(
         typer.Option(metavar="COLUMN", help="Copy a column of SOURCE, such as an id."),
     ] = None,
 ) -> None:
-    """Score rows: a prediction, a score, and one a view.
+    """Score rows: a prediction, a score, and one score per view.
 
     Rows keep their order.
 
     With two classes a score above 0 predicts the second, sorted. With more
-    there is one score a class, and a view's score is that for the predicted
-    class. A view that is missing in a row has none. Where a number is predicted
-    there is no score, and a view's is the prediction from that view alone.
+    there is one score per class, and a view's score is that for the predicted
+    class. A view that is missing in a row has no score. Where a number is
+    predicted there is no score, and a view's is the prediction from that view
+    alone.
     """
     from crossview.cli import commands
 

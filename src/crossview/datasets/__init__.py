@@ -7,7 +7,6 @@ Both come with scikit-learn.  Their columns are called ``view__column``, so that
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crossview.errors import InputError, closest_names
+from crossview.files import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +23,7 @@ __all__ = ["load", "names", "write"]
 
 
 def names() -> tuple[str, ...]:
-    """What there is to load.
+    """Return the names of the bundled tables.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> pa.Table:
-    """One of the bundled tables.
+    """Return one of the bundled tables.
 
     Parameters
     ----------
@@ -104,18 +104,8 @@ def write(name: str, path: str | os.PathLike[str]) -> None:
     }
     if target.suffix.lower() not in writers:
         raise InputError("write to a name that ends in .parquet or .csv", file=str(path))
-    if target.is_dir():
-        raise InputError("is a folder; name a file in it", file=str(path))
-    if not target.parent.is_dir():
-        raise InputError(f"there is no folder {str(target.parent)!r}; make it", file=str(path))
-    try:
-        # in the same folder, so that the last step is a rename
-        with tempfile.TemporaryDirectory(prefix=".crossview-", dir=target.parent) as folder:
-            unfinished = Path(folder) / target.name
-            writers[target.suffix.lower()](table, str(unfinished))
-            os.replace(unfinished, target)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", file=str(path)) from None
+    with replacing(target) as unfinished:
+        writers[target.suffix.lower()](table, str(unfinished))
 
 
 def _breast_cancer() -> dict[str, Any]:

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
+from crossview.catalog.names import check_task
 from crossview.errors import InputError, closest_names
-from crossview.evaluation.tasks import check_task, has_label
+from crossview.evaluation.read_labels import (
+    check_classes,
+    explain_target,
+    first_bad_number,
+    missing_label,
+    number_or_nan,
+    read_classes,
+    read_targets,
+    with_row_location,
+)
+from crossview.labels import has_label
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.prefetch import prefetch
-from crossview.streams.table import TableBatch, TableStream, open_table
-from crossview.views import MultiView
+from crossview.streams.source import TableBatch
+from crossview.streams.table import TableStream, open_table
+from crossview.views import MultiView, ViewLayout
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "LabeledBatch",
-    "LabeledTable",
-    "columns_by_view",
-    "read_classes",
-    "read_targets",
-    "with_label",
-    "with_row_location",
-]
-
-# what to do where a label is missing, for learners that need one
-HINT = "(keco, as in crossview train --model keco, learns from rows without label)"
-# a column with more values than this was meant to be something else
-MOST_CLASSES = 1000
-# beyond this, squares of squares overflow
-MAX_ABS_TARGET = 1e75
+__all__ = ["LabeledBatch", "LabeledTable"]
 
 
 class LabeledBatch(NamedTuple):
@@ -49,7 +45,7 @@ class LabeledBatch(NamedTuple):
 class LabeledTable:
     """A stream of rows, their label column, and an encoder for the others.
 
-    Everything that the names and types of the columns can tell is checked
+    Everything that follows from the names and types of the columns is checked
     here, before a row is read.
 
     Parameters
@@ -61,12 +57,12 @@ class LabeledTable:
     task : {"classification", "regression"}, default="classification"
         Whether the labels are classes or numbers.
     unlabeled : bool, default=False
-        Whether rows may have no class, which is None then; an error otherwise.
+        Whether rows may have no label; theirs is then None.  Otherwise it is an error.
     classes : sequence, default=None
-        All labels that can come, as labels or as text.  None: one pass over
+        All labels that may occur, as labels or as text.  None: one pass over
         the label column finds them.  Numbers have none.
     views : mapping of str to columns, default=None
-        As for `ViewEncoder`.  A glob never takes the label in.
+        As for `ViewEncoder`.  A glob never matches the label.
     text, categorical, numeric : sequence of str, default=()
         As for `ViewEncoder`.
     hash_bits : int, default=18
@@ -77,11 +73,11 @@ class LabeledTable:
     stream : TableStream
         The rows, with the columns that are used.
     classes : ndarray of shape (n_classes,)
-        The labels, sorted; none where they are numbers.
+        The labels, sorted; empty where they are numbers.
     some_unlabeled : bool
-        Whether some rows have none, where ``unlabeled`` and the labels were looked through.
+        Whether some rows have no label, where ``unlabeled`` allows it and the labels were read.
     encoder : ViewEncoder
-        Knows the columns, and has not seen a row.
+        Knows the columns, and has learned from no row.
     columns : dict of str to list of str
         The columns of each view.
     """
@@ -126,19 +122,30 @@ class LabeledTable:
         self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
 
     def _use(self, stream: TableStream, encoder: ViewEncoder) -> None:
-        """Read the columns of this encoder, and the label."""
-        self.columns = columns_by_view(encoder)
+        """Read the columns of this encoder, and the label column."""
+        self.columns = encoder.view_columns()
         # names instead of globs, which could match the label
-        kinds = {
-            kind: [c.name for c in encoder._columns if c.declared and c.kind == kind]
-            for kind in ("text", "categorical", "numeric")
-        }
-        self.encoder = encoder.set_params(views=self.columns, **kinds)
+        self.encoder = encoder.set_params(views=self.columns, **encoder.declared_columns())
         used = [column for group in self.columns.values() for column in group]
         self.stream = stream.select([*used, *([self._label] if self._label else [])])
 
+    @property
+    def layout(self) -> ViewLayout:
+        """Names and widths of the views."""
+        return self.encoder.layout_
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, if it is known without reading them."""
+        return self.stream.n_rows
+
+    @property
+    def file(self) -> str | None:
+        """The first file, where there is one."""
+        return self.stream.files[0] if self.stream.files else None
+
     def select_view(self, view: str) -> LabeledTable:
-        """The same rows with one view."""
+        """Return the same rows with one view."""
         mine = self.columns[view]
         kinds = {
             kind: [column for column in getattr(self.encoder, kind) if column in mine]
@@ -155,20 +162,13 @@ class LabeledTable:
             classes = read_classes(self._y, unlabeled=self._unlabeled)
             self.some_unlabeled = not has_label(self._y).all()
             return classes
-        kind = _value_type(self.stream.schema.field(self._label).type)
-        if given is None:
-            try:
-                found = self.stream.distinct(self._label, empty=self._unlabeled)
-            except InputError as error:
-                if error.row is None:
-                    raise
-                raise InputError(
-                    f"{error.message} {HINT}", file=error.file, row=error.row, column=error.column
-                ) from None
-            self.some_unlabeled = None in found
-            found = [label for label in found if label is not None]
-            return _check_classes(found, self._label, unlabeled=self.some_unlabeled)
-        return _check_classes(_as_type(given, kind, self._label), self._label)
+        if given is not None:
+            kind = _value_type(self.stream.schema.field(self._label).type)
+            return check_classes(_as_type(given, kind, self._label), self._label)
+        found = _distinct_labels(self.stream, self._label, self._unlabeled)
+        self.some_unlabeled = None in found
+        labels = [label for label in found if label is not None]
+        return check_classes(labels, self._label, unlabeled=self.some_unlabeled)
 
     def __iter__(self) -> Iterator[LabeledBatch]:
         done = 0
@@ -178,7 +178,11 @@ class LabeledTable:
                 labels = self._y[done : done + batch.data.num_rows]
                 data = batch.data
             else:
-                labels = self._targets(batch) if self._numbers else self._labels(batch)
+                labels = (
+                    _targets_of(batch, self._label)
+                    if self._numbers
+                    else _labels_of(batch, self._label, self.classes, self._unlabeled)
+                )
                 data = batch.data.drop_columns([self._label])
             done += batch.data.num_rows
             if len(labels) != batch.data.num_rows:
@@ -189,7 +193,7 @@ class LabeledTable:
             raise InputError(f"{len(self._y)} labels for a table of {done} rows or more")
 
     def load(self) -> tuple[pa.Table, np.ndarray]:
-        """All rows in memory; what an encoder would refuse is named by file and row here."""
+        """Return all rows and their labels; what an encoder refuses is named by file and row."""
         import pyarrow as pa
 
         check = clone(self.encoder)
@@ -206,16 +210,16 @@ class LabeledTable:
     def encoded(
         self, encoder: ViewEncoder, *, learn: bool, first: int = 0
     ) -> Iterator[tuple[MultiView, np.ndarray]]:
-        """The rows as views, with their labels.
+        """Yield the rows as views, with their labels.
 
         Parameters
         ----------
         encoder : ViewEncoder
-            Encodes them; begin with ``clone(table.encoder)``.
+            Encodes them; start with ``clone(table.encoder)``.
         learn : bool
             Let the encoder learn each batch just before it encodes it.
         first : int, default=0
-            Give so many rows as one batch first.
+            Number of rows of the first batch.
 
         Yields
         ------
@@ -224,199 +228,107 @@ class LabeledTable:
         y : ndarray
             Their labels.
         """
-        import pyarrow as pa
+        yield from _encode(prefetch(_cut(self, first)), encoder, learn, first)
 
-        held: list[LabeledBatch] = []
-        missing = first
-        for piece in prefetch(self._cut(first)):
-            with with_row_location(piece.batch):
-                if learn:
-                    encoder.partial_fit(piece.data)
-                if missing == 0:
-                    X, y = encoder.transform(piece.data), piece.y
+
+def _encode(
+    pieces: Iterable[LabeledBatch], encoder: ViewEncoder, learn: bool, first: int
+) -> Iterator[tuple[MultiView, np.ndarray]]:
+    """The batches as views; those of the first rows as one."""
+    import pyarrow as pa
+
+    held: list[LabeledBatch] = []
+    missing = first
+    for piece in pieces:
+        with with_row_location(piece.batch):
+            if learn:
+                encoder.partial_fit(piece.data)
+            if missing == 0:
+                X, y = encoder.transform(piece.data), piece.y
+        if missing:
+            held.append(piece)
+            missing -= len(piece.y)
             if missing:
-                held.append(piece)
-                missing -= len(piece.y)
-                if missing:
-                    continue
-                X = encoder.transform(pa.Table.from_batches([piece.data for piece in held]))
-                y = np.concatenate([piece.y for piece in held])
-            yield X, y
-
-    def _cut(self, n: int) -> Iterator[LabeledBatch]:
-        """The same rows, with a cut after the first ``n``."""
-        for piece in self:
-            head = min(n, len(piece.y))
-            n -= head
-            data, y, (whole, file, row) = piece
-            if 0 < head < len(y):
-                yield LabeledBatch(data.slice(0, head), y[:head], TableBatch(whole, file, row))
-            if head < len(y):
-                yield LabeledBatch(data.slice(head), y[head:], TableBatch(whole, file, row + head))
-            else:
-                yield piece
-
-    def _labels(self, batch: TableBatch) -> np.ndarray:
-        """The labels of a batch, as members of ``classes``."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        column = batch.data.column(self._label)
-        kind = _value_type(column.type)
-        if column.type != kind:
-            column = column.cast(kind)
-        codes = pc.index_in(column, pa.array(self.classes.tolist(), type=kind), skip_nulls=True)
-        unknown = codes.is_null()
-        if self._unlabeled:
-            empty = pc.is_null(column, nan_is_null=True)
-            unknown = pc.and_not(unknown, empty)
-        if pc.any(unknown).as_py():
-            row = int(pc.index(unknown, True).as_py())
-            value = column[row].as_py()
-            what = (
-                f"the label is missing; leave the row out, or label it {HINT}"
-                if value is None or value != value
-                else f"label {value!r} is not among the classes "
-                f"{', '.join(map(str, self.classes.tolist()))}"
-            )
-            raise InputError(what, file=batch.file, row=batch.first_row + row, column=self._label)
-        if codes.null_count:
-            labels = self.classes[codes.fill_null(0).to_numpy()].astype(object)
-            labels[empty.to_numpy(zero_copy_only=False)] = None
-            return labels
-        return self.classes[codes.to_numpy()]
-
-    def _targets(self, batch: TableBatch) -> np.ndarray:
-        """The numbers of a batch."""
-        import pyarrow as pa
-
-        column = batch.data.column(self._label)
-        try:
-            plain = column.cast(_value_type(column.type))
-            numbers = plain.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        except pa.ArrowException:  # the rows say which one it is
-            numbers = np.asarray([_number_or_nan(value) for value in column.to_pylist()])
-        row = _first_bad(numbers)
-        if row is not None:
-            what = _not_a_target(column[row].as_py())
-            raise InputError(what, file=batch.file, row=batch.first_row + row, column=self._label)
-        return numbers
+                continue
+            X = encoder.transform(pa.Table.from_batches([piece.data for piece in held]))
+            y = np.concatenate([piece.y for piece in held])
+        yield X, y
 
 
-def with_label(batches: Iterable[tuple[Any, np.ndarray]]) -> Iterator[tuple[Any, np.ndarray]]:
-    """The rows of a stream that have a label."""
-    for X, y in batches:
-        known = has_label(y)
-        if known.all():
-            yield X, y
-        elif known.any():
-            yield X[known], y[known]
-
-
-def columns_by_view(encoder: ViewEncoder) -> dict[str, list[str]]:
-    """The columns of the table that a fitted encoder reads, view by view."""
-    columns: dict[str, list[str]] = {view: [] for view in encoder.layout_.names}
-    for column in encoder._columns:
-        columns[column.view].append(column.name)
-    return columns
-
-
-@contextmanager
-def with_row_location(batch: TableBatch) -> Iterator[None]:
-    """Errors that name a row of this batch name the row of its file instead."""
+def _distinct_labels(stream: TableStream, label: str, unlabeled: bool) -> list[Any]:
+    """The labels that occur, and None where one may be missing and is."""
     try:
-        yield
+        return stream.distinct(label, empty=unlabeled)
     except InputError as error:
-        if error.row is None or error.file is not None:
+        if error.row is None:
             raise
         raise InputError(
-            error.message, file=batch.file, row=batch.first_row + error.row, column=error.column
+            f"the label is missing; {missing_label()}",
+            file=error.file,
+            row=error.row,
+            column=error.column,
         ) from None
 
 
-def read_classes(y: Any, *, unlabeled: bool = False) -> np.ndarray:
-    """The sorted classes of labels in memory; `InputError` for a missing one, if not allowed."""
-    y = np.asarray(y)
-    if y.ndim != 1:
-        raise InputError(f"y has {y.ndim} dimensions; give one label a row")
-    known = has_label(y)
-    if not (unlabeled or known.all()):
-        raise InputError(
-            f"the label is missing; leave the row out, or label it {HINT}", row=int(known.argmin())
+def _cut(pieces: Iterable[LabeledBatch], n: int) -> Iterator[LabeledBatch]:
+    """Yield the same rows, with a cut after the first ``n``."""
+    for piece in pieces:
+        head = min(n, len(piece.y))
+        n -= head
+        data, y, (whole, file, row) = piece
+        if 0 < head < len(y):
+            yield LabeledBatch(data.slice(0, head), y[:head], TableBatch(whole, file, row))
+        if head < len(y):
+            yield LabeledBatch(data.slice(head), y[head:], TableBatch(whole, file, row + head))
+        else:
+            yield piece
+
+
+def _labels_of(batch: TableBatch, label: str, classes: np.ndarray, unlabeled: bool) -> np.ndarray:
+    """The labels of a batch, as members of ``classes``, or None where that is allowed."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = batch.data.column(label)
+    kind = _value_type(column.type)
+    if column.type != kind:
+        column = column.cast(kind)
+    codes = pc.index_in(column, pa.array(classes.tolist(), type=kind), skip_nulls=True)
+    unknown = codes.is_null()
+    if unlabeled:
+        empty = pc.is_null(column, nan_is_null=True)
+        unknown = pc.and_not(unknown, empty)
+    if pc.any(unknown).as_py():
+        row = int(pc.index(unknown, True).as_py())
+        value = column[row].as_py()
+        what = (
+            f"the label is missing; {missing_label()}"
+            if value is None or value != value
+            else f"label {value!r} is not among the classes {', '.join(map(str, classes.tolist()))}"
         )
+        raise InputError(what, file=batch.file, row=batch.first_row + row, column=label)
+    if codes.null_count:
+        labels = classes[codes.fill_null(0).to_numpy()].astype(object)
+        labels[empty.to_numpy(zero_copy_only=False)] = None
+        return labels
+    return np.asarray(classes[codes.to_numpy()])
+
+
+def _targets_of(batch: TableBatch, label: str) -> np.ndarray:
+    """The numbers of a batch."""
+    import pyarrow as pa
+
+    column = batch.data.column(label)
     try:
-        return _check_classes(np.unique(y[known]).tolist(), None, unlabeled=not known.all())
-    except TypeError:
-        raise InputError("y mixes labels that cannot be sorted, such as text and numbers") from None
-
-
-def read_targets(y: Any) -> np.ndarray:
-    """Numbers that are in memory, as float64; `InputError` for what is missing or none."""
-    y = np.asarray(y)
-    if y.ndim != 1:
-        raise InputError(f"y has {y.ndim} dimensions; give one number a row")
-    values = y.tolist()
-    numbers = (
-        y.astype(np.float64)
-        if y.dtype.kind in "iufb"
-        else np.asarray([_number_or_nan(value) for value in values], dtype=np.float64)
-    )
-    row = _first_bad(numbers)
+        plain = column.cast(_value_type(column.type))
+        numbers = plain.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowException:  # the rows say which one it is
+        numbers = np.asarray([number_or_nan(value) for value in column.to_pylist()])
+    row = first_bad_number(numbers)
     if row is not None:
-        raise InputError(_not_a_target(values[row]), row=row)
-    return numbers
-
-
-def _number_or_nan(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return np.nan
-
-
-def _first_bad(numbers: np.ndarray) -> int | None:
-    """The first row without a number of a size that can be squared."""
-    with np.errstate(invalid="ignore"):
-        bad = ~(np.abs(numbers) <= MAX_ABS_TARGET)
-    return int(bad.argmax()) if bad.any() else None
-
-
-def _not_a_target(value: Any) -> str:
-    if value is None or value != value:
-        return "the number to predict is missing; leave the row out, or fill it in"
-    return (
-        f"{value!r} is not a number to predict (up to {MAX_ABS_TARGET:g}); leave the row out, "
-        "correct "
-        "it, or predict classes (task='classification')"
-    )
-
-
-def _check_classes(
-    classes: Iterable[Any], label: str | None, *, unlabeled: bool = False
-) -> np.ndarray:
-    """Two or more labels that are text, whole numbers or booleans."""
-    found = sorted(set(classes))
-    for value in found:
-        if not isinstance(value, str | bool | int) and not (
-            isinstance(value, float) and value.is_integer()
-        ):
-            raise InputError(
-                f"{value!r} is not a class; labels are text, whole numbers or booleans "
-                "(a number to predict: task='regression')",
-                column=label,
-            )
-    if len(found) < 2:
-        what = f"has one class, {found[0]!r}" if found else "has no rows"
-        if unlabeled:
-            what = f"{what}, and rows without label" if found else "is empty in every row"
-        raise InputError(f"the label {what}; a classifier needs two or more", column=label)
-    if len(found) > MOST_CLASSES:
-        raise InputError(
-            f"the label takes {len(found)} values; a class needs to come up often "
-            f"(at most {MOST_CLASSES} classes; a number to predict: task='regression')",
-            column=label,
-        )
-    return np.asarray(found)
+        what = explain_target(column[row].as_py())
+        raise InputError(what, file=batch.file, row=batch.first_row + row, column=label)
+    return np.asarray(numbers)
 
 
 def _as_type(given: Sequence[Any], kind: Any, label: str) -> list[Any]:

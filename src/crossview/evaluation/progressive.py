@@ -11,30 +11,31 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils import _safe_indexing
 
+from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError
-from crossview.evaluation.metrics import check_metric
-from crossview.evaluation.tasks import Classification, Regression, Task, has_label
+from crossview.evaluation.tasks import Classification, Regression, Task
+from crossview.labels import has_label
 
 __all__ = ["Record", "progressive"]
 
 
 @dataclass(frozen=True)
 class Record:
-    """How a model has done on a stream so far.
+    """How a model did on a stream so far.
 
     Attributes
     ----------
     rows : int
-        Rows predicted and then learned; those without label are not counted.
+        Rows predicted and then learned, without those that have no label.
     loss : float
-        Mean hinge loss of all of them, each before it was learned; where a
+        Mean hinge loss of these rows, each before it was learned; where a
         number is predicted, the mean squared error.
     loss_since_last : float
-        The same of the rows since the record before.
+        The same of the rows since the previous record.
     metric : float
-        The chosen measure, of all of them.
+        The metric of these rows.
     accuracy : float
-        Share predicted right, of all of them; NaN where a number is predicted.
+        Share of these rows predicted right; NaN where a number is predicted.
     seconds : float
         Time since the start, reading included.
     """
@@ -59,8 +60,8 @@ def progressive(
     """Let a model predict every row of a stream, score it, then learn the row.
 
     Every row is predicted by a model that has learned all rows before it and
-    none after, so the score is honest without a held-out set, and the model is
-    trained when the generator ends.
+    none after, so the score needs no held-out set, and the model is trained
+    when the generator ends.
 
     Parameters
     ----------
@@ -68,11 +69,11 @@ def progressive(
         With the `score_then_learn` of this package.
     batches : iterable of (X, y)
         The stream, in its order.  A row without label (None, NaN) is learned by
-        learners that can, and not scored.
+        learners that can use it, and not scored.
     classes : array-like of shape (n_classes,), default=None
-        All labels that can come; a regressor has none.
+        All labels that may occur; a regressor has none.
     metric : str, default=None
-        What to measure besides the loss: f1, accuracy, balanced_accuracy,
+        Name of the metric to report besides the loss: f1, accuracy, balanced_accuracy,
         precision, recall, g_mean, roc_auc, average_precision, prbep,
         precision_at_k or recall_at_k; of a regressor rmse or mae.  None:
         accuracy, or rmse.
@@ -81,7 +82,7 @@ def progressive(
         scores so far (NaN until there are as many), or a share of the rows.
         None: 0.1.
     positive : label, default=None
-        With two classes: the one that the measure is about.  None: the second
+        With two classes: the one that the metric is about.  None: the second
         of the sorted classes.
 
     Yields
@@ -106,7 +107,7 @@ def progressive(
     if is_regressor(model):
         if classes is not None or positive is not None:
             raise InputError("a regressor has no classes; leave classes= and positive= out")
-        metric = check_metric(metric or "rmse", number=True, k=k)
+        metric = check_metric(metric or "rmse", task="regression", k=k)
         task = Regression()
     else:
         metric = check_metric(metric or "accuracy", k=k)

@@ -1,4 +1,4 @@
-"""What is predicted: a class or a number, and where scoring the two differs."""
+"""What is predicted, a class or a number: where scoring the two differs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
-from crossview.errors import InputError, closest_names
+from crossview.catalog.metrics import metric_of
+from crossview.catalog.names import TASKS
+from crossview.errors import InputError
 from crossview.evaluation.metrics import ErrorTally, Tally, decide, hinge_losses, measure
 
-__all__ = ["TASKS", "Classification", "Regression", "Task", "check_task", "has_label"]
-
-TASKS = ("classification", "regression")
+__all__ = ["Classification", "Regression", "Task"]
 
 
 class Classification:
@@ -26,13 +26,13 @@ class Classification:
     Parameters
     ----------
     classes : ndarray of shape (n_classes,)
-        All labels that can come, sorted.
+        All labels that may occur, sorted.
     positive : label, default=None
-        With two classes: the one that f1 and the like are about.  None: the second.
+        With two classes: the one that f1 and similar metrics are about.  None: the second.
     """
 
     name = "classification"
-    shown = ("accuracy", "roc_auc")  # in a table, besides what decides
+    shown = TASKS[name][1:]  # in a table, besides what decides
     test = "exact McNemar test on the rows predicted right"
 
     def __init__(self, classes: np.ndarray, positive: Any = None) -> None:
@@ -41,35 +41,35 @@ class Classification:
         self.positive_label = classes.tolist()[self.positive] if len(classes) == 2 else None
 
     def scores(self, model: Any, X: Any) -> np.ndarray:
-        """What the model says of the rows, in the form that the measures take."""
+        """Return the scores of the rows, as the metrics take them."""
         return np.asarray(model.decision_function(X))
 
     def score_then_learn(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
-        """The same, just before the model learns each row."""
+        """Return the score of each row just before the model learns it."""
         return np.asarray(model.score_then_learn(X, y, self.classes))
 
     def encode(self, y: np.ndarray) -> np.ndarray:
-        """The labels in the form that the measures take: codes."""
+        """Return the labels as the metrics take them: as codes."""
         return np.searchsorted(self.classes, y)
 
     def measure(self, name: str, y: np.ndarray, scores: np.ndarray) -> float:
-        """One measure of some rows."""
+        """Return one metric of some rows."""
         return measure(name, self.encode(y), scores, positive=self.positive)
 
     def losses(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """The loss of each row."""
+        """Return the loss of each row."""
         return hinge_losses(self.encode(y), scores)
 
     def mistakes(self, metric: str, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """1 for each row that is predicted wrong."""
+        """Return 1 for each row that is predicted wrong, and 0 for the others."""
         return (decide(scores) != self.encode(y)).astype(np.float64)
 
     def tally(self) -> Tally:
-        """Counts of a stream, which are still 0."""
+        """Return a tally that has counted nothing."""
         return Tally(len(self.classes), positive=self.positive)
 
     def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
-        """Refuse folds that would lack a class, of the rows that have a label."""
+        """Refuse folds of the labeled rows that would lack a class."""
         labels, counts = np.unique(y, return_counts=True)
         rare, count = labels.tolist()[counts.argmin()], int(counts.min())
         # each class in every fold, and twice in every training part
@@ -81,7 +81,7 @@ class Classification:
             )
 
     def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
-        """Refuse first rows of a stream that cannot choose parameters."""
+        """Refuse first rows of a stream by which parameters cannot be chosen."""
         if unlabeled and len(np.unique(y)) < 2:
             seen = f"only {y.tolist()[0]!r} as a label" if len(y) else "no label"
             raise InputError(
@@ -91,58 +91,59 @@ class Classification:
         if len(np.unique(y)) < 2:
             raise InputError(
                 f"the first {len(y)} rows are all of class {y.tolist()[0]!r}, so "
-                "they cannot choose parameters; rows that are sorted by label are no stream: "
-                "shuffle them, or compare by folds"
+                "they cannot choose parameters; shuffle the rows, which seem to be sorted "
+                "by label, or compare by folds"
             )
 
     def folds(self, k: int, seed: int) -> Any:
-        """Shuffled folds with each class in its share."""
+        """Return shuffled folds with each class in proportion."""
         return StratifiedKFold(k, shuffle=True, random_state=seed)
 
     def inner_folds(self, y: np.ndarray, seed: int) -> Any:
-        """Three of them, or as many as the rarest class has rows."""
+        """Return three folds, or as many as the rarest class has rows."""
         return self.folds(min(3, int(np.unique(y, return_counts=True)[1].min())), seed)
 
     def one_split(self, seed: int) -> Any:
-        """80 to 20."""
+        """Return one split of 80 to 20."""
         return StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
 
 
 class Regression:
-    """A number is predicted; each method is the twin of that of `Classification`."""
+    """A number is predicted; each method does what that of `Classification` does."""
 
     name = "regression"
-    shown = ("rmse", "mae")
+    shown = TASKS[name][1:]
     test = "normal test of the paired differences in error, row by row"
     classes = np.empty(0)
     positive_label = None
 
     def scores(self, model: Any, X: Any) -> np.ndarray:
-        """The predictions."""
+        """Return the predictions."""
         return np.asarray(model.predict(X))
 
     def score_then_learn(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
-        """The predictions, each just before the model learns the row."""
+        """Return the prediction of each row just before the model learns it."""
         return np.asarray(model.score_then_learn(X, y))
 
     def encode(self, y: np.ndarray) -> np.ndarray:
-        """The numbers."""
+        """Return the numbers as they are."""
         return y
 
     def measure(self, name: str, y: np.ndarray, scores: np.ndarray) -> float:
-        """One measure of some rows."""
+        """Return one metric of some rows."""
         return measure(name, y, scores)
 
     def losses(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """The squared error of each row."""
+        """Return the squared error of each row."""
         return (scores - y) ** 2
 
     def mistakes(self, metric: str, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """The error of each row of which the metric is made."""
-        return (scores - y) ** 2 if metric == "rmse" else np.abs(scores - y)
+        """Return the error of each row, or its square, of which the metric is the mean."""
+        errors = np.asarray(metric_of(metric).function()(y, scores))
+        return errors**2 if metric_of(metric).root_mean_square else errors
 
     def tally(self) -> ErrorTally:
-        """Sums over a stream, which are still 0."""
+        """Return a tally that has counted nothing."""
         return ErrorTally()
 
     def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
@@ -154,41 +155,23 @@ class Regression:
         """Any numbers can choose parameters."""
 
     def folds(self, k: int, seed: int) -> Any:
-        """Shuffled folds."""
+        """Return shuffled folds."""
         return KFold(k, shuffle=True, random_state=seed)
 
     def inner_folds(self, y: np.ndarray, seed: int) -> Any:
-        """Three of them, or as many as there are rows."""
+        """Return three folds, or as many as there are rows."""
         return self.folds(min(3, len(y)), seed)
 
     def one_split(self, seed: int) -> Any:
-        """80 to 20."""
+        """Return one split of 80 to 20."""
         return ShuffleSplit(1, test_size=0.2, random_state=seed)
 
 
 Task = Classification | Regression
 
 
-def has_label(y: np.ndarray) -> np.ndarray:
-    """Which labels are not missing: None, NaN or pandas' NA."""
-    if y.dtype.kind == "f":
-        return ~np.isnan(y)
-    if y.dtype.kind != "O":
-        return np.ones(len(y), dtype=bool)
-    return np.asarray(
-        [v is not None and type(v).__name__ != "NAType" and v == v for v in y], dtype=bool
-    )
-
-
-def check_task(name: str) -> str:
-    """The name, if it is one of `TASKS`; else an `InputError` that lists them."""
-    if name not in TASKS:
-        raise InputError(f"no task {name!r}{closest_names(name, TASKS)}")
-    return name
-
-
 def _positive_code(classes: np.ndarray, positive: Any) -> int:
-    """The code of the class that f1 and the like are about; the second if none is named.
+    """The code of the class that f1 and similar metrics are about; the second if none is named.
 
     A label from a command line is text, so the classes are compared as text too.
     """

@@ -1,1 +1,1 @@
-"""Records to something that a person reads."""
+"""Comparisons and models as tables for people."""

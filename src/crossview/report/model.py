@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from crossview.catalog.learners import learner_of_class
 from crossview.report.tables import make_table
 
 __all__ = ["model_tables", "training_summary"]
@@ -16,12 +17,12 @@ __all__ = ["model_tables", "training_summary"]
 def model_tables(
     learner: Any, encoder: Any = None, info: Mapping[str, Any] | None = None, *, top: int = 10
 ) -> Iterator[str | Table]:
-    """Views, their sizes and weight, and the strongest columns of each, or interactions.
+    """Yield the views with their sizes and weights, and the strongest columns or interactions.
 
     Parameters
     ----------
-    learner : online classifier, or machine
-        Fitted; a weight for every column, or interactions between views.
+    learner : learner
+        A fitted one of the catalog.
     encoder : ViewEncoder, default=None
         Names the columns.
     info : mapping, default=None
@@ -50,16 +51,18 @@ def model_tables(
         above = f" (a score above 0: {classes[1]})" if len(classes) == 2 else ""
         yield f"classes: {names}{above}"
     yield ""
-    if hasattr(learner, "interactions"):
+    entry = learner_of_class(type(learner).__name__)
+    explained_by = "weights" if entry is None else entry.explained_by
+    if explained_by == "interactions":
         yield from _machine_tables(learner, encoder, top)
-    elif not hasattr(learner, "coef_"):
+    elif explained_by == "support rows" and not hasattr(learner, "coef_"):
         yield from _kernel_tables(learner, info)
-    else:
+    else:  # a linear kernel has weights, too
         yield from _linear_tables(learner, encoder, info, classes, top)
 
 
 def training_summary(learner: Any) -> str:
-    """What a learner that makes no passes has done: drawn rows, or made rounds until it knew."""
+    """Return what a learner that makes no passes did: steps, or rounds of cutting planes."""
     if hasattr(learner, "n_steps_"):
         return f"{learner.n_steps_:,} steps"
     gap = float(np.max(learner.dual_gap_))
@@ -190,7 +193,7 @@ def _shares(
         )
     total = sum(norms.values())
     if total == 0.0:
-        return None, "not known, all weights are 0"
+        return None, "unknown, because all weights are 0"
     return {view: norm / total for view, norm in norms.items()}, (
         "of the weight norms (crossview train would measure it on rows)"
     )

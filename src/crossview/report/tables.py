@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table
 
-from crossview.evaluation.metrics import ERRORS
+from crossview.catalog.metrics import metric_of
+from crossview.catalog.names import TASKS
 
 if TYPE_CHECKING:
-    from crossview.evaluation.compare import Comparison
+    from crossview.evaluation.result import Comparison
 
 __all__ = ["comparison_notes", "comparison_table", "make_table", "to_markdown"]
 
@@ -29,7 +30,7 @@ SYMBOLS = {
 
 
 def make_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> Table:
-    """A plain table; its first ``texts`` columns are text, the others numbers."""
+    """Return a plain table whose first ``texts`` columns are text, and the others numbers."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for i, name in enumerate(header):
         # texts wrap where the terminal is narrow, numbers never
@@ -43,7 +44,7 @@ def make_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: i
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """A `Comparison` as a table for a terminal; the best row is bold, and says so.
+    """Return a `Comparison` as a table for a terminal; the best row is bold and marked.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def comparison_table(comparison: Comparison) -> Table:
     Returns
     -------
     rich.table.Table
-        One row a way of using the views.
+        One row per way of using the views.
     """
     header, rows = _cells(comparison)
     table = make_table(header, rows)
@@ -62,14 +63,15 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:
-    """What the table does not say: the verdict, how it was scored, what p is."""
+    """Return what the table does not say: the verdict, how it was scored, what p is."""
     c = comparison
     about = c.metric
     labeled = c.n_rows - c.unlabeled
     rows = "rows with a label" if c.unlabeled else "rows"
-    if len(c.classes) > 2 and c.metric != "accuracy":
+    scope = metric_of(c.metric).scope
+    if len(c.classes) > 2 and scope != "rows":
         about += f" (mean over {len(c.classes)} classes)"
-    elif c.positive is not None and c.metric not in ("accuracy", "balanced_accuracy", "g_mean"):
+    elif c.positive is not None and scope == "class":
         about += f" of {c.positive!r}"
     chosen = ", ".join(_chosen(c))
     if c.mode == "progressive":
@@ -86,23 +88,23 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         without = [row.title for row in c.rows if not row.setting.get("fit_intercept", True)]
         how.append(f"without intercept: {', '.join(without) or 'none'}")
     if c.unlabeled:
-        only = [row.title for row in c.rows if row.model == "keco"]
-        what = "only KeCo learns from them" if only else "no row above learns from them"
+        only = " and ".join(c.learns_unlabeled)
+        what = f"only {only} learns from them" if only else "no row above learns from them"
         how.insert(
             0, f"{c.unlabeled:,} of {c.n_rows:,} rows have no label: none is scored, and {what}"
         )
     passes = [f"{row.model} {row.epochs}" for row in c.rows if row.epochs > 1]
     if passes and c.epochs is None:
         how.append(
-            "passes until the loss on a held-out tenth of the training rows got no better "
+            "passes until early stopping, by the loss on a held-out tenth of the training rows "
             f"(median over the folds): {', '.join(passes)}; 1 for the others"
         )
-    gain = [c.unlabeled_benefit] if c.unlabeled_benefit else []
-    return [c.verdict, *gain, *how, f"p: against the best row ({c.test})"]
+    benefit = [c.unlabeled_benefit] if c.unlabeled_benefit else []
+    return [c.verdict, *benefit, *how, f"p: against the best row ({c.test})"]
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """A `Comparison` as Markdown: the table, the best row in bold, and the verdict.
+    """Return a `Comparison` as Markdown: the table, the best row in bold, and the verdict.
 
     Parameters
     ----------
@@ -124,9 +126,8 @@ def to_markdown(comparison: Comparison) -> str:
 
 def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     # the columns that the metric is not already
-    errors = comparison.metric in ERRORS
-    shown = ("rmse", "mae") if errors else ("accuracy", "roc_auc")
-    others = [name for name in shown if name != comparison.metric]
+    errors = comparison.task == "regression"
+    others = [name for name in TASKS[comparison.task][1:] if name != comparison.metric]
     titles = {"roc_auc": "AUC"}
     header = [
         "views",
@@ -168,7 +169,7 @@ def _chosen(comparison: Comparison) -> list[str]:
 
 
 def number(value: float, decimals: int = 3) -> str:
-    """Three decimals, or a dash for what is not defined."""
+    """Return a value with some decimals, or a dash for what is not defined."""
     return "–" if math.isnan(value) else f"{value:.{decimals}f}"
 
 
@@ -180,14 +181,14 @@ def _decimals(value: float) -> int:
 
 
 def p_value(p: float | None) -> str:
-    """Two digits of a probability."""
+    """Return a probability to two digits."""
     if p is None or math.isnan(p):
         return "–"
     return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
 def speed(rows_per_second: float) -> str:
-    """Rows a second to two digits: 950, 83k, 1.2M."""
+    """Return rows per second to two digits: 950, 83k, 1.2M."""
     for unit, size in (("M", 1e6), ("k", 1e3)):
         if rows_per_second >= size:
             value = rows_per_second / size

@@ -1,1 +1,1 @@
-"""Files and tables to batches, and raw columns to views; knows nothing of models."""
+"""Readers: files and tables to batches, and raw columns to views; no models."""

@@ -1,4 +1,4 @@
-"""Work that runs ahead of its consumer."""
+"""Prefetching: the next item is made while the current one is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _END = object()
 
 
 def prefetch(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items in the same order, each made while the one before is used.
+    """Yield the same items in the same order, each made while the one before is used.
 
     One thread draws the next item while the caller works on this one, so that
     reading, encoding and learning, which all run outside the interpreter's
@@ -44,7 +44,7 @@ def prefetch(items: Iterable[Item]) -> Iterator[Item]:
                 coming = thread.submit(next, source, _END)
                 yield item  # type: ignore[misc]  # it is not the end
         finally:
-            # a caller who stops early closes what is behind, in the thread that works on it
+            # a caller who stops early closes the source, in the thread that works on it
             close = getattr(source, "close", None)
             if close is not None:
                 thread.submit(close)

@@ -1,0 +1,43 @@
+"""What there is: one entry per learner, per metric and per reader; everything else derives from it.
+
+The public names, the classes that model files may hold, ``--help`` and shell completion, `compare`,
+`train`, `predict`, ``inspect`` and the generated tests read these entries.  The catalog imports
+nothing heavy and no code of a learner: an entry names its code as ``"module:name"``.
+"""
+
+from __future__ import annotations
+
+from crossview.catalog.learners import LEARNERS
+
+__all__ = ["PUBLIC", "SAVED", "public_names", "saved_classes"]
+
+# what is public besides the estimators of `LEARNERS`
+PUBLIC: dict[str, str] = {
+    "InputError": "crossview.errors",
+    "KernelSearchCV": "crossview.estimators.kernel.search",
+    "Measure": "crossview.estimators.svm.measure",
+    "MultiView": "crossview.views",
+    "ViewEncoder": "crossview.streams.encode",
+    "ViewLayout": "crossview.views",
+    "compare": "crossview.evaluation.compare",
+    "load": "crossview.persistence",
+    "open_table": "crossview.streams.table",
+    "predict": "crossview.evaluation.predict",
+    "progressive": "crossview.evaluation.progressive",
+    "save": "crossview.persistence",
+    "train": "crossview.evaluation.train",
+}
+# what a model file may hold besides learners
+SAVED = ("ViewEncoder",)
+
+
+def public_names() -> dict[str, str]:
+    """Return the module of each public name."""
+    learners = {entry.class_name: entry.path.partition(":")[0] for entry in LEARNERS}
+    return dict(sorted({**PUBLIC, **learners}.items()))
+
+
+def saved_classes() -> dict[str, str]:
+    """Return the module of each class that a model file may hold, and nothing else."""
+    learners = {entry.class_name: entry.path.partition(":")[0] for entry in LEARNERS}
+    return dict(sorted({**{name: PUBLIC[name] for name in SAVED}, **learners}.items()))

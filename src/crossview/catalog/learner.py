@@ -1,0 +1,181 @@
+"""What an entry of a learner says."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from crossview.catalog.metrics import METRICS, parse_metric
+from crossview.catalog.names import load_object
+from crossview.errors import InputError
+
+__all__ = ["EACH_VIEW", "Learner"]
+
+# in `fixed`: one group for each view of the data
+EACH_VIEW = "one group per view"
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One way of using the views: an estimator, its parameters, and what it can do.
+
+    Attributes
+    ----------
+    name : str
+        As in ``crossview train --model``: a family, or ``family:variant``.
+    title : str
+        As in the table of `compare`; ``{metric}`` stands for what it is trained for.
+    path : str
+        The estimator, ``"module:Class"``.
+    about : str
+        What ``--help`` says of it, and of the entries next to it with the same words.
+    task : {"classification", "regression"}
+        What it predicts.
+    fixed : mapping of str to value
+        Parameters that make it what it is.
+    grid : mapping of str to tuple
+        Parameters that validation chooses, and the values to try.
+    settable : tuple of str
+        Parameters that ``--set`` takes, besides those of the grid.
+    tuning_params : mapping of str to value
+        Parameters that are precise enough while those of the grid are chosen.
+    streams : bool
+        Whether it learns row after row (``partial_fit``).  One that does not needs all rows at
+        once, makes no passes, and stops by itself.
+    random : bool
+        Whether it takes a ``random_state``.
+    draws_rows : bool
+        Whether `fit` draws a number of rows, instead of making passes over all of them.
+    stops_early : bool
+        Whether `fit` makes passes until the loss on held-out rows stops falling.
+    learns_unlabeled : bool
+        Whether it learns from rows without label, too.
+    trained_for_metric : bool
+        Whether it takes the metric as ``measure``, its ``k`` and the class ``pos_label``.
+    gives_probabilities : bool
+        Whether it has ``predict_proba`` without being asked for it.
+    explained_by : {"weights", "interactions", "support rows"}
+        What ``crossview inspect`` shows of it.
+    quadratic : bool
+        Whether a pass costs the square of the number of columns (or rows, if fewer).
+    cheaper : str or None
+        The entry that `compare` takes instead where that costs too much.
+    compared : {"always", "unlabeled", "never"}
+        When it is a row of `compare`: always, where some rows have no label, or when named.
+    measured_against : str or None
+        The entry that is the same without what is special about this one.
+    stream_params : mapping of str to value
+        Parameters by which one that draws rows learns a stream instead.
+    memory_params : mapping of str to value
+        Parameters that bound its memory on a stream.
+    bounded_by : mapping of str to tuple
+        Parameters, and the values of them with which its memory is bounded anyway.
+    view : str or None
+        The only view that it sees; None: all.
+    """
+
+    name: str
+    title: str
+    path: str
+    about: str = ""
+    task: str = "classification"
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    grid: Mapping[str, tuple] = field(default_factory=dict)
+    settable: tuple[str, ...] = ()
+    tuning_params: Mapping[str, Any] = field(default_factory=dict)
+    streams: bool = True
+    random: bool = True
+    draws_rows: bool = False
+    stops_early: bool = False
+    learns_unlabeled: bool = False
+    trained_for_metric: bool = False
+    gives_probabilities: bool = False
+    explained_by: str = "weights"
+    quadratic: bool = False
+    cheaper: str | None = None
+    compared: str = "always"
+    measured_against: str | None = None
+    stream_params: Mapping[str, Any] = field(default_factory=dict)
+    memory_params: Mapping[str, Any] = field(default_factory=dict)
+    bounded_by: Mapping[str, tuple] = field(default_factory=dict)
+    view: str | None = None
+
+    @property
+    def class_name(self) -> str:
+        """Name of the estimator."""
+        return self.path.partition(":")[2]
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether it is trained on all rows in memory, unless a setting makes it stream."""
+        return self.draws_rows or not self.streams
+
+    @property
+    def short_title(self) -> str:
+        """The title without what stands in parentheses."""
+        return self.title.partition(" (")[0]
+
+    def parameters(self) -> list[str]:
+        """Return the names of the parameters that a user may set, sorted."""
+        return sorted({*self.settable, *self.grid} - set(self.fixed))
+
+    def candidates(self, grid: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Return all settings to try; ``grid`` replaces the values of the parameters it names."""
+        names = sorted(self.grid)
+        values = [list((grid or {}).get(name, self.grid[name])) for name in names]
+        return [dict(zip(names, chosen, strict=True)) for chosen in itertools.product(*values)]
+
+    def make(self, *, random_state: Any = None, **parameters: Any) -> Any:
+        """Return a new estimator with these parameters."""
+        seed = {"random_state": random_state} if self.random else {}
+        return load_object(self.path)(**self.fixed, **seed, **parameters)
+
+    def for_views(self, views: Sequence[str]) -> Learner:
+        """Return the same for data with these views."""
+        each = {
+            key: [[v] for v in views] for key, value in self.fixed.items() if value == EACH_VIEW
+        }
+        return replace(self, fixed={**self.fixed, **each}) if each else self
+
+    def for_view(self, view: str) -> Learner:
+        """Return the same on one view alone."""
+        name, title = self.name.replace("NAME", view), self.title.format(view=view)
+        return replace(self.for_views([view]), name=name, title=title, view=view)
+
+    def for_metric(self, metric: str, positive: Any = None) -> Learner:
+        """Return the same trained for this metric, of this class; most learners ignore both."""
+        if not self.trained_for_metric:
+            return self
+        family, k = parse_metric(metric)
+        measure = METRICS[family].trains
+        if measure is None:
+            raise InputError(f"model {self.name!r} cannot be trained for the metric {metric!r}")
+        fixed = {"measure": measure, "pos_label": positive} | ({} if k is None else {"k": k})
+        shown = measure if measure != family and measure in METRICS else metric
+        return replace(self, title=self.title.format(metric=shown), fixed={**self.fixed, **fixed})
+
+    def passes(self, n: int | None) -> dict[str, Any]:
+        """Return the parameters for ``n`` passes of `fit`; None: until it stops early, or one."""
+        if self.in_memory:
+            return {}
+        if not self.stops_early:
+            return {"n_epochs": n or 1}
+        return {} if n is None else {"n_epochs": n, "early_stopping": False}
+
+    def is_streamed(self, setting: Mapping[str, Any]) -> bool:
+        """Whether it learns a stream with this setting."""
+        if not self.in_memory:
+            return True
+        switch = self.stream_params.items()
+        return bool(switch) and all(setting.get(name) == value for name, value in switch)
+
+    def on_stream(self, setting: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the setting, with what makes it learn a stream in bounded memory."""
+        bounded = any(setting.get(name) in values for name, values in self.bounded_by.items())
+        return {**self.stream_params, **({} if bounded else self.memory_params), **setting}
+
+    def select_view(self, X: Any) -> Any:
+        """Return what the learner sees of the rows."""
+        return X if self.view is None else X.select([self.view])

@@ -1,0 +1,349 @@
+"""The learners: one entry for each way of using the views, and how to find them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from crossview.catalog.learner import EACH_VIEW, Learner
+from crossview.catalog.names import unknown_name
+from crossview.errors import InputError
+
+__all__ = [
+    "LEARNERS",
+    "describe_models",
+    "find_learner",
+    "known_learners",
+    "learner_of_class",
+    "model_names",
+]
+
+# C and disagreement have the unit of one over a squared norm: their best values move with the data
+C = (0.001, 0.01, 0.1, 1.0, 10.0)
+DISAGREEMENT = (0.0001, 0.001, 0.01, 0.1, 1.0)
+# the constant feature has a share in every step: accuracy may change by points either way
+INTERCEPT = (True, False)
+# second-order learners take longer, and in a covariance the intercept's share soon shrinks:
+# less is tried for them.  PAM has no r; the variance at the start sets the scale of its covariance
+FEW_C = (0.1, 1.0, 10.0)
+SMALL_C = (0.01, 0.1, 1.0)
+FEW_DISAGREEMENT = (0.01, 0.1, 1.0)
+VARIANCE = (0.01, 0.1, 1.0)
+R = (0.1, 1.0, 10.0, 100.0)
+CONFIDENCE = (0.55, 0.7, 0.9)
+HIGH_CONFIDENCE = (0.7, 0.9)
+# a machine makes many passes for each setting, so that little is tried
+ALPHA = (0.001, 0.03)
+RATE = (0.05, 0.1, 0.3)
+# where nothing is factorized, or all is one product, larger steps do better
+HIGH_RATE = (0.3, 1.0)
+LAM = (0.0001, 0.001, 0.01, 0.1)
+# prices of a row, of its loss and of disagreement in it
+C1 = (0.01, 0.1, 1.0)
+C2 = (0.001, 0.01, 0.1)
+
+WEIGHTS = ("average", "class_weight", "fit_intercept")
+COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
+COUPLED = ("C", "disagreement", "update", *WEIGHTS, *COVARIANCE)
+MACHINE = ("alpha", "init_scale", "learning_rate", "loss", "penalty")
+INTERACTIONS = (*MACHINE, "n_factors", "optimizer")
+FORMS = ("init", "penalize_bias")
+SVMPERF = ("C1", "C2", "fit_intercept", "max_iter", "scaling", "solver", "tol")
+KERNEL = (
+    *("approximation", "budget", "cache_size", "calibration_fraction", "class_weight", "coef0"),
+    *("degree", "gamma", "include_self", "kernel", "lam", "maintenance", "n_components"),
+    *("n_iterations", "probability", "schedule", "unlabeled_ratio", "verbose"),
+)
+
+_LINEAR = "crossview.estimators.linear"
+_COUPLED = "crossview.estimators.coupled"
+_SECOND_ORDER = "crossview.estimators.second_order"
+_MACHINES = "crossview.estimators.machines"
+_KERNEL = "crossview.estimators.kernel"
+_SVMPERF = "crossview.estimators.svm.classifier"
+
+_VIEW = "one view alone"
+
+
+def _passive_aggressive() -> Iterator[Learner]:
+    """All views by the rule of PA, with each coupling."""
+    alone: dict[str, tuple] = {"C": C, "fit_intercept": INTERCEPT}
+    together = alone | {"disagreement": DISAGREEMENT}
+    for coupling, title, grid in (
+        ("concatenated", "concatenated", alone),
+        ("independent", "independent", alone),
+        ("squared", "coupled (squared)", together),
+        ("absolute", "coupled (absolute)", together),
+    ):
+        yield Learner(
+            f"pa:{coupling}",
+            title,
+            f"{_COUPLED}:MultiViewPAClassifier",
+            "passive-aggressive, by how the views are coupled",
+            fixed={"coupling": coupling},
+            grid=grid,
+            settable=(*COUPLED, "geometry", "variant"),
+        )
+
+
+def _second_order(diagonal: bool) -> Iterator[Learner]:
+    """The learners with a covariance: on all views concatenated, and coupled."""
+    form = {"covariance": "diagonal"} if diagonal else {}
+    coupled = {"coupling": "squared", "geometry": "mahalanobis", "variant": "PA-II"}
+    few: dict[str, tuple] = {"C": FEW_C, "initial_variance": VARIANCE}
+    for name, title, learner, fixed, grid, settable in (
+        ("pam", "PAM-II", "PAMClassifier", {}, few, ("C", "variant")),
+        ("arow", "AROW", "AROWClassifier", {}, {"r": R}, ("r",)),
+        (
+            *("cw", "CW", "ConfidenceWeightedClassifier", {}),
+            *({"confidence": CONFIDENCE}, ("confidence", "form")),
+        ),
+        (
+            *("scw", "SCW-I", "SoftConfidenceWeightedClassifier", {}),
+            *({"C": SMALL_C, "confidence": HIGH_CONFIDENCE}, ("C", "confidence", "variant")),
+        ),
+        (
+            *("pam:squared", "coupled (PAM-II)", "MultiViewPAClassifier", coupled),
+            *(few | {"disagreement": FEW_DISAGREEMENT}, COUPLED),
+        ),
+    ):
+        other = f"{name}-diagonal" if ":" in name else f"{name}:diagonal"
+        yield Learner(
+            other if diagonal else name,
+            f"{title.partition(' (')[0]} (diagonal)" if diagonal else title,
+            f"{_COUPLED}:{learner}" if fixed else f"{_SECOND_ORDER}.{name}:{learner}",
+            "with a diagonal covariance" if diagonal else "with a covariance",
+            fixed={**form, **fixed},
+            grid=grid,
+            settable=(*settable, *WEIGHTS, *COVARIANCE),
+            quadratic=not diagonal,
+            cheaper=None if diagonal else other,
+            compared="never" if diagonal else "always",
+        )
+
+
+def _svmperf() -> Iterator[Learner]:
+    """The support vector machines that are trained for a measure of all rows together."""
+    for name, title, fixed, grid in (
+        ("svmperf", "SVM for {metric}", {}, {"C1": C1, "C2": C2}),
+        ("svmperf:concatenated", "SVM for {metric} (concatenated)", {"C2": 0.0}, {"C1": C1}),
+        # the same SVM, not trained for what decides
+        (
+            *("svmperf:error_rate", "SVM for the error rate"),
+            *({"measure": "error_rate"}, {"C1": C1, "C2": C2}),
+        ),
+    ):
+        yield Learner(
+            name,
+            title,
+            f"{_SVMPERF}:MultiViewSVMPerf",
+            "on all rows at once, trained for --metric, or for the error rate",
+            fixed=fixed,
+            grid=grid,
+            settable=SVMPERF,
+            # a gap of one in a hundred shows which parameters are better
+            tuning_params={"tol": 0.01},
+            streams=False,
+            random=False,
+            trained_for_metric="measure" not in fixed,
+            measured_against=None if "measure" in fixed else "svmperf:error_rate",
+        )
+
+
+def _machines(task: str) -> Iterator[Learner]:
+    """Factorized interactions of the columns, of the views, and of all views."""
+    kind = "Regressor" if task == "regression" else "Classifier"
+    weighted = () if task == "regression" else ("class_weight",)
+    machine = Learner(
+        "fm:cross-view",
+        "factorization machine (cross-view)",
+        f"{_MACHINES}.factorization_machine:FactorizationMachine{kind}",
+        "factorization machine, of all pairs of columns or across views",
+        task,
+        fixed={"cross_view_only": True},
+        grid={"alpha": ALPHA, "learning_rate": RATE},
+        settable=(*INTERACTIONS, *weighted),
+        stops_early=True,
+        gives_probabilities=task == "classification",
+        explained_by="interactions",
+    )
+    yield machine
+    title = "factorization machine"
+    yield replace(machine, name="fm", title=title, fixed={"cross_view_only": False})
+    yield replace(
+        machine,
+        name="mvm",
+        title="multi-view machine",
+        path=f"{_MACHINES}.multi_view_machine:MultiViewMachine{kind}",
+        about="multi-view machine",
+        fixed={},
+        settable=(*machine.settable, *FORMS, "groups"),
+    )
+    if task == "classification":
+        yield replace(
+            machine,
+            name="stm",
+            title="support tensor machine",
+            path=f"{_MACHINES}.support_tensor_machine:SupportTensorMachineClassifier",
+            about="support tensor machine",
+            fixed={"optimizer": "adagrad"},
+            grid={"alpha": ALPHA, "learning_rate": HIGH_RATE},
+            settable=(*MACHINE, *weighted),
+            gives_probabilities=False,
+        )
+
+
+def _linear(task: str) -> Learner:
+    """The sum of one machine per view, in which nothing interacts."""
+    machine = next(entry for entry in _machines(task) if entry.name == "mvm")
+    return replace(
+        machine,
+        name="linear",
+        title="linear",
+        about="linear model",
+        fixed={"groups": EACH_VIEW},
+        grid={"alpha": ALPHA, "learning_rate": HIGH_RATE},
+        compared="always" if task == "regression" else "never",
+    )
+
+
+def _kernels() -> Iterator[Learner]:
+    """Rows of `compare` where some have no label: they differ in what they make of those."""
+    pegasos = Learner(
+        "pegasos",
+        "Pegasos (one per view)",
+        f"{_KERNEL}.pegasos:PegasosClassifier",
+        "with kernels; keco learns from rows without label, too",
+        # wide sparse views need the linear kernel, few dense columns the other
+        grid={"kernel": ("rbf", "linear"), "lam": LAM},
+        settable=KERNEL,
+        draws_rows=True,
+        explained_by="support rows",
+        compared="unlabeled",
+        stream_params={"schedule": "stream"},
+        memory_params={"budget": 500},
+        bounded_by={
+            "kernel": ("linear", "precomputed"),
+            "approximation": ("fourier", "nystroem"),
+        },
+    )
+    yield pegasos
+    yield replace(
+        pegasos,
+        name="keco",
+        title="KeCo",
+        path=f"{_KERNEL}.keco:KeCoClassifier",
+        learns_unlabeled=True,
+        measured_against="pegasos",
+    )
+
+
+# in the order of the table of `compare`
+LEARNERS: list[Learner] = [
+    Learner(
+        "view:NAME",
+        "{view} alone",
+        f"{_LINEAR}:PassiveAggressiveClassifier",
+        _VIEW,
+        grid={"C": C, "fit_intercept": INTERCEPT},
+        settable=("variant", *WEIGHTS),
+    ),
+    Learner(
+        "perceptron",
+        "perceptron",
+        f"{_LINEAR}:Perceptron",
+        "no parameter to choose",
+        settable=WEIGHTS,
+        compared="never",
+    ),
+    *_passive_aggressive(),
+    *_second_order(diagonal=False),
+    *_second_order(diagonal=True),
+    Learner(
+        "sop",
+        "second-order perceptron",
+        f"{_SECOND_ORDER}.sop:SecondOrderPerceptron",
+        "second-order perceptron",
+        settable=(*WEIGHTS, *COVARIANCE),
+        quadratic=True,
+        compared="never",
+    ),
+    *_svmperf(),
+    *_machines("classification"),
+    *_kernels(),
+    _linear("classification"),
+    replace(_linear("regression"), name="view:NAME", title="{view} alone", about=_VIEW),
+    _linear("regression"),
+    *_machines("regression"),
+]
+
+
+def known_learners(task: str, views: Sequence[str]) -> list[Learner]:
+    """Return all learners for a task, on data with these views."""
+    found = []
+    for entry in LEARNERS:
+        if entry.task == task and entry.name == "view:NAME":
+            found += [entry.for_view(view) for view in views]
+        elif entry.task == task:
+            found.append(entry.for_views(views))
+    return found
+
+
+def find_learner(name: str, task: str, views: Sequence[str]) -> Learner:
+    """Return the learner called ``name``.
+
+    Parameters
+    ----------
+    name : str
+        The name of an entry, or ``view:`` and the name of a view.
+    task : {"classification", "regression"}
+        What it is to predict.
+    views : sequence of str
+        Names of the views.
+
+    Returns
+    -------
+    entry : Learner
+        The entry, for these views.
+
+    Raises
+    ------
+    InputError
+        There is none of that name for the task; the message lists those there are.
+
+    Examples
+    --------
+    >>> from crossview.catalog.learners import find_learner
+    >>> find_learner("pa:squared", "classification", ["page", "link"]).class_name
+    'MultiViewPAClassifier'
+    """
+    known = {entry.name: entry for entry in known_learners(task, views)}
+    if name in known:
+        return known[name]
+    if any(entry.name == name for entry in LEARNERS):
+        what = "classes" if task == "regression" else "numbers"
+        names = ", ".join(known)
+        raise InputError(f"model {name!r} predicts {what}; for {task} there are: {names}")
+    raise unknown_name("model", name, known)
+
+
+def learner_of_class(class_name: str) -> Learner | None:
+    """Return the first entry of an estimator; None if there is none."""
+    return next((entry for entry in LEARNERS if entry.class_name == class_name), None)
+
+
+def model_names(task: str | None = None) -> list[str]:
+    """Return the names of all models, each once."""
+    return list(dict.fromkeys(e.name for e in LEARNERS if task in (None, e.task)))
+
+
+def describe_models(task: str) -> str:
+    """Return the names of the models for a task, with what they are, for ``--help``."""
+    entries = [entry for entry in LEARNERS if entry.task == task]
+    groups = itertools.groupby(entries, key=lambda entry: entry.about)
+    parts = []
+    for about, group in groups:
+        names = ", ".join(entry.name for entry in group)
+        parts.append(f"{names} ({about})" if about else names)
+    return "; ".join(parts)

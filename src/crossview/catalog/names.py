@@ -1,0 +1,35 @@
+"""Tasks, and names that stand for code or for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+from crossview.errors import InputError, closest_names
+
+__all__ = ["TASKS", "check_task", "load_object", "unknown_name"]
+
+# task -> the default metric, and the metrics that every table of a comparison shows
+TASKS: dict[str, tuple[str, ...]] = {
+    "classification": ("f1", "accuracy", "roc_auc"),
+    "regression": ("rmse", "rmse", "mae"),
+}
+
+
+def load_object(path: str) -> Any:
+    """Return what ``"module:name"`` names."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+def check_task(name: str) -> str:
+    """Return the name, if it is one of `TASKS`; else raise an `InputError` that lists them."""
+    if name not in TASKS:
+        raise unknown_name("task", name, TASKS)
+    return name
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
+    """Return the error about a name that does not exist; it says what there is instead."""
+    return InputError(f"no {what} {name!r}{closest_names(name, list(known))}")

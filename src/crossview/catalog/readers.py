@@ -1,0 +1,44 @@
+"""The readers: one entry for each kind of source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["READERS", "Reader"]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One kind of source.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    path : str
+        Its class, ``"module:Class"``, made from the list of files; `crossview.streams.source`
+        says what it has.
+    suffixes : tuple of str
+        Ends of the file names that it reads; none for a query and a table in memory.
+    kind : {"columnar", "sparse"}
+        Whether it gives columns, which a `ViewEncoder` makes views of, or views and labels.
+    compressed : bool
+        Whether it also reads those files as ``.gz`` and ``.zst``.
+    """
+
+    name: str
+    path: str
+    suffixes: tuple[str, ...] = ()
+    kind: str = "columnar"
+    compressed: bool = False
+
+
+_STREAMS = "crossview.streams"
+
+READERS: list[Reader] = [
+    Reader("parquet", f"{_STREAMS}.parquet:ParquetSource", (".parquet", ".pq")),
+    Reader("csv", f"{_STREAMS}.text:CsvSource", (".csv", ".tsv"), compressed=True),
+    Reader("json", f"{_STREAMS}.text:JsonSource", (".jsonl", ".ndjson", ".json"), compressed=True),
+    Reader("query", f"{_STREAMS}.query:QuerySource"),
+    Reader("memory", f"{_STREAMS}.memory:MemorySource"),
+]

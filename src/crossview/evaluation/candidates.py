@@ -1,0 +1,80 @@
+"""Which learners `compare` compares on some data."""
+
+from __future__ import annotations
+
+import math
+
+from crossview.catalog.learner import Learner
+from crossview.catalog.learners import find_learner, known_learners
+from crossview.catalog.metrics import metric_of
+from crossview.views import ViewLayout
+
+__all__ = ["MAX_TUNING_COST", "compared_learners", "quadratic_cost"]
+
+# multiplications that an exact covariance may cost one fit, at most some seconds; data that
+# need more are compared with diagonal ones
+MAX_EXACT_COST = 5e9
+# from here on its parameters are chosen on one of the inner folds
+MAX_TUNING_COST = MAX_EXACT_COST / 10
+
+
+def quadratic_cost(layout: ViewLayout, n_rows: int | None) -> float:
+    """Return the multiplications of a pass with an exact covariance.
+
+    They are the rows times the square of the columns, or of the rows if those are fewer.
+    """
+    rows = n_rows or math.inf
+    return rows * min(rows, layout.n_columns) ** 2
+
+
+def compared_learners(
+    layout: ViewLayout,
+    n_rows: int | None,
+    task: str = "classification",
+    *,
+    unlabeled: bool = False,
+    metric: str | None = None,
+) -> list[Learner]:
+    """Return the rows of `compare`: each view alone, then the ways of using all of them.
+
+    Parameters
+    ----------
+    layout : ViewLayout
+        The views.
+    n_rows : int or None
+        Number of rows, if it is known.
+    task : {"classification", "regression"}, default="classification"
+        What is predicted.
+    unlabeled : bool, default=False
+        Whether some rows have no label; then those that learn from them are last, after the same
+        without them.
+    metric : str, default=None
+        What decides, if all rows are there at once; None in a stream, which leaves those out that
+        need all rows.
+
+    Returns
+    -------
+    learners : list of Learner
+        Entries of the catalog.
+    """
+    found = []
+    for learner in known_learners(task, layout.names):
+        if learner.compared == "never" or (learner.compared == "unlabeled" and not unlabeled):
+            continue
+        if not learner.streams and not _suits(learner, metric):
+            continue
+        if learner.cheaper and quadratic_cost(layout, n_rows) > MAX_EXACT_COST:
+            learner = find_learner(learner.cheaper, task, layout.names)
+        found.append(learner)
+    return found
+
+
+def _suits(learner: Learner, metric: str | None) -> bool:
+    """Whether one that needs all rows is compared by this metric."""
+    if metric is None:
+        return False
+    trains = metric_of(metric).trains
+    if learner.trained_for_metric:
+        return trains is not None
+    # the same that the metric is trained for would be there twice
+    return learner.fixed.get("measure") != trains

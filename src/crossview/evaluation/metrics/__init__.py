@@ -1,0 +1,30 @@
+"""Metrics by name, for rows at once and for a stream of any length.
+
+An entry of `crossview.catalog` names the function of each metric.  What the function takes and
+returns depends on its kind: see `decision` for metrics of the predicted classes, `order` for
+those of the order of the scores, and `error` for those of predicted numbers.  `measure` applies a
+metric to rows in memory; `Tally` and `ErrorTally` apply it to a stream.
+
+Classes are given by their codes, 0 to ``n_classes - 1`` in sorted order, and scores as
+`decision_function` gives them.  Where a number is predicted, the numbers and their predictions
+take their places.
+"""
+
+from crossview.evaluation.metrics.measure import (
+    decide,
+    hinge_losses,
+    least_rows,
+    measure,
+    signed_score,
+)
+from crossview.evaluation.metrics.tally import ErrorTally, Tally
+
+__all__ = [
+    "ErrorTally",
+    "Tally",
+    "decide",
+    "hinge_losses",
+    "least_rows",
+    "measure",
+    "signed_score",
+]

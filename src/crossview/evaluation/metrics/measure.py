@@ -1,0 +1,183 @@
+"""One metric of rows in memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.metrics import METRICS, Metric, check_metric, metric_of, parse_metric
+
+__all__ = [
+    "confusion_matrix",
+    "decide",
+    "hinge_losses",
+    "least_rows",
+    "mean_of_defined",
+    "measure",
+    "signed_score",
+    "value_of_confusion",
+    "value_of_order",
+]
+
+
+def least_rows(name: str) -> int:
+    """Return how many rows a metric needs: its k, where that is a number of rows."""
+    k = parse_metric(name)[1]
+    return k if isinstance(k, int) else 1
+
+
+def signed_score(name: str, value: float) -> float:
+    """Return a value with its sign such that higher is better; an undefined one loses."""
+    if math.isnan(value):
+        return -math.inf
+    return value if metric_of(name).higher_is_better else -value
+
+
+def decide(scores: np.ndarray) -> np.ndarray:
+    """Return the codes of the predicted classes, as every learner predicts.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Two classes: above 0 is class 1, and 0 is not.  More: the highest.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples,)
+        0 to ``n_classes - 1``.
+    """
+    return scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0.0).astype(np.intp)
+
+
+def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return the hinge loss of every row: how far its margin falls short of 1.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples,)
+        True classes.
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Their scores; with several classes the margin is that of the true class
+        over the best wrong one.
+
+    Returns
+    -------
+    losses : ndarray of shape (n_samples,)
+        ``max(0, 1 - margin)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hinge_losses(np.array([1, 0]), np.array([0.5, 0.5])).tolist()
+    [0.5, 1.5]
+    """
+    if scores.ndim == 1:
+        margins = np.where(codes == 1, scores, -scores)
+    else:
+        rows = np.arange(len(codes))
+        others = scores.copy()
+        others[rows, codes] = -np.inf
+        margins = scores[rows, codes] - others.max(axis=1)
+    return np.maximum(0.0, 1.0 - margins)
+
+
+def measure(
+    name: str, codes: np.ndarray, scores: np.ndarray, *, positive: int = 1, k: Any = None
+) -> float:
+    """Return one metric of some rows.
+
+    Parameters
+    ----------
+    name : str
+        Name of a metric.
+    codes : ndarray of shape (n_samples,)
+        True classes; where a number is predicted, the numbers.
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Scores, as `decision_function` gives them; where a number is predicted, the predictions.
+    positive : {0, 1}, default=1
+        With two classes: the one that f1, precision, recall and the metrics of order are about.
+        More classes are averaged, each counting the same.
+    k : int or float, default=None
+        Of ``precision_at_k`` and ``recall_at_k``: how many rows, or a share of the rows between
+        0 and 1.  None: 0.1.
+
+    Returns
+    -------
+    value : float
+        NaN where the metric is not defined: no order without two classes, and no k highest
+        scores where there are fewer rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview.evaluation.metrics import measure
+    >>> round(measure("f1", np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0])), 2)
+    0.8
+    >>> measure("roc_auc", np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0]))
+    1.0
+    >>> measure("recall_at_k", np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0]), k=1)
+    0.5
+    >>> measure("mae", np.array([1.0, 2.0]), np.array([1.5, 2.0]))
+    0.25
+    """
+    family = METRICS.get(parse_metric(name)[0])
+    name = check_metric(name, task="classification" if family is None else family.task, k=k)
+    metric = metric_of(name)
+    if metric.kind == "error":
+        if not len(codes):
+            return math.nan
+        errors = metric.function()(codes, scores)
+        return float(np.sqrt((errors**2).mean()) if metric.root_mean_square else errors.mean())
+    if metric.kind == "decision":
+        K = 2 if scores.ndim == 1 else scores.shape[1]
+        return value_of_confusion(metric, confusion_matrix(codes, decide(scores), K), positive)
+    weight = np.ones(len(codes), dtype=np.int64)
+    if scores.ndim == 1:
+        ordered = scores if positive == 1 else -scores
+        return value_of_order(name, codes == positive, ordered, weight)
+    return mean_of_defined(
+        value_of_order(name, codes == c, scores[:, c], weight) for c in range(scores.shape[1])
+    )
+
+
+def confusion_matrix(codes: np.ndarray, predicted: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return the number of rows per true class and predicted class."""
+    cells = np.bincount(codes * n_classes + predicted, minlength=n_classes * n_classes)
+    return cells.reshape(n_classes, n_classes)
+
+
+def value_of_confusion(metric: Metric, confusion: np.ndarray, positive: int) -> float:
+    """Return a metric of the predicted classes."""
+    if not confusion.any():
+        return math.nan
+    value = metric.function()(confusion)
+    if np.ndim(value) == 0:
+        return float(value)
+    if len(value) == 2:
+        return float(value[positive])
+    occurs = confusion.sum(axis=1) + confusion.sum(axis=0) > 0
+    return float(value[occurs].mean())
+
+
+def value_of_order(
+    name: str, is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray
+) -> float:
+    """Return a metric of the order of the scores; each entry stands for ``weight`` rows."""
+    if is_positive.all() or not is_positive.any():
+        return math.nan
+    function, k = metric_of(name).function(), parse_metric(name)[1]
+    if k is None:
+        return float(function(is_positive, scores, weight))
+    n_rows = int(weight.sum())
+    if isinstance(k, float):
+        k = max(1, round(k * n_rows))
+    return float(function(is_positive, scores, weight, k)) if k <= n_rows else math.nan
+
+
+def mean_of_defined(values: Iterable[float]) -> float:
+    """Return the mean of the values that are not NaN."""
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else math.nan

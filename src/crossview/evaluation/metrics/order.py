@@ -1,0 +1,65 @@
+"""Metrics of the order of the scores.
+
+Each function takes ``is_positive``, ndarray of bool, which rows are of the class, at least one
+and not all; ``scores``, in which higher means more likely of the class; and ``weight``, how many
+rows each entry stands for.  One whose name ends in ``_at_k`` takes ``k`` after them: how many rows,
+at most all of them.  It returns one value.
+
+Of rows with equal scores, any may come first: the value is the mean over all their orders, so it
+does not depend on the order of the rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+__all__ = ["average_precision", "prbep", "precision_at_k", "recall_at_k", "roc_auc"]
+
+
+def roc_auc(is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> float:
+    """Return the area under the ROC curve."""
+    return float(roc_auc_score(is_positive, scores, sample_weight=_unless_one(weight)))
+
+
+def average_precision(is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> float:
+    """Return the mean precision over the recall."""
+    return float(average_precision_score(is_positive, scores, sample_weight=_unless_one(weight)))
+
+
+def prbep(is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> float:
+    """Return the precision/recall break-even point.
+
+    As many rows are predicted positive as are positive, those with the highest scores; precision
+    and recall are then equal.
+    """
+    n_positive = int(weight[is_positive].sum())
+    return _positive_rows(is_positive, scores, weight, n_positive) / n_positive
+
+
+def precision_at_k(
+    is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray, k: int
+) -> float:
+    """Return the share of the k rows with the highest scores that are positive."""
+    return _positive_rows(is_positive, scores, weight, k) / k
+
+
+def recall_at_k(is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray, k: int) -> float:
+    """Return the share of the positive rows that are among the k with the highest scores."""
+    return _positive_rows(is_positive, scores, weight, k) / int(weight[is_positive].sum())
+
+
+def _positive_rows(
+    is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray, k: int
+) -> float:
+    """How many of the k rows with the highest scores are positive, the mean over all orders."""
+    # rows and positive rows down to each score; between two, rows of equal score
+    # come in any order, and their mean is the straight line
+    place = 1 + np.unique(-scores, return_inverse=True)[1]
+    rows = np.bincount(place, weight).cumsum()
+    return float(np.interp(k, rows, np.bincount(place, weight * is_positive).cumsum()))
+
+
+def _unless_one(weight: np.ndarray) -> np.ndarray | None:
+    """The weights as scikit-learn takes them: None where every entry is one row."""
+    return None if (weight == 1).all() else weight

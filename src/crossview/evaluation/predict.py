@@ -1,0 +1,225 @@
+"""Scoring rows with a fitted model."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from crossview.errors import InputError
+from crossview.evaluation.read_labels import Located, with_row_location
+from crossview.persistence import load
+from crossview.streams.arrow import pyarrow
+from crossview.streams.prefetch import prefetch
+from crossview.streams.rows import RowStream, open_rows
+from crossview.streams.source import RowBatch, find_reader
+from crossview.streams.table import TableStream, open_table
+from crossview.streams.write import writing
+from crossview.views import MultiView
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Predictions", "predict"]
+
+
+def predict(
+    model: Any,
+    X: Any,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    keep: Sequence[str] = (),
+) -> pa.Table | int:
+    """Score rows: a prediction, a score, and one score per view.
+
+    With two classes a score above 0 predicts the second, sorted.  With more there is one score
+    per class, and a view's score is that for the predicted class.  Where a number is predicted
+    there is no score, and a view's is the prediction from that view alone.  A view that is
+    missing in a row has no score.
+
+    Parameters
+    ----------
+    model : path-like, Pipeline or learner
+        A model file, or a fitted model such as ``train(...).fitted``.
+    X : MultiView, data frame, path, glob or query
+        The rows.  A view of which no column is there counts as missing, with a warning.
+    output : path-like, default=None
+        The file to write: ``.csv``, ``.parquet`` or ``.jsonl``.  Memory is then bounded by the
+        batch.  None: the predictions are returned.
+    keep : sequence of str, default=()
+        Columns of ``X`` to copy, such as an id.
+
+    Returns
+    -------
+    pyarrow.Table or int
+        The predictions in the order of the rows, or how many rows were written.
+
+    Examples
+    --------
+    >>> from crossview import datasets, predict, train
+    >>> table = datasets.load("breast-cancer")
+    >>> trained = train(table, "diagnosis", model="pa:squared")
+    >>> answer = predict(trained.fitted, table, keep=["diagnosis"])
+    >>> answer.column_names[:3], answer.num_rows
+    (['diagnosis', 'prediction', 'score'], 569)
+    """
+    predictions = Predictions(model, X, keep=keep)
+    for view in predictions.missing_views:
+        warnings.warn(f"view {view!r} is missing; scored without it", UserWarning, stacklevel=2)
+    if output is None:
+        return pyarrow().Table.from_batches(list(predictions), predictions.schema)
+    with writing(output, predictions.schema) as write:
+        for batch in predictions:
+            write(batch)
+    return predictions.n_rows
+
+
+class Predictions:
+    """The predictions for some rows, batch by batch.
+
+    Parameters
+    ----------
+    model, X, keep
+        As for `predict`.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        Of the batches.
+    missing_views : list of str
+        Views of which ``X`` has no column.
+    n_rows : int
+        Rows predicted so far.
+    """
+
+    def __init__(self, model: Any, X: Any, *, keep: Sequence[str] = ()) -> None:
+        file = os.fspath(model) if isinstance(model, str | os.PathLike) else None
+        fitted = model if file is None else load(file)
+        self._learner = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+        self._keep = list(keep)
+        self.n_rows = 0
+        self.missing_views: list[str] = []
+        encoder = fitted[0] if isinstance(fitted, Pipeline) else None
+        self._source: _Columns | _Rows
+        if encoder is None:
+            self._source = _Rows(X, file)
+            if self._keep:
+                raise InputError("keep= copies columns, and these rows have none")
+        else:
+            self._source = _Columns(X, encoder, self._keep)
+            self.missing_views = self._source.missing_views
+        self.schema = self._make_schema()
+
+    def _make_schema(self) -> pa.Schema:
+        pa = pyarrow()
+        learner = self._learner
+        self._classes = learner.classes_.tolist() if hasattr(learner, "classes_") else None
+        joint: list[str] = []
+        if self._classes is not None:
+            two = len(self._classes) == 2
+            joint = ["score"] if two else [f"score_{label}" for label in self._classes]
+        own = [f"view_{view}" for view in learner.layout_.names]
+        kind = pa.float64() if self._classes is None else pa.array(self._classes).type
+        names = [*self._keep, "prediction", *joint, *own]
+        for name in self._keep:
+            if names.count(name) > 1:
+                raise InputError(f"keep= names {name!r}, which the predictions have already")
+        kinds = [*self._source.kinds_of_kept(), kind, *[pa.float64()] * len([*joint, *own])]
+        return pa.schema(list(zip(names, kinds, strict=True)))
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        pa = pyarrow()
+        for kept, X, batch in self._source:
+            self.n_rows += len(X)
+            with with_row_location(batch):
+                predicted, numbers = self._predict(X)
+            kind = self.schema.field("prediction").type
+            yield pa.RecordBatch.from_arrays(
+                [
+                    *(column.cast(self.schema.field(i).type) for i, column in enumerate(kept)),
+                    pa.array(predicted.tolist(), type=kind),
+                    # a missing view has no score
+                    *(pa.array(column, from_pandas=True) for column in numbers.T),
+                ],
+                schema=self.schema,
+            )
+
+    def _predict(self, X: MultiView) -> tuple[np.ndarray, np.ndarray]:
+        """What is predicted, and the numbers beside it."""
+        each = self._learner.view_scores(X)
+        if self._classes is None:
+            return self._learner.predict(X), each
+        scores = self._learner.decision_function(X)
+        if scores.ndim > 1:  # of the predicted class
+            each = each[np.arange(len(X)), :, scores.argmax(axis=1)]
+        return self._learner.decide(scores), np.column_stack([scores, each])
+
+
+class _Columns:
+    """The columns of a table as the views of an encoder."""
+
+    def __init__(self, X: Any, encoder: Any, keep: Sequence[str]) -> None:
+        views = encoder.view_columns()
+        stream = open_table(X)
+        absent = [v for v, group in views.items() if not set(group) & set(stream.column_names)]
+        if len(absent) == len(views):
+            needed = [column for group in views.values() for column in group]
+            raise InputError(
+                f"has none of the model's columns ({', '.join(needed[:5])}, ...); "
+                f"it has {', '.join(stream.column_names[:5])}, ...",
+                file=X if isinstance(X, str) else None,
+            )
+        here = [column for v, group in views.items() if v not in absent for column in group]
+        self.missing_views = absent
+        self._gone = [column for view in absent for column in views[view]]
+        self._keep = list(keep)
+        self._encoder = encoder
+        self._stream: TableStream = stream.select([*here, *keep])
+
+    def kinds_of_kept(self) -> list[Any]:
+        """Types of the columns to copy, which are not stored as dictionaries."""
+        kinds = [self._stream.schema.field(name).type for name in self._keep]
+        return [getattr(kind, "value_type", kind) for kind in kinds]
+
+    def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
+        pa = pyarrow()
+        for batch in prefetch(self._stream):
+            if not batch.data.num_rows:
+                continue
+            data = batch.data
+            for column in self._gone:
+                data = data.append_column(column, pa.nulls(data.num_rows))
+            with with_row_location(batch):
+                X = self._encoder.transform(data)
+            yield [data.column(name) for name in self._keep], X, batch
+
+
+class _Rows:
+    """Rows that are views already."""
+
+    def __init__(self, X: Any, model: str | None) -> None:
+        self._rows: MultiView | RowStream
+        sparse = not isinstance(X, MultiView | RowStream | TableStream)
+        if isinstance(X, TableStream) or (sparse and find_reader(X)[0].kind != "sparse"):
+            raise InputError(
+                "holds a model without an encoder, so it cannot read tables; give it rows with "
+                "views, or train it on the table with crossview train",
+                file=model,
+            )
+        self._rows = X if isinstance(X, MultiView) else open_rows(X)
+
+    def kinds_of_kept(self) -> list[Any]:
+        """No column is copied."""
+        return []
+
+    def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
+        if isinstance(self._rows, MultiView):
+            yield [], self._rows, RowBatch(self._rows, np.empty(0), None, 0)
+            return
+        for batch in prefetch(self._rows):
+            if len(batch.X):
+                yield [], batch.X, batch

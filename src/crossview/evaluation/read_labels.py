@@ -1,0 +1,158 @@
+"""Labels and numbers to predict: which values are fit for it, and where one is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from crossview.catalog.learners import LEARNERS
+from crossview.errors import InputError
+from crossview.labels import has_label
+
+__all__ = [
+    "check_classes",
+    "explain_target",
+    "first_bad_number",
+    "missing_label",
+    "number_or_nan",
+    "read_classes",
+    "read_targets",
+    "with_label",
+    "with_row_location",
+]
+
+# a column with more values than this was meant to be something else
+MOST_CLASSES = 1000
+# beyond this, squares of squares overflow
+MAX_ABS_TARGET = 1e75
+
+
+class Located(Protocol):
+    """A batch that knows where it was read."""
+
+    @property
+    def file(self) -> str | None:
+        """The file, where there is one."""
+
+    @property
+    def first_row(self) -> int:
+        """The row of its first row there."""
+
+
+@contextmanager
+def with_row_location(batch: Located) -> Iterator[None]:
+    """Make errors that name a row of this batch name the row of its file instead."""
+    try:
+        yield
+    except InputError as error:
+        if error.row is None or error.file is not None:
+            raise
+        raise InputError(
+            error.message, file=batch.file, row=batch.first_row + error.row, column=error.column
+        ) from None
+
+
+def with_label(batches: Iterable[tuple[Any, np.ndarray]]) -> Iterator[tuple[Any, np.ndarray]]:
+    """Yield the rows of a stream that have a label."""
+    for X, y in batches:
+        known = has_label(y)
+        if known.all():
+            yield X, y
+        elif known.any():
+            yield X[known], y[known]
+
+
+def missing_label() -> str:
+    """Return what to do where a label is missing, for learners that need one."""
+    models = " or ".join(entry.name for entry in LEARNERS if entry.learns_unlabeled)
+    return (
+        f"leave the row out, label it, or use --model {models}, which learns from rows without "
+        "label"
+    )
+
+
+def read_classes(y: Any, *, unlabeled: bool = False) -> np.ndarray:
+    """Return the sorted classes of labels in memory; ``unlabeled`` allows missing ones."""
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise InputError(f"y has {y.ndim} dimensions; give one label per row")
+    known = has_label(y)
+    if not (unlabeled or known.all()):
+        raise InputError(f"the label is missing; {missing_label()}", row=int(known.argmin()))
+    try:
+        return check_classes(np.unique(y[known]).tolist(), None, unlabeled=not known.all())
+    except TypeError:
+        raise InputError("y mixes labels that cannot be sorted, such as text and numbers") from None
+
+
+def check_classes(
+    classes: Iterable[Any], label: str | None, *, unlabeled: bool = False
+) -> np.ndarray:
+    """Return two or more sorted labels that are text, whole numbers or booleans."""
+    found = sorted(set(classes))
+    for value in found:
+        if not isinstance(value, str | bool | int) and not (
+            isinstance(value, float) and value.is_integer()
+        ):
+            raise InputError(
+                f"{value!r} is not a class; labels are text, whole numbers or booleans "
+                "(a number to predict: task='regression')",
+                column=label,
+            )
+    if len(found) < 2:
+        what = f"has one class, {found[0]!r}" if found else "has no rows"
+        if unlabeled:
+            what = f"{what}, and rows without label" if found else "is empty in every row"
+        raise InputError(f"the label {what}; a classifier needs two or more", column=label)
+    if len(found) > MOST_CLASSES:
+        raise InputError(
+            f"the label takes {len(found)} values; there may be {MOST_CLASSES} classes at most "
+            "(a number to predict: task='regression')",
+            column=label,
+        )
+    return np.asarray(found)
+
+
+def read_targets(y: Any) -> np.ndarray:
+    """Return numbers that are in memory as float64; refuse what is missing or no number."""
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise InputError(f"y has {y.ndim} dimensions; give one number per row")
+    values = y.tolist()
+    numbers = (
+        y.astype(np.float64)
+        if y.dtype.kind in "iufb"
+        else np.asarray([number_or_nan(value) for value in values], dtype=np.float64)
+    )
+    row = first_bad_number(numbers)
+    if row is not None:
+        raise InputError(explain_target(values[row]), row=row)
+    return numbers
+
+
+def number_or_nan(value: Any) -> float:
+    """Return the value as a number; NaN if it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def first_bad_number(numbers: np.ndarray) -> int | None:
+    """Return the first row without a number of a size that can be squared."""
+    with np.errstate(invalid="ignore"):
+        bad = ~(np.abs(numbers) <= MAX_ABS_TARGET)
+    return int(bad.argmax()) if bad.any() else None
+
+
+def explain_target(value: Any) -> str:
+    """Return why a value is no number to predict."""
+    if value is None or value != value:
+        return "the number to predict is missing; leave the row out, or fill it in"
+    return (
+        f"{value!r} is not a number to predict (up to {MAX_ABS_TARGET:g}); leave the row out, "
+        "correct it, or predict classes (task='classification')"
+    )

@@ -1,0 +1,91 @@
+"""Rows with labels from any source, through one interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from crossview.errors import InputError
+from crossview.evaluation.labeled import LabeledTable
+from crossview.evaluation.rows import LabeledRows
+from crossview.streams.rows import RowStream, open_rows
+from crossview.streams.source import find_reader
+from crossview.streams.table import TableStream
+from crossview.views import MultiView
+
+__all__ = ["Labeled", "encode_parts", "open_labeled", "take_rows"]
+
+Labeled = LabeledTable | LabeledRows
+
+
+def open_labeled(source: Any, y: Any, *, views: Any = None, **options: Any) -> Labeled:
+    """Open rows with their labels: columns that an encoder makes views of, or views.
+
+    Parameters
+    ----------
+    source : MultiView, data frame, path, glob or query
+        The rows.
+    y : array-like, str or None
+        The labels, or the name of their column; None where a sparse file has them.
+    views : mapping of str to columns, default=None
+        As for `ViewEncoder`; only for columns.
+    **options
+        As for `LabeledTable`.
+
+    Returns
+    -------
+    rows : LabeledTable or LabeledRows
+        The rows, which have the same methods.
+    """
+    if _is_rows(source):
+        what = "X is a MultiView and" if isinstance(source, MultiView) else "the file"
+        if views is not None:
+            raise InputError(f"{what} names its views; leave views= at None")
+        rows = {key: options[key] for key in ("task", "unlabeled", "classes") if key in options}
+        return LabeledRows(
+            source if isinstance(source, MultiView) else open_rows(source), y, **rows
+        )
+    if y is None:
+        raise InputError("which column is the label? Name it: --label COLUMN, or y='COLUMN'")
+    return LabeledTable(source, y, views=views, **options)
+
+
+def _is_rows(source: Any) -> bool:
+    """Whether a source gives views, and not columns."""
+    if isinstance(source, MultiView | RowStream):
+        return True
+    return not isinstance(source, TableStream) and find_reader(source)[0].kind == "sparse"
+
+
+def take_rows(X: Any, rows: np.ndarray) -> Any:
+    """Return some rows of a MultiView or an Arrow table."""
+    return X[rows] if isinstance(X, MultiView) else X.take(rows)
+
+
+def encode_parts(X: Any, encoder: Any, parts: list[np.ndarray]) -> tuple[Any, list[MultiView]]:
+    """Return some parts of the rows as views, and the encoder.
+
+    Parameters
+    ----------
+    X : MultiView or pyarrow.Table
+        The rows.
+    encoder : ViewEncoder or None
+        A new one like it is fitted on the first part; None where the rows are views.
+    parts : list of ndarray of int
+        The rows of each part.
+
+    Returns
+    -------
+    encoder : ViewEncoder or None
+        The fitted one.
+    encoded : list of MultiView
+        The parts.
+    """
+    taken = [take_rows(X, part) for part in parts]
+    if encoder is None:
+        return None, taken
+    fitted = clone(encoder)
+    first = fitted.fit_transform(taken[0])
+    return fitted, [first, *(fitted.transform(part) for part in taken[1:])]

@@ -1,0 +1,179 @@
+"""Comparing in the order of the stream: predict, score, then learn."""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from crossview.catalog.learner import Learner
+from crossview.errors import InputError
+from crossview.evaluation.result import Comparison, ComparisonRow
+from crossview.evaluation.run import Run
+from crossview.evaluation.significance import error_test, mcnemar_of_sums
+from crossview.evaluation.sources import Labeled
+from crossview.evaluation.tasks import Regression
+from crossview.views import MultiView
+
+__all__ = ["compare_stream"]
+
+# rows of a stream that choose the parameters
+SHARE_TO_TUNE, MOST_TO_TUNE, TO_TUNE_OF_UNKNOWN = 0.1, 10_000, 1_000
+
+
+def compare_stream(run: Run, source: Labeled) -> Comparison:
+    """Compare in stream order, with memory bounded by the batch.
+
+    Parameters
+    ----------
+    run : Run
+        What is compared, and how.
+    source : LabeledTable or LabeledRows
+        The rows.
+
+    Returns
+    -------
+    Comparison
+        The answer.
+    """
+    n_first = TO_TUNE_OF_UNKNOWN
+    if source.n_rows is not None:
+        n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
+    encoder: Any = None if source.encoder is None else clone(source.encoder)
+    batches = source.encoded(encoder, learn=True, first=n_first)
+    contest = _Contest(run)
+    # 1. the first part chooses the parameters; the model that learned it best continues
+    for X, y in islice(batches, 1):
+        contest.choose(X, y)
+    # 2. all that comes after it is scored, then learned
+    for X, y in batches:
+        contest.score_then_learn(X, y)
+        run.say(f"{contest.n_scored} rows scored")
+    if not contest.n_scored and contest.n_unlabeled:
+        raise InputError(
+            f"no row after the first {n_first}, which choose the parameters, has a label; "
+            "shuffle the rows, or compare by folds"
+        )
+    if not contest.n_scored:
+        raise InputError(
+            f"the stream ends within its first {n_first} rows, which choose the parameters; "
+            "compare it by folds instead"
+        )
+    run.check_rows(contest.n_scored, "the stream, after the rows that choose parameters,")
+    answer = run.answer(
+        source.layout,
+        contest.rows(),
+        n_rows=contest.n_scored + contest.n_unlabeled + contest.n_first,
+        n_scored=contest.n_scored,
+        unlabeled=contest.n_unlabeled,
+        mode="progressive",
+        test=run.task.test,
+        folds=0,
+    )
+    contest.test(answer)
+    return answer
+
+
+class _Contest:
+    """The models of all learners on one stream, and what they did so far."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.models: list[Any] = []
+        self.chosen: list[dict[str, Any]] = []
+        M = len(run.learners)
+        self.tallies: list[Any] = [run.task.tally() for _ in range(M)]
+        # sums over the rows: mistakes of j less those of i, and the squares of that
+        self.more, self.squares = np.zeros((M, M)), np.zeros((M, M))
+        self.seconds, self.learned = np.zeros(M), np.zeros(M)
+        self.n_first = self.n_scored = self.n_unlabeled = 0
+
+    def choose(self, X: MultiView, y: np.ndarray) -> None:
+        """Choose the parameters of each learner on these rows."""
+        known, rest = self.run.by_label(y)
+        self.n_first, self.n_unlabeled = len(known), len(rest)
+        self.run.task.check_first(y[known], len(rest))
+        for learner in self.run.learners:
+            self.run.say(f"choosing on the first {len(y)} rows: {learner.title}")
+            model, setting = self._choose(learner, X, y)
+            self.models.append(model)
+            self.chosen.append(setting)
+
+    def _choose(self, learner: Learner, X: MultiView, y: np.ndarray) -> tuple[Any, dict[str, Any]]:
+        """The model that did best on these rows, each scored before it was learned."""
+        task = self.run.task
+        known, _ = self.run.by_label(y)
+        targets = y[known]
+        best: tuple | None = None
+        for setting in learner.candidates(self.run.grid):
+            model = self.run.make(learner, learner.on_stream(setting))
+            scores = self._scores(learner, model, X, y, known)
+            # few rows leave many equals: the smaller loss decides
+            rank = (self.run.score(targets, scores), -float(task.losses(targets, scores).sum()))
+            if best is None or rank > best[0]:
+                best = (rank, model, setting)
+        assert best is not None
+        return best[1], best[2]
+
+    def _scores(
+        self, learner: Learner, model: Any, X: MultiView, y: np.ndarray, known: np.ndarray
+    ) -> np.ndarray:
+        """Scores of the rows with label, each before it is learned; no other row is scored."""
+        seen = learner.select_view(X)
+        if len(known) == len(y) or learner.learns_unlabeled:
+            return self.run.task.score_then_learn(model, seen, y)[known]
+        if not len(known):
+            return np.empty(0)
+        return self.run.task.score_then_learn(model, seen[known], y[known])
+
+    def score_then_learn(self, X: MultiView, y: np.ndarray) -> None:
+        """Score these rows by each model, then let it learn them."""
+        run = self.run
+        known, rest = run.by_label(y)
+        targets = y[known]
+        mistakes = np.empty((len(run.learners), len(known)))
+        for i, (learner, model) in enumerate(zip(run.learners, self.models, strict=True)):
+            start = time.perf_counter()
+            scores = self._scores(learner, model, X, y, known)
+            self.seconds[i] += time.perf_counter() - start
+            self.learned[i] += len(y) if learner.learns_unlabeled else len(known)
+            if len(known):
+                self.tallies[i].update(run.task.encode(targets), scores)
+                mistakes[i] = run.task.mistakes(run.metric, targets, scores)
+        for i in range(len(run.learners)):
+            d = mistakes - mistakes[i]
+            self.more[i] += d.sum(axis=1)
+            self.squares[i] += (d * d).sum(axis=1)
+        self.n_scored += len(known)
+        self.n_unlabeled += len(rest)
+
+    def rows(self) -> list[ComparisonRow]:
+        """Return the rows of the answer."""
+        return [
+            ComparisonRow(
+                title=learner.title,
+                model=learner.name,
+                value=self.tallies[i].value(self.run.metric),
+                **{name: self.tallies[i].value(name) for name in self.run.task.shown},
+                rows_per_second=self.learned[i] / self.seconds[i],
+                setting=self.chosen[i],
+                chosen=[self.chosen[i]],
+            )
+            for i, learner in enumerate(self.run.learners)
+        ]
+
+    def test(self, answer: Comparison) -> None:
+        """Add the p of each row against the best one, and of rows without label."""
+        for i, row in enumerate(answer.rows):
+            if i != answer.best:
+                d, d2 = self.more[answer.best, i], self.squares[answer.best, i]
+                if isinstance(self.run.task, Regression):
+                    row.p = error_test(d, d2, self.n_scored)
+                else:  # -1, 0 or 1 in each row
+                    row.p = mcnemar_of_sums(d, d2)
+        pair = answer.unlabeled_pair
+        if pair and answer.unlabeled:
+            answer.unlabeled_benefit_p = mcnemar_of_sums(self.more[pair], self.squares[pair])

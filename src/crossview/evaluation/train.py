@@ -1,0 +1,376 @@
+"""Training one model on a stream of rows, or on all of them at once."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from crossview import __version__
+from crossview.catalog.learner import Learner
+from crossview.catalog.learners import LEARNERS, find_learner
+from crossview.catalog.metrics import check_metric
+from crossview.catalog.names import TASKS, check_task
+from crossview.errors import InputError, closest_names
+from crossview.estimators.documentation import document_parameters
+from crossview.evaluation.parameters import ENCODING, SCORING
+from crossview.evaluation.progressive import Record, progressive
+from crossview.evaluation.read_labels import with_label
+from crossview.evaluation.sources import Labeled, open_labeled, take_rows
+from crossview.evaluation.tasks import Classification
+from crossview.files import check_writable
+from crossview.labels import has_label
+from crossview.persistence import save
+from crossview.streams.prefetch import prefetch
+from crossview.views import MultiView
+
+__all__ = ["Trained", "TrainingObserver", "train"]
+
+# the last rows of training, on which the views' shares of the score are measured
+ROWS_FOR_SHARE = 1000
+
+
+@dataclass
+class Trained:
+    """The answer of `train`.
+
+    Attributes
+    ----------
+    fitted : Pipeline or learner
+        The encoder and the learner; the learner alone if the rows were views already.
+    name : str
+        The model's name for ``crossview train --model``.
+    task : {"classification", "regression"}
+        What it predicts.
+    label : str or None
+        The column of the labels.
+    rows : int
+        Rows with a label that were learned.
+    unlabeled : int
+        Rows without label that were learned, too.
+    left_out : int
+        Rows without label that were not.
+    passes : int or None
+        Passes over the rows; None where the learner had all of them at once.
+    seconds : float
+        Time of training, reading included.
+    loss, accuracy : float or None
+        Of the first pass, each row predicted before it was learned; None where there was no pass
+        or it is not defined.
+    metric : dict or None
+        ``name``, ``positive`` and ``value`` of the metric, likewise.
+    view_shares : dict of str to float or None
+        Mean absolute score of each view, as a share of all; None where a score is not the sum of
+        those of the views.
+    rows_of_view_shares : int
+        Number of rows, the last ones, on which those were measured.
+    """
+
+    fitted: Any
+    name: str
+    task: str
+    label: str | None
+    rows: int
+    unlabeled: int
+    left_out: int
+    passes: int | None
+    seconds: float
+    loss: float | None
+    accuracy: float | None
+    metric: dict[str, Any] | None
+    view_shares: dict[str, float] | None
+    rows_of_view_shares: int
+
+    @property
+    def learner(self) -> Any:
+        """The learner without the encoder."""
+        return self.fitted[-1] if isinstance(self.fitted, Pipeline) else self.fitted
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What a model file keeps of it."""
+        left_out = ("fitted", "name", "left_out", "seconds")
+        known = {key: value for key, value in vars(self).items() if key not in left_out}
+        return {"crossview": __version__, "model": self.name, **known}
+
+
+class TrainingObserver:
+    """Observer of the progress of `train`; this one does nothing."""
+
+    def start_pass(self, number: int, n_passes: int, n_rows: int | None) -> None:
+        """Take note that a pass starts, the first of which is 1, over so many rows if known."""
+
+    def add_rows(self, n_rows: int) -> None:
+        """Take note that so many more rows were learned."""
+
+    def add_record(self, record: Record) -> None:
+        """Take note of how the model did so far in this pass."""
+
+
+@document_parameters(ENCODING, SCORING)
+def train(
+    X: Any,
+    y: Any = None,
+    *,
+    model: str,
+    settings: Mapping[str, Any] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    views: Mapping[str, Any] | None = None,
+    text: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    hash_bits: int = 18,
+    task: str = "classification",
+    epochs: int = 1,
+    classes: Sequence[Any] | None = None,
+    metric: str | None = None,
+    k: int | float | None = None,
+    positive: Any = None,
+    observer: TrainingObserver | None = None,
+) -> Trained:
+    """Train a model on a stream of rows, in their order.
+
+    Memory is bounded by the batch, not by the source.  But KeCo and Pegasos draw rows, all of
+    which are in memory; with ``schedule="stream"`` they learn each row once, in order, and keep
+    500 support rows per view (``budget``).  The SVMs have all rows in memory, too, and are trained
+    for the metric.
+
+    Parameters
+    ----------
+    X : MultiView, data frame, path, glob or query
+        The rows.
+    y : array-like of shape (n_samples,) or str, default=None
+        The labels (regression: numbers), or the name of their column.  None where the file has
+        them in their own place.
+    model : str
+        What to train, such as ``"pa:squared"``, by the names of ``crossview train --model``.
+    settings : mapping of str to value, default=None
+        Parameters of the model, such as ``{"C": 0.1}``.
+    output : path-like, default=None
+        The model file to write.  None: none is written.
+    epochs : int, default=1
+        Passes over the rows; not where rows are drawn, or all there at once.
+    classes : sequence, default=None
+        All labels that may occur.  None: the labels are read once before.
+    observer : TrainingObserver, default=None
+        Observer of the progress; see `TrainingObserver`.
+
+    Returns
+    -------
+    Trained
+        The fitted model, and how it did: in the first pass each row is predicted before it is
+        learned.
+
+    Examples
+    --------
+    >>> from crossview import datasets, train
+    >>> trained = train(datasets.load("breast-cancer"), "diagnosis", model="pa:squared")
+    >>> trained.rows, trained.accuracy > 0.9
+    (569, True)
+    >>> trained.fitted.predict(datasets.load("breast-cancer"))[:2].tolist()
+    ['malignant', 'malignant']
+    """
+    # 1. refuse what can be refused before a row is read
+    if output is not None:
+        check_writable(output)
+    metric = check_metric(metric or TASKS[check_task(task)][0], task=task, k=k)
+    if task == "regression" and (classes is not None or positive is not None):
+        raise InputError("classes= and positive= are for task='classification'; leave them out")
+    if epochs < 1:
+        raise InputError(f"epochs={epochs}; give 1 or more")
+    source = open_labeled(
+        X,
+        y,
+        task=task,
+        unlabeled=any(one.name == model and one.in_memory for one in LEARNERS),
+        classes=classes,
+        views=views,
+        text=text,
+        categorical=categorical,
+        numeric=numeric,
+        hash_bits=hash_bits,
+    )
+    entry = find_learner(model, task, source.layout.names)
+    if task == "classification":
+        entry = entry.for_metric(metric, Classification(source.classes, positive).positive_label)
+    if entry.view is not None:
+        source = source.select_view(entry.view)
+    given = _check_settings(entry, settings or {})
+    # machines start from random weights: the same in every run
+    learner = entry.make(**given, random_state=0)
+    learner.check_params()
+    label = y if isinstance(y, str) else None
+    about = {"name": entry.name, "task": task, "label": label}
+    # 2. learn
+    if entry.is_streamed(given):
+        learner.check_streams()
+        stream = _Stream(entry, learner, source, metric, positive)
+        answer = stream.learn(epochs, observer or TrainingObserver(), about)
+    else:
+        _check_one_pass(entry, epochs)
+        answer = _learn_at_once(entry, learner, source, about)
+    # 3. keep it
+    if output is not None:
+        save(answer.fitted, output, info=answer.info)
+    return answer
+
+
+def _check_settings(entry: Learner, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, with what bounds the memory where they make it learn a stream."""
+    known = entry.parameters()
+    for name in settings:
+        if name in entry.fixed:
+            raise InputError(f"model {entry.name} sets {name} by itself; leave it out")
+        if name not in known:
+            raise InputError(f"model {entry.name} has no {name!r}{closest_names(name, known)}")
+    if entry.in_memory and entry.is_streamed(settings):
+        return entry.on_stream(settings)
+    return dict(settings)
+
+
+def _check_one_pass(entry: Learner, epochs: int) -> None:
+    """Refuse passes where none are made."""
+    if epochs == 1:
+        return
+    if not entry.streams:
+        raise InputError(
+            f"epochs={epochs}: {entry.name} has all rows at once and stops by itself; leave epochs "
+            "out, or set tol=0.0001"
+        )
+    switch = ", ".join(f"{name}={value}" for name, value in entry.stream_params.items())
+    raise InputError(f"epochs={epochs}: {entry.name} draws rows; leave epochs out, or set {switch}")
+
+
+class _Stream:
+    """Passes over a stream, of which the first is scored; later ones see rows that they know."""
+
+    def __init__(
+        self, entry: Learner, learner: Any, source: Labeled, metric: str, positive: Any
+    ) -> None:
+        self.entry, self.learner, self.source = entry, learner, source
+        self.metric, self.positive = metric, positive
+        self.encoder: Any = None if source.encoder is None else clone(source.encoder)
+        # the last rows that went by
+        self.tail: MultiView | None = None
+        self.n_unlabeled = self.n_left_out = 0
+
+    def learn(self, epochs: int, observer: TrainingObserver, about: dict[str, Any]) -> Trained:
+        start = time.perf_counter()
+        first: Record | None = None
+        for number in range(1, epochs + 1):
+            observer.start_pass(number, epochs, self.source.n_rows)
+            last = None
+            for last in self._pass(observer, learn=number == 1):
+                observer.add_record(last)
+            first = first or last
+        if first is None:
+            rows = "row has a label" if self.n_unlabeled or self.n_left_out else "row is there"
+            raise InputError(f"no {rows} to learn from", file=self.source.file)
+        return Trained(
+            fitted=_fitted(self.encoder, self.learner),
+            **about,
+            rows=first.rows,
+            unlabeled=self.n_unlabeled,
+            left_out=self.n_left_out,
+            passes=epochs,
+            seconds=time.perf_counter() - start,
+            loss=first.loss,
+            accuracy=_defined(first.accuracy),
+            metric={
+                "name": self.metric,
+                "positive": self.positive,
+                "value": _defined(first.metric),
+            },
+            view_shares=_view_shares(self.entry, self.learner, self.tail),
+            rows_of_view_shares=0 if self.tail is None else len(self.tail),
+        )
+
+    def _pass(self, observer: TrainingObserver, learn: bool) -> Iterator[Record]:
+        self.n_unlabeled = self.n_left_out = 0
+        batches = prefetch(self.source.encoded(self.encoder, learn=learn))
+        classes = self.source.classes if len(self.source.classes) else None
+        yield from progressive(
+            self.learner,
+            self._watch(batches, observer),
+            classes,
+            metric=self.metric,
+            positive=self.positive,
+        )
+
+    def _watch(
+        self, batches: Iterator[tuple[MultiView, np.ndarray]], observer: TrainingObserver
+    ) -> Iterator[tuple[MultiView, np.ndarray]]:
+        """The rows that are learned, on their way to the learner."""
+        for X, y in batches:
+            n_missing = 0 if not len(self.source.classes) else int((~has_label(y)).sum())
+            if n_missing and not self.entry.learns_unlabeled:
+                self.n_left_out += n_missing
+                kept = list(with_label([(X, y)]))
+            else:
+                self.n_unlabeled += n_missing
+                kept = [(X, y)]
+            for known, labels in kept:
+                self.tail = known[-ROWS_FOR_SHARE:]
+                yield known, labels
+            observer.add_rows(len(y))
+
+
+def _learn_at_once(entry: Learner, learner: Any, source: Labeled, about: dict[str, Any]) -> Trained:
+    """All rows in memory, as in `compare` by folds; the learner may draw some of them."""
+    start = time.perf_counter()
+    data, y = source.load()
+    known = np.flatnonzero(has_label(y))
+    n_missing = len(y) - len(known)
+    encoder: Any = None
+    if source.encoder is not None:
+        encoder = clone(source.encoder).fit(take_rows(data, known))
+    if not entry.learns_unlabeled:
+        data, y = take_rows(data, known), y[known]
+    X = data if encoder is None else encoder.transform(data)
+    learner.fit(X, y)
+    seconds = time.perf_counter() - start
+    tail = X[-ROWS_FOR_SHARE:]
+    return Trained(
+        fitted=_fitted(encoder, learner),
+        **about,
+        rows=len(known),
+        unlabeled=n_missing if entry.learns_unlabeled else 0,
+        left_out=0 if entry.learns_unlabeled else n_missing,
+        passes=None,
+        seconds=seconds,
+        loss=None,
+        accuracy=None,
+        metric=None,
+        view_shares=_view_shares(entry, learner, tail),
+        rows_of_view_shares=len(tail),
+    )
+
+
+def _fitted(encoder: Any, learner: Any) -> Any:
+    if encoder is None:
+        return learner
+    return Pipeline([("encoder", encoder), ("model", learner)])
+
+
+def _view_shares(entry: Learner, learner: Any, X: MultiView | None) -> dict[str, float] | None:
+    """Mean absolute score of each view, as a share of all; a missing view scores 0.
+
+    A score with interactions is not the sum of those of the views, and has no shares.
+    """
+    if X is None or entry.explained_by == "interactions":
+        return None
+    scores = np.abs(np.nan_to_num(learner.view_scores(X)))
+    size = scores.reshape(len(X), learner.layout_.n_views, -1).mean(axis=(0, 2))
+    if not size.sum() > 0:
+        return None
+    return dict(zip(learner.layout_.names, (size / size.sum()).tolist(), strict=True))
+
+
+def _defined(value: float) -> float | None:
+    return None if np.isnan(value) else value

@@ -1,0 +1,153 @@
+"""What the readers share: Arrow tables, column names, and errors of one line."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from crossview.errors import InputError
+
+__all__ = [
+    "check_same_columns",
+    "check_unique",
+    "column_names",
+    "first_line",
+    "one_line",
+    "pyarrow",
+    "to_arrow",
+]
+
+
+def pyarrow() -> Any:
+    """Return the module pyarrow, or raise an error that says how to install it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise InputError("reading tables needs pyarrow: pip install 'crossview[cli]'") from None
+    return pyarrow
+
+
+def column_names(frame: Any) -> list[str]:
+    """Return the names of a data frame's columns; ``x0``, ``x1``, ... for an ndarray."""
+    if isinstance(frame, np.ndarray):
+        if frame.ndim != 2:
+            raise InputError(f"an array of {frame.ndim} dimensions; a table has 2")
+        return [f"x{c}" for c in range(frame.shape[1])]
+    pa = pyarrow()
+    if isinstance(frame, pa.Table | pa.RecordBatch):
+        names = list(frame.schema.names)
+        check_unique(names, None)
+        return names
+    return [str(name) for name in _eager(frame).columns]
+
+
+def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
+    """Return a data frame of any library as an Arrow table, or as a record batch if it is one.
+
+    Of pandas without its index; there and in an ndarray NaN becomes null.
+    With ``columns``, only those are read, and the others may hold anything.
+    """
+    pa = pyarrow()
+    names = column_names(frame)
+    columns = names if columns is None else list(columns)
+    if isinstance(frame, pa.Table | pa.RecordBatch):
+        return frame.select(columns)
+    try:
+        if isinstance(frame, np.ndarray):
+            arrays = [pa.array(frame[:, names.index(c)], from_pandas=True) for c in columns]
+            return pa.table(dict(zip(columns, arrays, strict=True)))
+        table = _eager(frame)
+        table = table.select([name for name in table.columns if str(name) in columns])
+        if table.implementation.is_pandas():
+            arrow = pa.Table.from_pandas(table.to_native(), preserve_index=False)
+        else:
+            arrow = table.to_arrow()
+        return arrow.select(columns)
+    except pa.ArrowException as error:
+        raise InputError(f"cannot read the data frame: {first_line(error)}") from None
+
+
+def _eager(frame: Any) -> Any:
+    """Any data frame in memory, as narwhals sees it."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except nw.exceptions.DuplicateError:
+        check_unique([str(name) for name in frame.columns], None)
+        raise
+    except TypeError:
+        raise InputError(
+            f"cannot read a table from {type(frame).__name__}; give a file name, a query, or a "
+            "pandas, polars or Arrow table (collect a lazy one first)"
+        ) from None
+
+
+def check_unique(names: Sequence[str], file: str | None) -> None:
+    """Refuse column names of which two are equal."""
+    for name in names:
+        if list(names).count(name) > 1:
+            raise InputError(f"two columns are called {name!r}; rename one", file=file)
+
+
+def check_same_columns(
+    names: Sequence[str], expected: Sequence[str], file: str, first: str
+) -> None:
+    """Refuse a file whose columns are not those of the first file."""
+    missing = [name for name in expected if name not in names]
+    extra = [name for name in names if name not in expected]
+    if missing:
+        raise InputError(f"has no column {missing[0]!r}, which {first} has", file=file)
+    if extra:
+        raise InputError(f"has a column {extra[0]!r}, which {first} has not", file=file)
+
+
+@contextmanager
+def one_line(file: str | None) -> Iterator[None]:
+    """Turn what Arrow and DuckDB raise into an `InputError` of one line."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        kinds = [OSError, pyarrow().ArrowException]
+        if "duckdb" in sys.modules:  # else it cannot have raised this
+            kinds.append(sys.modules["duckdb"].Error)
+        if not isinstance(error, tuple(kinds)):
+            raise
+        raise _explain(error, file) from None
+
+
+_RAGGED = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
+_BAD_VALUE = re.compile(r'Error when converting column "(.*?)"\. (.*)')
+_OTHER = re.compile(r"^(?!.*CSV Error)(.*\b(?:found|detected|[Mm]aximum)\b.*)$", re.MULTILINE)
+
+
+def _explain(error: Exception, file: str | None) -> InputError:
+    """The error of one line that stands for this one."""
+    text = str(error)
+    line = re.search(r"CSV Error on Line: (\d+)", text)
+    if line is None:
+        return InputError(first_line(error), file=file)
+    row = int(line[1]) - 2  # DuckDB counts records, from 1 for the header
+    column = None
+    if ragged := _RAGGED.search(text):
+        message = f"{ragged[2]} fields instead of the {ragged[1]} that the header names"
+    elif value := _BAD_VALUE.search(text):
+        message, column = value[2], value[1]
+    else:
+        other = _OTHER.search(text)
+        message = other[1].rstrip(".") if other else "cannot be read as CSV"
+    return InputError(f"{message} (line {line[1]})", file=file, row=row, column=column)
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line that says something, without DuckDB's class of error before it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    first = lines[0] if lines else type(error).__name__
+    return re.sub(r"^(\w+ )+Error: ", "", first)

@@ -1,0 +1,218 @@
+"""Columns of a table as numbers, or as distinct values and codes."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from crossview.errors import InputError, closest_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "Batch",
+    "Coded",
+    "Column",
+    "as_codes",
+    "as_numbers",
+    "kind_of",
+    "match_names",
+    "one_array",
+]
+
+# beyond this, squares and differences overflow
+_LARGEST = 1e100
+
+
+class Column(NamedTuple):
+    """A column that is encoded: its view, its kind, and whether the user said the kind."""
+
+    name: str
+    view: str
+    kind: str
+    declared: bool
+
+
+class Coded(NamedTuple):
+    """A column as its distinct values, as strings, and a code per row, -1 for null."""
+
+    dictionary: pa.Array
+    codes: np.ndarray
+
+
+class Batch(NamedTuple):
+    """Decoded rows: numbers (NaN where missing) and codes."""
+
+    values: np.ndarray
+    coded: list[Coded]
+
+
+def match_names(patterns: Sequence[str], names: list[str], option: str) -> list[str]:
+    """Return the names that an option such as ``text=`` means."""
+    found: dict[str, None] = {}
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        matching = [n for n in names if n == pattern or fnmatch.fnmatchcase(n, pattern)]
+        if not matching:
+            raise InputError(
+                f"{option}= names {pattern!r}, which is in no view{closest_names(pattern, names)}"
+            )
+        found |= dict.fromkeys(matching)
+    return list(found)
+
+
+def kind_of(kind: pa.DataType, column: str) -> str:
+    """Return what a column is, by its Arrow type."""
+    if _is_number(kind):
+        return "numeric"
+    if _is_category(kind):
+        return "categorical"
+    if str(kind) == "null":
+        raise InputError(
+            "has no value in any row, so its kind is unknown; name it in numeric=, "
+            "categorical= or text=, or leave it out of the view",
+            column=column,
+        )
+    raise InputError(
+        f"holds {kind}, which is neither number, category nor text; leave it out of the view, or "
+        "convert it in SQL, for example with epoch(...), dayname(...) or CAST(... AS VARCHAR)",
+        column=column,
+    )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _is_category(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    return _is_string(kind) or bool(types.is_boolean(kind) or types.is_dictionary(kind))
+
+
+def one_array(column: Any) -> pa.Array:
+    """Return a chunked column as one array."""
+    import pyarrow as pa
+
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def as_numbers(column: Column, array: pa.Array) -> np.ndarray:
+    """Return float64 with NaN for null; refuse NaN, infinity and another kind."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if array.null_count == len(array):
+        return np.full(len(array), np.nan)
+    if not _is_number(array.type):
+        if not (column.declared and _is_category(array.type)):
+            raise _changed(column, array)
+        if isinstance(array, pa.DictionaryArray):
+            array = array.dictionary_decode()
+        try:
+            array = pc.cast(array, pa.float64())
+        except pa.ArrowInvalid:
+            raise _not_a_number(column, array) from None
+    elif not pa.types.is_integer(array.type):
+        array = pc.cast(array, pa.float64())
+    numbers = np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
+    sound = np.abs(numbers) <= _LARGEST
+    if len(sound) - np.count_nonzero(sound) != array.null_count:
+        row = int(np.flatnonzero(~sound & ~_is_null(array))[0])
+        what = (
+            "NaN is not a missing value: write null, or an empty field"
+            if np.isnan(numbers[row])
+            else f"{numbers[row]} is too large: write null, or a number up to {_LARGEST:g}"
+        )
+        raise InputError(what, row=row, column=column.name)
+    return numbers
+
+
+def as_codes(column: Column, array: pa.Array) -> Coded:
+    """Return the distinct values of a column as strings, and a code per row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    empty = array.null_count == len(array)
+    if not empty and not _fits(column, array.type):
+        raise _changed(column, array)
+    if empty:
+        return Coded(pa.array([], pa.string()), np.full(len(array), -1, dtype=np.int32))
+    if not isinstance(array, pa.DictionaryArray):
+        if pa.types.is_string_view(array.type):
+            array = array.cast(pa.large_string())
+        array = pc.dictionary_encode(array)
+    elif array.dictionary.null_count:
+        array = array.dictionary_decode().dictionary_encode()
+    codes = array.indices
+    if codes.type != pa.int32():
+        codes = codes.cast(pa.int32())
+    if codes.null_count:
+        codes = codes.fill_null(-1)
+    dictionary = array.dictionary
+    if pa.types.is_floating(dictionary.type):
+        dictionary = _whole_as_integers(column, array)
+    if not _is_string(dictionary.type):
+        dictionary = dictionary.cast(pa.string())
+    return Coded(dictionary, codes.to_numpy())
+
+
+def _fits(column: Column, kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    inside = kind.value_type if types.is_dictionary(kind) else kind
+    if column.kind == "text":
+        return _is_string(inside)
+    return _is_category(kind) or (column.declared and not types.is_nested(kind))
+
+
+def _whole_as_integers(column: Column, array: Any) -> pa.Array:
+    """Float values as strings, 3.0 as "3": an id is the same with and without gaps."""
+    import pyarrow as pa
+
+    values = array.dictionary.to_numpy(zero_copy_only=False)
+    if np.isnan(values).any():
+        row = array.indices.index(int(np.flatnonzero(np.isnan(values))[0])).as_py()
+        raise InputError(
+            "NaN is not a missing value: write null, or an empty field",
+            row=row,
+            column=column.name,
+        )
+    return pa.array([str(int(v)) if v.is_integer() else str(v) for v in values.tolist()])
+
+
+def _is_null(array: pa.Array) -> np.ndarray:
+    return np.asarray(array.is_null().to_numpy(zero_copy_only=False))
+
+
+def _changed(column: Column, array: pa.Array) -> InputError:
+    return InputError(
+        f"is {column.kind} in this encoder, but holds {array.type} here; give it the same type "
+        f"in all tables, or name its kind from the start ({column.kind}=)",
+        column=column.name,
+    )
+
+
+def _not_a_number(column: Column, array: pa.Array) -> InputError:
+    """The error that names the first row whose string is no number."""
+    import pyarrow as pa
+
+    for row, value in enumerate(array):
+        try:
+            value.cast(pa.float64())
+        except pa.ArrowInvalid:
+            return InputError(f"{value.as_py()!r} is not a number", row=row, column=column.name)
+    return InputError(f"holds {array.type}, which is not numbers", column=column.name)

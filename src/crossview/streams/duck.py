@@ -1,0 +1,54 @@
+"""DuckDB: a connection, and names and text in its SQL."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from crossview.errors import InputError
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["connection", "empty_table", "identifier", "literal", "quoted_path"]
+
+
+@contextmanager
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database in memory that loads nothing from a network and sees no Python variable."""
+    try:
+        import duckdb
+    except ImportError:
+        raise InputError(
+            "reading CSV, JSON lines and SQL needs duckdb: pip install 'crossview[cli]'"
+        ) from None
+    config: dict[str, Any] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "python_enable_replacements": "false",
+        "preserve_insertion_order": "true",
+    }
+    with duckdb.connect(":memory:", config=config) as connection:
+        yield connection
+
+
+def empty_table(relation: Any) -> Any:
+    """Return the columns of a relation without its rows."""
+    return relation.limit(0).to_arrow_table()
+
+
+def literal(text: str) -> str:
+    """Return text quoted for SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """Return the name of a column quoted for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quoted_path(file: str) -> str:
+    """Return the name of a file quoted for SQL, with nothing in it that is a pattern."""
+    return literal(glob.escape(file))

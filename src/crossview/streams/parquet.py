@@ -1,0 +1,77 @@
+"""Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from crossview.errors import InputError
+from crossview.streams.arrow import check_same_columns, check_unique, one_line, pyarrow
+from crossview.streams.source import TableBatch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ParquetSource"]
+
+
+class ParquetSource:
+    """Parquet files; text columns come as dictionaries, as they are stored."""
+
+    def __init__(self, files: list[str]) -> None:
+        self.files: Sequence[str] = files
+        self.n_rows: int | None = 0
+        for file in files:
+            with one_line(file), self._file(file) as parquet:
+                schema = parquet.schema_arrow
+                self.n_rows += parquet.metadata.num_rows
+            check_unique(schema.names, file)
+            if file == files[0]:
+                self.schema = schema.remove_metadata()
+            else:
+                self._widen(file, schema)
+
+    def _file(self, file: str) -> Any:
+        from pyarrow import parquet, types
+
+        metadata = parquet.read_metadata(file)
+        kinds = metadata.schema.to_arrow_schema()
+        texts = [f.name for f in kinds if types.is_string(f.type) or types.is_large_string(f.type)]
+        # small buffers and no pre-buffering: memory follows the batch, not the row group
+        return parquet.ParquetFile(
+            file, metadata=metadata, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20
+        )
+
+    def _widen(self, file: str, schema: pa.Schema) -> None:
+        """Make room in the common schema for what this file holds."""
+        pa = pyarrow()
+        check_same_columns(schema.names, self.schema.names, file, self.files[0])
+        for i, ours in enumerate(self.schema):
+            theirs = schema.field(ours.name)
+            if ours.type == theirs.type:
+                continue
+            try:
+                wide = pa.unify_schemas(
+                    [pa.schema([ours]), pa.schema([theirs])], promote_options="permissive"
+                )
+            except (pa.ArrowInvalid, pa.ArrowTypeError):
+                raise InputError(
+                    f"holds {theirs.type}, but {self.files[0]} holds {ours.type}",
+                    file=file,
+                    column=ours.name,
+                ) from None
+            self.schema = self.schema.set(i, wide.field(0))
+
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+        """Yield the rows with these columns."""
+        pa = pyarrow()
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        for file in self.files:
+            row = 0
+            with one_line(file), self._file(file) as parquet:
+                for data in parquet.iter_batches(batch_rows, columns=columns):
+                    data = data.select(columns)
+                    if data.schema != schema:  # another file has a wider type
+                        data = data.cast(schema)
+                    yield TableBatch(data, file, row)
+                    row += data.num_rows

@@ -1,0 +1,157 @@
+"""Which columns of a table make up which view, and of which kind they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from crossview.errors import InputError, closest_names
+from crossview.streams.arrow import column_names, to_arrow
+from crossview.streams.columns import (
+    Batch,
+    Column,
+    as_codes,
+    as_numbers,
+    kind_of,
+    match_names,
+    one_array,
+)
+from crossview.streams.fill import Blocks
+from crossview.views import ViewLayout, resolve_views
+
+__all__ = ["KINDS", "Plan", "plan_columns"]
+
+KINDS = ("text", "categorical", "numeric")
+
+
+class Plan:
+    """The columns that are encoded, and the layout of what they become.
+
+    Parameters
+    ----------
+    columns : list of Column
+        The columns, view by view.
+    n_slots : int
+        Slots of each view that has categories or text.
+
+    Attributes
+    ----------
+    layout : ViewLayout
+        Names and widths of the views.
+    numbers, hashed : list of Column
+        The columns of numbers, and the others.
+    """
+
+    def __init__(self, columns: list[Column], n_slots: int) -> None:
+        self.columns = columns
+        self.numbers = [c for c in columns if c.kind == "numeric"]
+        self.hashed = [c for c in columns if c.kind != "numeric"]
+        views = list(dict.fromkeys(c.view for c in columns))
+        hashing = {c.view for c in self.hashed}
+        widths = [
+            2 * sum(c.view == view for c in self.numbers) + (n_slots if view in hashing else 0)
+            for view in views
+        ]
+        self.layout = ViewLayout(views, widths)
+        self._recent: tuple[Any, Batch] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_recent": None}  # which only saves work
+
+    def first_slot(self, view: str) -> int:
+        """Return the column of the output at which the slots of a view start."""
+        return self.layout.block(view).start + 2 * self._count(view)[0]
+
+    def plain_names(self, view: str) -> list[str]:
+        """Return the names of a view's columns before its slots."""
+        names = [c.name for c in self.numbers if c.view == view]
+        return names + [f"{name} is missing" for name in names]
+
+    def blocks(self) -> Blocks:
+        """Return where each view starts."""
+        counts = np.array([self._count(name) for name in self.layout.names]).reshape(-1, 2)
+        numeric_ptr, slots_ptr = np.vstack([[0, 0], counts.cumsum(axis=0)]).T.copy()
+        return Blocks(numeric_ptr, slots_ptr, self.layout.ptr)
+
+    def _count(self, view: str) -> tuple[int, int]:
+        """Number of numeric and of categorical columns of a view."""
+        kinds = [c.kind for c in self.columns if c.view == view]
+        return kinds.count("numeric"), kinds.count("categorical")
+
+    def decode(self, X: Any) -> Batch:
+        """Return the columns as numbers and codes; decode the same Arrow batch only once."""
+        if self._recent is not None and self._recent[0] is X:
+            return self._recent[1]
+        names = column_names(X)
+        for column in self.columns:
+            if column.name not in names:
+                raise InputError(f"no column {column.name!r}{closest_names(column.name, names)}")
+        table = to_arrow(X, [c.name for c in self.columns])
+        values = np.empty((len(self.numbers), table.num_rows))
+        for column, row in zip(self.numbers, values, strict=True):
+            row[:] = as_numbers(column, one_array(table.column(column.name)))
+        coded = [as_codes(c, one_array(table.column(c.name))) for c in self.hashed]
+        batch = Batch(values, coded)
+        if type(X).__module__.startswith("pyarrow"):  # cannot change in place
+            self._recent = (X, batch)
+        return batch
+
+
+def plan_columns(X: Any, views: Any, declared: Mapping[str, Sequence[str]]) -> list[Column]:
+    """Return the columns of each view, and their kinds.
+
+    Parameters
+    ----------
+    X : pandas, polars or Arrow table, or ndarray
+        The first rows.
+    views : mapping of str to columns, or None
+        As for `ViewEncoder`.
+    declared : mapping of str to sequence of str
+        Columns whose kind the user says, by kind: names or globs.
+
+    Returns
+    -------
+    columns : list of Column
+        View by view.
+    """
+    names = column_names(X)
+    columns_of = _columns_of_views(views, names)
+    used = list(chain.from_iterable(columns_of.values()))
+    kinds: dict[str, str] = {}
+    for kind, patterns in declared.items():
+        for name in match_names(patterns, used, kind):
+            if kinds.setdefault(name, kind) != kind:
+                raise InputError(f"is named in {kinds[name]}= and {kind}=", column=name)
+    types = to_arrow(X, used).schema
+    return [
+        Column(name, view, kinds.get(name) or kind_of(types.field(name).type, name), name in kinds)
+        for view, group in columns_of.items()
+        for name in group
+    ]
+
+
+def _columns_of_views(views: Any, names: list[str]) -> dict[str, list[str]]:
+    """The names of each view's columns."""
+    if views is not None:
+        layout, columns = resolve_views(views, len(names), names)
+        if columns is None:
+            columns = np.arange(len(names))
+        return {
+            view: [names[c] for c in columns[start:stop]]
+            for view, start, stop in zip(layout.names, layout.ptr[:-1], layout.ptr[1:], strict=True)
+        }
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        view, _, column = name.partition("__")
+        if view and column:
+            groups.setdefault(view, []).append(name)
+    if not groups:
+        raise InputError(
+            "which columns make up a view? Name them, as in --view user='user_*' or "
+            'views={"user": "user_*"}, or call columns view__column '
+            f"(there are: {', '.join(names)})"
+        )
+    return groups

@@ -1,0 +1,33 @@
+"""Queries that DuckDB runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from crossview.streams.arrow import check_unique, one_line
+from crossview.streams.duck import connection, empty_table, identifier
+from crossview.streams.source import TableBatch
+
+__all__ = ["QuerySource"]
+
+
+class QuerySource:
+    """Rows of a query that DuckDB runs."""
+
+    def __init__(self, query: str) -> None:
+        self.files: Sequence[str] = []
+        self.n_rows: int | None = None
+        self._query = query.strip().rstrip(";")
+        with connection() as duck, one_line(None):
+            relation = duck.sql(self._query)
+            check_unique(relation.columns, None)
+            self.schema = empty_table(relation).schema
+
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+        """Yield the rows with these columns."""
+        chosen = ", ".join(identifier(c) for c in columns)
+        row = 0
+        with connection() as duck, one_line(None):
+            for data in duck.sql(self._query).project(chosen).to_arrow_reader(batch_rows):
+                yield TableBatch(data, None, row)
+                row += data.num_rows

@@ -1,0 +1,68 @@
+"""Views and labels of sparse files as a stream of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from crossview.catalog.names import load_object
+from crossview.errors import InputError
+from crossview.streams.source import RowBatch, RowSource, find_reader
+
+__all__ = ["RowStream", "open_rows"]
+
+
+class RowStream:
+    """Rows with views and labels that are read in batches, as often as it is iterated over.
+
+    Parameters
+    ----------
+    source : RowSource
+        A sparse reader.
+    batch_rows : int
+        The most rows a batch has.
+
+    Attributes
+    ----------
+    layout : ViewLayout
+        Names and widths of the views.
+    n_rows : int or None
+        Number of rows, if it is known without reading them.
+    files : list of str
+        The files, in reading order.
+    """
+
+    def __init__(self, source: RowSource, batch_rows: int) -> None:
+        self._source = source
+        self._batch_rows = batch_rows
+        self.layout = source.layout
+        self.n_rows = source.n_rows
+        self.files = list(source.files)
+
+    def __iter__(self) -> Iterator[RowBatch]:
+        return self._source.batches(self._batch_rows)
+
+
+def open_rows(source: Any, *, batch_rows: int = 65536) -> RowStream:
+    """Open sparse files for reading in batches.
+
+    Parameters
+    ----------
+    source : path, glob or list of paths
+        Files that a sparse reader of `crossview.catalog` reads.
+    batch_rows : int, default=65536
+        The most rows a batch has.
+
+    Returns
+    -------
+    RowStream
+        Iterate over it, as often as needed.
+    """
+    if isinstance(source, RowStream):
+        return source
+    if batch_rows < 1:
+        raise InputError(f"batch_rows={batch_rows}; a batch has at least 1 row")
+    reader, content = find_reader(source)
+    if reader.kind != "sparse":
+        raise InputError(f"is {reader.name}, which holds columns and no views", file=content[0])
+    return RowStream(load_object(reader.path)(content), int(batch_rows))

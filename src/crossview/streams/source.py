@@ -1,0 +1,191 @@
+"""What a reader is made from, and what it gives.
+
+The entry of a reader in `crossview.catalog` names its class and its kind.  The class is made from
+the list of its files (a query from its text, a table in memory from the table), and finds out all
+that can be known before the rows are read.  Both kinds have
+
+``files``
+    The files, in reading order; none for a query or a table in memory.
+``n_rows``
+    The number of rows, or None if it is not known without reading them.
+
+A *columnar* reader (`TableSource`) has ``schema``, a ``pyarrow.Schema``, and
+``batches(columns, batch_rows)``, which yields a `TableBatch` for consecutive rows of one file.  A
+`ViewEncoder` makes views of the columns.
+
+A *sparse* reader (`RowSource`) has ``layout``, the `ViewLayout` of its rows, and
+``batches(batch_rows)``, which yields a `RowBatch`: the views and the labels.
+
+The same source may be read several times, each time from the start.
+"""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from crossview.catalog.readers import READERS, Reader
+from crossview.errors import InputError
+from crossview.views import MultiView, ViewLayout
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "RowBatch",
+    "RowSource",
+    "TableBatch",
+    "TableSource",
+    "find_reader",
+    "is_query",
+]
+
+_COMPRESSIONS = {".gz", ".zst"}
+_QUERY = re.compile(r"\s*(SELECT|WITH|FROM)\b\s*\S", re.IGNORECASE)
+
+
+class TableBatch(NamedTuple):
+    """Consecutive rows of one source.
+
+    Attributes
+    ----------
+    data : pyarrow.RecordBatch
+        The rows.
+    file : str or None
+        The file they were read from, where there is one.
+    first_row : int
+        Row number of the first of them in that file (or stream), from 0.
+    """
+
+    data: pa.RecordBatch
+    file: str | None
+    first_row: int
+
+
+class RowBatch(NamedTuple):
+    """Consecutive rows of one sparse source.
+
+    Attributes
+    ----------
+    X : MultiView
+        The rows.
+    y : ndarray of shape (n_samples,)
+        Their labels; None or NaN where one is missing.
+    file : str or None
+        The file they were read from, where there is one.
+    first_row : int
+        Row number of the first of them in that file, from 0.
+    """
+
+    X: MultiView
+    y: np.ndarray
+    file: str | None
+    first_row: int
+
+
+class TableSource(Protocol):
+    """A columnar reader."""
+
+    schema: pa.Schema
+    n_rows: int | None
+    files: Sequence[str]
+
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+        """Yield the rows with these columns."""
+
+
+class RowSource(Protocol):
+    """A sparse reader."""
+
+    layout: ViewLayout
+    n_rows: int | None
+    files: Sequence[str]
+
+    def batches(self, batch_rows: int) -> Iterator[RowBatch]:
+        """Yield the rows."""
+
+
+def find_reader(source: Any) -> tuple[Reader, Any]:
+    """Return the entry that reads a source, and what its class is made from.
+
+    Parameters
+    ----------
+    source : path, glob, list of paths, query or data frame
+        As for `open_table`.
+
+    Returns
+    -------
+    reader : Reader
+        The entry.
+    content : list of str, str or data frame
+        The files, the query, or the table in memory.
+    """
+    if isinstance(source, str) and is_query(source):
+        return _entry("query"), source
+    if isinstance(source, str | os.PathLike):
+        files = _expand(os.fspath(source))
+    elif isinstance(source, list | tuple):
+        files = [file for path in source for file in _expand(os.fspath(path))]
+        if not files:
+            raise InputError("an empty list of files; name at least one")
+    else:
+        return _entry("memory"), source
+    readers = [_reader_of_file(file) for file in files]
+    for file, reader in zip(files, readers, strict=True):
+        if reader is not readers[0]:
+            raise InputError(
+                f"is {reader.name}, and {files[0]} is {readers[0].name}; read them apart", file=file
+            )
+        if os.path.getsize(file) == 0:
+            raise InputError("is empty (0 bytes)", file=file)
+    return readers[0], files
+
+
+def is_query(source: str) -> bool:
+    """Return whether it is a query for DuckDB, and no file of that name."""
+    return bool(_QUERY.match(source)) and not os.path.exists(source)
+
+
+def _expand(path: str) -> list[str]:
+    """The files that a path or glob names, sorted by name."""
+    if os.path.isdir(path):
+        raise InputError(f"is a folder; name its files, for example {path}/*.parquet", file=path)
+    if os.path.exists(path):
+        return [path]
+    if not any(mark in path for mark in "*?["):
+        folder, name = os.path.split(path)
+        there = sorted(os.listdir(folder or ".")) if os.path.isdir(folder or ".") else []
+        close = difflib.get_close_matches(name, there, n=1)
+        hint = f"; did you mean {os.path.join(folder, close[0])!r}?" if close else ""
+        raise InputError(f"no such file{hint}", file=path)
+    files = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
+    if not files:
+        raise InputError("no file matches this pattern", file=path)
+    return files
+
+
+def _reader_of_file(file: str) -> Reader:
+    """The entry that reads a file, by the end of its name."""
+    stem, suffix = os.path.splitext(file.lower())
+    compressed = suffix in _COMPRESSIONS
+    if compressed:
+        suffix = os.path.splitext(stem)[1]
+    for reader in READERS:
+        if suffix in reader.suffixes and (reader.compressed or not compressed):
+            return reader
+    known = ", ".join(suffix for reader in READERS for suffix in reader.suffixes)
+    packed = ", ".join(s for reader in READERS if reader.compressed for s in reader.suffixes)
+    raise InputError(
+        f"cannot tell the format from the name; use {known} ({packed} also with .gz or .zst)",
+        file=file,
+    )
+
+
+def _entry(name: str) -> Reader:
+    return next(reader for reader in READERS if reader.name == name)

@@ -1,0 +1,187 @@
+"""CSV and JSON lines, through DuckDB, one file after the other.
+
+Both are read twice: once to find the types that fit every row of every file, once for the rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from crossview.errors import InputError
+from crossview.streams.arrow import (
+    check_same_columns,
+    check_unique,
+    first_line,
+    one_line,
+    pyarrow,
+)
+from crossview.streams.duck import connection, empty_table, identifier, literal, quoted_path
+from crossview.streams.source import TableBatch
+
+__all__ = ["CsvSource", "JsonSource"]
+
+
+class _TextSource:
+    """Files of one text format; a format says how DuckDB reads it."""
+
+    reader: str
+    inference: str
+    fixed = ""
+
+    def __init__(self, files: list[str]) -> None:
+        self.files: Sequence[str] = files
+        self.n_rows: int | None = None
+        self._options = self._read_options()
+        paths = "[" + ", ".join(quoted_path(file) for file in files) + "]"
+        inference = self.inference.format(n_files=len(files))
+        where = files[0] if len(files) == 1 else None
+        with connection() as duck, one_line(where):
+            try:
+                found = duck.sql(
+                    f"DESCRIBE FROM {self.reader}({paths}, {self._options}, {inference})"
+                ).fetchall()
+            except Exception:
+                self._find_bad_row(duck)
+                raise
+            if self._misread(found):
+                self._find_bad_row(duck)
+                raise InputError("its rows do not share the same columns", file=where)
+            # "NULL": no value in any row
+            self._types = {row[0]: row[1].replace('"NULL"', "VARCHAR") for row in found}
+            self.schema = empty_table(self._rows(duck, files[0], list(self._types))).schema
+
+    def _read_options(self) -> str:
+        """How DuckDB is to read the files."""
+        raise NotImplementedError
+
+    def _misread(self, columns: list[tuple]) -> bool:
+        """Whether DuckDB took a bad row for something else than it is."""
+        raise NotImplementedError
+
+    def _find_bad_row(self, duck: Any) -> None:
+        """Raise the error with file and row of the first row that no types can fit."""
+        raise NotImplementedError
+
+    def _rows(self, duck: Any, file: str, columns: list[str]) -> Any:
+        """The relation of one file."""
+        types = ", ".join(f"{literal(c)}: {literal(t)}" for c, t in self._types.items())
+        chosen = ", ".join(identifier(c) for c in columns)
+        return duck.sql(
+            f"SELECT {chosen} FROM "
+            f"{self.reader}({quoted_path(file)}, {self._options}{self.fixed}, columns={{{types}}})"
+        )
+
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+        """Yield the rows with these columns."""
+        with connection() as duck:
+            for file in self.files:
+                row = 0
+                with one_line(file):
+                    for data in self._rows(duck, file, columns).to_arrow_reader(batch_rows):
+                        yield TableBatch(data, file, row)
+                        row += data.num_rows
+
+
+class CsvSource(_TextSource):
+    """CSV files with a header line."""
+
+    reader = "read_csv"
+    inference = "sample_size=-1, files_to_sniff=-1"
+    fixed = ", auto_detect=false"
+
+    def _read_options(self) -> str:
+        names, delimiter = _header(self.files[0])
+        for file in self.files[1:]:
+            theirs, their_delimiter = _header(file)
+            check_same_columns(theirs, names, file, self.files[0])
+            if theirs != names or their_delimiter != delimiter:
+                raise InputError(
+                    f"has its columns in another order than {self.files[0]}", file=file
+                )
+        return (
+            f"header=true, delim={literal(delimiter)}, quote='\"', escape='\"', comment='', "
+            "nullstr='', dateformat='%Y-%m-%d'"
+        )
+
+    def _misread(self, columns: list[tuple]) -> bool:
+        # a row that is too long can make DuckDB see another column
+        return [row[0] for row in columns] != _header(self.files[0])[0]
+
+    def _find_bad_row(self, duck: Any) -> None:
+        for file in self.files:
+            types = dict.fromkeys(_header(file)[0], "VARCHAR")
+            columns = ", ".join(f"{literal(c)}: {literal(t)}" for c, t in types.items())
+            with one_line(file):
+                duck.sql(
+                    f"SELECT count(*) FROM read_csv({quoted_path(file)}, {self._options}, "
+                    f"auto_detect=false, columns={{{columns}}})"
+                ).fetchall()
+
+
+class JsonSource(_TextSource):
+    """JSON lines, and ``.json`` files that hold an array of rows."""
+
+    reader = "read_json"
+    inference = "sample_size=-1, maximum_sample_files={n_files}"
+
+    def _read_options(self) -> str:
+        array = all(file.lower().endswith(".json") for file in self.files)
+        layout = "auto" if array else "newline_delimited"
+        return f"format='{layout}', dateformat='%Y-%m-%d'"
+
+    def _misread(self, columns: list[tuple]) -> bool:
+        # DuckDB's way to say that not all rows are objects
+        return [row[:2] for row in columns] == [("json", "JSON")]
+
+    def _find_bad_row(self, duck: Any) -> None:
+        for file in self.files:
+            _check_json_lines(file)
+
+
+def _header(file: str) -> tuple[list[str], str]:
+    """The column names of a CSV file and the character between them."""
+    with one_line(file), pyarrow().input_stream(file) as stream:
+        start = bytes(stream.read(1 << 20)).decode("utf-8-sig", errors="replace")
+    lines = start.splitlines()
+    if not lines or not lines[0].strip():
+        raise InputError("is empty; its first line must name the columns", file=file)
+    # a comma, but for .tsv and for a header without commas
+    delimiter = next((d for d in (",", "\t", ";", "|") if d in lines[0]), ",")
+    if os.path.splitext(file.lower().removesuffix(".gz").removesuffix(".zst"))[1] == ".tsv":
+        delimiter = "\t"
+    names = next(csv.reader(lines, delimiter=delimiter))
+    for name in names:
+        if not name.strip():
+            raise InputError("has a column without a name in its first line", file=file)
+    check_unique([name.lower() for name in names], file)  # DuckDB takes A for a
+    return names, delimiter
+
+
+def _check_json_lines(file: str) -> None:
+    """Raise with the row of the first line that is not a JSON object."""
+    with one_line(file), pyarrow().input_stream(file) as stream:
+        for row, line in enumerate(_lines(stream)):
+            try:
+                value = json.loads(line) if line.strip() else {}
+            except ValueError as error:
+                raise InputError(
+                    f"not valid JSON (line {row + 1}): {first_line(error)}", file=file, row=row
+                ) from None
+            if not isinstance(value, dict):
+                raise InputError(
+                    f'not a JSON object such as {{"age": 30}} (line {row + 1})', file=file, row=row
+                )
+
+
+def _lines(stream: Any) -> Iterator[bytes]:
+    """Lines of an Arrow input stream, which has no readline of its own when compressed."""
+    rest = b""
+    while block := stream.read(1 << 20):
+        *whole, rest = (rest + bytes(block)).split(b"\n")
+        yield from whole
+    if rest:
+        yield rest

@@ -1,0 +1,31 @@
+"""A folder with tables and models, for every test of the command line."""
+
+import pytest
+
+from crossview import datasets
+from crossview.cli import main
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """A folder with a table and a model trained on it."""
+    folder = tmp_path_factory.mktemp("made")
+    datasets.write("breast-cancer", folder / "bc.parquet")
+    datasets.write("digits", folder / "digits.parquet")
+    for name, label, model, file in (
+        ("bc", "diagnosis", "pa:squared", "m.safetensors"),
+        ("digits", "digit", "pa:concatenated", "d.safetensors"),
+    ):
+        argv = ["train", folder / f"{name}.parquet", "--label", label, "--model", model]
+        argv += ["--set", "C=0.1", "-o", folder / file]
+        assert main([str(word) for word in argv]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(made, tmp_path, monkeypatch):
+    """An own folder to work in, with the table and the models."""
+    for file in made.iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

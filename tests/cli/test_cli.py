@@ -1,0 +1,566 @@
+"""The command line: answers, files, and one line for whatever is wrong."""
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+import crossview
+from command_line import read_csv, run
+from crossview.catalog.learners import model_names
+
+# --- compare ------------------------------------------------------------------
+
+TRAIN = ["train", "bc.parquet", "--label", "diagnosis", "-o", "x.st"]
+
+
+def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
+    models = [
+        word for name in ("view:worst", "pa:concatenated", "arow") for word in ("--model", name)
+    ]
+    status, out, err = run(
+        capsys, "compare", "bc.parquet", "--label", "diagnosis", "--json", "c.json", *models
+    )
+    assert (status, err) == (0, [])
+    content = json.loads(Path("c.json").read_text())
+    assert content["metric"] == "f1"
+    assert content["positive"] == "malignant"
+    for row in content["rows"]:
+        assert any(line.startswith(row["title"]) and f"{row['value']:.3f}" in line for line in out)
+    assert content["verdict"] in out
+    options = " ".join(content["train_options"])
+    assert out[-1] == f"crossview train bc.parquet --label diagnosis {options} -o MODEL"
+
+
+def test_compare_agrees_with_the_library(here, capsys):
+    options = ["--view", "m=mean__*", "--view", "w=worst__*", "--metric", "roc_auc", "--seed", "3"]
+    options += ["--model", "pa:concatenated", "--model", "view:m", "--cv", "3"]
+    run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *options, "--json", "c.json")
+    expected = crossview.compare(
+        "bc.parquet",
+        "diagnosis",
+        views={"m": "mean__*", "w": "worst__*"},
+        metric="roc_auc",
+        seed=3,
+        cv=3,
+        models=["pa:concatenated", "view:m"],
+    )
+    content = json.loads(Path("c.json").read_text())
+    assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]
+
+
+def test_the_highest_scores_decide(here, capsys):
+    compare = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "3", "--json", "c.json"]
+    compare += ["--model", "perceptron", "--model", "pa:concatenated", "--metric", "precision_at_k"]
+    for k, name, library in (("20", "precision_at_20", 20), ("0.3", "precision_at_30%", 0.3)):
+        status, out, err = run(capsys, *compare, "--k", k)
+        assert (status, err) == (0, [])
+        assert name in out[0]
+        assert any(line.startswith(f"{name} of 'malignant': mean") for line in out)
+        content = json.loads(Path("c.json").read_text())
+        assert content["metric"] == name
+        expected = crossview.compare(
+            "bc.parquet",
+            "diagnosis",
+            metric="precision_at_k",
+            k=library,
+            cv=3,
+            models=["perceptron", "pa:concatenated"],
+        )
+        assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]
+    train = [*TRAIN, "--model", "pa:squared", "--metric", "recall_at_k"]
+    _, _, err = run(capsys, *train, "--k", "50", "--progress")
+    assert "recall_at_50" in err[0]
+    assert err[1].split()[3] == "nan"  # one row, and no 50
+    info = crossview.persistence.read_info(Path("x.st"))
+    assert info["metric"]["name"] == "recall_at_50"
+    assert 0.0 < info["metric"]["value"] < 0.25  # of 212 malignant ones
+
+
+def test_compare_in_stream_order(here, capsys):
+    status, out, _ = run(
+        capsys,
+        "compare",
+        "bc.parquet",
+        "--label",
+        "diagnosis",
+        "--progressive",
+        "--positive",
+        "benign",
+        *("--model", "pa:concatenated", "--model", "arow"),
+    )
+    assert status == 0
+    assert any(line.startswith("f1 of 'benign': 513 rows, each predicted") for line in out)
+
+
+# --- train, predict, inspect --------------------------------------------------
+
+
+def test_train_predict_and_the_library_agree(here, capsys):
+    status, out, err = run(capsys, "predict", "m.safetensors", "bc.parquet", "-o", "p.csv")
+    assert (status, out, err) == (0, [], ["569 rows, wrote p.csv"])
+    model = crossview.load("m.safetensors")
+    table = pq.read_table("bc.parquet").drop_columns(["diagnosis"])
+    rows = read_csv("p.csv")
+    assert [row["prediction"] for row in rows] == model.predict(table).tolist()
+    scores = model.decision_function(table)
+    np.testing.assert_allclose([float(row["score"]) for row in rows], scores)
+    own = model[-1].view_scores(model[0].transform(table))
+    for v, view in enumerate(("mean", "error", "worst")):
+        np.testing.assert_allclose([float(row[f"view_{view}"]) for row in rows], own[:, v])
+
+
+def test_training_in_batches_is_progressive_and_learns(here, capsys):
+    arguments = ["bc.parquet", "--label", "diagnosis", "--model", "pa:squared", "--set", "C=0.1"]
+    _, out, err = run(capsys, "train", *arguments, "-o", "x.st", "--progress", "--epochs", 2)
+    assert out == []
+    counts = [line.split()[0] for line in err if line.split()[0].replace(",", "").isdigit()]
+    once = ["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "569"]
+    assert counts == [*once, *once, "569"]
+    assert "pass 2 of 2, over rows seen before" in err
+    info = crossview.persistence.read_info("x.st")
+    assert info["rows"] == 569
+    assert info["passes"] == 2
+    assert info["label"] == "diagnosis"
+    assert (crossview.load("x.st")[0].count_ == 569).all()
+    run(capsys, "train", *arguments, "-o", "once.st")
+    once = crossview.persistence.read_info("once.st")
+    assert info["accuracy"] == once["accuracy"] > 0.9
+    assert info["loss"] == once["loss"]
+    assert sum(info["view_shares"].values()) == pytest.approx(1)
+    # the summary tells the first pass, where each row was new
+    assert f"accuracy {info['accuracy']:.4f}" in err[-2]
+    assert err[-1] == "wrote x.st"
+
+
+def test_one_pass_over_one_batch_is_the_same_as_by_hand(here):
+    table = pq.read_table("bc.parquet")
+    encoder = crossview.ViewEncoder().fit(table.drop_columns(["diagnosis"]))
+    X, y = encoder.transform(table), np.asarray(table["diagnosis"].to_pylist())
+    by_hand = crossview.MultiViewPAClassifier(C=0.1).partial_fit(X, y, classes=np.unique(y))
+    np.testing.assert_array_equal(crossview.load("m.safetensors")[-1].coef_, by_hand.coef_)
+
+
+OF_CLASSES = [name for name in model_names("classification") if name != "view:NAME"]
+
+
+@pytest.mark.parametrize("method", [*OF_CLASSES, "view:worst"])
+def test_every_model_trains_predicts_and_is_inspected(method, here, capsys):
+    arguments = ["bc.parquet", "--label", "diagnosis", "--model", method, "-o", "x.st"]
+    if method == "stm":  # products of three columns, and nothing else, are slow to learn
+        arguments += ["--set", "learning_rate=0.3", "--epochs", "40"]
+    assert run(capsys, "train", *arguments)[0] == 0
+    assert run(capsys, "predict", "x.st", "bc.parquet", "-o", "p.parquet")[0] == 0
+    truth = pq.read_table("bc.parquet")["diagnosis"].to_pylist()
+    predicted = pq.read_table("p.parquet")["prediction"].to_pylist()
+    assert np.mean(np.equal(truth, predicted)) > (0.75 if method == "stm" else 0.9)
+    status, out, _ = run(capsys, "inspect", "x.st")
+    assert status == 0
+    if method in ("keco", "pegasos"):  # no column has a weight
+        assert any(line.startswith("view   columns  support rows") for line in out)
+        return
+    assert any("worst__" in line for line in out)
+    assert any("mean__" in line for line in out) == (method != "view:worst")
+
+
+# --- trained for the metric -----------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["svmperf", "svmperf:concatenated", "svmperf:error_rate"])
+def test_an_svm_is_compared_trained_for_the_metric_and_scores(model, here, capsys):
+    words = ["--metric", "prbep", "--positive", "benign", "--cv", "2", "--json", "c.json"]
+    words += ["--model", model, "--model", "view:error"]
+    status, out, err = run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *words)
+    assert (status, err) == (0, [])
+    content = json.loads(Path("c.json").read_text())
+    assert content["best"] == 0
+    row = content["rows"][0]
+    whose = {"svmperf": "prbep", "svmperf:concatenated": "prbep (concatenated)"}
+    assert row["title"] == f"SVM for {whose.get(model, 'the error rate')}"
+    # the command that is printed trains what won
+    command = shlex.split(out[-1])[1:-1]
+    status, _, err = run(capsys, *command, "x.st")
+    assert status == 0
+    encoder, fitted = crossview.load("x.st")
+    fixed = {"measure": "prbep", "pos_label": "benign"}
+    if model == "svmperf:error_rate":
+        fixed = {"measure": "error_rate"}
+    table = pq.read_table("bc.parquet")
+    columns, y = table.drop_columns(["diagnosis"]), table["diagnosis"].to_numpy()
+    X = crossview.ViewEncoder().fit_transform(columns)
+    setting = {"C2": 0.0} | row["setting"]
+    by_hand = crossview.MultiViewSVMPerf(**setting, **fixed).fit(X, y)
+    scores = fitted.decision_function(encoder.transform(columns))
+    np.testing.assert_allclose(scores, by_hand.decision_function(X))
+    done = f"{by_hand.n_iter_} rounds to a gap of {by_hand.dual_gap_:.2g}"
+    assert err[0].startswith(f"569 rows, {done}, ")
+    assert err[1] == "wrote x.st"
+    # and it is used like any other
+    assert run(capsys, "predict", "x.st", "bc.parquet", "-o", "p.csv")[0] == 0
+    predicted = read_csv("p.csv")
+    assert [float(row["score"]) for row in predicted] == pytest.approx(scores)
+    assert [row["prediction"] for row in predicted] == by_hand.predict(X).tolist()
+    if model != "svmperf:error_rate":  # as many are called benign as are
+        assert sum(row["prediction"] == "benign" for row in predicted) == (y == "benign").sum()
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", 1)
+    assert out[1] == f"learned 569 rows in {done}; label: diagnosis"
+    assert sum("__" in line for line in out) == 3
+    info = crossview.persistence.read_info("x.st")
+    assert (info["model"], info["passes"], info["metric"]) == (model, None, None)
+
+
+def test_an_svm_takes_k_and_its_parameters_from_the_command_line(here, capsys):
+    given = ["--metric", "precision_at_k", "--k", "30", "--set", "C1=0.2", "--set", "tol=0.05"]
+    given += ["--set", "solver=alternating", "--set", "scaling=paper"]
+    assert run(capsys, *TRAIN, "--model", "svmperf", *given)[0] == 0
+    model = crossview.load("x.st")[-1]
+    assert (model.measure, model.k, model.pos_label) == ("precision_at_k", 30, "malignant")
+    assert (model.C1, model.tol, model.solver, model.scaling) == (0.2, 0.05, "alternating", "paper")
+    # of several classes, all cuts count
+    pq.write_table(pq.read_table("digits.parquet").slice(0, 300), "few.parquet")
+    train = ["train", "few.parquet", "--label", "digit", "--view", "p=pixel*", "-o", "x.st"]
+    _, _, err = run(capsys, *train, "--model", "svmperf", "--set", "tol=0.1", "--set", "C1=0.01")
+    model = crossview.load("x.st")[-1]
+    assert len(model.n_iter_) == 10
+    told = f"300 rows, {model.n_iter_.sum()} rounds to a gap of {model.dual_gap_.max():.2g}, "
+    assert err[0].startswith(told)
+    assert (model.measure, model.pos_label) == ("f1", None)
+
+
+# --- rows without label ---------------------------------------------------------
+
+
+@pytest.fixture
+def few(here):
+    """Some rows with three labels in five left empty, as CSV; all labels as Parquet."""
+    table = pq.read_table("bc.parquet").slice(0, 240)
+    pq.write_table(table, "rows.parquet")
+    labels = table["diagnosis"].to_pylist()
+    known = np.random.default_rng(0).random(240) < 0.4
+    few = [label if k else None for label, k in zip(labels, known, strict=True)]
+    i = table.column_names.index("diagnosis")
+    pa_csv.write_csv(table.set_column(i, "diagnosis", pa.array(few)), "few.csv")
+    return known, table
+
+
+def test_compare_says_what_rows_without_label_bring(few, capsys):
+    known, _ = few
+    n, rest = int(known.sum()), int((~known).sum())
+    command = ["compare", "few.csv", "--label", "diagnosis", "--cv", "2", "--json", "c.json"]
+    words = [*("--model", "keco"), *("--model", "pegasos"), *("--model", "view:worst")]
+    status, out, err = run(capsys, *command, *words)
+    assert (status, err) == (0, [])
+    content = json.loads(Path("c.json").read_text())
+    assert (content["n_rows"], content["n_scored"], content["unlabeled"]) == (240, n, rest)
+    assert content["unlabeled_benefit"] in out
+    assert content["unlabeled_benefit"].startswith(f"the {rest} rows without label ")
+    told = f"{rest} of 240 rows have no label: none is scored, and only KeCo learns from them"
+    assert told in out
+    # whatever is best, its command runs, and learns the rows that it learned there
+    for models, left in (
+        (["keco", "view:error"], rest),
+        (["view:worst", "view:error"], 0),
+        (["svmperf", "view:error"], 0),
+    ):
+        words = [word for model in models for word in ("--model", model)]
+        _, out, _ = run(capsys, *command, *words)
+        assert run(capsys, *shlex.split(out[-1])[1:-1], "x.st")[0] == 0
+        info = crossview.persistence.read_info("x.st")
+        assert (info["model"], info["rows"], info["unlabeled"]) == (models[0], n, left)
+
+
+def test_keco_trains_on_rows_without_label_as_compare_does(few, capsys):
+    known, table = few
+    train = ["train", "few.csv", "--label", "diagnosis", "-o", "x.st", "--model"]
+    status, _, err = run(capsys, *train, "keco", "--set", "lam=0.001")
+    n, rest = int(known.sum()), int((~known).sum())
+    assert status == 0
+    assert err[0].startswith(f"{n} rows with a label and {rest} without, 1,000 steps, ")
+    encoder, model = crossview.load("x.st")
+    columns = table.drop_columns(["diagnosis"])
+    X = crossview.ViewEncoder().fit(columns.filter(known)).transform(columns)
+    y = np.where(known, np.asarray(table["diagnosis"].to_pylist(), dtype=object), None)
+    by_hand = crossview.KeCoClassifier(lam=0.001, random_state=0).fit(X, y)
+    scores = model.decision_function(encoder.transform(columns))
+    np.testing.assert_allclose(scores, by_hand.decision_function(X))
+    assert run(capsys, "predict", "x.st", "rows.parquet", "-o", "p.csv")[0] == 0
+    assert [float(row["score"]) for row in read_csv("p.csv")] == pytest.approx(scores)
+    _, out, _ = run(capsys, "inspect", "x.st")
+    assert out[1] == (
+        f"learned {n} rows with a label and {rest} without in 1,000 steps; label: diagnosis"
+    )
+    lines = [line.split() for line in out]
+    for view in ("mean", "error", "worst"):
+        row = next(line for line in lines if line[:1] == [view])
+        assert row[1:4] == ["20", str(model.n_support_[view]), f"{model.gamma_[view]:.4g}"]
+    # the same without them
+    _, _, err = run(capsys, *train, "pegasos")
+    assert err[0].startswith(f"{n} rows, 1,000 steps")
+    assert err[1] == f"{rest} rows without a label were left out"
+    _, _, err = run(capsys, *train, "svmperf")
+    assert err[0].startswith(f"{n} rows, ")
+    assert err[1] == f"{rest} rows without a label were left out"
+    X, y = crossview.ViewEncoder().fit_transform(columns.filter(known)), y[known].astype(str)
+    by_hand = crossview.MultiViewSVMPerf().fit(X, y)
+    np.testing.assert_allclose(crossview.load("x.st")[-1].coef_, by_hand.coef_)
+
+
+def test_keco_learns_a_stream_with_bounded_memory(few, capsys):
+    known, _ = few
+    train = ["train", "few.csv", "--label", "diagnosis", "-o", "x.st", "--set", "schedule=stream"]
+    status, _, err = run(capsys, *train, "--model", "keco", "--progress", "--epochs", "2")
+    n, rest = int(known.sum()), int((~known).sum())
+    assert status == 0
+    assert err[-3].startswith(f"{n} rows with a label and {rest} without, 2 passes")
+    model = crossview.load("x.st")[-1]
+    assert (model.budget, model.unlabeled_ratio) == (500, 1 / 3)
+    assert 2 * n < model.n_steps_ < 3 * n
+    run(capsys, *train, "--model", "pegasos", "--set", "budget=7")
+    info, model = crossview.persistence.read_info("x.st"), crossview.load("x.st")[-1]
+    assert (info["rows"], info["unlabeled"], model.n_steps_) == (n, 0, n)
+    assert max(model.n_support_.values()) == 7
+    run(capsys, *train, "--model", "keco", "--set", "approximation=fourier")
+    _, out, _ = run(capsys, "inspect", "x.st")
+    assert any(line.startswith("view   columns  features") for line in out)
+    run(capsys, *train, "--model", "keco", "--set", "kernel=linear")
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", 1)
+    assert sum("__" in line for line in out) == 3
+
+
+@pytest.fixture
+def ratings(here):
+    """A table whose number is a product of a user's and an item's columns, and more."""
+    rng = np.random.default_rng(0)
+    genre, likes = rng.choice(["Drama", "Action"], 400), rng.choice(["yes", "no"], 400)
+    a, b = rng.normal(size=(2, 400))
+    agree = (genre == "Drama") & (likes == "yes")
+    table = {"user__a": a, "user__likes": likes, "item__b": b, "item__genre": genre}
+    table["rating"] = 100 + 20 * agree - 10 * a * b + rng.normal(size=400)
+    pq.write_table(pa.table(table), "r.parquet")
+    return [*("r.parquet", "--label", "rating", "--task", "regression", "--hash-bits", "4")]
+
+
+def test_a_number_is_compared_trained_predicted_and_inspected(ratings, capsys):
+    status, out, err = run(capsys, "compare", *ratings, "--json", "c.json")
+    assert (status, err) == (0, [])
+    content = json.loads(Path("c.json").read_text())
+    by_model = {row["model"]: row for row in content["rows"]}
+    assert list(by_model) == ["view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm"]
+    assert by_model["mvm"]["value"] < 3 < 9 < by_model["linear"]["value"]
+    assert out[0].split()[:4] == ["views", "rmse", "mae", "rows/s"]
+    options = content["train_options"]
+    assert options[:2] == ["--task", "regression"]
+    assert int(options[options.index("--epochs") + 1]) == content["rows"][content["best"]]["epochs"]
+    command = f"crossview train r.parquet --label rating --hash-bits 4 {' '.join(options)} -o MODEL"
+    assert out[-1] == command
+
+    status, _, err = run(capsys, *command.split()[1:-1], "x.st")
+    assert status == 0
+    assert "loss" in err[-2]
+    assert "rmse" in err[-2]
+    assert "accuracy" not in err[-2]
+    info = crossview.persistence.read_info("x.st")
+    assert info["metric"]["name"] == "rmse"
+    assert info["metric"]["value"] == pytest.approx(np.sqrt(info["loss"]))
+    assert info["accuracy"] is None
+
+    assert run(capsys, "predict", "x.st", "r.parquet", "-o", "p.csv", "--keep", "rating")[0] == 0
+    rows = read_csv("p.csv")
+    assert list(rows[0]) == ["rating", "prediction", "view_user", "view_item"]
+    predicted = [float(row["prediction"]) for row in rows]
+    error = np.subtract(predicted, [float(row["rating"]) for row in rows])
+    assert np.sqrt(np.mean(error**2)) < 3
+    model = crossview.load("x.st")
+    table = pq.read_table("r.parquet").drop_columns(["rating"])
+    np.testing.assert_allclose(predicted, model.predict(table))
+
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", 3)
+    assert [line.split()[:2] for line in out if line.startswith(("user ", "item "))] == [
+        *(["user", "18"], ["item", "18"])
+    ]
+    pairs = [line for line in out if " × " in line]
+    assert len(pairs) == 3
+    product = next(line for line in pairs if line.startswith("user__a × item__b"))
+    assert product.split()[-1].startswith("-")
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", 0)
+    assert not any("×" in line for line in out)
+
+
+def test_interactions_of_categories_have_their_names(ratings, capsys):
+    run(capsys, "train", *ratings, "--model", "mvm", "--epochs", 20, "-o", "x.st")
+    run(capsys, "train", *ratings, "--model", "mvm", "--epochs", 20, "-o", "again.st")
+    again, factors = (crossview.load(name)[-1].factors_ for name in ("again.st", "x.st"))
+    assert all((again[view] == factors[view]).all() for view in factors)
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", 20)
+    assert any(line.startswith("user__likes=yes × item__genre=Drama") for line in out)
+
+
+@pytest.mark.parametrize("method", ["linear", "fm:cross-view", "fm", "mvm", "view:user"])
+def test_every_model_of_a_number_trains_and_predicts_in_lines(method, ratings, capsys):
+    command = ["train", *ratings, "--model", method, "-o", "x.st", "--progress", "--metric", "mae"]
+    status, _, err = run(capsys, *command)
+    assert status == 0
+    assert err[0].split() == ["rows", "loss", "since", "last", "mae", "seconds"]
+    assert [len(line.split()) for line in err[1:11]] == [5] * 10
+    assert run(capsys, "predict", "x.st", "r.parquet", "-o", "p.jsonl")[0] == 0
+    row = json.loads(Path("p.jsonl").read_text().splitlines()[0])
+    assert isinstance(row["prediction"], float)
+    assert ("view_item" in row) == (method != "view:user")
+    # a linear model is the sum of its views, so a source without one has a prediction
+    query = "SELECT user__a, user__likes FROM 'r.parquet'"
+    assert run(capsys, "predict", "x.st", query, "-o", "p.jsonl")[0] == 0
+    row = json.loads(Path("p.jsonl").read_text().splitlines()[0])
+    assert row["prediction"] == pytest.approx(row["view_user"])
+
+
+def test_machines_take_their_parameters_from_the_command_line(ratings, capsys):
+    settings = ["n_factors=3", "optimizer=sgd", "learning_rate=1e-3", "loss=huber"]
+    words = [word for setting in settings for word in ("--set", setting)]
+    assert run(capsys, "train", *ratings, "--model", "mvm", *words, "-o", "x.st")[0] == 0
+    learner = crossview.load("x.st")[-1]
+    assert (learner.n_factors, learner.optimizer) == (3, "sgd")
+    assert (learner.learning_rate, learner.loss) == (1e-3, "huber")
+
+
+def test_interactions_of_several_classes_name_the_class(here, capsys):
+    arguments = ["digits.parquet", "--label", "digit", "--model", "mvm", "--set", "n_factors=4"]
+    assert run(capsys, "train", *arguments, "-o", "x.st")[0] == 0
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", 2)
+    headers = [line.split() for line in out if line.startswith("strongest")]
+    assert headers == [
+        ["strongest", "columns", "class", "weight"],
+        ["strongest", "of", "2", "columns", "class", "weight"],
+        ["strongest", "of", "3", "columns", "class", "weight"],
+    ]
+
+
+def test_several_classes_have_a_score_each(here, capsys):
+    run(capsys, "predict", "d.safetensors", "digits.parquet", "-o", "p.parquet", "--keep", "digit")
+    table = pq.read_table("p.parquet")
+    classes = [f"score_{k}" for k in range(10)]
+    views = ["view_pixels", "view_profile", "view_fourier"]
+    assert table.column_names == ["digit", "prediction", *classes, *views]
+    scores = np.column_stack([table[name].to_numpy() for name in classes])
+    np.testing.assert_array_equal(table["prediction"].to_numpy(), scores.argmax(axis=1))
+    assert (table["prediction"].to_numpy() == table["digit"].to_numpy()).mean() > 0.9
+    # concatenated: the views' scores of the predicted class sum up to its score
+    total = sum(table[name].to_numpy() for name in views)
+    np.testing.assert_allclose(total, scores.max(axis=1))
+    _, out, _ = run(capsys, "inspect", "d.safetensors", "--top", 1)
+    assert [word for line in out if "strongest" in line for word in line.split()] == [
+        *("view", "strongest", "columns", "class", "weight")
+    ]
+
+
+def test_predictions_in_every_format_are_the_same(here, capsys):
+    for name in ("p.csv", "p.parquet", "p.jsonl"):
+        assert run(capsys, "predict", "m.safetensors", "bc.parquet", "-o", name)[0] == 0
+    text = read_csv("p.csv")
+    lines = [json.loads(line) for line in Path("p.jsonl").read_text().splitlines()]
+    assert lines == pq.read_table("p.parquet").to_pylist()
+    assert [row["prediction"] for row in text] == [row["prediction"] for row in lines]
+    assert [float(row["score"]) for row in text] == [row["score"] for row in lines]
+
+
+def test_a_source_without_a_view_is_scored_without_it(here, capsys):
+    status, _, err = run(
+        capsys, "predict", "m.safetensors", "-o", "p.jsonl",
+        "SELECT COLUMNS('(error|worst)__.*') FROM 'bc.parquet'",
+    )  # fmt: skip
+    assert status == 0
+    assert "view 'mean' is missing" in err[0]
+    assert err[1:] == ["569 rows, wrote p.jsonl"]
+    for line in Path("p.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        assert row["view_mean"] is None
+        # the squared coupling predicts with the mean of the views that are there
+        assert row["score"] == pytest.approx((row["view_error"] + row["view_worst"]) / 2)
+
+
+def test_text_and_categories_reach_the_model(here, capsys):
+    rows = ["id,title,color,y"]
+    rows += [f"{i % 7},{'good day' if i % 2 else 'bad night'},{i % 3},{i % 2}" for i in range(60)]
+    Path("t.csv").write_text("\n".join(rows))
+    status, _, _ = run(
+        capsys, "train", "t.csv", "--label", "y", "--model", "pa:squared", "-o", "x.st",
+        "--view", "who=color", "--categorical", "who=id", "--text", "what=title",
+        "--hash-bits", 8,
+    )  # fmt: skip
+    assert status == 0
+    _, out, _ = run(capsys, "inspect", "x.st")
+    text = "\n".join(out)
+    assert "title:good" in text
+    assert "id=3" in text
+    _, out, _ = run(capsys, "predict", "x.st", "t.csv")
+    assert out[0].replace('"', "") == "prediction,score,view_who,view_what"
+    assert [line.split(",")[0] for line in out[1:5]] == ["0", "1", "0", "1"]
+
+
+def test_a_view_alone_with_text_in_another_view(here, capsys):
+    Path("t.csv").write_text("a,b,t,y\n" + "1,2,x y,0\n3,1,y z,1\n" * 5)
+    options = ["--label", "y", "--view", "n=a,b", "--text", "w=t", "-o", "x.st"]
+    assert run(capsys, "train", "t.csv", *options, "--model", "view:n")[0] == 0
+    assert crossview.load("x.st")[-1].layout_.names == ("n",)
+    assert run(capsys, "train", "t.csv", *options, "--model", "view:w")[0] == 0
+    assert crossview.load("x.st")[-1].layout_.names == ("w",)
+
+
+def test_a_glob_passes_the_label_over(here, capsys):
+    arguments = ["bc.parquet", "--label", "diagnosis", "--view", "all=*", "-o", "x.st"]
+    assert run(capsys, "train", *arguments, "--model", "pa:concatenated")[0] == 0
+    # 30 numbers, each with its indicator
+    assert crossview.load("x.st")[-1].layout_.widths == (60,)
+
+
+def test_classes_may_be_named_instead_of_searched(here, capsys, monkeypatch):
+    monkeypatch.setattr(
+        "crossview.streams.table.TableStream.distinct", lambda *a: pytest.fail("scanned")
+    )
+    arguments = ["digits.parquet", "--label", "digit", "--model", "perceptron", "-o", "x.st"]
+    assert run(capsys, "train", *arguments, "--classes", "0,1,2,3,4,5,6,7,8,9,10")[0] == 0
+    assert crossview.load("x.st")[-1].classes_.tolist() == list(range(11))
+
+
+def test_inspect_shows_weights_and_shares(here, capsys):
+    _, out, _ = run(capsys, "inspect", "m.safetensors", "--top", 2)
+    model = crossview.load("m.safetensors")[-1]
+    weights = model.coef_[0, :20]
+    assert out[0].startswith("MultiViewPAClassifier(C=0.1")
+    assert "569 rows" in out[1]
+    assert any(f"{np.linalg.norm(weights):.4g}" in line for line in out)
+    strongest = [line for line in out if "mean__" in line]
+    assert len(strongest) == 2
+    assert f"{weights[np.abs(weights).argmax()]:+.4f}" in strongest[0]
+    assert any(line.startswith("share of score: of the absolute scores") for line in out)
+
+
+def test_inspect_of_a_model_from_python_tells_what_it_knows(here, capsys):
+    X = crossview.MultiView({"a": np.eye(4)[:, :2], "b": np.eye(4)[:, 2:]})
+    crossview.save(crossview.Perceptron(random_state=0).fit(X, [0, 1, 1, 0]), "x.st")
+    status, out, _ = run(capsys, "inspect", "x.st")
+    assert status == 0
+    assert any("of the weight norms" in line for line in out)
+    status, _, err = run(capsys, "predict", "x.st", "bc.parquet")
+    assert status == 2
+    assert "without an encoder" in err[0]
+
+
+def test_datasets_and_version(here, capsys):
+    assert run(capsys, "datasets", "digits", "-o", "d.csv")[0] == 0
+    assert len(read_csv("d.csv")) == 1797
+    assert run(capsys, "--version")[1] == [f"crossview {crossview.__version__}"]
+
+
+def test_a_column_that_must_be_numbers_is_no_category_where_it_is_not(here, capsys):
+    Path("na.csv").write_text("label,a__x,b__y\n" + "1,2,7\n0,4,NA\n1,2,5\n0,1,1\n" * 3)
+    command = ["train", "na.csv", "--label", "label", "--model", "pa:squared", "-o", "na.st"]
+    status, _, _ = run(capsys, *command)
+    assert status == 0  # text makes a category
+    status, _, err = run(capsys, *command, "--view", "a=a__x", "--numeric", "b=b__y")
+    assert status == 2
+    assert err == ["crossview: error: na.csv, row 1, column 'b__y': 'NA' is not a number"]

@@ -1,0 +1,182 @@
+"""The command line: one line for whatever is wrong, and nothing left behind."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import crossview
+from command_line import run
+from crossview.cli import commands, main
+
+TRAIN = ["--label", "l", "--model", "pa:squared", "-o", "out/x.st"]
+KECO = ["--label", "l", "--model", "keco", "-o", "out/x.st"]
+STREAM = ["--set", "schedule=stream"]
+NUMBER = ["--task", "regression"]
+AT_K = ["--metric", "precision_at_k", "--k"]
+BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["compare", "bc.parquet", "--label", "diagnos"], "'diagnos'; did you mean 'diagnosis'?"),
+        (["compare", "bc.parquet"], "which column is the label? Name it: --label COLUMN"),
+        (["compar"], "No such command 'compar'"),
+        (["compare", "nosuch.csv", "--label", "l"], "nosuch.csv: no such file"),
+        (["compare", "one.csv", "--label", "l"], "column 'l': the label has one class, 'p'"),
+        (["compare", "ragged.csv", "--label", "l"], "ragged.csv, row 1: 2 fields"),
+        (["compare", "cut.parquet", "--label", "l"], "cut.parquet: "),
+        (["compare", "nan.csv", "--label", "l"], "nan.csv, row 1, column 'b__y': NaN"),
+        (["compare", "noview.csv", "--label", "l"], "--view user='user_*'"),
+        (["compare", "bc.parquet", "--label", "mean__area"], "is not a class"),
+        (["compare", "bc.parquet", "--label", "diagnosis", "--json", "no/c.json"], "no folder"),
+        (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "1"], "cv=1"),
+        (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "x"], "'--cv'"),
+        (["compare", "bc.parquet", "--label", "diagnosis", "--k", "9"], "the metric is 'f1'"),
+        ([*BC, "--model", "pa:squared", *AT_K, "0"], "k=0; give a whole number of rows"),
+        ([*BC, "--model", "pa:squared", *AT_K, "1.0"], "k=1.0; give a whole number of rows"),
+        ([*BC, "--model", "pa:squared", *AT_K, "ten"], "k='ten'; give a whole number of rows"),
+        (["compare", "bc.parquet", "--label", "diagnosis", *AT_K, "500"], "needs 500 rows, and"),
+        ([*BC, "--model", "fm", *NUMBER, *AT_K, "5"], "metric 'precision_at_k' is about classes"),
+        (["train", "one.csv", *TRAIN], "one class, 'p'"),
+        (["train", "miss.csv", *TRAIN], "miss.csv, row 1, column 'l': the label is missing; leave"),
+        (["train", "miss.csv", *TRAIN], "use --model keco, which learns from rows without label"),
+        (["train", "none.csv", *KECO], "column 'l': the label is empty in every row"),
+        (["train", "none.csv", *KECO, "--classes", "p,q"], "y has no label"),
+        (["train", "none.csv", *KECO, *STREAM, "--classes", "p,q"], "no row has a label to learn"),
+        (["train", "one.csv", *KECO], "column 'l': the label has one class, 'p'"),
+        (["train", "miss.csv", *KECO, "--epochs", "2"], "epochs=2: keco draws rows; leave"),
+        (["train", "miss.csv", *KECO, "--set", "budget=9"], "take schedule='stream'"),
+        (["train", "miss.csv", *KECO, "--set", "kernel=rbff"], "'kernel' parameter of KeCo"),
+        (["train", "miss.csv", *KECO, "--set", "unlabeled=p"], "model keco has no 'unlabeled'"),
+        (["compare", "none.csv", "--label", "l"], "column 'l': the label is empty in every row"),
+        (["compare", "miss.csv", "--label", "l"], "label more of the 1 rows without label"),
+        (["train", "miss.csv", *TRAIN, "--classes", "p,q"], "column 'l': the label is missing"),
+        (["train", "nan.csv", *TRAIN], "nan.csv, row 1, column 'b__y': NaN"),
+        (["train", "ragged.csv", *TRAIN], "ragged.csv, row 1: 2 fields"),
+        (["train", "cut.parquet", *TRAIN], "cut.parquet: "),
+        ([*BC, "--model", "pa:concat"], "did you mean 'pa:concatenated'?"),
+        ([*BC, "--model", "view:best"], "view:worst"),
+        ([*BC, "--model", "pa:squared", "--set", "D=1"], "there are: C, average"),
+        ([*BC, "--model", "pa:squared", "--set", "C"], "--set C=0.1"),
+        ([*BC, "--model", "pa:squared", "--set", "C=-1"], "'C' parameter of MultiViewPAClassifier"),
+        ([*BC, "--model", "pa:squared", "--set", "C=big"], "Got 'big' instead"),
+        ([*BC, "--model", "pa:squared", "--set", "coupling=absolute"], "sets coupling by itself"),
+        ([*BC, "--model", "pa:squared", "--epochs", "0"], "epochs=0; give 1 or more"),
+        ([*BC, "--model", "mvm", "--set", "optimizer=lbfgs"], "needs all rows at once"),
+        ([*BC, "--model", "mvm", "--set", "optimizer=adam"], "'optimizer' parameter of MultiView"),
+        ([*BC, "--model", "mvm", "--set", "early_stopping=False"], "has no 'early_stopping'"),
+        ([*BC, "--model", "linear", "--set", "groups=1"], "sets groups by itself"),
+        ([*BC, "--model", "svmperf", "--epochs", "2"], "epochs=2: svmperf has all rows at once"),
+        ([*BC, "--model", "svmperf", "--set", "measure=f1"], "svmperf sets measure by itself"),
+        ([*BC, "--model", "svmperf", "--set", "k=5"], "model svmperf has no 'k' (there are: C1"),
+        ([*BC, "--model", "svmperf", "--set", "tol=0"], "'tol' parameter of MultiViewSVMPerf"),
+        ([*BC, "--model", "svmperf", "--positive", "x"], "no class 'x'"),
+        ([*BC, "--model", "svmperf", *AT_K, "600"], "k=600 is more than the 569 rows"),
+        ([*BC, "--model", "svmperf:concatenated", "--set", "C2=1"], "sets C2 by itself"),
+        ([*BC, "--model", "svmperf", *NUMBER], "model 'svmperf' predicts classes; for regression"),
+        (
+            [*("compare", "bc.parquet", "--label", "diagnosis", "--progressive"),
+             *("--model", "svmperf", "--model", "pa:squared")],
+            "model 'svmperf' needs all rows at once",
+        ),
+        ([*BC, "--model", "mvm", "--task", "regresion"], "did you mean 'regression'?"),
+        ([*BC, "--model", "mvm", "--metric", "rmse"], "metric 'rmse' is about numbers"),
+        ([*BC, "--model", "mvm", *NUMBER], "row 0, column 'diagnosis': 'malignant' is not a num"),
+        ([*BC, "--model", "pa:squared", *NUMBER], "model 'pa:squared' predicts classes; for reg"),
+        ([*BC, "--model", "stm", *NUMBER], "model 'stm' predicts classes; for regression"),
+        ([*BC, "--model", "fm", *NUMBER, "--metric", "f1"], "metric 'f1' is about classes"),
+        ([*BC, "--model", "fm", *NUMBER, "--positive", "x"], "are for task='classification'"),
+        ([*BC, "--model", "fm", *NUMBER, "--classes", "x,y"], "are for task='classification'"),
+        (["compare", "miss.csv", "--label", "l", *NUMBER], "miss.csv, row 0, column 'l': 'p' is"),
+        (["compare", "gap.csv", "--label", "l", *NUMBER], "gap.csv, row 1, column 'l': the number"),
+        (["train", "gap.csv", *TRAIN[:-3], "fm", *TRAIN[-2:], *NUMBER], "gap.csv, row 1"),
+        ([*BC, "--model", "pa:squared", "--metric", "f2"], "no metric 'f2'"),
+        ([*BC, "--model", "pa:squared", "--positive", "x"], "no class 'x'"),
+        ([*BC, "--model", "pa:squared", "--classes", "benign,x"], "row 0, column 'diagnosis'"),
+        ([*BC, "--model", "pa:squared", "--view", "a"], "--view 'a'"),
+        ([*BC, "--model", "pa:squared", "--view", "a=mean__*", "--view", "b=nope"], "'nope'"),
+        ([*BC, "--model", "pa:squared", "--view", "a=mean__*,diagnosis"], "names the label column"),
+        ([*BC[:-1], "out", "--model", "pa:squared"], "out: is a folder"),
+        ([*BC[:-1], "no/x.st", "--model", "pa:squared"], "there is no folder 'no'"),
+        (["predict", "bc.parquet", "bc.parquet", "-o", "out/p.csv"], "bc.parquet: is not a model"),
+        (["predict", "newer.safetensors", "bc.parquet", "-o", "out/p.csv"], "newer version"),
+        (["predict", "no.st", "bc.parquet", "-o", "out/p.csv"], "no such model file"),
+        (["predict", "m.safetensors", "bc.parquet", "-o", "out/p.txt"], "ends in .csv, .parquet"),
+        (["predict", "m.safetensors", "bc.parquet", "-o", "out"], "write to a name that ends"),
+        (["predict", "m.safetensors", "bc.parquet", "-o", "folder.csv"], "is a folder"),
+        (["predict", "m.safetensors", "bc.parquet", "-o", "no/p.csv"], "there is no folder 'no'"),
+        (["predict", "m.safetensors", "nan.csv", "-o", "out/p.csv"], "none of the model's columns"),
+        (["predict", "m.safetensors", "late.parquet", "-o", "out/p.csv"], "parquet, row 70000"),
+        (["predict", "m.safetensors", "bc.parquet", "-o", "-", "--keep", "x"], "no column 'x'"),
+        (["inspect", "bc.parquet"], "is not a model"),
+        (["inspect", "newer.safetensors"], "newer version"),
+        (["datasets", "iris", "-o", "out/d.csv"], "no data set 'iris'"),
+        (["datasets", "digits", "-o", "no/d.csv"], "no folder 'no'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsys):
+    Path("out").mkdir()
+    Path("folder.csv").mkdir()
+    Path("one.csv").write_text("a__x,b__y,l\n1,2,p\n3,4,p\n")
+    Path("ragged.csv").write_text("a__x,b__y,l\n1,2,p\n3,4\n5,6,q\n")
+    Path("miss.csv").write_text("a__x,b__y,l\n1,2,p\n3,4,\n5,6,q\n")
+    Path("none.csv").write_text("a__x,b__y,l\n1,2,\n3,4,\n5,6,\n")
+    Path("gap.csv").write_text("a__x,b__y,l\n1,2,0.5\n3,4,\n5,6,7\n")
+    Path("nan.csv").write_text("a__x,b__y,l\n1,2,p\n3,nan,q\n5,6,q\n")
+    Path("noview.csv").write_text("x,y,l\n1,2,p\n3,4,q\n")
+    Path("cut.parquet").write_bytes(Path("bc.parquet").read_bytes()[:50_000])
+    model = Path("m.safetensors").read_bytes()
+    assert model.count(b'"version":"2"') == 1
+    Path("newer.safetensors").write_bytes(model.replace(b'"version":"2"', b'"version":"9"'))
+    if "late.parquet" in argv:
+        table = pq.read_table("bc.parquet")
+        table = pa.concat_tables([table] * 130)
+        column = table["mean__area"].to_numpy().copy()
+        column[70_000] = np.nan
+        i = table.column_names.index("mean__area")
+        pq.write_table(table.set_column(i, "mean__area", pa.array(column)), "late.parquet")
+
+    status, out, err = run(capsys, *argv)
+    assert (status, out) == (2, [])
+    assert len(err) == 1
+    assert err[0].startswith("crossview: error: ")
+    assert message in err[0]
+    assert list(Path("out").iterdir()) == []
+    assert not any(path.name.startswith(".") for path in here.iterdir())
+
+
+def test_an_old_output_survives_a_failure(here, capsys):
+    Path("t.csv").write_text("a__x,b__y,l\n1,2,p\n3,nan,q\n5,6,q\n")
+    Path("x.st").write_text("old")
+    assert (
+        run(capsys, "train", "t.csv", "--label", "l", "--model", "pa:squared", "-o", "x.st")[0] == 2
+    )
+    assert Path("x.st").read_text() == "old"
+
+
+@pytest.mark.parametrize("command", ["train", "predict"])
+def test_ctrl_c_is_one_line_and_leaves_nothing(command, here, capsys, monkeypatch):
+    Path("out").mkdir()
+
+    def interrupted(self, X):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(crossview.ViewEncoder, "transform", interrupted)
+    argv = {
+        "train": [*BC, "--model", "pa:squared"],
+        "predict": ["predict", "m.safetensors", "bc.parquet", "-o", "out/p.csv"],
+    }[command]
+    status, out, err = run(capsys, *argv)
+    assert (status, out, err) == (130, [], ["crossview: interrupted"])
+    assert list(Path("out").iterdir()) == []
+
+
+def test_a_bug_keeps_its_traceback(here, monkeypatch):
+    monkeypatch.setattr(commands, "compare", lambda *a, **k: {}["bug"])
+    with pytest.raises(KeyError):
+        main(["compare", "bc.parquet", "--label", "diagnosis"])

@@ -1,0 +1,130 @@
+"""The command line as a process: help, completion, pipes, the demo."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from command_line import HERE, python, read_csv
+from crossview.catalog.learners import model_names
+from crossview.catalog.metrics import METRICS
+from crossview.cli import main
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from crossview.cli import main; status = main(['--help']); "
+        "print(sorted({name.partition('.')[0] for name in sys.modules})); sys.exit(status)"
+    )
+    done = python("-c", code)
+    assert done.returncode == 0, done.stderr
+    *text, modules = done.stdout.splitlines()
+    assert any("compare" in line for line in text)
+    loaded = set(eval(modules))
+    assert "typer" in loaded
+    heavy = {"numba", "sklearn", "pyarrow", "numpy", "scipy", "duckdb", "narwhals"}
+    assert not loaded & heavy
+
+
+def test_help_names_every_model_and_metric(capsys):
+    assert main(["train", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for name in [*model_names(), *METRICS]:
+        assert name in text, name
+
+
+def test_no_command_shows_the_help(capsys):
+    main([])
+    out, err = capsys.readouterr()
+    assert "predict" in out + err
+
+
+def test_as_a_module_errors_have_status_2_and_no_traceback():
+    done = python("-m", "crossview", "train", "nosuch.csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "crossview: error: Missing option '--model' (see crossview train --help)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("train t.csv --model pa:", ["pa:absolute", "pa:concatenated", "pa:independent"]),
+        ("compare t.csv --metric r", ["recall", "recall_at_k", "rmse", "roc_auc"]),
+        ("compare t.csv --task ", ["classification", "regression"]),
+    ],
+)
+def test_a_shell_completes_names_and_loads_nothing_heavy(words, offered):
+    environment = {
+        "_CROSSVIEW_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"crossview {words}",
+        "COMP_CWORD": str(len(words.split(" "))),
+    }
+    code = (
+        "import sys; from crossview.cli import main\n"
+        "try: main([])\n"
+        "finally: print(*sorted({'numba', 'sklearn', 'numpy'} & set(sys.modules)))"
+    )
+    done = python("-c", code, more=environment)
+    *found, heavy = done.stdout.splitlines()
+    assert set(offered) <= set(found), done.stderr
+    assert heavy == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell with pipes")
+def test_a_reader_that_goes_away_is_no_error(here):
+    query = "SELECT b.* FROM 'bc.parquet' b, range(60)"
+    command = f'"{sys.executable}" -m crossview predict m.safetensors "{query}" | head -n 1'
+    environment = os.environ | {"PYTHONPATH": str(HERE / "src")}
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment)
+    assert "prediction" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell script")
+def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(tmp_path):
+    folder = tmp_path / "a b"
+    for part in ("examples", "bin", "demo"):
+        (folder / part).mkdir(parents=True)
+    for name in (
+        "breast-cancer.parquet",
+        "comparison.json",
+        "model.safetensors",
+        "predictions.csv",
+    ):
+        (folder / "demo" / name).write_text("left over")
+    shutil.copy(HERE / "examples" / "demo.sh", folder / "examples")
+    for name, words in (("crossview", "-m crossview"), ("python3", "")):
+        script = folder / "bin" / name
+        # three models of all, which take long
+        few = '[ "$1" = compare ] && set -- "$@" --model view:worst --model arow\n'
+        script.write_text(
+            f'#!/bin/sh\n{few if name == "crossview" else ""}exec "{sys.executable}" {words} "$@"\n'
+        )
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    environment = os.environ | {
+        "PYTHONPATH": str(HERE / "src"),
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+    }
+    script = str(folder / "examples" / "demo.sh")
+    done = subprocess.run(
+        ["sh", script], capture_output=True, text=True, env=environment, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    shown = [line for line in done.stdout.splitlines() if line.startswith("$ crossview ")]
+    assert [line.split()[2] for line in shown] == [
+        "datasets",
+        "compare",
+        "train",
+        "predict",
+        "inspect",
+    ]
+    answer = json.loads((folder / "demo" / "comparison.json").read_text())
+    assert answer["rows"][answer["best"]]["value"] > 0.94
+    assert " ".join(answer["train_options"]) in shown[2]
+    assert len(read_csv(folder / "demo" / "predictions.csv")) == 569

@@ -1,0 +1,100 @@
+"""Small data with several views, and one value for every parameter that `compare` chooses."""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from crossview import MultiView
+from crossview.evaluation.result import Comparison, ComparisonRow
+
+OF_MACHINES = {"alpha": [1e-4], "learning_rate": [0.1]}
+ONE = OF_MACHINES | {
+    "C": [0.1],
+    "disagreement": [0.1],
+    "fit_intercept": [True],
+    "r": [1.0],
+    "confidence": [0.7],
+    "initial_variance": [1.0],
+    "lam": [0.001],
+    "C1": [0.1],
+    "C2": [0.01],
+}
+
+
+def make_views(n=150, seed=0):
+    """A view that tells, one that tells a little, and one of noise."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    sign = (2 * y - 1)[:, None]
+    return MultiView(
+        {
+            "strong": rng.normal(size=(n, 4)) + 1.5 * sign,
+            "weak": rng.normal(size=(n, 4)) + 0.3 * sign,
+            "noise": rng.normal(size=(n, 4)),
+        }
+    ), np.where(y == 1, "yes", "no")
+
+
+def make_noisy(n=300):
+    """A label in five is wrong, so that a large C does harm."""
+    X, y = make_views(n)
+    wrong = np.random.default_rng(1).random(n) < 0.2
+    return X.select(["strong", "weak"]), np.where(wrong, np.where(y == "yes", "no", "yes"), y)
+
+
+def make_frame(n=150, seed=0):
+    X, y = make_views(n, seed)
+    columns = {f"{v}__{i}": X[v][:, i] for v in X.keys() for i in range(4)}  # noqa: SIM118
+    return pd.DataFrame(columns | {"answer": y})
+
+
+SOME = ["view:weak", "pa:squared", "scw", "svmperf", "mvm", "pegasos", "keco"]
+
+
+def make_few(n=150):
+    """Three rows in five have no label."""
+    X, y = make_views(n)
+    known = np.random.default_rng(2).random(n) < 0.4
+    return X, np.where(known, y.astype(object), None), known
+
+
+def make_numbers(n=300, seed=0):
+    """A target that is mostly a product of a column of each of two views."""
+    rng = np.random.default_rng(seed)
+    X = MultiView({"user": rng.normal(size=(n, 3)), "item": rng.normal(size=(n, 3))})
+    y = 40 + 5 * X["user"][:, 0] * X["item"][:, 1] + 2 * X["user"][:, 1] + rng.normal(size=n)
+    return X, y
+
+
+def make_numbers_frame(n=300):
+    X, y = make_numbers(n)
+    columns = {f"{v}__{i}": X[v][:, i] for v in X.keys() for i in range(3)}  # noqa: SIM118
+    return pd.DataFrame(columns | {"rating": y})
+
+
+def made_answer(p, mode="cross-validation", accuracies=(0.9, 0.8)):
+    rows = [
+        ComparisonRow(
+            "a alone", "view:a", 0.9, 0.01, accuracies[0], 0.95, 1e5, {"C": 0.1}, epochs=2
+        ),
+        ComparisonRow(
+            "squared", "pa:squared", 0.8, 0.01, accuracies[1], math.nan, 1e5, {"C": 1.0}, p
+        ),
+    ]
+    return Comparison(
+        metric="f1",
+        positive="yes",
+        classes=["no", "yes"],
+        views={"a": 1, "b": 1},
+        n_rows=10,
+        n_scored=9,
+        mode=mode,
+        test="some test",
+        folds=5,
+        seed=0,
+        epochs=2,
+        rows=rows,
+        best=0,
+        runner_up=1,
+    )

@@ -1,0 +1,366 @@
+"""Measures by name, their streaming twins, and progressive validation."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from crossview import (
+    InputError,
+    MultiView,
+    MultiViewMachineRegressor,
+    PassiveAggressiveClassifier,
+)
+from crossview.catalog.metrics import check_metric, metric_names
+from crossview.evaluation.metrics import (
+    ErrorTally,
+    Tally,
+    decide,
+    hinge_losses,
+    least_rows,
+    measure,
+    signed_score,
+)
+from crossview.evaluation.progressive import progressive
+
+METRICS, ERRORS = metric_names("classification"), metric_names("regression")
+
+
+def make_stream(n_classes, n=500, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = rng.choice(n_classes, n, p=np.arange(1, n_classes + 1) / sum(range(n_classes + 1)))
+    if n_classes == 2:
+        return codes, rng.normal(size=n) + codes - 0.3
+    return codes, rng.normal(size=(n, n_classes)) + np.eye(n_classes)[codes]
+
+
+def test_binary_measures_are_those_of_scikit_learn():
+    codes, scores = make_stream(2)
+    for positive in (0, 1):
+        mine, predicted = codes == positive, decide(scores) == positive
+        order = scores if positive else -scores
+        of_highest = mine[np.argsort(-order)]
+        expected = {
+            "f1": sk.f1_score(mine, predicted),
+            "accuracy": sk.accuracy_score(mine, predicted),
+            "balanced_accuracy": sk.balanced_accuracy_score(mine, predicted),
+            "precision": sk.precision_score(mine, predicted),
+            "recall": sk.recall_score(mine, predicted),
+            "g_mean": np.sqrt(
+                sk.recall_score(mine, predicted) * sk.recall_score(~mine, ~predicted)
+            ),
+            "prbep": of_highest[: mine.sum()].mean(),
+            "precision_at_k": of_highest[:50].mean(),
+            "recall_at_k": of_highest[:50].sum() / mine.sum(),
+            "roc_auc": sk.roc_auc_score(mine, order),
+            "average_precision": sk.average_precision_score(mine, order),
+        }
+        assert set(expected) == set(METRICS)
+        for name, value in expected.items():
+            assert measure(name, codes, scores, positive=positive) == pytest.approx(value), name
+
+
+def test_measures_of_several_classes_are_means_over_the_classes():
+    codes, scores = make_stream(4)
+    predicted = scores.argmax(axis=1)
+    assert measure("f1", codes, scores) == pytest.approx(
+        np.mean([sk.f1_score(codes == k, predicted == k) for k in range(4)])
+    )
+    assert measure("balanced_accuracy", codes, scores) == pytest.approx(
+        sk.balanced_accuracy_score(codes, predicted)
+    )
+    assert measure("roc_auc", codes, scores) == pytest.approx(
+        np.mean([sk.roc_auc_score(codes == k, scores[:, k]) for k in range(4)])
+    )
+    assert measure("g_mean", codes, scores) == pytest.approx(
+        np.mean(
+            [
+                np.sqrt(sk.recall_score(codes == k, predicted == k) * specificity)
+                for k in range(4)
+                for specificity in [sk.recall_score(codes != k, predicted != k)]
+            ]
+        )
+    )
+    of_highest = [(codes == k)[np.argsort(-scores[:, k])] for k in range(4)]
+    assert measure("prbep", codes, scores) == pytest.approx(
+        np.mean([mine[: mine.sum()].mean() for mine in of_highest])
+    )
+    assert measure("precision_at_k", codes, scores, k=7) == pytest.approx(
+        np.mean([mine[:7].mean() for mine in of_highest])
+    )
+
+
+@pytest.mark.parametrize("name", ["prbep", "precision_at_k", "recall_at_k"])
+def test_of_equal_scores_any_may_come_first(name):
+    rng = np.random.default_rng(0)
+    for scores in (np.zeros(6), *rng.integers(0, 3, (8, 6)).astype(float)):
+        codes = np.asarray([0, 1, 1, 0, 0, rng.integers(2)])
+        for k in [None] if name == "prbep" else [1, 2, 3, 5, 6, 0.5]:
+            n_top = {None: codes.sum(), 0.5: 3}.get(k, k)
+            found = [  # of every order of the rows, then a stable sort
+                codes[list(rows)][np.argsort(-scores[list(rows)], kind="stable")][:n_top].sum()
+                for rows in permutations(range(6))
+            ]
+            expected = np.mean(found) / (n_top if name == "precision_at_k" else codes.sum())
+            assert measure(name, codes, scores, k=k) == pytest.approx(expected)
+            tally = Tally(2)
+            tally.update(codes, scores)
+            assert tally.value(name, k=k) == pytest.approx(expected)
+
+
+def test_a_share_of_the_rows_is_rounded_and_at_least_one():
+    codes, scores = np.array([0, 1, 0, 1, 1]), np.arange(5.0)
+    for k, rows in ((0.01, 1), (0.29, 1), (0.31, 2), (0.69, 3), (0.99, 5)):
+        by_share, by_rows = (measure("recall_at_k", codes, scores, k=n) for n in (k, rows))
+        assert by_share == by_rows
+
+
+def test_fewer_rows_than_k_have_no_k_highest():
+    codes, scores = np.array([0, 1, 1]), np.arange(3.0)
+    assert measure("precision_at_k", codes, scores, k=3) == pytest.approx(2 / 3)
+    assert np.isnan(measure("precision_at_k", codes, scores, k=4))
+    assert np.isnan(measure("recall_at_k", codes, scores, k=4))
+
+
+@pytest.mark.parametrize(
+    ("k", "name"),
+    [
+        (None, "precision_at_10%"),
+        (12, "precision_at_12"),
+        (np.int64(12), "precision_at_12"),
+        (0.07, "precision_at_7%"),
+        (0.125, "precision_at_12.5%"),
+        (1e-8, "precision_at_1e-06%"),
+    ],
+)
+def test_the_name_of_a_metric_says_its_k(k, name):
+    assert check_metric("precision_at_k", k=k) == name
+    assert check_metric(name) == name
+    codes, scores = make_stream(2)
+    assert measure(name, codes, scores) == measure("precision_at_k", codes, scores, k=k)
+    assert least_rows(name) == (12 if k == 12 else 1)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.0, 2.5, -0.1, np.nan, np.inf, "10", True])
+def test_k_is_a_number_of_rows_or_a_share(k):
+    with pytest.raises(InputError, match=r"^k=.*give a whole number of rows, 1 or more, or a sh"):
+        check_metric("recall_at_k", k=k)
+
+
+@pytest.mark.parametrize("name", ["f1", "prbep", "recall_at_5"])
+def test_k_is_for_some_metrics(name):
+    with pytest.raises(InputError, match=f"k=3 is for .*leave it out where the metric is '{name}'"):
+        check_metric(name, k=3)
+    with pytest.raises(InputError, match="k=0"):
+        check_metric("recall_at_0")
+    with pytest.raises(InputError, match="did you mean 'recall_at_k'"):
+        check_metric("recall_at_x")
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("name", METRICS)
+def test_a_tally_of_chunks_added_up_measures_like_all_rows_at_once(n_classes, name):
+    codes, scores = make_stream(n_classes)
+    positive = 0 if n_classes == 2 else 1
+    total = Tally(n_classes, positive=positive)
+    for chunk in np.array_split(np.arange(len(codes)), 7):
+        part = Tally(n_classes, positive=positive)
+        part.update(codes[chunk], scores[chunk])
+        total = total + part
+    exact = name not in ("roc_auc", "average_precision", "prbep", "precision_at_k", "recall_at_k")
+    expected = measure(name, codes, scores, positive=positive)
+    assert total.value(name) == pytest.approx(expected, abs=1e-12 if exact else 1e-3)
+    # scores that are in bins of their own are in the same order
+    apart, total = np.round(scores, 3), Tally(n_classes, positive=positive)
+    total.update(codes, apart)
+    assert total.value(name) == pytest.approx(measure(name, codes, apart, positive=positive))
+    assert total.n_rows == len(codes)
+    assert total.loss == pytest.approx(hinge_losses(codes, scores).sum())
+
+
+def test_order_counts_equal_scores_as_half():
+    tally = Tally(2)
+    tally.update(np.array([0, 1, 1, 0]), np.array([0.5, 0.5, 2.0, -1.0]))
+    assert tally.value("roc_auc") == pytest.approx(3.5 / 4)
+
+
+def test_scores_far_out_stay_in_the_histogram():
+    tally = Tally(2)
+    tally.update(np.array([0, 1]), np.array([-1e300, 1e300]))
+    assert tally.value("roc_auc") == 1.0
+
+
+def test_hinge_losses_by_hand():
+    assert hinge_losses(np.array([1, 0, 1]), np.array([2.0, -0.25, -1.0])).tolist() == [0, 0.75, 2]
+    scores = np.array([[1.0, 0.5, -3.0], [1.0, 0.5, -3.0]])
+    assert hinge_losses(np.array([0, 2]), scores).tolist() == [0.5, 5.0]
+
+
+def test_what_is_not_defined_is_nan_and_not_a_warning():
+    codes, scores = np.array([1, 1]), np.array([0.5, -0.5])
+    for name in ("roc_auc", "prbep", "precision_at_k", "recall_at_k"):
+        for positive in (0, 1):
+            assert np.isnan(measure(name, codes, scores, positive=positive))
+    assert measure("g_mean", codes, scores) == 0.0
+    assert np.isnan(measure("f1", codes[:0], scores[:0]))
+    assert measure("f1", codes, scores, positive=0) == 0.0
+    # a class that is predicted and never comes
+    assert measure("balanced_accuracy", codes, scores) == 0.5
+
+
+def test_tallies_of_different_classes_do_not_add_up():
+    with pytest.raises(InputError, match="do not add up"):
+        Tally(2) + Tally(3)
+
+
+def test_an_unknown_metric_is_told_what_there_is():
+    with pytest.raises(InputError, match=r"no metric 'acuracy'; did you mean 'accuracy'\?.*roc"):
+        measure("acuracy", np.array([1]), np.array([1.0]))
+
+
+def test_errors_of_numbers_are_those_of_scikit_learn_and_add_up():
+    rng = np.random.default_rng(0)
+    y, predicted = rng.normal(size=(2, 500))
+    expected = {
+        "rmse": sk.root_mean_squared_error(y, predicted),
+        "mae": sk.mean_absolute_error(y, predicted),
+    }
+    assert set(expected) == set(ERRORS)
+    total = ErrorTally()
+    for chunk in np.array_split(np.arange(500), 7):
+        part = ErrorTally()
+        part.update(y[chunk], predicted[chunk])
+        total = total + part
+    for name, value in expected.items():
+        assert measure(name, y, predicted) == pytest.approx(value)
+        assert total.value(name) == pytest.approx(value)
+        assert np.isnan(ErrorTally().value(name))
+        assert np.isnan(measure(name, y[:0], y[:0]))
+    assert total.n_rows == 500
+    assert total.loss == pytest.approx(((y - predicted) ** 2).sum())
+
+
+def test_a_lower_error_is_worth_more_and_what_is_not_defined_nothing():
+    assert signed_score("rmse", 1.0) > signed_score("rmse", 2.0) > signed_score("rmse", np.nan)
+    assert signed_score("f1", 0.9) > signed_score("f1", 0.8) > signed_score("f1", np.nan)
+
+
+def make_rows(n=100, n_classes=2):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 5))
+    W = rng.normal(size=(5, n_classes))
+    return X, (X @ W).argmax(axis=1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_progressive_predicts_each_row_before_it_learns_it(n_classes):
+    X, y = make_rows(n_classes=n_classes)
+    y = np.asarray(["ant", "bee", "cat"])[y]
+    classes = np.unique(y)
+    naive, losses, right = PassiveAggressiveClassifier(), [], []
+    for i in range(len(y)):
+        if i == 0:
+            scores = np.zeros((1, n_classes) if n_classes > 2 else 1)
+        else:
+            scores = naive.decision_function(X[i : i + 1])
+        code = np.searchsorted(classes, y[i : i + 1])
+        losses.append(hinge_losses(code, scores)[0])
+        right.append(decide(scores)[0] == code[0])
+        naive.partial_fit(X[i : i + 1], y[i : i + 1], classes)
+
+    model = PassiveAggressiveClassifier()
+    chunks = [(X[:3], y[:3]), (X[3:50], y[3:50]), (X[50:], y[50:])]
+    records = list(progressive(model, chunks, classes))
+    assert [r.rows for r in records] == [1, 2, 4, 8, 16, 32, 64, 100]
+    before = 0
+    for r in records:
+        assert r.loss == pytest.approx(np.mean(losses[: r.rows]))
+        assert r.loss_since_last == pytest.approx(np.mean(losses[before : r.rows]))
+        assert r.accuracy == r.metric == pytest.approx(np.mean(right[: r.rows]))
+        before = r.rows
+    np.testing.assert_array_equal(model.coef_, naive.coef_)
+
+
+def test_progressive_takes_multiview_batches_and_ends_on_a_doubling_once():
+    X, y = make_rows(8)
+    views = MultiView({"a": X[:, :2], "b": X[:, 2:]})
+    records = list(progressive(PassiveAggressiveClassifier(), [(views, y)], [0, 1], metric="f1"))
+    assert [r.rows for r in records] == [1, 2, 4, 8]
+
+
+def test_progressive_has_no_k_highest_scores_before_it_has_k_rows():
+    X, y = make_rows(8)
+    given = {"classes": [0, 1], "metric": "recall_at_k", "k": 4}
+    records = list(progressive(PassiveAggressiveClassifier(), [(X, y)], **given))
+    assert np.isnan([r.metric for r in records]).tolist() == [True, True, False, False]
+    scores = PassiveAggressiveClassifier().score_then_learn(X, y, np.array([0, 1]))
+    assert records[-1].metric == measure("recall_at_4", y, scores)
+
+
+def test_progressive_of_nothing_has_no_records():
+    assert list(progressive(PassiveAggressiveClassifier(), [], [0, 1])) == []
+
+
+def test_progressive_of_numbers_has_squared_losses():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    y = 10 + X[:, 0]
+    predicted = MultiViewMachineRegressor(random_state=0).score_then_learn(X, y)
+    model = MultiViewMachineRegressor(random_state=0)
+    chunks = [(X[:3], y[:3]), (X[3:], y[3:])]
+    records = list(progressive(model, chunks))
+    assert [r.rows for r in records] == [1, 2, 4, 8, 16, 32, 64, 100]
+    before = 0
+    for r in records:
+        errors = (predicted - y)[: r.rows]
+        assert r.loss == pytest.approx((errors**2).mean())
+        assert r.loss_since_last == pytest.approx((errors[before:] ** 2).mean())
+        assert r.metric == pytest.approx(np.sqrt(r.loss))
+        assert np.isnan(r.accuracy)
+        before = r.rows
+    by_mae = list(progressive(MultiViewMachineRegressor(random_state=0), chunks, metric="mae"))
+    assert by_mae[-1].metric == pytest.approx(np.abs(predicted - y).mean())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"classes": [0, 1]}, "a regressor has no classes"),
+        ({"metric": "f1"}, "numbers are"),
+        ({"k": 3}, "leave it out where the metric is 'rmse'"),
+    ],
+)
+def test_progressive_of_numbers_refuses(options, message):
+    with pytest.raises(InputError, match=message):
+        next(progressive(MultiViewMachineRegressor(), [make_rows()], **options))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"classes": None}, "two or more"),
+        ({"metric": "rmse"}, "metric 'rmse' is about numbers"),
+        ({"classes": [0]}, "two or more"),
+        ({"metric": "auc"}, "no metric 'auc'"),
+        ({"k": 3}, "leave it out where the metric is 'accuracy'"),
+        ({"positive": "x"}, r"no class 'x' \(there are: 0, 1\)"),
+        ({"classes": [0, 1, 2], "positive": 1}, "for two classes, and there are 3"),
+    ],
+)
+def test_progressive_refuses(options, message):
+    options = {"classes": [0, 1]} | options
+    with pytest.raises(InputError, match=message):
+        next(progressive(PassiveAggressiveClassifier(), [make_rows()], **options))
+
+
+def test_the_positive_class_may_be_given_as_text():
+    X, y = make_rows()
+    chunks = [(X, y)]
+    as_text, as_label = (
+        list(progressive(PassiveAggressiveClassifier(), chunks, [0, 1], metric="f1", positive=p))
+        for p in ("0", 0)
+    )
+    assert [r.metric for r in as_text] == [r.metric for r in as_label]
+    other = list(progressive(PassiveAggressiveClassifier(), chunks, [0, 1], metric="f1"))
+    assert other[-1].metric != as_label[-1].metric

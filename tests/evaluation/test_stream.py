@@ -1,0 +1,88 @@
+"""Comparing in the order of the stream."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import f1_score
+
+from comparing import ONE, make_frame, make_noisy
+from crossview import (
+    InputError,
+    PassiveAggressiveClassifier,
+    compare,
+    open_table,
+)
+from crossview.evaluation.candidates import compared_learners
+from crossview.evaluation.significance import mcnemar_test
+
+
+def test_progressive_by_hand():
+    X, y = make_noisy(200)
+    answer = compare(X, y, progressive=True, grid=ONE)
+    assert (answer.n_rows, answer.n_scored) == (200, 180)
+    right = []
+    for row, method in zip(answer.rows, compared_learners(X.layout, len(X)), strict=True):
+        seen = method.select_view(X)
+        model = method.make(**method.candidates(ONE)[0], random_state=0)
+        model.partial_fit(seen[:20], y[:20], classes=["no", "yes"])
+        predicted = []
+        for i in range(20, 200):
+            predicted += model.predict(seen[i]).tolist()
+            model.partial_fit(seen[i], y[i : i + 1])
+        right.append(np.equal(predicted, y[20:]))
+        assert row.value == pytest.approx(f1_score(y[20:], predicted, pos_label="yes"))
+        assert row.accuracy == pytest.approx(right[-1].mean())
+    best = right[answer.best]
+    expected = [
+        mcnemar_test(int((best & ~other).sum()), int((other & ~best).sum())) for other in right
+    ]
+    expected[answer.best] = None
+    assert [row.p for row in answer.rows] == expected
+    assert len(set(expected)) > 3
+
+
+def test_progressive_does_not_depend_on_the_batches():
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, 400)
+    noisy = np.where(rng.random(400) < 0.2, 1 - label, label)
+    frame = pd.DataFrame(
+        {
+            "a__x": noisy.astype(str),
+            "b__y": rng.integers(0, 5, 400).astype(str),
+            "label": label,
+        }
+    )
+    answers = [
+        compare(
+            open_table(frame, batch_rows=rows), "label", progressive=True, grid=ONE, hash_bits=6
+        )
+        for rows in (7, 40, 1000)
+    ]
+    assert answers[0].n_scored == 360
+    for other in answers[1:]:
+        assert [(r.value, r.p) for r in other.rows] == [(r.value, r.p) for r in answers[0].rows]
+
+
+def test_progressive_chooses_on_the_first_part():
+    X, y = make_noisy(1000)
+    grid = [0.001, 1000.0]
+    answer = compare(X, y, progressive=True, grid={"C": grid})
+    values = []
+    for C in grid:
+        model = PassiveAggressiveClassifier(C=C)
+        scores = model.score_then_learn(X["strong"][:100], y[:100], classes=["no", "yes"])
+        values.append(f1_score(y[:100] == "yes", scores > 0))
+    assert values[0] != values[1]
+    assert answer.rows[0].setting == {
+        "C": grid[int(np.argmax(values))],
+        "fit_intercept": True,
+    }
+
+
+def test_a_stream_of_unknown_length_chooses_on_its_first_thousand_rows(tmp_path):
+    make_frame(1200).to_csv(tmp_path / "t.csv", index=False)
+    answer = compare(tmp_path / "t.csv", "answer", progressive=True, grid=ONE)
+    assert (answer.n_rows, answer.n_scored) == (1200, 200)
+    make_frame(900).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(InputError, match="ends within its first 1000 rows"):
+        compare(tmp_path / "t.csv", "answer", progressive=True, grid=ONE)

@@ -1,0 +1,161 @@
+"""Models that are trained for the metric, as `compare` uses them."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold
+
+from comparing import ONE, make_noisy, make_views
+from crossview import (
+    MultiView,
+    MultiViewSVMPerf,
+    compare,
+)
+from crossview.catalog.learners import find_learner
+from crossview.evaluation.candidates import compared_learners
+from crossview.evaluation.folds import draw_rows
+from crossview.evaluation.tasks import Classification
+
+
+@pytest.mark.parametrize(
+    ("metric", "fixed", "title"),
+    [
+        ("f1", {"measure": "f1"}, "f1"),
+        ("accuracy", {"measure": "error_rate"}, "accuracy"),
+        ("balanced_accuracy", {"measure": "balanced_accuracy"}, "balanced_accuracy"),
+        ("g_mean", {"measure": "g_mean"}, "g_mean"),
+        ("roc_auc", {"measure": "roc_auc"}, "roc_auc"),
+        ("average_precision", {"measure": "average_precision"}, "average_precision"),
+        ("prbep", {"measure": "prbep"}, "prbep"),
+        ("precision_at_5", {"measure": "precision_at_k", "k": 5}, "precision_at_5"),
+        ("recall_at_20%", {"measure": "recall_at_k", "k": 0.2}, "recall_at_20%"),
+        # alone they are best with one row, or all rows, predicted positive
+        ("precision", {"measure": "f1"}, "f1"),
+        ("recall", {"measure": "f1"}, "f1"),
+    ],
+)
+def test_every_metric_is_trained_for(metric, fixed, title):
+    X, y = make_noisy(90)
+    own, all_at_once, error_rate = (
+        find_learner(name, "classification", X.layout.names).for_metric(metric, "no")
+        for name in ("svmperf", "svmperf:concatenated", "svmperf:error_rate")
+    )
+    for method, more in ((own, {}), (all_at_once, {"C2": 0.0})):
+        assert method.fixed == fixed | {"pos_label": "no"} | more
+    assert own.title == f"SVM for {title}"
+    assert all_at_once.title == f"SVM for {title} (concatenated)"
+    assert error_rate.fixed == {"measure": "error_rate"}
+    names = [m.name for m in compared_learners(X.layout, 90, metric=metric)]
+    assert ("svmperf:error_rate" in names) == (metric != "accuracy")
+    # the learner has it, and the class that is asked for
+    given = {"metric": metric, "positive": "no", "cv": 2, "grid": ONE}
+    answer = compare(X, y, models=["svmperf", "view:weak"], **given)
+    model = MultiViewSVMPerf(C1=0.1, C2=0.01, **fixed, pos_label="no")
+    task = Classification(np.unique(y), "no")
+    for f, (train, test) in enumerate(StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)):
+        scores = model.fit(X[train], y[train]).decision_function(X[test])
+        assert answer.rows[0].scores[f] == pytest.approx(task.measure(metric, y[test], scores))
+    options = answer.train_options
+    if answer.best == 0:
+        assert options[-4:] == ["--metric", metric, "--positive", "no"]
+
+
+def test_only_the_svm_that_is_trained_for_a_metric_needs_it_to_be_trained():
+    X, y = make_noisy(90)
+    noise = np.random.default_rng(0).normal(size=(90, 2))
+    X = MultiView({"a": X["strong"], "b": X["strong"], "noise": noise})
+    given = {"cv": 3, "grid": ONE, "metric": "roc_auc"}
+    for model, more in (
+        ("svmperf", ["--metric", "roc_auc"]),
+        ("svmperf:error_rate", []),
+        ("pa:squared", []),
+    ):
+        answer = compare(X, y, models=["view:noise", model], **given)
+        assert answer.best == 1
+        assert ("--metric" in answer.train_options) == bool(more)
+        assert answer.train_options[len(answer.train_options) - len(more) :] == more
+
+
+def test_one_inner_split_and_a_coarse_gap_choose_for_the_svm():
+    X, y = make_noisy()
+    tried = {"C1": [0.0001, 1.0], "C2": [0.001, 10.0]}
+    answer = compare(X, y, grid=tried, cv=3, models=["svmperf", "svmperf:concatenated"])
+    for f, (train, test) in enumerate(StratifiedKFold(3, shuffle=True, random_state=0).split(y, y)):
+        inner = StratifiedKFold(3, shuffle=True, random_state=0)
+        a, b = next(iter(inner.split(y[train], y[train])))
+        settings = [{"C1": C1, "C2": C2} for C1 in tried["C1"] for C2 in tried["C2"]]
+        values = []
+        for setting in settings:
+            model = MultiViewSVMPerf(**setting, tol=0.01).fit(X[train[a]], y[train[a]])
+            values.append(f1_score(y[train[b]], model.predict(X[train[b]]), pos_label="yes"))
+        best = settings[int(np.argmax(values))]
+        assert answer.rows[0].chosen[f] == best
+        predicted = MultiViewSVMPerf(**best).fit(X[train], y[train]).predict(X[test])
+        expected = f1_score(y[test], predicted, pos_label="yes")
+        assert answer.rows[0].scores[f] == pytest.approx(expected, abs=1e-12)
+    assert set(answer.rows[1].setting) == {"C1"}
+
+
+def test_some_of_many_rows_choose_for_the_svm(monkeypatch):
+    monkeypatch.setattr("crossview.evaluation.folds.MOST_ROWS_AT_ONCE", 30)
+    fits = []
+    fit = MultiViewSVMPerf.fit
+
+    def counting(self, X, y, sample_weight=None):
+        fits.append((len(y), self.tol))
+        return fit(self, X, y, sample_weight)
+
+    monkeypatch.setattr(MultiViewSVMPerf, "fit", counting)
+    X, y = make_views()
+    given = {"grid": {"C1": [0.1, 1.0]}, "cv": 3}
+    models = ["svmperf:concatenated", "view:weak"]
+    compare(X, y, models=models, **given)
+    chosen, final = fits[:2], fits[2]
+    assert all(tol == 0.01 and 18 <= n <= 22 for n, tol in chosen)
+    assert final == (100, 1e-3)
+    assert len(fits) == 9
+    # a metric of 6 rows needs 60 of them, where there are so many
+    fits.clear()
+    compare(X, y, models=models, metric="precision_at_k", k=6, **given)
+    assert 38 <= fits[0][0] <= 42
+
+
+def test_rows_are_drawn_by_class():
+    y = np.array(["a"] * 200 + ["b"] * 700 + ["c"] * 5 + ["d"] * 2)
+    np.random.default_rng(0).shuffle(y)
+    places = draw_rows(y, 90, seed=0)
+    labels, counts = np.unique(y[places], return_counts=True)
+    assert dict(zip(labels.tolist(), counts.tolist(), strict=True)) == {
+        "a": 20,
+        "b": 69,
+        "c": 3,
+        "d": 2,
+    }
+    assert (np.diff(places) > 0).all()
+    assert draw_rows(y, 90, seed=0).tolist() == places.tolist() != draw_rows(y, 90, 1).tolist()
+
+
+def test_only_the_last_fit_warns_that_it_is_not_there_yet(monkeypatch):
+    fit = MultiViewSVMPerf.fit
+
+    def warning(self, X, y, sample_weight=None):
+        warnings.warn(f"stopped, tol={self.tol:g}", ConvergenceWarning, stacklevel=1)
+        return fit(self, X, y, sample_weight)
+
+    monkeypatch.setattr(MultiViewSVMPerf, "fit", warning)
+    with pytest.warns(ConvergenceWarning) as caught:
+        compare(*make_views(), cv=3, grid=ONE, models=["svmperf", "view:weak"])
+    assert [str(w.message) for w in caught] == ["stopped, tol=0.001"] * 3
+
+
+def test_the_svm_makes_no_passes_to_be_counted():
+    given = {"cv": 3, "grid": ONE, "models": ["svmperf", "view:noise"]}
+    once = compare(*make_views(), **given)
+    told = compare(*make_views(), **given, epochs=3)
+    assert [row.epochs for row in told.rows] == [1, 3]
+    assert told.rows[0].scores == once.rows[0].scores
+    assert told.best == 0
+    assert "--epochs" not in told.train_options

@@ -1,0 +1,220 @@
+"""Comparing where some rows have no label."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold
+
+from comparing import ONE, SOME, make_few, make_frame
+from crossview import (
+    InputError,
+    KeCoClassifier,
+    MultiView,
+    PassiveAggressiveClassifier,
+    PegasosClassifier,
+    compare,
+    progressive,
+)
+from crossview.catalog.learners import find_learner
+from crossview.evaluation.candidates import compared_learners
+from crossview.evaluation.significance import corrected_t_test, mcnemar_test
+from crossview.report.tables import comparison_notes, to_markdown
+
+
+@pytest.fixture(scope="module")
+def few():
+    X, y, _ = make_few()
+    return compare(X, y, cv=3, grid=ONE, models=SOME)
+
+
+def test_rows_without_label_change_nothing_but_keco(few):
+    X, y, known = make_few()
+    alone = compare(X[known], y[known], cv=3, grid=ONE, models=SOME)
+    before = {row.model: row.scores for row in alone.rows}
+    same = [row.model for row in few.rows if row.scores == before[row.model]]
+    assert same == SOME[:-1]
+    # without such rows it is what Pegasos is
+    assert before["keco"] == before["pegasos"]
+    assert (alone.unlabeled, alone.unlabeled_benefit) == (0, None)
+    assert (few.n_rows, few.n_scored, few.unlabeled) == (150, known.sum(), (~known).sum())
+
+
+def test_keco_by_hand():
+    X, y, known = make_few()
+    settings = [{"kernel": k, "lam": lam} for k in ("rbf", "linear") for lam in (1e-4, 10.0)]
+    grid = {"lam": [1e-4, 10.0]}
+    answer = compare(X, y, cv=3, metric="accuracy", grid=grid, models=["keco", "pegasos"])
+    places, others = np.flatnonzero(known), np.flatnonzero(~known)
+
+    def folds():
+        return StratifiedKFold(3, shuffle=True, random_state=0)
+
+    def score(learner, setting, train, test):
+        if learner is KeCoClassifier:
+            train = np.concatenate([train, others])
+        model = learner(**setting, random_state=0).fit(X[train], y[train])
+        return np.mean(model.predict(X[test]) == y[test])
+
+    for row, learner in zip(answer.rows, (KeCoClassifier, PegasosClassifier), strict=True):
+        for f, (train, test) in enumerate(folds().split(places, y[known].astype(str))):
+            train, test = places[train], places[test]
+            values = [
+                np.mean(
+                    [
+                        score(learner, setting, train[a], train[b])
+                        for a, b in folds().split(train, y[train].astype(str))
+                    ]
+                )
+                for setting in settings
+            ]
+            assert row.chosen[f] == settings[int(np.argmax(values))]
+            assert row.scores[f] == pytest.approx(score(learner, row.chosen[f], train, test))
+    keco, pegasos = (np.asarray(row.scores) for row in answer.rows)
+    assert answer.unlabeled_benefit_p == corrected_t_test(keco - pegasos, 1 / 2)
+
+
+def test_what_unlabeled_rows_bring_is_told(few):
+    values = {row.model: row.value for row in few.rows}
+    more = values["keco"] - values["pegasos"]
+    assert more
+    what = f"bring KeCo {more:.4f}" if more > 0 else f"cost KeCo {-more:.4f}"
+    p = f"p = {few.unlabeled_benefit_p:.2g}"
+    assert few.unlabeled_benefit == (
+        f"the {few.unlabeled} rows without label {what} f1, compared with Pegasos "
+        f"({'not significant, ' if few.unlabeled_benefit_p >= 0.05 else ''}{p})"
+    )
+    notes = comparison_notes(few)
+    assert notes[:3] == [
+        few.verdict,
+        few.unlabeled_benefit,
+        f"{few.unlabeled} of 150 rows have no label: none is scored, and only KeCo learns from "
+        "them",
+    ]
+    assert f"3 folds of {few.n_scored} rows with a label" in notes[3]
+    assert str(few).splitlines()[-1] == few.unlabeled_benefit
+    assert few.unlabeled_benefit in to_markdown(few)
+    content = json.loads(json.dumps(few.to_dict(), allow_nan=False))
+    assert (content["unlabeled"], content["unlabeled_benefit"]) == (
+        few.unlabeled,
+        few.unlabeled_benefit,
+    )
+    assert all(row.epochs == 1 and row.rows_per_second > 0 for row in few.rows[-2:])
+    X, y, _ = make_few()
+    others = compare(X, y, cv=3, grid=ONE, models=["view:weak", "pa:squared"])
+    assert others.unlabeled_benefit is None
+    assert "no row above learns from them" in comparison_notes(others)[1]
+
+
+def test_keco_and_pegasos_are_rows_where_labels_are_missing():
+    layout = make_few()[0].layout
+    names = [m.name for m in compared_learners(layout, 60, unlabeled=True, metric="f1")]
+    assert names[-2:] == ["pegasos", "keco"]
+    assert names[:-2] == [method.name for method in compared_learners(layout, 60, metric="f1")]
+    X, y, _ = make_few(60)
+    answer = compare(X, y, cv=2, grid=ONE)
+    assert [row.model for row in answer.rows] == names
+    assert answer.unlabeled_benefit is not None
+
+
+@pytest.mark.parametrize("kind", ["NaN", "NA", "category", "float", "csv", "apart"])
+def test_a_missing_label_has_many_forms(kind, tmp_path):
+    frame = make_frame(90)
+    known = np.random.default_rng(2).random(90) < 0.6
+    code = (frame["answer"] == "yes").astype(float)
+    labels = {
+        "NaN": frame["answer"].where(known),
+        "NA": code.where(known).astype("Int64"),
+        "category": frame["answer"].where(known).astype("category"),
+        "float": code.where(known),
+        "csv": frame["answer"].where(known),
+        "apart": np.where(known, frame["answer"], None),
+    }[kind]
+    given = {"cv": 3, "grid": ONE, "models": ["pa:squared", "pegasos", "keco"]}
+    # the encoder is fitted on rows with a label, and these have other numbers
+    frame.loc[~known, "weak__0"] *= 1e3
+    table = frame.assign(answer=labels)
+    expected = compare(frame[known], "answer", **given)
+    if kind == "csv":
+        table.to_csv(tmp_path / "t.csv", index=False)
+        found = compare(tmp_path / "t.csv", "answer", **given)
+    elif kind == "apart":
+        found = compare(frame.drop(columns="answer"), labels, **given)
+    else:
+        found = compare(table, "answer", **given)
+    assert found.unlabeled == (~known).sum()
+    for row, other in zip(found.rows[:2], expected.rows, strict=False):
+        assert row.scores == pytest.approx(other.scores)
+
+
+def test_several_classes_with_rows_without_label():
+    rng = np.random.default_rng(0)
+    k = rng.integers(0, 3, 120)
+    X = MultiView(
+        {"a": rng.normal(size=(120, 3)) + 3 * np.eye(3)[k], "b": rng.normal(size=(120, 3))}
+    )
+    y = np.where(rng.random(120) < 0.5, k, np.nan)
+    for stream in (False, True):
+        answer = compare(
+            X, y, cv=3, grid=ONE, models=["pa:squared", "pegasos", "keco"], progressive=stream
+        )
+        assert answer.rows[1].value > 0.6
+        assert answer.unlabeled_benefit is not None
+
+
+@pytest.mark.parametrize("rows_at_once", [10_000, 7])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypatch):
+    monkeypatch.setattr("crossview.evaluation.rows.ROWS_AT_ONCE", rows_at_once)
+    X, y, known = make_few()
+    grid = ONE | {"kernel": [kernel]}
+    answer = compare(X, y, progressive=True, grid=grid, models=["pa:squared", "pegasos", "keco"])
+    first = np.arange(150) < 15
+    scored = known & ~first
+    assert (answer.n_rows, answer.n_scored, answer.unlabeled) == (
+        150,
+        scored.sum(),
+        150 - known.sum(),
+    )
+    right = []
+    for row in answer.rows:
+        method = find_learner(row.model, "classification", X.layout.names)
+        setting = method.on_stream(method.candidates(grid)[0])
+        assert ("budget" in setting) == (row.model != "pa:squared" and kernel == "rbf")
+        model = method.make(**setting, random_state=0)
+        learned = known if row.model != "keco" else np.ones(150, dtype=bool)
+        # the first rows choose, and say what disagreement is
+        now, then = learned & first, learned & ~first
+        model.partial_fit(X[now], y[now], classes=["no", "yes"])
+        scores = model.score_then_learn(X[then], y[then])[known[then]]
+        predicted = np.where(scores > 0, "yes", "no")
+        truth = y[scored].astype(str)
+        right.append(predicted == truth)
+        assert row.value == pytest.approx(f1_score(truth, predicted, pos_label="yes"))
+    _, pegasos, keco = right
+    expected = mcnemar_test(int((keco & ~pegasos).sum()), int((pegasos & ~keco).sum()))
+    assert answer.unlabeled_benefit_p == expected
+    notes = comparison_notes(answer)
+    assert any(f"{scored.sum()} rows with a label, each predicted" in note for note in notes)
+    n_first = (known & first).sum()
+    assert any(f"chosen on the {n_first} rows with a label before" in note for note in notes)
+    best = answer.rows[answer.best].model
+    assert ("schedule=stream" in answer.train_options) == (best != "pa:squared")
+
+
+def test_rows_without_label_are_learned_and_not_scored_in_a_stream():
+    X, y, known = make_few()
+    model = KeCoClassifier(schedule="stream", random_state=0)
+    batches = [(X[:40], y[:40]), (X[40:41], y[40:41]), (X[41:], y[41:])]
+    records = list(progressive(model, batches, classes=["no", "yes"]))
+    n = int(known.sum())
+    assert [record.rows for record in records] == [1, 2, 4, 8, 16, 32, n]
+    by_hand = KeCoClassifier(schedule="stream", random_state=0)
+    scores = by_hand.partial_fit(X[:40], y[:40], classes=["no", "yes"]).score_then_learn(
+        X[40:], y[40:]
+    )
+    assert model.n_steps_ == by_hand.n_steps_ > n
+    assert len(scores) == 110
+    with pytest.raises(InputError, match="the label is missing"):
+        list(progressive(PassiveAggressiveClassifier(), batches, classes=["no", "yes"]))

@@ -1,0 +1,786 @@
+"""ViewEncoder: what a cell becomes, whatever the container, and what is refused."""
+
+import json
+import pickle
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from crossview import InputError, MultiView, ViewEncoder, open_table
+from crossview.streams import fill, hashing
+
+BITS = 10
+untimed = settings(deadline=None)  # the first call compiles
+
+
+def slot(name, bits=BITS):
+    """The slot of a name, by scikit-learn alone."""
+    hasher = FeatureHasher(2**bits, input_type="string", alternate_sign=False)
+    return int(hasher.transform([[name]]).indices[0])
+
+
+def same(a, b):
+    """Equal to the last bit, mask included."""
+    assert a.layout == b.layout
+    for part in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(a.matrix, part), getattr(b.matrix, part))
+    np.testing.assert_array_equal(a.present, b.present)
+
+
+def named(encoder, X, row=0):
+    """The entries of one row by their names."""
+    found = {}
+    for view in X.keys():  # noqa: SIM118 (a MultiView is no mapping)
+        block = X[view][[row]]
+        for column, value in zip(block.indices, block.data, strict=True):
+            found[f"{view}/{encoder.feature_name(view, int(column))}"] = value
+    return found
+
+
+PEOPLE = {
+    "user_age": [30.0, None, 50.0, 40.0, None],
+    "user_city": ["Oslo", "Bonn", None, "Oslo", None],
+    "ad_price": [1.0, 2.0, 3.0, 4.0, 5.0],
+    "ad_new": [True, None, False, True, True],
+    "page_title": ["cheap flights", "weather in Oslo", "", None, "Oslo Oslo flights"],
+    "clicked": [1, 0, 0, 1, 0],
+}
+VIEWS = {"user": "user_*", "ad": ["ad_price", "ad_new"], "page": "page_title"}
+
+
+def encoder(**changed):
+    return ViewEncoder(**{"views": VIEWS, "text": ["page_*"], "hash_bits": BITS, **changed})
+
+
+# --- what a cell becomes -------------------------------------------------------------------
+
+
+def test_a_row_by_hand():
+    table = pa.table(PEOPLE)
+    fitted = encoder().fit(table)
+    X = fitted.transform(table)
+    assert X.layout.names == ("user", "ad", "page")
+    assert X.layout.widths == (2 + 2**BITS, 2 + 2**BITS, 2**BITS)
+    ages = np.array([30.0, 50.0, 40.0])
+    root = np.sqrt(0.5)
+    assert named(fitted, X, 0) == pytest.approx(
+        {
+            "user/user_age": (30 - 40) / ages.std(),
+            "user/user_city=Oslo": 1,
+            "ad/ad_price": (1 - 3) / np.sqrt(2),
+            "ad/ad_new=true": 1,
+            "page/page_title:cheap": root,
+            "page/page_title:flights": root,
+        }
+    )
+    assert named(fitted, X, 1) == pytest.approx(
+        {
+            "user/user_age is missing": 1,
+            "user/user_city=Bonn": 1,
+            "ad/ad_price": (2 - 3) / np.sqrt(2),
+            "page/page_title:weather": 1 / np.sqrt(3),
+            "page/page_title:in": 1 / np.sqrt(3),
+            "page/page_title:oslo": 1 / np.sqrt(3),
+        }
+    )
+    assert named(fitted, X, 4) == pytest.approx(
+        {
+            "ad/ad_price": np.sqrt(2),
+            "ad/ad_new=true": 1,
+            "page/page_title:oslo": 2 / np.sqrt(5),
+            "page/page_title:flights": 1 / np.sqrt(5),
+        }
+    )
+    # an empty text is there, a null is not; a view is missing when all its columns are
+    assert X.present.tolist() == [
+        [True, True, True],
+        [True, True, True],
+        [True, True, True],
+        [True, True, False],
+        [False, True, True],
+    ]
+
+
+@untimed
+@given(
+    rows=st.lists(st.tuples(*[st.sampled_from(["a", "b", "cc dd", None])] * 6), min_size=1),
+    text=st.lists(st.sampled_from(["v__0", "w__0", "w__1"]), unique=True),
+    bits=st.integers(1, 4),
+)
+def test_the_matrix_is_canonical_csr_with_int32_indices(rows, text, bits):
+    names = ["v__0", "v__1", "v__2", "w__0", "w__1", "w__2"]
+    table = pa.table(
+        {n: pa.array(c, pa.string()) for n, c in zip(names, zip(*rows, strict=True), strict=True)}
+    )
+    X = ViewEncoder(text=text, hash_bits=bits).fit_transform(table)
+    assert isinstance(X.matrix, sp.csr_array)
+    assert X.matrix.dtype == np.float64
+    assert X.matrix.indices.dtype == X.matrix.indptr.dtype == np.int32
+    assert X.matrix.indptr[-1] == len(X.matrix.indices) == len(X.matrix.data)
+    for i in range(len(rows)):  # rising, and so without duplicates
+        assert (np.diff(X.matrix.indices[X.matrix.indptr[i] : X.matrix.indptr[i + 1]]) > 0).all()
+    for k, view in enumerate("vw"):
+        there = [any(v is not None for v in row[3 * k : 3 * k + 3]) for row in rows]
+        present = np.ones((len(rows), 2), dtype=bool) if X.present is None else X.present
+        assert present[:, k].tolist() == there
+        # "a" and "b" are no words of two letters; each other category counts 1
+        categories = [i for i in range(3 * k, 3 * k + 3) if names[i] not in text]
+        expected = [sum(row[i] is not None for i in categories) for row in rows]
+        if not any(name.startswith(view) for name in text):
+            assert X[view].sum(axis=1).tolist() == expected
+
+
+@untimed
+@given(
+    values=st.lists(st.one_of(st.none(), st.text(max_size=5)), min_size=1, max_size=30),
+    bits=st.integers(1, 20),
+)
+def test_slots_are_those_of_feature_hasher(values, bits):
+    table = pa.table({"v__c": pa.array(values, pa.string())})
+    X = ViewEncoder(hash_bits=bits).fit_transform(table)
+    expected = np.zeros((len(values), 2**bits))
+    for row, value in enumerate(values):
+        if value is not None:
+            expected[row, slot(f"v__c={value}", bits)] += 1
+    np.testing.assert_array_equal(X.matrix.toarray(), expected)
+
+
+def test_hashing_never_changes():
+    # by MurmurHash3 (x86, 32 bits, seed 0); a change here breaks saved models
+    table = pa.table({"city": ["Oslo"], "page": ["weather"]})
+    X = ViewEncoder({"a": "city", "b": "page"}, text=["page"]).fit_transform(table)
+    assert X.matrix.indices.tolist() == [223137, 2**18 + 41559]
+
+
+def test_two_categories_in_one_slot_add_up():
+    columns = {f"v__{c}": ["x"] for c in range(20)}
+    X = ViewEncoder(hash_bits=2).fit_transform(pa.table(columns))
+    expected = np.bincount([slot(f"{name}=x", 2) for name in columns], minlength=4)
+    np.testing.assert_array_equal(X.matrix.toarray(), [expected])
+
+
+def test_words_and_categories_of_a_view_share_its_slots():
+    table = pa.table({"v__text": ["aa bb aa", "cc"], "v__kind": ["x", "y"]})
+    X = ViewEncoder(text=["v__text"], hash_bits=1).fit_transform(table)
+    expected = np.zeros((2, 2))
+    for word, count in (("aa", 2), ("bb", 1)):
+        expected[0, slot(f"v__text:{word}", 1)] += count
+    expected[0] /= np.linalg.norm(expected[0])
+    expected[1, slot("v__text:cc", 1)] += 1
+    expected[0, slot("v__kind=x", 1)] += 1
+    expected[1, slot("v__kind=y", 1)] += 1
+    np.testing.assert_allclose(X.matrix.toarray(), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("ngram_range", [(1, 1), (1, 2), (2, 3)])
+def test_text_is_counted_as_count_vectorizer_does(ngram_range):
+    texts = ["the cat sat on the mat", "a dog, the Dog", "", "42 cats & 1 dog"]
+    fitted = ViewEncoder(
+        {"page": "body"}, text=["body"], ngram_range=ngram_range, hash_bits=18
+    ).fit(pa.table({"body": texts}))
+    X = fitted.transform(pa.table({"body": texts}))
+    counts = CountVectorizer(ngram_range=ngram_range).fit(texts)
+    for row, text in enumerate(texts):
+        expected = counts.transform([text]).toarray()[0]
+        norm = np.linalg.norm(expected) or 1
+        assert named(fitted, X, row) == pytest.approx(
+            {
+                f"page/body:{word}": expected[k] / norm
+                for word, k in counts.vocabulary_.items()
+                if expected[k]
+            }
+        )
+
+
+def test_each_text_column_has_length_one_by_itself():
+    table = pa.table({"v__title": ["aa bb"], "v__body": ["cc dd ee ff"]})
+    X = ViewEncoder(text=["v__*"], hash_bits=18).fit_transform(table)
+    assert X.matrix.power(2).sum() == pytest.approx(2)
+
+
+# --- numbers -------------------------------------------------------------------------------
+
+numbers = st.lists(
+    st.one_of(st.none(), st.floats(-1e6, 1e6), st.integers(-5, 5).map(float)),
+    min_size=1,
+    max_size=40,
+)
+
+
+@untimed
+@given(values=numbers, cuts=st.lists(st.integers(0, 40), max_size=3))
+def test_moments_in_pieces_are_those_of_the_whole(values, cuts):
+    array = pa.array(values, pa.float64())
+    pieces = ViewEncoder()
+    ends = [*sorted(c for c in cuts if c < len(values)), len(values)]
+    for start, stop in zip([0, *ends], ends, strict=False):
+        pieces.partial_fit(pa.table({"v__a": array[start:stop]}))
+    whole = ViewEncoder().fit(pa.table({"v__a": array}))
+    there = np.array([v for v in values if v is not None])
+    assert pieces.count_ == whole.count_ == len(there)
+    if len(there):
+        assert pieces.mean_[0] == pytest.approx(there.mean(), rel=1e-12, abs=1e-9)
+        assert pieces._moments.m2[0] == pytest.approx(
+            there.var() * len(there), rel=1e-9, abs=1e-9 * max(1, np.abs(there).max())
+        )
+
+
+@untimed
+@given(values=numbers)
+def test_standardized_numbers_are_those_of_standard_scaler(values):
+    array = pa.array(values, pa.float64())
+    X = ViewEncoder().fit_transform(pa.table({"v__a": array})).matrix.toarray()
+    column = np.array(values, dtype=float)[:, None]
+    missing = np.isnan(column[:, 0])
+    if missing.all():
+        assert not X.any()
+        return
+    expected = np.nan_to_num(StandardScaler().fit_transform(column)[:, 0])
+    if len(set(column[~missing, 0])) == 1:  # there the scaler leaves what rounding leaves
+        expected[:] = 0
+    np.testing.assert_allclose(X[:, 0], expected, rtol=1e-6, atol=1e-6)
+    assert not X[:, 1].any()  # a view of one column is missing with it
+
+
+@untimed
+@given(value=st.floats(-1e99, 1e99), n=st.integers(1, 50))
+def test_a_constant_becomes_zero(value, n):
+    table = pa.table({"v__a": [value] * n, "v__b": [1.0] * n})
+    assert ViewEncoder().fit_transform(table).matrix.nnz == 0
+
+
+@untimed
+@given(st.lists(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=9), min_size=1, max_size=3))
+def test_no_number_ever_becomes_nan_or_infinite(batches):
+    fitted = ViewEncoder()
+    for values in batches:
+        X = fitted.partial_fit(pa.table({"v__a": values})).transform(pa.table({"v__a": values}))
+        assert np.isfinite(X.matrix.data).all()
+
+
+def test_without_standardizing_numbers_stay_as_they_are():
+    table = pa.table({"v__a": [3.0, None, 0.0], "v__b": [1, 2, 3]})
+    X = ViewEncoder(standardize=False).fit_transform(table)
+    np.testing.assert_array_equal(X.matrix.toarray(), [[3, 1, 0, 0], [0, 2, 1, 0], [0, 3, 0, 0]])
+    assert X.feature_names == {"v": ("v__a", "v__b", "v__a is missing", "v__b is missing")}
+    assert X.present is None
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array([1, None, 3], pa.int8()),
+        pa.array([1, None, 3], pa.uint64()),
+        pa.array([1, None, 3], pa.float32()),
+        pa.array([Decimal(1), None, Decimal(3)]),
+        pa.chunked_array([[1], [None, 3]]),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_every_type_of_number_is_the_same_number(array):
+    plain = ViewEncoder().fit_transform(pa.table({"v__a": [1.0, None, 3.0], "v__b": [1, 2, 3]}))
+    same(ViewEncoder().fit_transform(pa.table({"v__a": array, "v__b": [1, 2, 3]})), plain)
+
+
+def test_numbers_in_strings_and_booleans_when_said_so():
+    table = pa.table(
+        {
+            "v__a": ["1.5", None, "3"],
+            "v__b": [True, False, None],
+            "v__c": pa.array(["1", "2", "1"]).dictionary_encode(),
+        }
+    )
+    X = ViewEncoder(numeric=["v__*"], standardize=False).fit_transform(table)
+    np.testing.assert_array_equal(
+        X.matrix.toarray(), [[1.5, 1, 1, 0, 0, 0], [0, 0, 2, 1, 0, 0], [3, 0, 1, 0, 1, 0]]
+    )
+    with pytest.raises(InputError, match="row 1, column 'v__a': 'two' is not a number"):
+        ViewEncoder(numeric=["v__a"]).fit(pa.table({"v__a": ["1", "two"]}))
+
+
+# --- the same values in other containers ---------------------------------------------------
+
+
+def containers():
+    table = pa.table(PEOPLE)
+    chunked = pa.concat_tables([table.slice(0, 2), table.slice(2, 0), table.slice(2)])
+    dictionaries = pa.table(
+        {
+            name: column.dictionary_encode() if column.type == pa.string() else column
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
+    )
+    unified = pa.concat_tables(
+        [
+            pa.table(
+                {
+                    n: c.combine_chunks().slice(a, b)
+                    for n, c in zip(table.column_names, part.columns, strict=True)
+                }
+            )
+            for a, b in ((0, 2), (2, 3))
+            for part in [dictionaries]
+        ]
+    )
+    frame = pd.DataFrame(PEOPLE)
+    return {
+        "record batch": table.to_batches()[0],
+        "chunks": chunked,
+        "dictionaries": dictionaries,
+        "sliced dictionaries": unified,
+        "large strings": table.set_column(
+            1, "user_city", table["user_city"].cast(pa.large_string())
+        ),
+        "string views": table.set_column(1, "user_city", table["user_city"].cast(pa.string_view())),
+        "pandas": frame,
+        "pandas categories": frame.astype({"user_city": "category", "ad_new": "category"}),
+        "polars": pl.DataFrame(PEOPLE),
+        "polars categories": pl.DataFrame(PEOPLE).with_columns(
+            pl.col("user_city").cast(pl.Categorical)
+        ),
+        "other column order": table.select(sorted(table.column_names)),
+        "read-only": pa.Table.from_batches(pa.ipc.open_stream(_ipc(table)).read_all().to_batches()),
+    }
+
+
+def _ipc(table):
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("name", list(containers()))
+def test_every_container_gives_the_same_matrix(name):
+    plain = encoder().fit_transform(pa.table(PEOPLE))
+    frame = containers()[name]
+    if name == "pandas categories":
+        frame = frame.astype({"ad_new": "object"})
+    same(encoder().fit_transform(frame), plain)
+    same(encoder().fit(pa.table(PEOPLE)).transform(frame), plain)
+
+
+def test_a_dictionary_may_hold_null_unused_and_repeated_values():
+    plain = pa.table({"v__c": ["x", None, "y", None], "v__n": [1, 2, 3, 4]})
+    odd = pa.DictionaryArray.from_arrays(
+        pa.array([2, None, 0, 3], pa.int8()), pa.array(["y", "unused", "x", None])
+    )
+    same(
+        ViewEncoder().fit_transform(plain.set_column(0, "v__c", odd)),
+        ViewEncoder().fit_transform(plain),
+    )
+
+
+def test_an_array_has_columns_called_x0_x1_and_nan_is_missing():
+    array = np.array([[1.0, 2.0, np.nan], [3.0, np.nan, np.nan]])
+    fitted = ViewEncoder({"a": slice(0, 2), "b": ["x2"]}, standardize=False).fit(array)
+    X = fitted.transform(array)
+    np.testing.assert_array_equal(X.matrix.toarray(), [[1, 2, 0, 0, 0, 0], [3, 0, 0, 1, 0, 0]])
+    assert X.present.tolist() == [[True, False], [True, False]]
+    assert fitted.feature_names_in_.tolist() == ["x0", "x1", "x2"]
+    with pytest.raises(InputError, match="no column 'x2'"):
+        fitted.transform(array[:, :2])
+
+
+def test_ids_are_categories_when_said_so_with_and_without_gaps():
+    whole = pa.table({"v__id": [7, 12, 7], "v__n": [1, 2, 3]})
+    gaps = pd.DataFrame({"v__id": [7.0, np.nan, 2.5], "v__n": [1, 2, 3]})
+    fitted = ViewEncoder(categorical=["v__id"], hash_bits=BITS).fit(whole)
+    assert "v/v__id=7" in named(fitted, fitted.transform(whole), 0)
+    assert "v/v__id=7" in named(fitted, fitted.transform(gaps), 0)
+    assert fitted.transform(gaps)["v"].toarray()[2, 2 + slot("v__id=2.5")] == 1
+
+
+def test_zero_rows():
+    fitted = encoder().fit(pa.table(PEOPLE))
+    X = fitted.transform(pa.table(PEOPLE).slice(0, 0))
+    assert X.shape == (0, fitted.layout_.n_columns)
+
+
+def test_input_is_left_as_it_was():
+    frame = pd.DataFrame(PEOPLE)
+    before = frame.copy()
+    encoder().fit_transform(frame)
+    pd.testing.assert_frame_equal(frame, before)
+    array = np.array([[1.0, np.nan], [2.0, 3.0]])
+    array.flags.writeable = False
+    ViewEncoder({"v": "x*"}).fit_transform(array)
+
+
+def test_a_frame_changed_in_place_is_read_again():
+    frame = pd.DataFrame({"v__a": [1.0, 2.0]})
+    fitted = ViewEncoder(standardize=False).fit(frame)
+    frame.loc[0, "v__a"] = 5.0
+    assert fitted.transform(frame).matrix.toarray()[0, 0] == 5
+
+
+# --- streams -------------------------------------------------------------------------------
+
+
+@untimed
+@given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=5))
+def test_batches_give_what_the_whole_gives(sizes):
+    table = pa.concat_tables([pa.table(PEOPLE)] * 3).slice(0, sum(sizes))
+    fitted = encoder().fit(pa.table(PEOPLE))
+    whole = fitted.transform(table)
+    start = 0
+    for size in sizes:
+        rows = slice(start, start + size)
+        part, expected = fitted.transform(table.slice(start, size)), whole[rows]
+        np.testing.assert_array_equal(part.matrix.toarray(), expected.matrix.toarray())
+        for X in (part, expected):
+            if X.present is None:
+                X.present = np.ones((len(X), 3), dtype=bool)
+        np.testing.assert_array_equal(part.present, expected.present)
+        start += size
+
+
+def test_transform_learns_nothing():
+    fitted = encoder().fit(pa.table(PEOPLE).slice(0, 2))
+    before = pickle.dumps((fitted._get_header(), fitted._get_state()))
+    fitted.transform(pa.table(PEOPLE))
+    assert pickle.dumps((fitted._get_header(), fitted._get_state())) == before
+
+
+def test_names_are_learnt_also_of_a_dictionary_that_was_transformed_before():
+    table = pa.table({"v__c": ["x", "y"]})
+    fitted = ViewEncoder(hash_bits=BITS).fit(pa.table({"v__c": ["z"]}))
+    fitted.transform(table)
+    assert fitted.feature_name("v", slot("v__c=x")) == f"slot {slot('v__c=x')}"
+    fitted.partial_fit(table)
+    assert fitted.feature_name("v", slot("v__c=x")) == "v__c=x"
+
+
+def test_a_dictionary_is_hashed_once_while_it_stays_the_same(monkeypatch):
+    hashed = []
+    real = hashing.slots_of
+    monkeypatch.setattr(
+        hashing, "slots_of", lambda h, names: hashed.append(names) or real(h, names)
+    )
+    values = pa.array(["x", "y"])
+    fitted = ViewEncoder(hash_bits=BITS)
+    for codes in ([0, 1], [1, 1, 0], [0]):
+        batch = pa.record_batch({"v__c": pa.DictionaryArray.from_arrays(codes, values)})
+        fitted.partial_fit(batch).transform(batch)
+    assert hashed == [["v__c=x", "v__c=y"]]
+    other = pa.record_batch({"v__c": pa.DictionaryArray.from_arrays([0], pa.array(["y"]))})
+    X = fitted.transform(other)
+    assert X.matrix.indices.tolist() == [slot("v__c=y")]
+
+
+def test_fit_forgets_and_partial_fit_goes_on():
+    first, second = pa.table({"v__a": [0.0, 2.0]}), pa.table({"v__a": [10.0, 14.0]})
+    fitted = ViewEncoder().fit(first).fit(second)
+    assert (fitted.mean_[0], fitted.count_[0]) == (12, 2)
+    fitted.partial_fit(first)
+    assert (fitted.mean_[0], fitted.count_[0]) == (6.5, 4)
+
+
+def test_from_file_to_views(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("user_age,user_city,label\n30,Oslo,1\n,Bonn,0\n,,1\n")
+    fitted = ViewEncoder({"user": "user_*"}, hash_bits=BITS)
+    for data, _, _ in open_table(path):
+        fitted.partial_fit(data)
+        X = fitted.transform(data)
+    assert X.present.tolist() == [[True], [True], [False]]
+    assert named(fitted, X, 1) == {"user/user_age is missing": 1, "user/user_city=Bonn": 1}
+
+
+def test_a_batch_in_which_a_column_is_all_null_may_have_any_type():
+    fitted = encoder().fit(pa.table(PEOPLE))
+    nothing = pa.nulls(2)
+    batch = pa.table(dict.fromkeys(PEOPLE, nothing))
+    X = fitted.transform(batch)
+    assert not X.present.any()
+    assert X.matrix.nnz == 0
+    strings = batch.set_column(0, "user_age", pa.array([None, None], pa.string()))
+    assert not fitted.partial_fit(strings).transform(strings).present.any()
+
+
+# --- views and kinds -----------------------------------------------------------------------
+
+
+def test_views_by_prefix_leave_other_columns_out():
+    table = pa.table({"user__age": [1.0], "ad__c": ["x"], "label": [1], "__index_0__": [0]})
+    fitted = ViewEncoder(hash_bits=BITS).fit(table)
+    assert fitted.layout_.names == ("user", "ad")
+    assert fitted.layout_.widths == (2, 2**BITS)
+    assert fitted.n_features_in_ == 4
+
+
+def test_no_views_to_be_found_shows_how_to_name_them():
+    with pytest.raises(InputError) as caught:
+        ViewEncoder().fit(pa.table({"user_age": [1], "clicked": [0]}))
+    for hint in ("--view user='user_*'", 'views={"user": "user_*"}', "user_age, clicked"):
+        assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"views": {"user": "user_*", "all": "*"}}, "is in view 'user' and again in 'all'"),
+        ({"views": {"user": "usr_*"}}, "no column is called 'usr_\\*'"),
+        ({"text": ["page_titel"]}, "text= names 'page_titel'.*did you mean 'page_title'"),
+        ({"text": ["clicked"]}, "which is in no view"),
+        ({"categorical": ["page_*"]}, "'page_title': is named in text= and categorical="),
+        ({"text": ["user_age"]}, "is text in this encoder, but holds double"),
+        ({"hash_bits": 0}, "hash_bits=0"),
+        ({"hash_bits": 2.5}, "hash_bits=2.5"),
+        ({"ngram_range": (2, 1)}, "ngram_range"),
+        ({"ngram_range": 2}, "ngram_range"),
+        ({"remember_names": -1}, "remember_names=-1"),
+    ],
+)
+def test_parameters_that_do_not_fit(parameters, message):
+    with pytest.raises(InputError, match=message):
+        encoder(**parameters).fit(pa.table(PEOPLE))
+
+
+def test_one_name_may_stand_for_a_list():
+    same(
+        encoder(text="page_title").fit_transform(pa.table(PEOPLE)),
+        encoder().fit_transform(pa.table(PEOPLE)),
+    )
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([date(2020, 1, 1)]),
+        pa.array([0], pa.timestamp("us")),
+        pa.array([[1, 2]]),
+        pa.array([{"a": 1}]),
+        pa.array([b"x"]),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_other_types_are_refused_with_what_to_do(values):
+    with pytest.raises(
+        InputError, match="leave it out of the view, or convert it in SQL"
+    ) as caught:
+        ViewEncoder({"v": ["when", "n"]}).fit(pa.table({"when": values, "n": [1]}))
+    assert caught.value.column == "when"
+    ViewEncoder({"v": "n"}).fit_transform(pa.table({"when": values, "n": [1]}))
+
+
+def test_a_column_without_values_needs_its_kind():
+    table = pa.table({"v__a": pa.nulls(2), "v__b": [1, 2]})
+    with pytest.raises(InputError, match="column 'v__a': has no value in any row"):
+        ViewEncoder().fit(table)
+    assert ViewEncoder(numeric=["v__a"]).fit_transform(table).present is None
+
+
+# --- bad values ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0, None, float("nan")], "row 2, column 'v__b': NaN is not a missing value: write null"),
+        ([1.0, None, float("inf")], "row 2, column 'v__b': inf is too large"),
+        ([-1e200, None, 1.0], "row 0, column 'v__b': -1e\\+200 is too large"),
+    ],
+)
+def test_nan_and_infinity_are_errors_with_row_and_column(values, message):
+    good = {"v__a": [1.0, 2.0, 3.0], "v__b": [1.0, None, 3.0]}
+    for frame in (pa.table, pl.DataFrame):
+        bad = frame({**good, "v__b": values})
+        with pytest.raises(InputError, match=message):
+            ViewEncoder().fit(bad)
+        fitted = ViewEncoder().fit(frame(good))
+        with pytest.raises(InputError, match=message):
+            fitted.transform(bad)
+
+
+def test_nan_in_a_category_is_an_error():
+    table = pa.table({"v__id": [1.0, None, float("nan")]})
+    with pytest.raises(InputError, match="row 2, column 'v__id': NaN is not a missing value"):
+        ViewEncoder(categorical=["v__id"]).fit(table)
+
+
+def test_a_bad_batch_changes_nothing():
+    fitted = encoder().fit(pa.table(PEOPLE))
+    before = pickle.dumps(fitted._get_state())
+    bad = {**PEOPLE, "ad_price": [1.0, 2.0, 3.0, 4.0, float("nan")]}
+    with pytest.raises(InputError):
+        fitted.partial_fit(pa.table(bad))
+    assert pickle.dumps(fitted._get_state()) == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"user_age": ["a"] * 5}, "'user_age': is numeric in this encoder, but holds string"),
+        ({"user_city": [1] * 5}, "'user_city': is categorical in this encoder, but holds int64"),
+        ({"page_title": [1] * 5}, "'page_title': is text in this encoder, but holds int64"),
+    ],
+)
+def test_a_column_that_changes_its_kind_is_named(changed, message):
+    fitted = encoder().fit(pa.table(PEOPLE))
+    with pytest.raises(InputError, match=message):
+        fitted.transform(pa.table({**PEOPLE, **changed}))
+    with pytest.raises(InputError, match=message):
+        fitted.partial_fit(pa.table({**PEOPLE, **changed}))
+
+
+def test_an_absent_column_is_named_and_another_one_is_no_matter():
+    fitted = encoder().fit(pa.table(PEOPLE))
+    table = pa.table(PEOPLE)
+    with pytest.raises(InputError, match="no column 'user_age'"):
+        fitted.transform(table.drop_columns("user_age"))
+    wide = table.append_column("extra", pa.array([{"a": 1}] * 5)).drop_columns("clicked")
+    same(fitted.transform(wide), fitted.transform(table))
+
+
+def test_what_is_no_table():
+    with pytest.raises(InputError, match="cannot read a table from list"):
+        ViewEncoder({"v": "a"}).fit([[1, 2]])
+    with pytest.raises(InputError, match="an array of 1 dimensions"):
+        ViewEncoder({"v": "x0"}).fit(np.arange(3))
+    with pytest.raises(InputError, match="two columns are called 'a'"):
+        ViewEncoder({"v": "a"}).fit(pa.table([[1], [2]], names=["a", "a"]))
+
+
+# --- names ---------------------------------------------------------------------------------
+
+
+def test_names_of_all_columns():
+    table = pa.table({"user__age": [1], "user__city": ["Oslo"], "ad price": [2]})
+    fitted = ViewEncoder({"user": "user__*", "ad": "ad price"}, hash_bits=2).fit(table)
+    k = slot("user__city=Oslo", 2)
+    slots = ["user__city=Oslo" if i == k else f"user__slot {i}" for i in range(4)]
+    assert fitted.get_feature_names_out().tolist() == [
+        "user__age",
+        "user__age is missing",
+        *slots,
+        "ad__ad price",
+        "ad__ad price is missing",
+    ]
+    with pytest.raises(InputError, match="no view 'usr'; did you mean 'user'"):
+        fitted.feature_name("usr", 0)
+    for column in (-1, 6):
+        with pytest.raises(InputError, match=f"no column {column}"):
+            fitted.feature_name("user", column)
+
+
+@pytest.mark.parametrize("most", [0, 3])
+def test_no_more_names_are_kept_than_asked_for(most):
+    table = pa.table({"v__c": [str(i) for i in range(50)], "v__t": ["aa bb cc"] * 50})
+    fitted = ViewEncoder(text=["v__t"], remember_names=most).fit(table)
+    known = [n for n in fitted.get_feature_names_out() if not n.startswith("v__slot ")]
+    assert len(known) == most
+    assert set(known) <= {f"v__c={i}" for i in range(most)}
+
+
+def test_a_slot_keeps_its_first_name():
+    fitted = ViewEncoder(hash_bits=1)
+    for value in "abcdefgh":
+        fitted.partial_fit(pa.table({"v__c": [value]}))
+    first = {}
+    for value in "abcdefgh":
+        first.setdefault(slot(f"v__c={value}", 1), f"v__c={value}")
+    assert fitted.get_feature_names_out().tolist() == [first[0], first[1]]
+
+
+# --- as an estimator, and in a model file --------------------------------------------------
+
+
+def test_transform_before_fit():
+    with pytest.raises(NotFittedError):
+        ViewEncoder().transform(pa.table(PEOPLE))
+    with pytest.raises(NotFittedError):
+        ViewEncoder().get_feature_names_out()
+
+
+@pytest.mark.parametrize("travel", ["pickle", "state"])
+def test_an_encoder_that_traveled_goes_on_like_the_one_that_stayed(travel):
+    table = pa.table(PEOPLE)
+    stayed = encoder(categorical=["ad_new"], hash_bits=np.int64(BITS)).fit(table.slice(0, 3))
+    if travel == "pickle":
+        gone = pickle.loads(pickle.dumps(stayed))
+    else:
+        header = json.loads(json.dumps(stayed._get_header()))
+        state = {key: array.copy() for key, array in stayed._get_state().items()}
+        for array in state.values():
+            assert array.ndim == 1
+            array.flags.writeable = False
+        gone = ViewEncoder(**stayed.get_params())
+        gone._set_header(header)
+        gone._set_state(state)
+    same(gone.transform(table), stayed.transform(table))
+    for one in (gone, stayed):
+        one.partial_fit(table.slice(3))
+    same(gone.transform(table), stayed.transform(table))
+    assert gone._get_header() == stayed._get_header()
+    assert gone.feature_names_in_.tolist() == stayed.feature_names_in_.tolist()
+    assert gone.get_feature_names_out().tolist() == stayed.get_feature_names_out().tolist()
+
+
+def test_a_pickle_carries_no_batch():
+    table = pa.table({"v__c": [f"value {i}" for i in range(20_000)]})
+    fitted = ViewEncoder(hash_bits=4, remember_names=0).fit(table)
+    fitted.transform(table)
+    assert len(pickle.dumps(fitted)) < 5000
+
+
+def test_clone_keeps_the_parameters_only():
+    fitted = encoder().fit(pa.table(PEOPLE))
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    assert not hasattr(copy, "layout_")
+
+
+class Nearest(ClassifierMixin, BaseEstimator):
+    """The class whose mean row is nearest; takes views and nothing else."""
+
+    def __init__(self, power=2):
+        self.power = power
+
+    def fit(self, X, y):
+        assert isinstance(X, MultiView)
+        self.classes_ = np.unique(y)
+        dense, y = X.matrix.toarray(), np.asarray(y)
+        self.means_ = np.array([dense[y == c].mean(axis=0) for c in self.classes_])
+        return self
+
+    def predict(self, X):
+        gaps = np.abs(X.matrix.toarray()[:, None] - self.means_) ** self.power
+        return self.classes_[gaps.sum(axis=2).argmin(axis=1)]
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_in_a_pipeline_and_a_grid_search(kind):
+    y = np.array(["no", "yes"] * 10)
+    frame = kind({"v__n": np.where(y == "yes", 1.0, 2.0), "v__c": [f"c{i % 3}" for i in range(20)]})
+    model = make_pipeline(ViewEncoder(), Nearest())
+    search = GridSearchCV(model, {"viewencoder__hash_bits": [4, 8], "nearest__power": [1, 2]}, cv=2)
+    assert search.fit(frame, y).best_score_ == 1
+    assert search.predict(frame).tolist() == y.tolist()
+
+
+# --- the compiled loop ---------------------------------------------------------------------
+
+
+def test_the_loop_is_compiled_once_and_equals_plain_python(monkeypatch):
+    table = pa.table(PEOPLE)
+    compiled = encoder().fit_transform(table)
+    assert len(getattr(fill.fill_rows, "signatures", [0])) == 1
+    plain = getattr(fill.fill_rows, "py_func", fill.fill_rows)
+    monkeypatch.setattr("crossview.streams.encode.fill_rows", plain)
+    same(encoder().fit_transform(table), compiled)
