@@ -8,7 +8,7 @@ from crossview._jit import njit
 from crossview.algorithms.kernel.quota import within_quota
 from crossview.algorithms.kernel.scores import mean_score
 from crossview.algorithms.kernel.step import mark_present, row_buffers, take_step
-from crossview.kernels.rows import ZERO, Rows, dots_and_sqnorm, view_end
+from crossview.kernels.rows import ZERO, Row, Rows, dots_and_sqnorm, view_end
 
 
 class Features(NamedTuple):
@@ -38,7 +38,7 @@ def learn_explicit(features, draws, examples, memory, settings, stream, t):
         for n in range(V):
             lo = entries[n]
             hi = entries[n + 1] = view_end(j, lo, indptr[i + 1], offset, ptr[n + 1])
-            sqnorm[n] = dots_and_sqnorm(x, j, lo, hi, offset, W, sums[n])
+            sqnorm[n] = dots_and_sqnorm(Row(x, j, lo, hi, offset, n, 0.0), W, sums[n])
         mean_score(sums, here, settings.lam * t, stream.scores[s])
         labeled = labels[i, 0] != 0.0
         if weight[i] <= 0.0 or not within_quota(labeled, stream):
