@@ -52,6 +52,13 @@ def test_most_violated_pairs_are_those_of_all_labels_of_pairs():
         assert value(problem, f) == pytest.approx(reference.most_violated_pairs(y, f), abs=1e-12)
 
 
+@pytest.mark.parametrize("margin", [-1.0, 0.0, 0.4, 0.75, 0.99, 1.01, 2.0])
+def test_a_pair_is_wrong_below_a_margin_of_1(margin):
+    problem = make_problem("roc_auc", np.array([1, -1]), np.ones(2))
+    delta, s = problem.search(np.array([margin, 0.0]))
+    assert (delta, *s) == ((1.0, 1.0, -1.0) if margin < 1.0 else (0.0, 0.0, 0.0))
+
+
 def test_most_violated_order_is_that_of_all_orders():
     rng = np.random.default_rng(2)
     for _ in range(20):
