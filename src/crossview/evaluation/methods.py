@@ -13,6 +13,7 @@ from typing import Any
 from sklearn.model_selection import ParameterGrid
 
 from crossview.errors import InputError, closest_names
+from crossview.estimators.coupled import MultiViewPAClassifier
 from crossview.estimators.keco import KeCoClassifier, PegasosClassifier
 from crossview.estimators.linear import PassiveAggressiveClassifier, Perceptron
 from crossview.estimators.machines import (
@@ -22,7 +23,6 @@ from crossview.estimators.machines import (
     MultiViewMachineRegressor,
     SupportTensorMachineClassifier,
 )
-from crossview.estimators.coupled import MultiViewPAClassifier
 from crossview.estimators.performance import MultiViewSVMPerf
 from crossview.estimators.second_order import (
     AROWClassifier,

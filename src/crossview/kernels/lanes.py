@@ -18,7 +18,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from crossview._jit import borrowing
+from crossview._jit import inlined_borrowing
 from crossview.kernels.rows import EIGHT, FIVE, FOUR, ONE, SEVEN, SIX, THREE, TWO, ZERO
 
 WIDTH = 8
@@ -47,7 +47,7 @@ class Entries(NamedTuple):
     column_offset: int
 
 
-@borrowing
+@inlined_borrowing
 def padded(n):
     """Return the smallest multiple of eight that is not below n."""
     return (n + WIDTH - 1) // WIDTH * WIDTH
@@ -105,7 +105,7 @@ def adagrad_steps(x, j, entries, A, G, g, step):
 # --- any number of factors ----------------------------------------------------
 
 
-@borrowing
+@inlined_borrowing
 def copy_factors(out, o, A, slot):
     """out[o:o+n] <- the n parameters of a slot of a table."""
     values, n, stride = A
@@ -117,7 +117,7 @@ def copy_factors(out, o, A, slot):
         out[o + f] = values[first + f]
 
 
-@borrowing
+@inlined_borrowing
 def add_entries(x, j, entries, A, S, s):
     """S[s:s+n] <- S[s:s+n] + sum_p x_p A[slot of p].
 
@@ -146,7 +146,7 @@ def add_entries(x, j, entries, A, S, s):
             )
 
 
-@borrowing
+@inlined_borrowing
 def sum_of(A, first, n):
     """Return the sum of A[first : first + n], eight at a time in pairs."""
     total = 0.0

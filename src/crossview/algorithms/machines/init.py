@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from crossview._jit import borrowing, inlined, njit
+from crossview._jit import inlined, inlined_borrowing, njit
 from crossview.algorithms.machines.state import (
     ALL_PAIRS,
     CROSS_PAIRS,
@@ -52,7 +52,7 @@ def part_keys(seed: int, n_parts: int) -> np.ndarray:
         return np.asarray(mix(seeds))
 
 
-@borrowing
+@inlined_borrowing
 def factor_id(machine, f):
     """Return a number for factor f that stays the same when classes are added."""
     k = machine.B.shape[2] // machine.class_ids.shape[0]
@@ -74,7 +74,7 @@ def init_column(machine, p, slot, position):
     machine.seen[slot] = True
 
 
-@borrowing
+@inlined_borrowing
 def init_new_columns(x, j, entries, machine, p, first_column):
     """Initialize the columns of these entries that no row had before."""
     lo, hi, offset, column_offset = entries

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from crossview._jit import borrowing, njit
+from crossview._jit import inlined_borrowing, njit
 from crossview.algorithms.machines.state import (
     ALL_PAIRS,
     CROSS_PAIRS,
@@ -22,7 +22,7 @@ from crossview.kernels.lanes import (
 from crossview.kernels.rows import EIGHT, ONE, ZERO
 
 
-@borrowing
+@inlined_borrowing
 def other_products(S, D, product, first, end):
     """Eq. (16): D_p,f <- prod_{q != p} S_q,f, and product_f <- product_f + prod_p S_p,f.
 
@@ -44,7 +44,7 @@ def other_products(S, D, product, first, end):
             multiply(S, before, S, before, S, before + width)
 
 
-@borrowing
+@inlined_borrowing
 def linear_terms(S, D, product, first):
     """The first factor of a class: D_p <- 1 and product <- sum_p S_p."""
     product[first] = 0.0
@@ -53,7 +53,7 @@ def linear_terms(S, D, product, first):
         D[p, first] = 1.0
 
 
-@borrowing
+@inlined_borrowing
 def cross_pairs(S, D, product, k, K):
     """Eq. (27): D_p <- T - S_p and product <- ½ sum_p S_p D_p, with T = sum_p S_p."""
     for a in range(K):  # not range(0, n, k): that divides, in every row of any model
@@ -68,7 +68,7 @@ def cross_pairs(S, D, product, k, K):
                 product[f] += 0.5 * S[p, f] * D[p, f]
 
 
-@borrowing
+@inlined_borrowing
 def add_squares(x, j, entries, A, Q):
     """Q_f <- Q_f + sum_i x_i² A[i, f]²."""
     for p in range(entries.lo, entries.hi):
@@ -77,7 +77,7 @@ def add_squares(x, j, entries, A, Q):
             Q[f] += (x[p] * A.values[slot + f]) ** 2
 
 
-@borrowing
+@inlined_borrowing
 def all_pairs(S, D, product, k, K):
     """Eq. (26): D_p <- T and product <- ½ (T² - Q), where ``product`` holds Q = sum_i x_i² A²."""
     for a in range(K):  # not range(0, n, k): that divides, in every row of any model
@@ -92,7 +92,7 @@ def all_pairs(S, D, product, k, K):
                 D[p, f] = total
 
 
-@borrowing
+@inlined_borrowing
 def row_score(rows, i, machine, buffers, score):
     """score_c <- the scores of row i, and D <- d score / d S; return the offset of its columns.
 

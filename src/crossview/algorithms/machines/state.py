@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import borrowing, inlined
+from crossview._jit import inlined, inlined_borrowing
 from crossview.kernels.lanes import Table, padded
 from crossview.kernels.rows import ZERO, view_end
 
@@ -85,7 +85,7 @@ def row_buffers(machine, ptr):
     )
 
 
-@borrowing
+@inlined_borrowing
 def find_views(rows, i, entry_ptr):
     """entry_ptr[v] <- the first entry of view v of row i; return the offset of its columns."""
     j, indptr, ptr = rows.indices, rows.indptr, rows.ptr
@@ -97,7 +97,7 @@ def find_views(rows, i, entry_ptr):
     return offset
 
 
-@borrowing
+@inlined_borrowing
 def has_view(present, i, v):
     """Whether row i has view v."""
     return present.shape[0] == 0 or present[i, v]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import borrowing, inlined
+from crossview._jit import inlined, inlined_borrowing
 from crossview.algorithms.machines.init import init_new_columns
 from crossview.algorithms.machines.state import ALL_PAIRS, MULTI_VIEW, has_view
 from crossview.algorithms.optimizers import ADAGRAD, L2, Step, move, penalty_slope
@@ -60,7 +60,7 @@ def row_slopes(machine, buffers, ptr):
     )
 
 
-@borrowing
+@inlined_borrowing
 def view_lengths(x, entry_ptr, lengths):
     """lengths_v <- |z_v|, z_v = (x_v, 1); return the sum of their squares."""
     total = 0.0
@@ -73,7 +73,7 @@ def view_lengths(x, entry_ptr, lengths):
     return total
 
 
-@borrowing
+@inlined_borrowing
 def sum_slopes(weight, buffers, slopes):
     """Slopes by S_p,f <- weight d loss / d score_c D_p,f; return the sum of their squares."""
     flat_d, product = buffers.flat_d, buffers.product
@@ -96,7 +96,7 @@ def sum_slopes(weight, buffers, slopes):
     return sum_of(product, ZERO, n)
 
 
-@borrowing
+@inlined_borrowing
 def move_columns(x, j, entries, A, G, g, step):
     """Take the steps of the factors of these entries, with the slopes x G + α Ω'(θ).
 
@@ -117,7 +117,7 @@ def move_columns(x, j, entries, A, G, g, step):
                 move(values, a + f, n, slope, step)
 
 
-@borrowing
+@inlined_borrowing
 def move_columns_with_pairs(x, j, entries, A, G, pairs, step):
     """As `move_columns`, less the pair of a feature with itself: x (G - pairs x θ) + α Ω'(θ)."""
     values, n, stride = A
@@ -131,14 +131,14 @@ def move_columns_with_pairs(x, j, entries, A, G, pairs, step):
                 move(values, a + f, n, slope, step)
 
 
-@borrowing
+@inlined_borrowing
 def scaled(step, length):
     """Return the step with AdaGrad's rate divided by the length of the view's row."""
     rate = step.rate / length if step.optimizer == ADAGRAD else step.rate
     return Step(step.optimizer, step.penalty, step.alpha, rate)
 
 
-@borrowing
+@inlined_borrowing
 def move_row(rows, i, offset, machine, buffers, slopes, steps):
     """Take one step of every parameter that row i touches; initialize new columns before.
 
