@@ -11,7 +11,8 @@ a call costs as much as ten entries of a row.
 ``borrowing`` and ``inlined_borrowing`` are the same for functions that allocate no array and
 return none to callers of another kind: they only use arrays that somebody else owns, so nobody
 counts references to them.  Counting made a pass whose rows and buffers travel as named tuples up
-to ten times slower.  A function that does allocate does not compile with them.
+to ten times slower: a tuple that is passed on in a branch costs 50 ns per array.  A function that
+does allocate does not compile with them.
 """
 
 import contextlib
