@@ -4,13 +4,14 @@
 PYTHON ?= python3
 VENV := .venv/bin/python
 
-.PHONY: help demo test lint types pytest bench clean
+.PHONY: help demo test test-all lint types pytest pytest-all bench clean
 
 help:
-	@echo "make demo    install, write a table with three views, compare, train, predict"
-	@echo "make test    install, then lint, types and the whole test suite"
-	@echo "make bench   install the peers, measure, rewrite docs/benchmarks.md"
-	@echo "make clean   remove the environment and what the demo wrote"
+	@echo "make demo      install, write a table with three views, compare, train, predict"
+	@echo "make test      install, then lint, types and the tests"
+	@echo "make test-all  the same, with whole grids and runs without the compiler"
+	@echo "make bench     install the peers, measure, rewrite docs/benchmarks.md"
+	@echo "make clean     remove the environment and what the demo wrote"
 
 # One environment; a stamp a set of extras, remade when pyproject.toml changes.
 .venv/created:
@@ -34,8 +35,14 @@ lint: .venv/installed-dev
 types: .venv/installed-dev
 	$(VENV) -m mypy
 
+test-all: .venv/installed-dev lint types pytest-all
+
+# A file stays with one worker, so that the two seldom compile the same loop.
 pytest: .venv/installed-dev
 	$(VENV) -m pytest -n 2 --dist loadfile
+
+pytest-all: .venv/installed-dev
+	$(VENV) -m pytest -n 2 --dist loadfile -m ""
 
 bench: .venv/installed-bench
 	$(VENV) benchmarks/run.py --write docs/benchmarks.md

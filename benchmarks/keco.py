@@ -15,7 +15,7 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDClassifier
 
 from crossview import KeCoClassifier, KernelSearchCV
-from crossview.algorithms import keco
+from crossview.algorithms.kernel.schedule import draw_rows
 from harness import in_turn, middle, ratio, run, table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -56,7 +56,7 @@ def grid():
     part = [[x[columns] for columns in views] for x in X[:221]]
     labels = np.where(np.isnan(y), 0, np.where(y == 1, 1, -1))[:221]
     known, unknown = np.flatnonzero(labels), np.flatnonzero(labels == 0)
-    draws = keco.schedule("half-labeled", known, unknown, STEPS, np.random.RandomState(0))
+    draws = draw_rows("half-labeled", known, unknown, STEPS, np.random.RandomState(0))
 
     def pairs():
         slow.learn(part, labels, draws.tolist(), 1e-3, pair)

@@ -1,8 +1,8 @@
-"""Rows a second of multi-view machines: against River's and Vowpal Wabbit's factorized models,
+"""Rows per second of multi-view machines: against River's and Vowpal Wabbit's factorized models,
 and how the cost grows with the factors, the features of a row and the views.
 
 A stream of 24 one-hot features in three views, k = 8, one pass with AdaGrad, one core.  Ours is
-a pass of the loop over rows in memory, Vowpal Wabbit a whole process less its start.
+a pass of the loop over rows in memory, Vowpal Wabbit's a whole process minus its start.
 """
 
 import importlib.util
@@ -16,7 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from crossview import MultiView
-from crossview.algorithms import losses, machines, optimizers
+from crossview.algorithms import losses, optimizers
+from crossview.algorithms.machines import init, online
+from crossview.algorithms.machines.state import MULTI_VIEW, Examples, Machine, Objective
 from crossview.batch import make_rows, read_only
 from harness import in_turn, middle, ratio, run, table
 
@@ -28,7 +30,7 @@ FEWEST = 1_000  # and for the slowest
 
 
 def stream(rows, cardinality=CARDINALITY, views=VIEWS, seed=0):
-    """Codes (rows, views, columns of a view), drawn with Zipf's frequencies, and labels."""
+    """Codes (rows, views, columns per view), drawn with Zipf's frequencies, and labels."""
     rng = np.random.default_rng(seed)
     codes = np.stack(
         [
@@ -46,7 +48,7 @@ def stream(rows, cardinality=CARDINALITY, views=VIEWS, seed=0):
 
 
 def to_views(codes, cardinality=CARDINALITY, views=VIEWS):
-    """One sparse block a view."""
+    """One sparse block per view."""
     rows, _, columns = codes.shape
     first = np.concatenate([[0], np.cumsum(cardinality)])
     blocks = {}
@@ -60,41 +62,29 @@ def to_views(codes, cardinality=CARDINALITY, views=VIEWS):
 def passes(X, y, k=8):
     """A function that makes one pass of the loop; the parameters stay from pass to pass."""
     views = X.layout.n_views
-    machine = machines.Machine(
+    machine = Machine(
         np.zeros((X.layout.n_columns, 2, k), dtype=np.float32),
         np.zeros((views, 2, k), dtype=np.float32),
         np.zeros((2, 1)),
         read_only(np.arange(views, dtype=np.uint64)),
         read_only(np.zeros(views, dtype=np.uint64)),
         read_only(np.array([views], dtype=np.uint64)),
-        machines.MULTI_VIEW,
+        MULTI_VIEW,
         np.zeros(X.layout.n_columns, dtype=bool),
-        read_only(machines.keys_of(0, views)),
+        read_only(init.part_keys(0, views)),
         read_only(np.full(views, 0.02)),
         read_only(np.arange(1, dtype=np.uint64)),
     )
-    machines.begin_biases(machine, 0.0)
-    rows, order = make_rows(X.matrix, X.layout), read_only(np.arange(len(y)))
+    init.init_bias_rows(machine, 0.0)
+    rows, scores = make_rows(X.matrix, X.layout), np.zeros((len(y), 1))
     target, weight = read_only(np.where(y == 1, 1.0, -1.0)), read_only(np.ones(len(y)))
-    scores = np.zeros((len(y), 1))
-    return lambda: machines.learn(
-        rows,
-        order,
-        target,
-        weight,
-        machine,
-        losses.LOGISTIC,
-        optimizers.ADAGRAD,
-        optimizers.L2,
-        1e-4,
-        0.0,
-        0.1,
-        scores,
-    )  # fmt: offset
+    examples = Examples(read_only(np.arange(len(y))), target, weight)
+    objective = Objective(losses.LOGISTIC, optimizers.L2, 1e-4, 0.0)
+    return lambda: online.learn(rows, examples, machine, objective, optimizers.ADAGRAD, 0.1, scores)
 
 
 def river_seconds(codes, y):
-    """Seconds a row of River's FMClassifier, which takes one mapping at a time."""
+    """Seconds per row of River's FMClassifier, which takes one mapping at a time."""
     from river import facto
 
     rows = [
@@ -113,7 +103,7 @@ def river_seconds(codes, y):
 
 
 def vw_seconds(codes, y, folder):
-    """Seconds a row of Vowpal Wabbit's --lrq over the three pairs of namespaces."""
+    """Seconds per row of Vowpal Wabbit's --lrq over the three pairs of namespaces."""
     files = []
     for rows in (len(y), 200):
         file = Path(folder) / f"{rows}.vw"
@@ -161,8 +151,8 @@ machine.fit({"task": "binary", "k": 8, "lr": 0.05, "lambda": 1e-4, "nthread": 1,
 
 
 def xlearn_seconds(codes, y, folder):
-    """Seconds a row and pass of xLearn's field-aware machine, a field a view; its time in eleven
-    passes less that in one, which reads the file too."""
+    """Seconds per row and pass of xLearn's field-aware machine, one field per view;
+    its time in eleven passes minus that in one, which reads the file too."""
     file = Path(folder) / "rows.ffm"
     if not file.exists():
         first = np.concatenate([[0], np.cumsum(CARDINALITY)])
@@ -201,7 +191,7 @@ def peers():
 
 
 def scaling(rows=200_000):
-    """Cost by k, by features a row and by views, each against the first of its kind."""
+    """Cost by k, by features per row and by views, each against the first of its kind."""
     lines = []
 
     def add(name, values, tasks):
@@ -215,12 +205,12 @@ def scaling(rows=200_000):
     X = to_views(codes)
     add("factors", [4, 8, 16, 32, 64], [passes(X, y, k) for k in (4, 8, 16, 32, 64)])
     data = []
-    for many in (1, 2, 4):  # 3, 6, 12, 24 features a row in the same three views
+    for many in (1, 2, 4):  # 3, 6, 12, 24 features per row in the same three views
         sizes = [1_000] * (2 * many)
         data.append(to_views(stream(rows, sizes)[0], sizes))
     add("features per row", [6, 12, 24], [passes(X, y) for X in data])
     data, counts = [], [2, 3, 4, 6, 8]
-    for count in counts:  # 24 features a row, in more and more views
+    for count in counts:  # 24 features per row, in more and more views
         names, sizes = [f"v{i}" for i in range(count)], [1_000] * (24 // count)
         data.append(to_views(stream(rows, sizes, names)[0], sizes, names))
     add("views", counts, [passes(X, y) for X in data])

@@ -16,7 +16,9 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 from crossview import MultiViewSVMPerf
-from crossview.algorithms.performance import f_loss, make_problem, scan_tables, sort_sides
+from crossview.algorithms.performance.contingency import f_loss
+from crossview.algorithms.performance.problem import all_tables, make_problem
+from crossview.algorithms.performance.tables import scan_tables, sort_sides
 from harness import in_turn, middle, run, table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -36,18 +38,18 @@ def search() -> str:
         f = y + 2.0 * rng.normal(size=n)
         problem = make_problem("fbeta", y, np.ones(n))
 
-        def all_tables(f: np.ndarray = f, y: np.ndarray = y) -> float:
+        def scan(f: np.ndarray = f, y: np.ndarray = y) -> float:
             sides = sort_sides(f, np.flatnonzero(y > 0), np.flatnonzero(y < 0))
             P, N = len(sides.cp) - 1, len(sides.cq) - 1
             delta = partial(f_loss, P=P, N=N, beta=1.0)
-            lo, hi = np.zeros(P + 1, dtype=np.int64), np.full(P + 1, N)
-            return max(scan_tables(delta, sides, 2.0 * P, np.arange(P + 1), lo, hi))[0]
+            tables = all_tables(delta, 2.0 * P, (P, N), concave=False)
+            return max(scan_tables(tables, sides, np.arange(P + 1)))[0]
 
         tasks = {"search": partial(problem.search, f)}
         if n <= MOST_TO_SCAN:
-            tasks["scan"] = all_tables
+            tasks["scan"] = scan
             delta, s = problem.search(f)
-            assert abs(all_tables() - (delta - s @ f)) < 1e-9
+            assert abs(scan() - (delta - s @ f)) < 1e-9
         seconds = in_turn(tasks, 3 if n == MOST_TO_SCAN else 7)
         fast = middle(seconds["search"])
         slow = middle(seconds["scan"]) if "scan" in seconds else None
@@ -70,7 +72,7 @@ def adults() -> str:
     n = len(y)
     settings = [(f"C1 = {C1:g}", {"C1": C1}) for C1 in (0.01, 0.1, 1.0, 10.0)]
     settings += [
-        (f"SVM^perf's c = {c}", {"C1": 25.0 * c / n**2, "scaling": "paper"}) for c in (20, 200)
+        (f"SVM^perf's c = {c}", {"C1": 25.0 * c / n**2, "scaling": "published"}) for c in (20, 200)
     ]
     lines = []
     for words, setting in settings:

@@ -23,8 +23,13 @@ from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 import shared_data
 from crossview import KeCoClassifier, KernelSearchCV, PegasosClassifier
-from crossview.algorithms import keco
+from crossview.algorithms.kernel.gram import Draws, learn_from_gram
+from crossview.algorithms.kernel.held_out import area_under_curve
+from crossview.algorithms.kernel.schedule import draw_examples
+from crossview.algorithms.kernel.step import Examples, Settings, init_memory
 from crossview.batch import read_only
+from crossview.estimators.kernel.learner import read_training_set
+from crossview.estimators.kernel.search import grams_of_gammas
 from harness import table
 
 SETS = ("ionosphere", "svmguide1", "webkb_course", "uci_mfeat")
@@ -81,8 +86,8 @@ def correct(kernel: str, X: np.ndarray, y: np.ndarray, seed: int) -> list[float]
     return found
 
 
-def released(kernel: str, X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
-    """The same as the released code does it: all columns in both views, folds out of step."""
+def published_code(kernel: str, X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
+    """AUC as in the authors' published code: all columns in both views, folds out of step."""
     train, test = next(StratifiedShuffleSplit(1, test_size=0.3, random_state=seed).split(X, y))
     known = np.random.RandomState(seed).random_sample(len(train)) <= 0.2
     labels = np.where(known, y[train], np.nan)
@@ -94,13 +99,14 @@ def released(kernel: str, X: np.ndarray, y: np.ndarray, seed: int) -> list[float
     for learner in LEARNERS:
         views = (2, 1.0) if learner is KeCoClassifier else None
         model = learner(
-            kernel=kernel, random_views=views, include_self=True, schedule="released",
+            kernel=kernel, random_views=views, include_self=True, schedule="published",
             random_state=seed,
         )  # fmt: skip
         lam, gamma = out_of_step(model, X[train], labels, folds)
         # the test part too, of which no row is drawn
-        rows, codes, _ = model._begin(np.vstack([X[train], X[test]]), with_no_more(labels, test))
-        _, values = next(model._gram_of_each(rows, [gamma]))
+        both = np.vstack([X[train], X[test]])
+        rows, codes, _ = read_training_set(model, both, with_no_more(labels, test))
+        _, values = next(grams_of_gammas(model, rows, [gamma]))
         all_of_it = np.arange(len(train))
         scores = Drawn(model, codes, all_of_it, all_of_it[-1] + 1 + np.arange(len(test)))
         found.append(roc_auc_score(y[test], scores.learned(scores.of(values), [lam])[0]))
@@ -121,11 +127,15 @@ class Drawn:
         self.model, self.scored = model, scored
         there = np.zeros(len(codes))
         there[part] = 1.0
-        draws = model._draw(codes, there, np.random.RandomState(model.random_state))
+        seed = np.random.RandomState(model.random_state)
+        draws = draw_examples(model.schedule, codes, there, model.n_iterations, seed)
         if isinstance(model, PegasosClassifier):  # there, a row passed over takes no step
             draws = draws[codes[draws, 0] != 0.0]
         self.rows, places = np.unique(draws, return_inverse=True)
-        self.places, self.codes = read_only(places), read_only(codes[self.rows])
+        places, weight = read_only(places), read_only(np.ones(len(self.rows)))
+        self.draws = Draws(places, places)
+        present = read_only(np.empty((0, 0), dtype=bool))
+        self.examples = Examples(read_only(codes[self.rows]), weight, present)
 
     def of(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Kernel values of the rows drawn with each other, and of the rows to score with them."""
@@ -136,12 +146,9 @@ class Drawn:
         """Scores for each lambda, but for a factor."""
         found = []
         for lam in lams:
-            memory = keco.nothing_learned(len(values[0]), 1, len(self.rows))
-            keco.learn_from_gram(
-                values[0], self.places, self.places, self.codes, read_only(np.ones(len(self.rows))),
-                read_only(np.empty((0, 0), dtype=bool)), memory, 0, lam, True,
-                isinstance(self.model, PegasosClassifier),
-            )  # fmt: skip
+            memory = init_memory(len(values[0]), 1, len(self.rows))
+            settings = Settings(lam, True, isinstance(self.model, PegasosClassifier))
+            learn_from_gram(values[0], self.draws, self.examples, memory, settings, 0)
             found.append(np.einsum("vij,vj->i", values[1], memory.beta[:, 0]))
         return found
 
@@ -151,7 +158,7 @@ def out_of_step(
     folds: list[tuple],
 ) -> tuple[float, float]:  # fmt: skip
     """The setting that is best where labels of a fold are held against scores of other rows."""
-    rows, codes, _ = model._begin(X, labels)
+    rows, codes, _ = read_training_set(model, X, labels)
     runs = []
     for part, held_out in folds:
         own = labels[held_out][~np.isnan(labels[held_out])]
@@ -160,12 +167,9 @@ def out_of_step(
             runs.append((own, Drawn(model, codes, part, held_out[: len(own)])))
     gammas = GAMMAS if model.kernel == "rbf" else ["median"]
     best, chosen = 0.0, None
-    for gamma, values in model._gram_of_each(rows, gammas):
+    for gamma, values in grams_of_gammas(model, rows, gammas):
         aucs = [
-            [
-                keco.area_under_curve(own > 0.0, scores)
-                for scores in run.learned(run.of(values), LAMS)
-            ]
+            [area_under_curve(own > 0.0, scores) for scores in run.learned(run.of(values), LAMS)]
             for own, run in runs
         ]
         for lam, value in zip(LAMS, np.mean(aucs, axis=0), strict=True):
@@ -200,7 +204,7 @@ def table_one(name: str) -> str:
     return "\n\n".join([table(header, lines), table(less, gaps)])
 
 
-PROTOCOLS = (released, correct)
+PROTOCOLS = (published_code, correct)
 
 # --- natural views ----------------------------------------------------------------
 

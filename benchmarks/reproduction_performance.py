@@ -23,8 +23,8 @@ from sklearn.svm import LinearSVC
 
 import shared_data
 from crossview import MultiViewSVMPerf
-from crossview.evaluation.significance import corrected_t_test
 from crossview.evaluation.metrics import measure
+from crossview.evaluation.significance import corrected_t_test
 from harness import table
 
 SETS = ("a9a", "webkb_course", "internet_ads", "uci_mfeat")

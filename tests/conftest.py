@@ -1,6 +1,5 @@
 """Where compiled code is cached, and what the whole suite may have compiled."""
 
-import hashlib
 import json
 import os
 import tempfile
@@ -10,27 +9,8 @@ import pytest
 
 from compiled_loops import LOOPS, signatures
 
-_package = Path(__file__).parents[1] / "src" / "crossview"
-
-
-def _compiled_sources() -> str:
-    """A hash of everything that the compiled loops are made of.
-
-    Numba's disk cache looks only at the file of the function that it compiles,
-    not at those it calls; a folder a version keeps stale machine code away.
-    """
-    digest = hashlib.sha256()
-    for path in sorted(
-        [_package / "_jit.py", *_package.glob("kernels/*.py"), *_package.glob("algorithms/*.py")]
-    ):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-# before the first import of numba
-os.environ.setdefault(
-    "NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"crossview-numba-{_compiled_sources()}")
-)
+# before the first import of numba; code of other versions is stale by itself (`crossview._jit`)
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / "crossview-numba"))
 
 # the workers of pytest-xdist share the cores and the cache
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -52,11 +32,23 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def each_loop_is_compiled_once_by_all_tests_together(request, tmp_path_factory):
-    """Another type of argument would mean another compilation, of seconds, for some user.
+def two_workers_compile_different_loops():
+    """Fill an empty cache from both ends, so that two workers seldom compile the same loop."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    filled = Path(os.environ["NUMBA_CACHE_DIR"], "filled")
+    if worker and not filled.exists() and "NUMBA_DISABLE_JIT" not in os.environ:
+        from contract.instances import run_every_loop
 
-    A process that ends leaves what it compiled where the others see it, so the last one
-    knows what the whole suite compiled, however its tests were shared out.
+        run_every_loop(backwards=int(worker.removeprefix("gw")) % 2 == 1)
+        filled.touch()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def each_loop_is_compiled_once_by_all_tests_together(request, tmp_path_factory):
+    """Another type of argument means another compilation, which takes a user seconds.
+
+    Each process writes what it compiled when it ends, so the last one sees what all of them
+    compiled.
     """
     yield
     shared = tmp_path_factory.getbasetemp()

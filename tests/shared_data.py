@@ -1,4 +1,4 @@
-"""The real data sets that tests and benchmarks read, where they are there."""
+"""The real data sets that tests and benchmarks read, if they are present."""
 
 import gzip
 import os
@@ -14,7 +14,7 @@ from crossview import MultiView
 
 
 def folder(name):
-    """The folder of one data set; skips the test with a reason where it is absent."""
+    """Return the folder of a data set; skip the test, with the reason, if it is absent."""
     root = os.environ.get("CROSSVIEW_DATA") or Path(__file__).parents[2] / "shared" / "data"
     path = Path(root) / name
     if not path.is_dir():
@@ -69,7 +69,7 @@ def mnist():
 
 
 def one_hot(codes):
-    """One column a distinct value, in their order."""
+    """Return one column per distinct value, in their order."""
     _, column = np.unique(codes, return_inverse=True)
     rows = np.arange(len(column))
     return sp.csr_array((np.ones(len(column)), (rows, column)), (len(column), column.max() + 1))
@@ -122,7 +122,7 @@ def mfeat():
 
 
 def between_minus_one_and_one(X):
-    """Each column stretched to [-1, 1]; one that is constant stays."""
+    """Scale each column to [-1, 1]; a constant one stays as it is."""
     low, high = X.min(axis=0), X.max(axis=0)
-    moves = high > low
-    return np.where(moves, 2.0 * (X - low) / np.where(moves, high - low, 1.0) - 1.0, X)
+    varies = high > low
+    return np.where(varies, 2.0 * (X - low) / np.where(varies, high - low, 1.0) - 1.0, X)

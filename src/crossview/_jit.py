@@ -7,22 +7,74 @@ sum over a sparse row with gather instructions, which made the dot product of
 
 ``njit`` is for loops, ``inlined`` for the small pieces that they are made of:
 a call costs as much as ten entries of a row.
+
+``borrowing`` and ``inlined_borrowing`` are the same for functions that allocate no array and
+return none to callers of another kind: they only use arrays that somebody else owns, so nobody
+counts references to them.  Counting made a pass whose rows and buffers travel as named tuples up
+to ten times slower: a tuple that is passed on in a branch costs 50 ns per array.  A function that
+does allocate does not compile with them.
 """
 
+import contextlib
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-_options: dict[str, Any] = {
-    "cache": True,
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": {"contract"},
-}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+_BORROWING = {"_nrt": False}
+_REORDERING = {"fastmath": {"contract", "reassoc"}}
 
-njit = numba.njit(**_options)
-inlined = numba.njit(forceinline=True, **_options)
+
+@functools.cache
+def sources_digest(package: Path = Path(__file__).parent) -> str:
+    """Return a hash of all that the compiled functions of a package are made of."""
+    digest = hashlib.sha256()
+    for pattern in ("_jit.py", "kernels/**/*.py", "algorithms/**/*.py", "streams/fill.py"):
+        for path in sorted(package.glob(pattern)):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class _Cache(FunctionCache):
+    """Numba's cache on disk, of which all is stale when any compiled source has changed.
+
+    Numba looks at the file of the function itself only, not at those of the functions that it
+    inlines; so after an upgrade it would go on with their old code.
+    """
+
+    def __init__(self, function: Callable) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        stamp = (self._impl.locator.get_source_stamp(), sources_digest())
+        self._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
+            self._cache_path, self._impl.filename_base, stamp
+        )
+
+
+def _compiler(**options: Any) -> Callable[[Callable], Any]:
+    """Return a decorator that compiles with these options, and caches."""
+
+    def decorate(function: Callable) -> Any:
+        compiled = numba.njit(**_OPTIONS | options)(function)
+        if hasattr(compiled, "enable_caching"):  # not where NUMBA_DISABLE_JIT is set
+            # neither the package's folder nor the user's may be there to be written
+            with contextlib.suppress(RuntimeError):
+                compiled._cache = _Cache(function)
+        return compiled
+
+    return decorate
+
+
+njit = _compiler()
+inlined = _compiler(forceinline=True)
+borrowing = _compiler(**_BORROWING)
+inlined_borrowing = _compiler(forceinline=True, **_BORROWING)
 
 # sums over memory that lies in order may be split among the lanes of a register;
 # there is nothing to gather
-njit_reordering = numba.njit(**_options | {"fastmath": {"contract", "reassoc"}})
+njit_reordering = _compiler(**_REORDERING)
+borrowing_reordering = _compiler(**_REORDERING, **_BORROWING)

@@ -1,11 +1,10 @@
 """Losses of a score, and their slopes.
 
-Squared ½ (s - y)², Huber's (which goes on as |s - y| - ½ where |s - y| > 1),
-logistic log(1 + exp(-y s)), hinge max(0, 1 - y s), and softmax
+Squared ½ (s - y)²; Huber, the same that continues as |s - y| - ½ where |s - y| > 1;
+logistic log(1 + exp(-y s)); hinge max(0, 1 - y s); softmax
 log sum_c exp(s_c) - s_true.
 
-Symbols: score s; label y in {-1, +1}, or a number for the squared loss.  A loss
-is chosen by a small number, which the loops test outside of what they repeat.
+Symbols: score s; label y in {-1, +1}, or a number for the squared and the Huber loss.
 """
 
 import math
@@ -19,8 +18,8 @@ SQUARED, LOGISTIC, HINGE, SOFTMAX, HUBER = range(5)
 
 
 @inlined
-def slope(kind, s, y):
-    """The derivative by s: s - y, -y / (1 + exp(y s)), or -y where y s < 1 and else 0."""
+def loss_slope(kind, s, y):
+    """Return d loss / d s: s - y, -y / (1 + exp(y s)), or -y where y s < 1 and else 0."""
     if kind == SQUARED:
         return s - y
     if kind == HUBER:
@@ -32,7 +31,7 @@ def slope(kind, s, y):
 
 @inlined
 def softmax_slopes(scores, true, out):
-    """Out_c <- exp(s_c) / sum_d exp(s_d), less 1 for the true class."""
+    """out_c <- exp(s_c) / sum_d exp(s_d), minus 1 for the true class."""
     top = scores[0]
     for c in range(1, scores.shape[0]):
         top = max(top, scores[c])
@@ -46,25 +45,25 @@ def softmax_slopes(scores, true, out):
 
 
 @inlined
-def slopes(kind, scores, y, out):
-    """Out_c <- the derivative by s_c, for one score or one a class.
+def loss_slopes(kind, scores, y, out):
+    """out_c <- d loss / d s_c, for one score or one per class.
 
     With several scores y is the number of the class: all scores together
-    (softmax), or each class against the rest with a label of its own.
+    (softmax), or each class against the rest, with a label of -1 or 1 per class.
     """
     if kind == SOFTMAX:
         softmax_slopes(scores, np.uint64(y), out)
     elif scores.shape[0] == 1:
-        out[0] = slope(kind, scores[0], y)
+        out[0] = loss_slope(kind, scores[0], y)
     else:
         for c in range(scores.shape[0]):
-            out[c] = slope(kind, scores[c], 1.0 if c == y else -1.0)
+            out[c] = loss_slope(kind, scores[c], 1.0 if c == y else -1.0)
 
 
-def first_scores(kind: int, share: np.ndarray) -> np.ndarray:
-    """The scores with which a learner begins that knows only how frequent the classes are.
+def init_scores(kind: int, share: np.ndarray) -> np.ndarray:
+    """Return the scores of a learner that knows only the frequencies of the classes.
 
-    Log odds (logistic), log share (softmax), the mean label (squared), or 0.
+    Log odds (logistic), log share (softmax), the mean label (squared), or 0 (hinge).
     """
     share = np.clip(share, 1e-6, 1.0 - 1e-6)
     if kind == LOGISTIC:
@@ -74,8 +73,8 @@ def first_scores(kind: int, share: np.ndarray) -> np.ndarray:
     return 2.0 * share - 1.0 if kind == SQUARED else np.zeros_like(share)
 
 
-def losses(kind: int, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The loss of each row, from scores (n_samples, 1 or n_classes); y as for `slopes`."""
+def row_losses(kind: int, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the loss of each row from scores (n_samples, 1 or n_classes); y as `loss_slopes`."""
     if kind == SOFTMAX:
         true = scores[np.arange(len(y)), y.astype(np.intp)]
         return np.asarray(logsumexp(scores, axis=1) - true)

@@ -5,32 +5,52 @@ Learning and Stochastic Optimization", JMLR 12 (2011), section 1.1.
 """
 
 import math
+from typing import NamedTuple
 
 from crossview._jit import inlined
 
 SGD, ADAGRAD = 0, 1
 L2, L1 = 0, 1
 
-# smooth L1: where it bends, squared
-BEND = 1e-6
+# ε² of the smooth L1 penalty
+SMOOTHING = 1e-6
+
+
+class Step(NamedTuple):
+    """How the parameters of one part of a row move."""
+
+    optimizer: int  # SGD or ADAGRAD
+    penalty: int  # L2 or L1
+    alpha: float  # the strength of the penalty
+    rate: float  # η
 
 
 @inlined
 def penalty_slope(kind, theta):
-    """The derivative of ½ θ² (L2) or sqrt(θ² + ε²) (L1), ε = 0.001."""
-    return theta if kind == L2 else theta / math.sqrt(theta * theta + BEND)
+    """Return the derivative of ½ θ² (L2) or of sqrt(θ² + ε²) (L1), ε = 0.001."""
+    return theta if kind == L2 else theta / math.sqrt(theta * theta + SMOOTHING)
 
 
 @inlined
 def sgd(theta, g, rate):
-    """Θ <- θ - η g."""
+    """θ <- θ - η g."""
     return theta - rate * g
 
 
 @inlined
 def adagrad(theta, g, h, rate):
-    """Θ <- θ - η g / sqrt(h), where h is the sum of the squared gradients with this one.
+    """θ <- θ - η g / sqrt(h), where h is the sum of the squared gradients up to this one.
 
-    As long as they are all 0, nothing moves.
+    While all of them are 0, the parameter stays.
     """
     return theta - rate * g / math.sqrt(h) if h > 0.0 else theta
+
+
+@inlined
+def move(A, a, n, g, step):
+    """Take one step of the parameter A[a], whose sum of squared gradients is A[a + n]."""
+    if step.optimizer == ADAGRAD:
+        A[a + n] += g * g
+        A[a] = adagrad(A[a], g, A[a + n], step.rate)
+    else:
+        A[a] = sgd(A[a], g, step.rate)

@@ -14,8 +14,8 @@ __all__ = ["PUBLIC", "SAVED", "public_names", "saved_classes"]
 # what is public besides the estimators of `LEARNERS`
 PUBLIC: dict[str, str] = {
     "InputError": "crossview.errors",
-    "KernelSearchCV": "crossview.estimators.keco",
-    "Measure": "crossview.estimators.performance",
+    "KernelSearchCV": "crossview.estimators.kernel.search",
+    "Measure": "crossview.estimators.svm.measure",
     "MultiView": "crossview.views",
     "ViewEncoder": "crossview.streams.encode",
     "ViewLayout": "crossview.views",

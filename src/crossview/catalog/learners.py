@@ -57,11 +57,11 @@ KERNEL = (
 )
 
 _LINEAR = "crossview.estimators.linear"
-_COUPLED = "crossview.estimators.multiview"
+_COUPLED = "crossview.estimators.coupled"
 _SECOND_ORDER = "crossview.estimators.second_order"
 _MACHINES = "crossview.estimators.machines"
-_KERNEL = "crossview.estimators.keco"
-_SVMPERF = "crossview.estimators.performance"
+_KERNEL = "crossview.estimators.kernel"
+_SVMPERF = "crossview.estimators.svm.classifier"
 
 _VIEW = "one view alone"
 
@@ -112,7 +112,7 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
         yield Learner(
             other if diagonal else name,
             f"{title.partition(' (')[0]} (diagonal)" if diagonal else title,
-            f"{_COUPLED if fixed else _SECOND_ORDER}:{learner}",
+            f"{_COUPLED}:{learner}" if fixed else f"{_SECOND_ORDER}.{name}:{learner}",
             "with a diagonal covariance" if diagonal else "with a covariance",
             fixed={**form, **fixed},
             grid=grid,
@@ -158,7 +158,7 @@ def _machines(task: str) -> Iterator[Learner]:
     machine = Learner(
         "fm:cross-view",
         "factorization machine (cross-view)",
-        f"{_MACHINES}:FactorizationMachine{kind}",
+        f"{_MACHINES}.factorization_machine:FactorizationMachine{kind}",
         "factorization machine, of all pairs of columns or across views",
         task,
         fixed={"cross_view_only": True},
@@ -175,7 +175,7 @@ def _machines(task: str) -> Iterator[Learner]:
         machine,
         name="mvm",
         title="multi-view machine",
-        path=f"{_MACHINES}:MultiViewMachine{kind}",
+        path=f"{_MACHINES}.multi_view_machine:MultiViewMachine{kind}",
         about="multi-view machine",
         fixed={},
         settable=(*machine.settable, *FORMS, "groups"),
@@ -185,7 +185,7 @@ def _machines(task: str) -> Iterator[Learner]:
             machine,
             name="stm",
             title="support tensor machine",
-            path=f"{_MACHINES}:SupportTensorMachineClassifier",
+            path=f"{_MACHINES}.support_tensor_machine:SupportTensorMachineClassifier",
             about="support tensor machine",
             fixed={"optimizer": "adagrad"},
             grid={"alpha": ALPHA, "learning_rate": HIGH_RATE},
@@ -213,7 +213,7 @@ def _kernels() -> Iterator[Learner]:
     pegasos = Learner(
         "pegasos",
         "Pegasos (one per view)",
-        f"{_KERNEL}:PegasosClassifier",
+        f"{_KERNEL}.pegasos:PegasosClassifier",
         "with kernels; keco learns from rows without label, too",
         # wide sparse views need the linear kernel, few dense columns the other
         grid={"kernel": ("rbf", "linear"), "lam": LAM},
@@ -233,7 +233,7 @@ def _kernels() -> Iterator[Learner]:
         pegasos,
         name="keco",
         title="KeCo",
-        path=f"{_KERNEL}:KeCoClassifier",
+        path=f"{_KERNEL}.keco:KeCoClassifier",
         learns_unlabeled=True,
         measured_against="pegasos",
     )
@@ -263,7 +263,7 @@ LEARNERS: list[Learner] = [
     Learner(
         "sop",
         "second-order perceptron",
-        f"{_SECOND_ORDER}:SecondOrderPerceptron",
+        f"{_SECOND_ORDER}.sop:SecondOrderPerceptron",
         "second-order perceptron",
         settable=(*WEIGHTS, *COVARIANCE),
         quadratic=True,

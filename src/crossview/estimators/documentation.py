@@ -85,7 +85,7 @@ def document_parameters(
         for name, (kind, description) in (attributes or {}).items():
             entry = f"{name} : {kind}\n{indent(inspect.cleandoc(description), '    ')}"
             text = re.sub(rf"^{name}$", entry.replace("\\", r"\\"), text, flags=re.MULTILINE)
-        cls.__doc__ = text + "\n"
+        cls.__doc__ = text + "\n"  # numpydoc wants the closing quotes on a line of their own
         return cls
 
     return decorate

@@ -6,80 +6,66 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from crossview.algorithms import first_order
+from crossview.algorithms import rules
+from crossview.algorithms.online import Examples, learn_one_view
+from crossview.algorithms.rules import Rule
 from crossview.estimators.base import LinearOnlineClassifier
+from crossview.estimators.documentation import document_parameters
+from crossview.estimators.parameters import ATTRIBUTES, LINEAR
+from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 
 __all__ = ["PassiveAggressiveClassifier", "Perceptron"]
 
-RULES = {"PA": first_order.PA, "PA-I": first_order.PA_I, "PA-II": first_order.PA_II}
+SLACKS = {"PA": rules.HARD, "PA-I": rules.LINEAR, "PA-II": rules.QUADRATIC}
 
 
-class _FirstOrder(LinearOnlineClassifier):
-    """Learners whose loop is that of `algorithms.first_order`."""
+class FirstOrderClassifier(LinearOnlineClassifier):
+    """Base of the learners on one view in Euclidean geometry."""
 
-    def _step(self) -> tuple[int, float]:
-        """The rule and its C."""
+    def _rule(self) -> Rule:
+        """The step rule and its parameters."""
         raise NotImplementedError
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        loop = first_order.learn_binary if scores.ndim == 1 else first_order.learn_multiclass
-        rule, C = self._step()
+        examples = Examples(rows, order, y, weight, scores)
         bias = float(self.fit_intercept)
-        return int(loop(rows, order, y, weight, self._weights(), bias, rule, C, scores))
+        return int(learn_one_view(examples, self._weights(), bias, self._rule()))
 
 
-class Perceptron(_FirstOrder):
-    """Rosenblatt's perceptron: on a mistake, add the row.
+@document_parameters(LINEAR, attributes=ATTRIBUTES)
+class Perceptron(FirstOrderClassifier):
+    """Rosenblatt's perceptron: on a mistake, add the row to the weights.
 
     With label y in {-1, +1}: where ``y w·x <= 0``, ``w <- w + y x``.  Several
     classes: the row is added to its class and taken from the best wrong one.
 
-    The plainest and fastest learner, with nothing to tune.  It stops learning
-    as soon as it makes no mistakes, however narrowly; prefer
-    `PassiveAggressiveClassifier` unless there is a reason, or average.
+    The simplest and fastest learner, with nothing to tune.  It stops learning as soon as it makes
+    no mistakes, however narrow its margins are; prefer `PassiveAggressiveClassifier`, or set
+    ``average=True``.
 
     Parameters
     ----------
-    fit_intercept : bool, default=True
-        Learn an intercept, as the weight of a constant feature of value 1.
-    n_epochs : int, default=1
-        Passes over the rows in `fit`.
-    shuffle : bool, default=True
-        Take the rows in a new random order in every pass of `fit`.  Set it to
-        False where the order means something.  `partial_fit` never shuffles.
     average : bool, default=False
-        Predict with the mean of the weights after each row instead of the last
-        ones: steadier, at the price of a second vector of weights.
-    class_weight : dict, "balanced" or None, default=None
-        Weight of each class, multiplied with the row's.  "balanced": inverse
-        to the class's frequency (`fit` only).
-    random_state : int, RandomState or None, default=None
-        For the shuffling.
+        Whether to predict with the mean of the weights after each row instead of the last weights.
+        The last weights of a perceptron depend much on its last mistakes, so the mean is usually
+        better; it needs a second vector of weights.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights, in the order of the columns.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        The weight of the constant feature.
-    layout_ : ViewLayout
-        Views of the columns; one, unless ``X`` was a MultiView.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where ``X`` was a data frame.
+    classes_
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
 
     Notes
     -----
-    A row of weight 2 moves the weights twice as far; a row of weight 0 is not
-    there.
+    A row of weight 2 moves the weights twice as far; a row of weight 0 is passed over.
 
     References
     ----------
@@ -113,15 +99,16 @@ class Perceptron(_FirstOrder):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def _step(self) -> tuple[int, float]:
-        return first_order.PERCEPTRON, 1.0
+    def _rule(self) -> Rule:
+        return Rule(rules.PERCEPTRON, rules.HARD, np.inf, 0.0)
 
 
-class PassiveAggressiveClassifier(_FirstOrder):
+@document_parameters(LINEAR, attributes=ATTRIBUTES)
+class PassiveAggressiveClassifier(FirstOrderClassifier):
     """Passive-aggressive learning: the smallest change that gets this row right.
 
     Each row solves ``min ½|w - w_t|² + slack`` such that ``y w·x >= 1``, where
-    the slack is not allowed (PA), costs C a unit (PA-I) or C a unit squared
+    the slack is not allowed (PA), costs C l (PA-I) or C l²
     (PA-II).  With loss ``l = max(0, 1 - y w·x)`` and ``n = x·x`` the answer is
     ``w <- w + P y x`` with P = l / n, min(C, l / n) or l / (n + 1/(2C)).
     Several classes: the true class must win against the best wrong one by 1.
@@ -130,51 +117,25 @@ class PassiveAggressiveClassifier(_FirstOrder):
     ----------
     variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
         The slack; see above.
-    C : float, default=1.0
-        Aggressiveness, in (0, inf).  Higher follows every row further, lower
-        is steadier against noise.  PA has none.
-    fit_intercept : bool, default=True
-        Learn an intercept, as the weight of a constant feature of value 1 that
-        counts in ``n``.  False is often better for rows of length 1 such as
-        normalized text, of whose steps it would take half.
-    n_epochs : int, default=1
-        Passes over the rows in `fit`.
-    shuffle : bool, default=True
-        Take the rows in a new random order in every pass of `fit`.  Set it to
-        False where the order means something.  `partial_fit` never shuffles.
-    average : bool, default=False
-        Predict with the mean of the weights after each row instead of the last
-        ones: steadier, at the price of a second vector of weights.
-    class_weight : dict, "balanced" or None, default=None
-        Weight of each class, multiplied with the row's.  "balanced": inverse
-        to the class's frequency (`fit` only).
-    random_state : int, RandomState or None, default=None
-        For the shuffling.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights, in the order of the columns.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        The weight of the constant feature.
-    layout_ : ViewLayout
-        Views of the columns; one, unless ``X`` was a MultiView.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where ``X`` was a data frame.
+    classes_
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
 
     See Also
     --------
-    MultiViewPAClassifier : The same with one weight vector a view, coupled.
+    MultiViewPAClassifier : The same with one weight vector per view, coupled.
 
     Notes
     -----
     A row's weight multiplies its C.  For PA-I a row of weight 2 is exactly the
-    row twice in a row; PA knows no price, so only a weight of 0 matters: the
-    row is not there.
+    row learned twice; PA has no price, so only a weight of 0 matters: the row is
+    passed over.
 
     References
     ----------
@@ -194,7 +155,7 @@ class PassiveAggressiveClassifier(_FirstOrder):
 
     _parameter_constraints: ClassVar[dict] = {
         **LinearOnlineClassifier._parameter_constraints,
-        "variant": [StrOptions(set(RULES))],
+        "variant": [StrOptions(set(SLACKS))],
         "C": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -219,5 +180,5 @@ class PassiveAggressiveClassifier(_FirstOrder):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def _step(self) -> tuple[int, float]:
-        return RULES[self.variant], float(self.C)
+    def _rule(self) -> Rule:
+        return Rule(rules.PA, SLACKS[self.variant], float(self.C), 0.0)

@@ -14,12 +14,19 @@ from crossview.errors import InputError
 from crossview.estimators.validation import check_sample_weight
 from crossview.labels import has_label
 
-__all__ = ["class_codes", "class_weights", "read_labels", "read_numbers", "row_weights"]
+__all__ = [
+    "class_codes",
+    "class_weights",
+    "one_per_row",
+    "read_labels",
+    "read_numbers",
+    "row_weights",
+]
 
 
 def read_labels(y: Any, n_rows: int, learner: str) -> np.ndarray:
     """Return the labels as an array; `InputError` if one is missing or the length is wrong."""
-    y = _one_per_row(y, n_rows, learner)
+    y = one_per_row(y, n_rows, learner)
     missing = ~has_label(y)
     if y.dtype.kind in "fc":
         missing |= np.isinf(y)
@@ -35,7 +42,7 @@ def read_labels(y: Any, n_rows: int, learner: str) -> np.ndarray:
 
 def read_numbers(y: Any, n_rows: int, learner: str) -> np.ndarray:
     """Return the targets as finite numbers; `InputError` if one is not, or the length is wrong."""
-    y = _one_per_row(y, None, learner)
+    y = one_per_row(y, None, learner)
     try:
         y = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):
@@ -52,7 +59,8 @@ def read_numbers(y: Any, n_rows: int, learner: str) -> np.ndarray:
     return y
 
 
-def _one_per_row(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
+def one_per_row(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
+    """Return the targets as an array; `InputError` if there are none, or not ``n_rows``."""
     if y is None:
         raise InputError(f"{learner} requires y to be passed, but the target y is None")
     y = column_or_1d(y, warn=True)

@@ -17,7 +17,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from crossview._jit import inlined, njit
+from crossview._jit import borrowing, inlined_borrowing
 
 # unsigned with signed gives a float in Numba, so the small numbers are unsigned too
 ZERO, ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT = (np.uint64(k) for k in range(9))
@@ -35,7 +35,19 @@ class Rows(NamedTuple):
     present: np.ndarray  # bool (n_rows, n_views), or (0, n_views) where no view is missing
 
 
-@inlined
+class Row(NamedTuple):
+    """One row, or one view of it: the entries from ``lo`` to ``hi``, and the constant feature."""
+
+    x: np.ndarray  # the values of the batch: entry p has the value x[p] ...
+    j: np.ndarray  # ... and the column j[p - offset]
+    lo: int
+    hi: int
+    offset: int
+    v: int  # the view: the position of its intercept
+    bias: float  # the value of the constant feature: 1, or 0 without intercept
+
+
+@inlined_borrowing
 def view_end(j, lo, hi, offset, end):
     """The first entry in lo .. hi whose column is at least ``end`` (bisection without a branch)."""
     size = hi - lo
@@ -47,9 +59,10 @@ def view_end(j, lo, hi, offset, end):
     return lo
 
 
-@inlined
-def dot_and_sqnorm(x, j, lo, hi, offset, w):
-    """w·x and x·x; four sums side by side, so that no addition waits for the one before."""
+@inlined_borrowing
+def dot_and_sqnorm(row, w):
+    """Return w·x and x·x; four sums side by side, so that no addition waits for the one before."""
+    x, j, lo, hi, offset = row.x, row.j, row.lo, row.hi, row.offset
     d0 = d1 = d2 = d3 = 0.0
     n0 = n1 = n2 = n3 = 0.0
     whole = hi - (hi - lo) % FOUR
@@ -70,33 +83,36 @@ def dot_and_sqnorm(x, j, lo, hi, offset, w):
     return (d0 + d1) + (d2 + d3), (n0 + n1) + (n2 + n3)
 
 
-@inlined
-def add(step, x, j, lo, hi, offset, w):
-    """W <- w + step x."""
-    for p in range(lo, hi):
+@inlined_borrowing
+def add(step, row, w):
+    """w <- w + step x."""
+    x, j, offset = row.x, row.j, row.offset
+    for p in range(row.lo, row.hi):
         w[j[p - offset]] += step * x[p]
 
 
-@inlined
-def add_pair(step, x, j, lo, hi, offset, W, plus, minus):
+@inlined_borrowing
+def add_pair(step, row, W, plus, minus):
     """W_plus <- W_plus + step x and W_minus <- W_minus - step x, two columns of W."""
-    for p in range(lo, hi):
+    x, j, offset = row.x, row.j, row.offset
+    for p in range(row.lo, row.hi):
         W[j[p - offset], plus] += step * x[p]
         W[j[p - offset], minus] -= step * x[p]
 
 
-@inlined
-def dots_and_sqnorm(x, j, lo, hi, offset, W, out):
-    """Out <- out + W'x, one score a class; returns x·x."""
+@inlined_borrowing
+def dots_and_sqnorm(row, W, out):
+    """out <- out + W'x, one score per class; return x·x."""
+    x, j, offset = row.x, row.j, row.offset
     norm = 0.0
-    for p in range(lo, hi):
+    for p in range(row.lo, row.hi):
         norm += x[p] * x[p]
         for k in range(out.shape[0]):
             out[k] += x[p] * W[j[p - offset], k]
     return norm
 
 
-@njit
+@borrowing
 def score_views(rows, W, scores, norms):
     """scores[i, v, k] <- W_k·x and norms[i, v] <- x·x over view v of row i; scores start at 0."""
     x, j, indptr, shared, ptr, _ = rows
@@ -105,7 +121,7 @@ def score_views(rows, W, scores, norms):
         offset = lo if shared else ZERO
         for v in range(scores.shape[1]):
             hi = view_end(j, lo, end, offset, ptr[v + 1])
-            norms[i, v] = dots_and_sqnorm(x, j, lo, hi, offset, W, scores[i, v])
+            norms[i, v] = dots_and_sqnorm(Row(x, j, lo, hi, offset, v, 0.0), W, scores[i, v])
             lo = hi
 
 
@@ -137,7 +153,7 @@ def _overload_prefetch(array, p):
     return lambda array, p: _prefetch(array, p)
 
 
-@inlined
+@inlined_borrowing
 def prefetch_row(x, j, indptr, shared, order, s):
     """Ask for the row at place ``s`` of the order, where there is one.
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.algorithms.first_order import Weights
+from crossview.algorithms.online import Weights
 from crossview.batch import read_only
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.online_classifier import OnlineClassifier

@@ -1,0 +1,147 @@
+"""Absolute disagreement: D(s) = sum_{u<v} |s_u - s_v|.
+
+Reference: Nguyen, Chang, Hui, "Two-View Online Learning" (2012), section 3.3, solved exactly;
+more than two views are ours.
+"""
+
+import numpy as np
+
+from crossview._jit import borrowing, inlined_borrowing
+from crossview.algorithms.rules.pa import LINEAR, QUADRATIC
+
+# Newton's method on tau: a handful of steps is enough, the bound is a guard
+NEWTON_STEPS = 100
+
+
+@inlined_borrowing
+def two_view_step(slack, gamma, C, m, n, P):
+    """Two views: closed form.
+
+    Maximizes the concave dual D(tau, delta) = tau l + delta (m_A - m_B)
+    - n_A (tau/2 - delta)^2 / 2 - n_B (tau/2 + delta)^2 / 2 [- tau^2 / (4C) for PA-II]
+    over 0 <= tau <= C and |delta| <= gamma: the stationary point if it lies in
+    the box, else the best of the edges.  P_A = tau/2 - delta, P_B = tau/2 + delta.
+    """
+    mA, mB, nA, nB = m[0], m[1], n[0], n[1]
+    loss = 1.0 - 0.5 * (mA + mB)
+    most = C if slack == LINEAR else np.inf
+    soft = 0.5 / C if slack == QUADRATIC else 0.0
+
+    # the stationary point: a 2 x 2 system, solved so that nothing cancels
+    a = 0.25 * (nA + nB) + soft
+    half = 0.5 * (nA - nB)
+    det = nA * nB + soft * (nA + nB)
+    tau = (nA * (1.0 - mB) + nB * (1.0 - mA)) / det
+    delta = (0.5 * (nA * (1.0 - mB) - nB * (1.0 - mA)) + soft * (mA - mB)) / det
+    if not (0.0 <= tau <= most and abs(delta) <= gamma):
+        best = -np.inf
+        for edge in range(4):
+            if edge < 2:  # delta at an end, the best tau
+                d = gamma if edge == 0 else -gamma
+                t = min(max((loss + half * d) / a, 0.0), most)
+            else:  # tau at an end, the best delta
+                t = 0.0 if edge == 2 else most
+                if t == np.inf:
+                    continue
+                d = min(max((mA - mB + half * t) / (nA + nB), -gamma), gamma)
+            PA_, PB_ = 0.5 * t - d, 0.5 * t + d
+            value = t * loss + d * (mA - mB)
+            value -= 0.5 * (nA * PA_ * PA_ + nB * PB_ * PB_ + soft * t * t)
+            if value > best:
+                best, tau, delta = value, t, d
+    P[0] = 0.5 * tau - delta
+    P[1] = 0.5 * tau + delta
+
+
+@borrowing
+def margins(gamma, tau, V, steps):
+    """Return mean s and its slope in tau, where the margins s solve the step for a given tau.
+
+    They minimize sum_v (s_v - t_v)^2 / (2 n_v) + gamma sum_{u<v} |s_u - s_v| with
+    t_v = m_v + tau n_v / V.  Views with equal s form a group; a group with
+    ``above`` views over it and ``below`` views under it has
+
+        s = (sum m_v / n_v + size (tau / V + gamma (above - below))) / sum 1 / n_v.
+
+    It stays together as long as no k of its views, those that pull up hardest,
+    pull together harder than the gamma k (size - k) that binds them to the
+    rest; else it parts there.  (The penalty is the Lovasz extension of
+    gamma k (V - k), and this is the decomposition algorithm of Groenevelt 1991
+    for it: exact, at most V - 1 partings.)  The margins
+    are left in ``steps.P``.
+    """
+    m, n, s, order, cut = steps
+    for v in range(V):
+        order[v] = v
+        cut[v] = False  # cut[p]: a group begins at position p of the order, highest first
+    mean = slope = 0.0
+    low = 0
+    while low < V:
+        high = low + 1
+        while high < V and not cut[high]:
+            high += 1
+        size = high - low
+        a = b = 0.0
+        for p in range(low, high):
+            a += m[order[p]] / n[order[p]]
+            b += 1.0 / n[order[p]]
+        drift = tau / V + gamma * (low - (V - high))
+        level = (a + size * drift) / b
+        # the pull of each view, strongest first
+        for p in range(low, high):
+            s[order[p]] = (m[order[p]] - level) / n[order[p]] + drift
+        for p in range(low + 1, high):
+            v = order[p]
+            q = p
+            while q > low and s[order[q - 1]] < s[v]:
+                order[q] = order[q - 1]
+                q -= 1
+            order[q] = v
+        pull = most = 0.0
+        part = 0
+        for k in range(1, size):
+            pull += s[order[low + k - 1]]
+            excess = pull - gamma * k * (size - k)
+            if excess > most + 1e-15 * abs(pull):
+                most, part = excess, k
+        if part > 0:
+            cut[low + part] = True
+            continue
+        for p in range(low, high):
+            s[order[p]] = level
+        mean += size * level / V
+        slope += (size / V) * (size / V) / b
+        low = high
+    return mean, slope
+
+
+@borrowing
+def step(slack, gamma, C, V, steps):
+    """Any number of views: exact.
+
+    1 - mean s falls piecewise linearly with tau, so Newton's method between
+    bounds ends after a few steps at the tau where it is 0 (tau / (2C) for
+    PA-II), or at C.
+    """
+    m, n, P, _, _ = steps
+    low, high = 0.0, C if slack == LINEAR else np.inf
+    soft = 0.5 / C if slack == QUADRATIC else 0.0
+    tau = 0.0
+    for _ in range(NEWTON_STEPS):
+        mean, slope = margins(gamma, tau, V, steps)
+        left = 1.0 - mean - soft * tau
+        if left > 0.0:
+            low = tau
+        else:
+            high = tau
+        new = tau + left / (slope + soft)
+        if new <= low < tau:  # too far down: halve
+            new = 0.5 * (low + tau)
+        elif new >= high > tau:  # too far up: try C, or halve
+            new = C if high == C else 0.5 * (tau + high)
+        new = min(max(new, low), high)
+        if abs(new - tau) <= 1e-15 * tau or new == tau:
+            break
+        tau = new
+    for v in range(V):
+        P[v] = (P[v] - m[v]) / n[v]

@@ -1,0 +1,95 @@
+"""Geometries: what moving a weight costs, the covariance S of a learner's weights.
+
+S is the identity, or one covariance per view that is learned.  It changes in one way, for every
+learner and every form,
+
+    S <- S - rho S x x' S / (1 + rho x'Sx),   that is   S^-1 <- S^-1 + rho x x',
+
+with a precision rho >= 0 that the rule chooses.  Each form has a file: x'Sx (`sqnorm`),
+W <- W + P S x (`move`), and the step of S (`grow`).  For one row they are called in this order:
+`sqnorm`, `find_direction`, `move` once or more, `grow`; `Scratch` carries what the form needs in
+between.
+"""
+
+from crossview._jit import borrowing, inlined_borrowing
+from crossview.algorithms.geometries import diagonal, full, low_rank
+from crossview.algorithms.geometries.covariance import (
+    DIAGONAL,
+    DIAGONAL_COVARIANCE,
+    FULL,
+    LOW_RANK,
+    Covariance,
+    Scratch,
+    make_scratch,
+)
+from crossview.kernels.dense import add_column
+
+__all__ = [
+    "DIAGONAL",
+    "DIAGONAL_COVARIANCE",
+    "FULL",
+    "LOW_RANK",
+    "Covariance",
+    "Scratch",
+    "find_direction",
+    "grow",
+    "is_diagonal",
+    "make_scratch",
+    "move",
+    "sqnorm",
+]
+
+
+@inlined_borrowing
+def is_diagonal(S):
+    """Whether S has nothing off its diagonal."""
+    return S.form not in (FULL, LOW_RANK)
+
+
+@inlined_borrowing
+def sqnorm(row, S, scratch):
+    """x'Sx, with the constant feature."""
+    if S.form == FULL:
+        return full.sqnorm(row, S, scratch)
+    if S.form == LOW_RANK:
+        return low_rank.sqnorm(row, S, scratch)
+    return diagonal.sqnorm(row, S)
+
+
+@inlined_borrowing
+def find_direction(rho, row, S, scratch):
+    """Find S x of a full S, which its step computes on the way: so this is its step, too."""
+    if S.form == FULL:
+        full.grow(rho, row.v, S, scratch)
+
+
+@borrowing
+def move(steps, row, S, scratch, W, b):
+    """W_k <- W_k + steps_k S x for every k, and the same for the intercepts of the view."""
+    v, bias = row.v, row.bias
+    base, end = S.ptr[v], S.ptr[v + 1]
+    for k in range(steps.shape[0]):
+        if steps[k] == 0.0:
+            continue
+        constant = bias * S.d[v]
+        if S.form == FULL:
+            g = scratch.g
+            add_column(steps[k], g[1 : end - base + 1], W[base:end], k)
+            constant = g[0]
+        elif S.form == LOW_RANK:
+            solution = scratch.solution[v]
+            low_rank.move(steps[k], row, S, solution, W, k)
+            for p in range(S.kept[v]):
+                constant -= bias * S.d[v] * solution[p]
+        else:
+            diagonal.move(steps[k], row, S.D, W, k)
+        b[v, k] += steps[k] * constant
+
+
+@inlined_borrowing
+def grow(rho, n, row, S, scratch):
+    """S^-1 <- S^-1 + rho x x'."""
+    if S.form == LOW_RANK:
+        low_rank.grow(rho, n, row, S, scratch.half[row.v])
+    elif is_diagonal(S):
+        diagonal.grow(rho, n, row, S)

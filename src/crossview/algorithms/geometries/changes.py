@@ -1,0 +1,153 @@
+"""Changes of a covariance between passes: less memory, another form, new columns."""
+
+import numpy as np
+
+from crossview._jit import borrowing
+from crossview.algorithms.geometries import full, low_rank
+from crossview.algorithms.geometries.covariance import (
+    DIAGONAL,
+    FULL,
+    LOW_RANK,
+    Covariance,
+    init_covariance,
+    make_scratch,
+    no_rows,
+    with_room,
+)
+from crossview.kernels.rows import ZERO, Row
+
+
+@borrowing
+def grow_low_rank(S, v, bias, kept, scratch):
+    """Keep rows of a view that keeps none: their Cholesky factor anew."""
+    x, j, indptr, rho = kept
+    for p in range(rho.shape[0]):
+        row = Row(x, j, indptr[p], indptr[p + 1], ZERO, v, bias)
+        n = low_rank.sqnorm(row, S, scratch)
+        low_rank.grow(rho[p], n, row, S, scratch.half[v])
+
+
+@borrowing
+def grow_full(S, v, bias, kept, scratch):
+    """Take the steps of kept rows on a full covariance."""
+    x, j, indptr, rho = kept
+    for p in range(rho.shape[0]):
+        full.sqnorm(Row(x, j, indptr[p], indptr[p + 1], ZERO, v, bias), S, scratch)
+        full.grow(rho[p], v, S, scratch)
+
+
+def kept_rows(S: Covariance, v: int, first: int, last: int) -> tuple[np.ndarray, ...]:
+    """Return rows first .. last - 1 that view v keeps, as they came: x, j, indptr and rho."""
+    begin, end = S.begin[v, first:last], S.end[v, first:last]
+    indptr = np.concatenate([[0], np.cumsum(end - begin)])
+    positions = np.repeat(begin - indptr[:-1], end - begin) + np.arange(indptr[-1])
+    columns = S.columns[positions]
+    arrays = S.values[positions] / S.D[columns], columns, indptr.astype(np.uint64)
+    for array in (*arrays, rho := S.rho[v, first:last].copy()):
+        array.flags.writeable = False
+    return (*arrays, rho)
+
+
+def row_numbers(indptr: np.ndarray) -> np.ndarray:
+    """Return the row of each entry."""
+    return np.repeat(np.arange(len(indptr) - 1), (indptr[1:] - indptr[:-1]).astype(np.int64))
+
+
+def add_to_diagonal(
+    S: Covariance, v: int, rows: int, bias: float, D: np.ndarray, d: np.ndarray
+) -> None:
+    """1/D <- 1/D + rho x² for the oldest rows of a view."""
+    x, j, indptr, rho = kept_rows(S, v, 0, rows)
+    D /= 1.0 + D * np.bincount(j, weights=rho[row_numbers(indptr)] * x * x, minlength=len(D))
+    d[v] /= 1.0 + d[v] * bias * rho.sum()
+
+
+def forget_older_half(S: Covariance, bias: float, rank: int) -> Covariance:
+    """Put the older half of the rows into the diagonal, in views that keep ``rank`` rows."""
+    views = range(len(S.d))
+    n_leaving = [(int(k) + 1) // 2 if k == rank else 0 for k in S.kept]
+    staying = [kept_rows(S, v, n_leaving[v], int(S.kept[v])) for v in views]
+    D, d = S.D.copy(), S.d.copy()
+    for v in views:
+        add_to_diagonal(S, v, n_leaving[v], bias, D, d)
+    new = S._replace(D=D, d=d, **no_rows(len(d), S.begin.shape[1], len(D)))
+    new = with_room(new, entries=len(S.values))
+    for v in views:
+        grow_low_rank(new, v, bias, staying[v], make_scratch(new))
+    return new
+
+
+def to_full(S: Covariance, bias: float) -> Covariance:
+    """Return a low-rank covariance in full; exact."""
+    new = init_covariance(FULL, S.ptr, 1.0)._replace(D=S.D.copy(), d=S.d.copy())
+    for v in range(len(S.d)):
+        grow_full(new, v, bias, kept_rows(S, v, 0, int(S.kept[v])), make_scratch(new))
+    return new
+
+
+def to_diagonal(S: Covariance, bias: float) -> Covariance:
+    """Return a full or low-rank covariance without what is off its diagonal."""
+    D, d = S.D.copy(), S.d.copy()
+    for v in range(len(d)):
+        block = slice(int(S.ptr[v]), int(S.ptr[v + 1]))
+        if S.form == FULL:
+            # S_ii = sum over c of T_ic² D_c
+            variances = np.concatenate([d[v : v + 1], D[block]])
+            diagonal = variances.copy()
+            for c in range(1, len(variances)):
+                at = int(S.triangle_ptr[v]) + c * (c - 1) // 2
+                diagonal[:c] += S.T[at : at + c] ** 2 * variances[c]
+            d[v], D[block] = diagonal[0], diagonal[1:]
+        else:
+            add_to_diagonal(S, v, int(S.kept[v]), bias, D, d)
+    return init_covariance(DIAGONAL, S.ptr, 1.0)._replace(D=D, d=d)
+
+
+def rearranged(S: Covariance, new_columns: np.ndarray, ptr: np.ndarray, scale: float) -> Covariance:
+    """Return S where column i is now new_columns[i]; other columns and views are new."""
+    room = S.begin.shape[1]
+    new = with_room(init_covariance(S.form, ptr, scale, room), entries=len(S.values))
+    new.D[new_columns] = S.D
+    views = len(S.d)
+    new.d[:views] = S.d
+    for name in ("kept", "begin", "end", "rho", "L"):
+        getattr(new, name)[:views] = getattr(S, name)
+    new.used[:] = S.used
+    used = int(S.used[0])
+    new.values[:used] = S.values[:used]
+    new.columns[:used] = new_columns[S.columns[:used]]
+    if S.form == FULL:
+        for v in range(views):
+            old = new_columns[int(S.ptr[v]) : int(S.ptr[v + 1])]
+            position = np.concatenate([[0], old - int(ptr[v]) + 1])
+            for c in range(1, len(position)):
+                at, to = (
+                    int(S.triangle_ptr[v]) + c * (c - 1) // 2,
+                    position[c] * (position[c] - 1) // 2,
+                )
+                new.T[int(new.triangle_ptr[v]) + to + position[:c]] = S.T[at : at + c]
+    return new
+
+
+def dense(S: Covariance, v: int, bias: float) -> np.ndarray:
+    """Return the covariance of view v as a matrix: the constant feature, then the columns."""
+    base, width = int(S.ptr[v]), int(S.ptr[v + 1] - S.ptr[v])
+    D = np.concatenate([S.d[v : v + 1], S.D[base : base + width]])
+    if S.form == FULL:
+        T = np.eye(width + 1)
+        for c in range(1, width + 1):
+            at = int(S.triangle_ptr[v]) + c * (c - 1) // 2
+            T[:c, c] = S.T[at : at + c]
+        return (T * D) @ T.T
+    if S.form == LOW_RANK and S.kept[v]:
+        # S^-1 = A'A with A = [D^-1/2; rho^1/2 B], so S = R^-1 R'^-1 of A = QR: no difference
+        k = int(S.kept[v])
+        x, j, indptr, rho = kept_rows(S, v, 0, k)
+        A = np.zeros((width + 1 + k, width + 1))
+        np.fill_diagonal(A, D**-0.5)
+        A[width + 1 + row_numbers(indptr), 1 + j.astype(np.int64) - base] = x
+        A[width + 1 :, 0] = bias
+        A[width + 1 :] *= np.sqrt(rho)[:, None]
+        inverse = np.linalg.inv(np.linalg.qr(A, mode="r"))
+        return inverse @ inverse.T
+    return np.diag(D)

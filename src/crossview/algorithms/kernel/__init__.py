@@ -1,0 +1,37 @@
+"""KeCo and Pegasos: kernel machines, one per view, that label the unlabeled rows for each other.
+
+Reference: van de Wiel, Heskes, Levin, "KeCo: Kernel-based Online Co-agreement Algorithm", BNAIC
+2015.  Without unlabeled rows, or with one view, it is Pegasos: Shalev-Shwartz, Singer, Srebro,
+Cotter, Math. Program. 127 (2011).
+
+Symbols: step t, row i, view n, counts α_n[j], signs z_n[j], kernel K_n; in the code β = α z.
+
+    ŷ_n = 1/(λ t) sum_(j != i) α_n[j] z_n[j] K_n(x_i, x_j)  eq. (3), Algorithm 1 line 6
+    c_n = sign sum_{v != n} ŷ_v                             eq. (5), co-agreement
+    z_n[i] = y_i, or c_n if row i has no label              eq. (4)
+    α_n[i] <- α_n[i] + 1 if z_n[i] ŷ_n < 1                  lines 8 and 9, the hinge loss (6)
+
+What the paper leaves open:
+
+- An unlabeled row gets its sign z_n[i] from the scores of the step that draws it, and keeps it
+  until it is drawn again.  sign 0 = 0: the row is counted, and has no effect until a later draw
+  gives it a sign.
+- All views are scored before the first of them learns.
+- ``include_self`` adds the term j = i, as the authors' published code does.  An unlabeled row
+  then enters with the co-agreement of the views already scored in this step and, for the views
+  not yet scored, of their scores when the row was drawn last.
+- A missing view is not scored, has no part in the co-agreement and learns nothing.
+- Several classes: one against the rest, each with signs of its own, over the same draws.
+- A row of weight w adds w to its count.
+
+A stream cannot alternate between labeled and unlabeled rows.  If only few rows have a label, the
+unlabeled ones would soon outvote them.  So a stream learns at most ``ratio`` unlabeled rows per
+labeled row and skips the others; the paper's schedule has a third.
+
+`step` holds the update of one row.  Three loops make it, which differ in where the sums over the
+support vectors come from:
+
+    gram        all kernel values are in memory; rows may be drawn again
+    explicit    the kernel is a product of features: W_n = sum_j α_n[j] z_n[j] x_j
+    stream      rows come once; all support vectors are kept, or as many as a budget allows
+"""

@@ -1,0 +1,61 @@
+"""Steps with a weight per feature: the linear kernel, and features that approximate others."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from crossview._jit import njit
+from crossview.algorithms.kernel.quota import within_quota
+from crossview.algorithms.kernel.scores import mean_score
+from crossview.algorithms.kernel.step import mark_present, row_buffers, take_step
+from crossview.kernels.rows import ZERO, Row, Rows, dots_and_sqnorm, view_end
+
+
+class Features(NamedTuple):
+    """The features of some rows, and a weight per feature and class."""
+
+    rows: Rows
+    W: np.ndarray  # (n_features, K): sum_j β_n[j] x_j in the features of view n
+
+
+@njit
+def learn_explicit(features, draws, examples, memory, settings, stream, t):
+    """Make a step with each row of ``draws``, from step ``t`` on; return the last step."""
+    (x, j, indptr, shared, ptr, _), W = features
+    labels, weight, present = examples
+    beta = memory.beta
+    V, K = beta.shape[0], beta.shape[1]
+    row, before = row_buffers(V, K), np.empty((V, K))
+    here, sums, sqnorm = row
+    entries = np.empty(V + 1, np.uint64)
+    for s in range(draws.shape[0]):
+        i = draws[s]
+        mark_present(present, i, here)
+        # 1. the sums: W_n'x of every view
+        offset = indptr[i] if shared else ZERO
+        entries[0] = indptr[i]
+        sums[:] = 0.0
+        for n in range(V):
+            lo = entries[n]
+            hi = entries[n + 1] = view_end(j, lo, indptr[i + 1], offset, ptr[n + 1])
+            sqnorm[n] = dots_and_sqnorm(Row(x, j, lo, hi, offset, n, 0.0), W, sums[n])
+        mean_score(sums, here, settings.lam * t, stream.scores[s])
+        labeled = labels[i, 0] != 0.0
+        if weight[i] <= 0.0 or not within_quota(labeled, stream):
+            continue
+        t += 1
+        if settings.supervised and not labeled:
+            continue
+        # 2. the step
+        for n in range(V):
+            for c in range(K):
+                before[n, c] = beta[n, c, i]
+        take_step(i, t, row, examples, memory, settings)
+        # 3. W_n <- W_n + (change of β_n) x
+        for n in range(V):
+            for c in range(K):
+                step = beta[n, c, i] - before[n, c]
+                if step != 0.0:
+                    for p in range(entries[n], entries[n + 1]):
+                        W[j[p - offset], c] += step * x[p]
+    return t

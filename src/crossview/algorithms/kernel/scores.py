@@ -1,0 +1,47 @@
+"""Scores from the sums over support vectors."""
+
+import numpy as np
+
+from crossview._jit import inlined, njit
+from crossview.algorithms.kernel.step import mark_present
+
+
+@inlined
+def mean_score(sums, here, scale, out):
+    """out[c] <- mean over the views present of sums[n, c] / scale; 0 before the first step."""
+    n_present = 0
+    for n in range(sums.shape[0]):
+        n_present += here[n]
+    for c in range(out.shape[0]):
+        total = 0.0
+        for n in range(sums.shape[0]):
+            if here[n]:
+                total += sums[n, c]
+        out[c] = total / (scale * n_present) if scale > 0.0 and n_present > 0 else 0.0
+
+
+@njit
+def mean_scores(sums, present, scale, out):
+    """out[i] <- `mean_score` of row i."""
+    here = np.empty(sums.shape[1], np.bool_)
+    for i in range(out.shape[0]):
+        mark_present(present, i, here)
+        mean_score(sums[i], here, scale, out[i])
+
+
+@inlined
+def sum_supports(beta, gram, size):
+    """Return sum_k beta[k] gram[k] over the support vectors among the first ``size`` rows."""
+    total = 0.0
+    for k in range(size):
+        if beta[k] != 0.0:
+            total += beta[k] * gram[k]
+    return total
+
+
+@njit
+def support_sums(gram, beta, out):
+    """out[i, c] <- sum_k beta[c, k] gram[i, k]."""
+    for i in range(out.shape[0]):
+        for c in range(out.shape[1]):
+            out[i, c] = sum_supports(beta[c], gram[i], gram.shape[1])

@@ -1,0 +1,84 @@
+"""Sums over all rows at once, for the solvers that need them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from crossview._jit import njit
+from crossview.algorithms.losses import loss_slopes
+from crossview.algorithms.machines.scores import row_score
+from crossview.algorithms.machines.state import (
+    ALL_PAIRS,
+    MULTI_VIEW,
+    find_views,
+    has_view,
+    row_buffers,
+)
+from crossview.kernels.rows import ONE
+
+
+class Gradient(NamedTuple):
+    """The slopes by the parameters A, B and c, without AdaGrad's sums."""
+
+    A: np.ndarray
+    B: np.ndarray
+    c: np.ndarray
+
+
+@njit
+def add_gradient(rows, examples, machine, loss, gradient, scores):
+    """Add the slopes of all losses to ``gradient``; scores[i] <- the scores of row i."""
+    order, y, weight = examples
+    x, j, _, _, ptr, present = rows
+    n, K = machine.B.shape[2], machine.c.shape[1]
+    k = n // K
+    buffers = row_buffers(machine, ptr)
+    D, entry_ptr = buffers.D, buffers.entry_ptr
+    pairs, G = np.zeros(n), np.empty(K)
+    for s in range(order.shape[0]):
+        i = order[s]
+        offset = row_score(rows, i, machine, buffers, scores[i])
+        loss_slopes(loss, scores[i], y[i], G)
+        for a in range(K):
+            G[a] *= weight[i]
+            gradient.c[a] += G[a]
+            if machine.model == ALL_PAIRS:  # less the pair of a column with itself
+                pairs[a * k + 1 : (a + 1) * k] = G[a]
+        for p in range(machine.views.shape[0]):
+            v = machine.views[p]
+            for a in range(K):
+                for f in range(a * k, (a + 1) * k):
+                    D[p, f] *= G[a]
+            if machine.model == MULTI_VIEW:
+                gradient.B[p] += D[p, :n]
+            if has_view(present, i, v):
+                for q in range(entry_ptr[v], entry_ptr[v + ONE]):
+                    slot = j[q - offset] + machine.column_offset[p]
+                    for f in range(n):
+                        own = pairs[f] * x[q] * machine.A[slot, 0, f]
+                        gradient.A[slot, f] += x[q] * (D[p, f] - own)
+
+
+@njit
+def sum_slopes(rows, order, machine, scores, D):
+    """scores[s] and D[s, p, f] <- score and d score / d S_p,f of row order[s]."""
+    buffers = row_buffers(machine, rows.ptr)
+    for s in range(order.shape[0]):
+        row_score(rows, order[s], machine, buffers, scores[s])
+        D[s] = buffers.D[:, : D.shape[2]]
+
+
+@njit
+def count_touches(rows, order, machine, counts):
+    """Add to counts[slot] the number of rows that touch it."""
+    x, j, _, _, ptr, present = rows
+    entry_ptr = np.empty(ptr.shape[0], np.uint64)
+    for s in range(order.shape[0]):
+        i = order[s]
+        offset = find_views(rows, i, entry_ptr)
+        for p in range(machine.views.shape[0]):
+            v = machine.views[p]
+            if has_view(present, i, v):
+                for q in range(entry_ptr[v], entry_ptr[v + ONE]):
+                    if x[q] != 0.0:
+                        counts[j[q - offset] + machine.column_offset[p]] += 1.0

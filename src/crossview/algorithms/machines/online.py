@@ -1,0 +1,59 @@
+"""One pass over the rows, each scored and then learned (Algorithm 1)."""
+
+import numpy as np
+
+from crossview._jit import njit
+from crossview.algorithms.losses import loss_slopes
+from crossview.algorithms.machines.scores import row_score
+from crossview.algorithms.machines.state import row_buffers
+from crossview.algorithms.machines.update import (
+    MAX_SQNORM,
+    MAX_SQNORM_SINGLE,
+    Steps,
+    move_row,
+    row_slopes,
+    sum_slopes,
+    view_lengths,
+)
+from crossview.algorithms.optimizers import Step
+from crossview.kernels.rows import prefetch_row
+
+
+@njit
+def learn(rows, examples, machine, objective, optimizer, rate, scores):
+    """One pass over the rows of ``examples``; return the last row that is not finite, or -1.
+
+    ``scores[i]`` (one per class) is what row i had just before it was learned.  A row whose
+    score or squared slope is not finite is skipped.
+    A column that comes for the first time is scored, and has its slope, at 0, and
+    moves from its initial weights.
+    """
+    order, y, weight = examples
+    x, j, indptr, shared, ptr, _ = rows
+    buffers = row_buffers(machine, ptr)
+    slopes = row_slopes(machine, buffers, ptr)
+    steps = Steps(
+        Step(optimizer, objective.penalty, objective.alpha, rate),
+        Step(optimizer, objective.penalty, objective.alpha_bias, rate),
+    )
+    limit = MAX_SQNORM if machine.A.itemsize == 8 else MAX_SQNORM_SINGLE
+    score = np.empty(machine.c.shape[1])
+    nonfinite_row = -1
+    for s in range(order.shape[0]):
+        prefetch_row(x, j, indptr, shared, order, s + 2)
+        i = order[s]
+        # 1. the scores, and their slopes by the sums of the parts
+        offset = row_score(rows, i, machine, buffers, score)
+        # 2. the slopes of the loss
+        loss_slopes(objective.loss, score, y[i], slopes.score)
+        sqnorm = sum_slopes(weight[i], buffers, slopes)
+        for a in range(score.shape[0]):
+            scores[i, a] = score[a]
+            sqnorm += score[a] * score[a]
+        length = view_lengths(x, buffers.entry_ptr, slopes.view_length)
+        # 3. a step of every parameter that the row touches
+        if not max(sqnorm, 1.0) * length < limit:
+            nonfinite_row = i
+        elif weight[i] > 0.0:
+            move_row(rows, i, offset, machine, buffers, slopes, steps)
+    return nonfinite_row

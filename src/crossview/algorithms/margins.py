@@ -1,0 +1,201 @@
+"""The views of a row: their entries, scores and margins.
+
+Functions of W are compiled for two classes, with one weight vector (W of one dimension), or for
+several (W of two dimensions); the branch on ``W.ndim`` is gone then.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from crossview._jit import inlined_borrowing
+from crossview.algorithms.couplings import INDEPENDENT, ViewSteps
+from crossview.algorithms.rules import best_wrong
+from crossview.kernels.rows import ZERO, Row, dot_and_sqnorm, dots_and_sqnorm, view_end
+
+
+class ViewBuffers(NamedTuple):
+    """The views that take part in a row, in order; each row overwrites them."""
+
+    v: np.ndarray  # int64 (n_views,): which view it is ...
+    lo: np.ndarray  # uint64 (n_views,): ... where its entries begin ...
+    hi: np.ndarray  # ... and end
+    score: np.ndarray  # (n_views, n_classes), or (n_views, 1) for two classes
+    sqnorm: np.ndarray  # (n_views,): x·x, with the constant feature
+    wrong: np.ndarray  # int64 (n_views,): the class that the true one must win against
+    rho: np.ndarray  # (n_views,): the precision of its step
+    joint: np.ndarray  # (n_classes,): the sum of the scores ...
+    past: np.ndarray  # ... and of those of u
+    steps: ViewSteps
+
+
+def view_buffers(V: int, K: int) -> ViewBuffers:
+    """Return buffers for V views and K scores."""
+    return ViewBuffers(
+        np.empty(V, np.int64),
+        np.empty(V, np.uint64),
+        np.empty(V, np.uint64),
+        np.empty((V, K)),
+        np.empty(V),
+        np.zeros(V, np.int64),
+        np.empty(V),
+        np.empty(K),
+        np.empty(K),
+        ViewSteps(
+            np.empty(V), np.empty(V), np.empty(V), np.empty(V, np.int64), np.empty(V, np.bool_)
+        ),
+    )
+
+
+# --- scores -------------------------------------------------------------------
+
+
+@inlined_borrowing
+def n_scores(W):
+    """How many scores a row has: one per weight vector."""
+    if W.ndim == 1:
+        return 1
+    return W.shape[1]
+
+
+@inlined_borrowing
+def read_scores(row, W, b, score):
+    """score <- W'x + b; return x·x without the constant feature."""
+    if W.ndim == 1:
+        dot, sqnorm = dot_and_sqnorm(row, W)
+        score[0] = dot + row.bias * b[row.v]
+        return sqnorm
+    for k in range(score.shape[0]):
+        score[k] = row.bias * b[row.v, k]
+    return dots_and_sqnorm(row, W, score)
+
+
+@inlined_borrowing
+def add_scores(row, U, c, past):
+    """past <- past + U'x + c."""
+    if U.ndim == 1:
+        dot, _ = dot_and_sqnorm(row, U)
+        past[0] += dot + row.bias * c[row.v]
+    else:
+        for k in range(past.shape[0]):
+            past[k] += row.bias * c[row.v, k]
+        dots_and_sqnorm(row, U, past)
+
+
+@inlined_borrowing
+def write_scores(scores, i, score, past, t, count):
+    """scores_i <- (score - past / t) / count: averaging where t > 0, the mean of count views."""
+    if scores.ndim == 1:
+        joint = score[0]
+        if t > 0:
+            joint -= past[0] / t
+        scores[i] = joint / count if count > 1 else joint
+    else:
+        for k in range(scores.shape[1]):
+            scores[i, k] = score[k]
+            if t > 0:
+                scores[i, k] -= past[k] / t
+            if count > 1:
+                scores[i, k] /= count
+
+
+# --- the views that take part ---------------------------------------------------
+
+
+@inlined_borrowing
+def row_of_view(rows, i, bias, buffers, a):
+    """Return view number ``a`` of those that take part in row i."""
+    offset = rows.indptr[i] if rows.shared else ZERO
+    return Row(rows.data, rows.indices, buffers.lo[a], buffers.hi[a], offset, buffers.v[a], bias)
+
+
+@inlined_borrowing
+def find_views(rows, i, buffers):
+    """Write which views of row i are not missing, and their entries; return how many."""
+    j, ptr, present = rows.indices, rows.ptr, rows.present
+    V = ptr.shape[0] - 1
+    lo, end = rows.indptr[i], rows.indptr[i + 1]
+    offset = lo if rows.shared else ZERO
+    count = 0
+    for v in range(V):
+        hi = end if v == V - 1 else view_end(j, lo, end, offset, ptr[v + 1])
+        if present.shape[0] == 0 or present[i, v]:
+            buffers.v[count], buffers.lo[count], buffers.hi[count] = v, lo, hi
+            count += 1
+        lo = hi
+    return count
+
+
+@inlined_borrowing
+def keep_view(row, sqnorm, count, buffers):
+    """Make the view number ``count`` of those that take part, unless it is empty; count on."""
+    if sqnorm + row.bias > 0.0:
+        buffers.v[count], buffers.lo[count], buffers.hi[count] = row.v, row.lo, row.hi
+        buffers.sqnorm[count] = sqnorm + row.bias
+        count += 1
+    return count
+
+
+@inlined_borrowing
+def read_views(rows, i, W, b, bias, buffers):
+    """Write the views that take part in row i and their scores; return how many, and x·x."""
+    count, total = 0, 0.0
+    for a in range(find_views(rows, i, buffers)):
+        row = row_of_view(rows, i, bias, buffers, a)
+        sqnorm = read_scores(row, W, b, buffers.score[count])
+        total += sqnorm
+        count = keep_view(row, sqnorm, count, buffers)
+    return count, total
+
+
+@inlined_borrowing
+def sum_scores(count, buffers):
+    """joint <- the sum of the scores of the views."""
+    for k in range(buffers.joint.shape[0]):
+        total = 0.0
+        for a in range(count):
+            total += buffers.score[a, k]
+        buffers.joint[k] = total
+
+
+@inlined_borrowing
+def read_past(rows, i, U, c, bias, count, buffers):
+    """past <- U'x + c, the sum over the views that take part."""
+    buffers.past[:] = 0.0
+    for a in range(count):
+        add_scores(row_of_view(rows, i, bias, buffers, a), U, c, buffers.past)
+
+
+# --- margins --------------------------------------------------------------------
+
+
+@inlined_borrowing
+def one_margin(W, y, score):
+    """Return the margin y w·x, or that against the best wrong class, and which class that is."""
+    if W.ndim == 1:
+        return y * score[0], 0
+    wrong = best_wrong(score, y)
+    return score[y] - score[wrong], wrong
+
+
+@inlined_borrowing
+def find_margins(y, coupling, count, buffers):
+    """Write m_v, and the class that the true one must win against; return the sum of m_v.
+
+    That class is the best of the wrong ones in the joint score, or, where the views are
+    independent, in the view's own score.
+    """
+    m, score, wrong = buffers.steps.m, buffers.score, buffers.wrong
+    several = score.shape[1] > 1
+    true = np.int64(y) if several else 0
+    joint_wrong = best_wrong(buffers.joint, true) if several else 0
+    total = 0.0
+    for a in range(count):
+        if several:
+            is_alone = coupling.kind == INDEPENDENT
+            wrong[a] = best_wrong(score[a], true) if is_alone else joint_wrong
+            m[a] = score[a, true] - score[a, wrong[a]]
+        else:
+            m[a] = y * score[a, 0]
+        total += m[a]
+    return total

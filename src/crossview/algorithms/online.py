@@ -1,0 +1,382 @@
+"""One pass of a linear learner: read a row, margins, step, update.
+
+A learner is three independent choices: a step rule (`rules`), how the views share a step
+(`couplings`) and what moving a weight costs (`geometries`).  A pass is what all of them have in
+common.  For each row it computes, view by view, the scores w_v·x_v, the margins m_v and the
+squared norms n_v = x_v'S_v x_v; rule and coupling give the steps P_v and the precisions rho_v; then
+
+    w_v <- w_v + P_v y S_v x_v,   S_v^-1 <- S_v^-1 + rho_v x_v x_v'.
+
+Averaging: the mean of the weights after each row is w - u / t, where u gathers s - 1 times the
+update of row s, and t is the number of rows.
+
+There are three passes and not one.  A pass in Euclidean geometry is bound by memory, and has no
+time for the tests of `learn_with_covariance`.  `learn_one_view` does what `learn` does for one
+view: a row of 10 entries takes 36 ns instead of 47.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from crossview._jit import borrowing, inlined_borrowing
+from crossview.algorithms import geometries
+from crossview.algorithms.couplings import INDEPENDENT, Coupling, coupled_step
+from crossview.algorithms.geometries import (
+    Covariance,
+    Scratch,
+    diagonal,
+    identity,
+    low_rank,
+    make_scratch,
+)
+from crossview.algorithms.geometries.diagonal import Interleaved
+from crossview.algorithms.margins import (
+    ViewBuffers,
+    find_margins,
+    find_views,
+    keep_view,
+    n_scores,
+    one_margin,
+    read_past,
+    read_scores,
+    read_views,
+    row_of_view,
+    sum_scores,
+    view_buffers,
+    write_scores,
+)
+from crossview.algorithms.rules import (
+    MARGIN_TOL,
+    SOP,
+    Rule,
+    can_step,
+    covariance_step,
+    euclidean_step,
+    pair_precision,
+    sop,
+)
+from crossview.kernels.rows import ONE, TWO, ZERO, Row, Rows, prefetch_row
+
+__all__ = ["Examples", "Weights", "learn", "learn_one_view", "learn_with_covariance"]
+
+# CW on labels that contradict each other halves the digits of x'Sx at each of them, without
+# end: one step makes it smaller by no more than this, and what is left of it, by x·x, is left
+MOST_SHRINKAGE, EXHAUSTED = 1e15, 1e-150
+
+
+class Weights(NamedTuple):
+    """What a linear learner has learned; the passes write into it."""
+
+    W: np.ndarray  # (n_columns,) for two classes, else (n_columns, n_classes)
+    b: np.ndarray  # intercepts: (n_views,), else (n_views, n_classes); or one for all views
+    U: np.ndarray  # the sum u of averaging: like W, or empty
+    c: np.ndarray  # like b, or empty
+    t: np.ndarray  # int64 (1,): rows learned from
+
+
+class Examples(NamedTuple):
+    """The labeled rows of a pass, and their scores, which the pass writes."""
+
+    rows: Rows
+    order: np.ndarray  # int64: the rows to learn from, one after the other
+    y: np.ndarray  # float64 -1 or +1 for two classes, else int64 the number of the class
+    weight: np.ndarray  # float64 (n_rows,)
+    scores: np.ndarray  # (n_rows,), else (n_rows, n_classes): just before the row was learned
+
+
+# --- Euclidean geometry: S is the identity ----------------------------------------
+
+
+def learn_one_view(examples: Examples, model: Weights, bias: float, rule: Rule) -> int:
+    """Make one pass of a learner on one view; arguments and result as for `learn`."""
+    K = 1 if model.W.ndim == 1 else model.W.shape[1]
+    return int(one_view_pass(examples, model, bias, rule, np.empty((2, K))))
+
+
+@borrowing
+def one_view_pass(examples, model, bias, rule, scratch):
+    """The loop of `learn_one_view`."""
+    rows, order, y, weight, scores = examples
+    x, j, indptr, shared, _, _ = rows
+    W, b, U, c, t = model
+    score, past = scratch
+    average = U.shape[0] > 0
+    nonfinite_row = -1
+    for s in range(order.shape[0]):
+        prefetch_row(x, j, indptr, shared, order, s + 2)
+        i = order[s]
+        lo = indptr[i]
+        row = Row(x, j, lo, indptr[i + 1], lo if shared else ZERO, 0, bias)
+        n = read_scores(row, W, b, score) + bias
+        if average and t[0] > 0:
+            read_scores(row, U, c, past)
+        write_scores(scores, i, score, past, t[0] if average else 0, 1)
+        if not n < np.inf:
+            nonfinite_row = i
+            continue
+        if n <= 0.0 or weight[i] <= 0.0:
+            continue
+        m, wrong = one_margin(W, y[i], score)
+        P = euclidean_step(rule, m, n if W.ndim == 1 else 2.0 * n, weight[i])
+        if P != 0.0:
+            identity.move(P, 1, row, W, b, y[i], wrong)
+            if average:
+                identity.move(P, t[0], row, U, c, y[i], wrong)
+        t[0] += 1
+    return nonfinite_row
+
+
+def learn(examples: Examples, model: Weights, bias: float, rule: Rule, coupling: Coupling) -> int:
+    """Make one pass of a learner on several views.
+
+    Parameters
+    ----------
+    examples : Examples
+        The rows.
+    model : Weights
+        What the pass changes.
+    bias : float
+        1 or 0: with or without intercept.
+    rule : Rule
+        Perceptron or PA.
+    coupling : Coupling
+        How the views share a step.
+
+    Returns
+    -------
+    nonfinite_row : int
+        The last row that was passed over because its x·x is not finite, or -1.
+    """
+    K = 1 if model.W.ndim == 1 else model.W.shape[1]
+    buffers = view_buffers(len(examples.rows.ptr) - 1, K)
+    return int(euclidean_pass(examples, model, bias, rule, coupling, buffers))
+
+
+@borrowing
+def euclidean_pass(examples, model, bias, rule, coupling, buffers):
+    """The loop of `learn`."""
+    rows, order, y, weight, scores = examples
+    W, b, U, c, t = model
+    m, n, P, _, _ = buffers.steps
+    average, is_coupled = U.shape[0] > 0, coupling.kind != INDEPENDENT
+    nonfinite_row = -1
+    for s in range(order.shape[0]):
+        prefetch_row(rows.data, rows.indices, rows.indptr, rows.shared, order, s + 2)
+        i = order[s]
+        # 1. the scores
+        count, total = read_views(rows, i, W, b, bias, buffers)
+        sum_scores(count, buffers)
+        if average and t[0] > 0:
+            read_past(rows, i, U, c, bias, count, buffers)
+        t_averaged, n_scored = t[0] if average else 0, count if is_coupled else 1
+        write_scores(scores, i, buffers.joint, buffers.past, t_averaged, n_scored)
+        if not total < np.inf:
+            nonfinite_row = i
+            continue
+        if count == 0 or weight[i] <= 0.0:
+            continue
+        # 2. the margins and squared norms
+        find_margins(y[i], coupling, count, buffers)
+        for a in range(count):
+            n[a] = buffers.sqnorm[a] if n_scores(W) == 1 else 2.0 * buffers.sqnorm[a]
+        # 3. the steps
+        if is_coupled:
+            coupled_step(coupling, rule.slack, weight[i] * rule.C, count, buffers.steps)
+        else:
+            for a in range(count):
+                P[a] = euclidean_step(rule, m[a], n[a], weight[i])
+        # 4. the update
+        for a in range(count):
+            if P[a] != 0.0:
+                row, wrong = row_of_view(rows, i, bias, buffers, a), buffers.wrong[a]
+                identity.move(P[a], 1, row, W, b, y[i], wrong)
+                if average:
+                    identity.move(P[a], t[0], row, U, c, y[i], wrong)
+        t[0] += 1
+    return nonfinite_row
+
+
+# --- with a covariance per view ---------------------------------------------------
+
+
+class Work(NamedTuple):
+    """Memory of one pass with a covariance."""
+
+    buffers: ViewBuffers
+    scratch: Scratch
+    pair: Interleaved  # weights and variances of `diagonal.move_and_grow` ...
+    fused: bool  # ... which is for a diagonal, one weight vector, no averaging, and not SOP
+    step: np.ndarray  # (n_classes,): of each weight vector
+
+
+def learn_with_covariance(
+    examples: Examples, model: Weights, S: Covariance, bias: float, rule: Rule, coupling: Coupling
+) -> tuple[int, int]:
+    """Make one pass of a learner with a covariance per view.
+
+    Parameters
+    ----------
+    examples : Examples
+        The rows; ``scores`` has a class axis, of length 1 for two classes, and ``y`` is float64.
+    model : Weights
+        What the pass changes; ``W`` and ``U`` have the class axis, too.
+    S : Covariance
+        What the pass changes.
+    bias : float
+        1 or 0: with or without intercept.
+    rule : Rule
+        PAM, AROW, CW, SCW or SOP; PAM where the views are coupled.
+    coupling : Coupling
+        How the views share a step.
+
+    Returns
+    -------
+    learned : int
+        How many rows of the order were learned: not all where a low-rank covariance lacks room.
+    nonfinite_row : int
+        The last row that was passed over because its x·x is not finite, or -1.
+    """
+    K, w = model.W.shape[1], model.W.reshape(-1)
+    is_diagonal = S.form in (geometries.DIAGONAL, geometries.DIAGONAL_COVARIANCE)
+    fused = is_diagonal and K == 1 and len(model.U) == 0 and rule.kind != SOP
+    # for a pass that is long enough to pay for it, weights and variances lie side by side
+    interleaved = fused and int(examples.rows.indptr[-1]) > len(w)
+    pair = Interleaved(w, S.D, ONE, ZERO)
+    if interleaved:
+        both = np.stack([w, S.D], axis=1).reshape(-1)
+        pair = Interleaved(both, both, TWO, ONE)
+    work = Work(view_buffers(len(S.d), K), make_scratch(S), pair, fused, np.empty(K))
+    done: tuple[int, int] = covariance_pass(examples, model, S, bias, rule, coupling, work)
+    if interleaved:
+        w[:], S.D[:] = both[::2], both[1::2]
+    return done
+
+
+@borrowing
+def covariance_pass(examples, model, S, bias, rule, coupling, work):
+    """The loop of `learn_with_covariance`."""
+    rows, order, y, weight, scores = examples
+    t, average, is_coupled = model.t, model.U.shape[0] > 0, coupling.kind != INDEPENDENT
+    buffers = work.buffers
+    steps, rho = buffers.steps, buffers.rho
+    nonfinite_row = -1
+    for s in range(order.shape[0]):
+        prefetch_row(rows.data, rows.indices, rows.indptr, rows.shared, order, s + 2)
+        i = order[s]
+        # 1. the scores
+        count, total = _read_views(rows, i, model, S, bias, work)
+        sum_scores(count, buffers)
+        if average and t[0] > 0:
+            _read_past(rows, i, model, bias, count, buffers)
+        t_averaged, n_scored = t[0] if average else 0, count if is_coupled else 1
+        write_scores(scores, i, buffers.joint, buffers.past, t_averaged, n_scored)
+        if not total < np.inf:
+            nonfinite_row = i
+            continue
+        if count == 0 or weight[i] <= 0.0:
+            continue
+        # 2. the margins
+        total_margin = find_margins(y[i], coupling, count, buffers)
+        # 3. the squared norms in the geometry of S, and the steps
+        has_joint_loss = is_coupled and total_margin < MARGIN_TOL * count
+        has_room = True
+        for a in range(count):
+            steps.P[a] = rho[a] = 0.0
+            if has_joint_loss or (not is_coupled and can_step(rule, steps.m[a])):
+                row = row_of_view(rows, i, bias, buffers, a)
+                _find_step(row, a, weight[i], rule, is_coupled, S, work)
+                if S.form == geometries.LOW_RANK and rho[a] != 0.0:
+                    n_entries = np.int64(rows.indptr[i + 1] - rows.indptr[i])
+                    has_room &= low_rank.has_room(row, S, n_entries)
+        if not has_room:
+            return s, nonfinite_row
+        if has_joint_loss:
+            coupled_step(coupling, rule.slack, weight[i] * rule.C, count, steps)
+        # 4. the update
+        for a in range(count):
+            if rho[a] != 0.0:
+                row = row_of_view(rows, i, bias, buffers, a)
+                _update(row, a, y[i], rule, model, S, work)
+        t[0] += 1
+    return order.shape[0], nonfinite_row
+
+
+@inlined_borrowing
+def _read_views(rows, i, model, S, bias, work):
+    """`read_views`; with one weight vector and a diagonal, x'Sx comes along with the scores."""
+    W, b, buffers = model.W, model.b, work.buffers
+    if W.shape[1] > 1:
+        return read_views(rows, i, W, b, bias, buffers)
+    if not geometries.is_diagonal(S):
+        return read_views(rows, i, W.reshape(-1), b.reshape(-1), bias, buffers)
+    count, total = 0, 0.0
+    for a in range(find_views(rows, i, buffers)):
+        row = row_of_view(rows, i, bias, buffers, a)
+        dot, sqnorm, n = diagonal.dot_and_sqnorms(row, work.pair)
+        buffers.score[count, 0] = dot + bias * b[row.v, 0]
+        buffers.steps.n[count] = n + bias * S.d[row.v]
+        total += sqnorm
+        count = keep_view(row, sqnorm, count, buffers)
+    return count, total
+
+
+@inlined_borrowing
+def _read_past(rows, i, model, bias, count, buffers):
+    """`read_past` for one weight vector or many."""
+    U, c = model.U, model.c
+    if U.shape[1] > 1:
+        read_past(rows, i, U, c, bias, count, buffers)
+    else:
+        read_past(rows, i, U.reshape(-1), c.reshape(-1), bias, count, buffers)
+
+
+@inlined_borrowing
+def _find_step(row, a, weight, rule, is_coupled, S, work):
+    """Write n and rho of view ``a``, and P where the views are independent."""
+    buffers = work.buffers
+    several = buffers.score.shape[1] > 1
+    m, n, P, _, _ = buffers.steps
+    if several or not geometries.is_diagonal(S):
+        n[a] = geometries.sqnorm(row, S, work.scratch)
+    if several:
+        n[a] *= 2.0
+    rho = weight  # of PAM
+    if not is_coupled:
+        if n[a] < EXHAUSTED * buffers.sqnorm[a]:
+            return
+        P[a], rho = covariance_step(rule, m[a], n[a], weight)
+        rho = min(rho, MOST_SHRINKAGE / n[a])
+    buffers.rho[a] = rho * pair_precision(rule) if several else rho
+
+
+@inlined_borrowing
+def _update(row, a, y, rule, model, S, work):
+    """Move the weights of view ``a`` by its step, and let S^-1 grow by rho x x'."""
+    W, b, U, c, t = model
+    buffers, scratch, step = work.buffers, work.scratch, work.step
+    P, rho, n = buffers.steps.P[a], buffers.rho[a], buffers.steps.n[a]
+    if step.shape[0] > 1:
+        n *= 0.5
+        step[:] = 0.0
+        step[np.int64(y)], step[buffers.wrong[a]] = 1.0, -1.0
+    else:
+        step[0] = y
+    geometries.find_direction(rho, row, S, scratch)
+    if rule.kind == SOP and geometries.is_diagonal(S):
+        diagonal.grow_with_sums(step, rho, n, row, S, model)
+        return
+    for k in range(step.shape[0]):
+        if rule.kind == SOP:
+            step[k] = sop.step(step[k], buffers.score[a, k], rho, n)
+        elif step[k] != 0.0:
+            step[k] *= P
+    if work.fused:
+        diagonal.move_and_grow(step[0], rho, n, row, S, work.pair, b.reshape(-1))
+        return
+    geometries.move(step, row, S, scratch, W, b)
+    if U.shape[0] > 0:
+        for k in range(step.shape[0]):
+            step[k] *= t[0]
+        geometries.move(step, row, S, scratch, U, c)
+    geometries.grow(rho, n, row, S, scratch)

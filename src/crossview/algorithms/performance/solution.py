@@ -1,0 +1,26 @@
+"""When to stop, and what was found."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Stopping(NamedTuple):
+    """When to stop."""
+
+    tol: float  # at this relative gap
+    max_iter: int  # or after so many rounds
+
+
+class Solution(NamedTuple):
+    """What was found."""
+
+    w: np.ndarray
+    history: np.ndarray  # (n_iter, 2): the bound and the best value so far, after each round
+    gap: float  # between the two at the end, relative to the value
+    size: int  # cuts in the last program
+
+
+def relative_gap(value: float, bound: float) -> float:
+    """Return (value - bound) / value; 0 if the value is 0."""
+    return max(0.0, value - bound) / value if value > 0.0 else 0.0

@@ -1,0 +1,141 @@
+"""The state of a covariance: its form, growth with the columns, and room for rows."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from crossview.algorithms.geometries import changes
+from crossview.algorithms.geometries import covariance as forms
+from crossview.algorithms.geometries.covariance import Covariance
+from crossview.errors import InputError
+from crossview.estimators.base import LinearOnlineClassifier
+
+__all__ = ["DIAGONALS", "CovarianceState"]
+
+DIAGONALS = {"precision": forms.DIAGONAL, "covariance": forms.DIAGONAL_COVARIANCE}
+
+# "auto": with up to so many columns it is full from the start ...
+MAX_COLUMNS_FULL_AT_ONCE = 64
+# ... beyond, it keeps rows until they are as many as columns, then it is full if that takes at
+# most so many bytes; if it takes more, it keeps fewer rows, and then it is diagonal
+MAX_FULL_BYTES = 256 * 2**20
+MAX_ROWS_BEFORE_DIAGONAL = 1024
+
+STORED = [name for name in Covariance._fields if name not in ("form", "ptr")]
+
+
+class CovarianceState(LinearOnlineClassifier):
+    """Base of the learners with a covariance: one per view, in a form that may change."""
+
+    # parameters of the subclasses
+    covariance: str
+    rank: int
+    diagonal: str
+    initial_variance: float
+    fit_intercept: Any
+
+    def _has_covariance(self) -> bool:
+        return True
+
+    @property
+    def _covariance(self) -> Covariance:
+        state = self._state
+        arrays = {name: state[f"S.{name}"] for name in STORED}
+        return Covariance(form=int(state["S.form"][0]), ptr=self._covariance_ptr(), **arrays)
+
+    @_covariance.setter
+    def _covariance(self, S: Covariance) -> None:
+        self._state |= _as_state(S)
+
+    def _bias(self) -> float:
+        return float(self.fit_intercept)
+
+    def _covariance_ptr(self) -> np.ndarray:
+        """First column of each view that has its own covariance, and the end."""
+        ptr: np.ndarray = self._slots.ptr
+        return np.array(ptr if self._n_biases() == self._slots.n_views else ptr[[0, -1]])
+
+    def _start_state(self) -> None:
+        super()._start_state()
+        if not self._has_covariance():
+            return
+        ptr = self._covariance_ptr()
+        widths = np.diff(ptr).tolist()
+        is_small = self._named is None and max(widths) <= MAX_COLUMNS_FULL_AT_ONCE
+        if self.covariance == "full":
+            form = forms.FULL
+            _check_memory(widths)
+        elif self.covariance == "diagonal":
+            form = DIAGONALS[self.diagonal]
+        elif self.covariance == "auto" and is_small:
+            form = forms.FULL
+        else:
+            form = forms.LOW_RANK
+        self._covariance = forms.init_covariance(form, ptr, self.initial_variance)
+
+    def _get_state(self) -> dict[str, np.ndarray]:
+        state = super()._get_state()
+        if self._has_covariance():
+            state |= _as_state(forms.trimmed(self._covariance))
+        return state
+
+    def _grow(self, moved: np.ndarray) -> None:
+        grows = self._has_covariance() and hasattr(self, "_state")
+        if grows:
+            S = self._covariance
+        super()._grow(moved)
+        if grows:
+            ptr = self._covariance_ptr()
+            if S.form == forms.FULL:
+                widths = np.diff(ptr).tolist()
+                if self.covariance == "full":
+                    _check_memory(widths)
+                elif forms.full_bytes(widths) > MAX_FULL_BYTES:
+                    S = changes.to_diagonal(S, self._bias())
+            self._covariance = changes.rearranged(S, moved, ptr, self.initial_variance)
+
+    def _make_room(self, entries: int) -> None:
+        """Make room for one more row, with so many entries, in a low-rank covariance."""
+        S, bias = self._covariance, self._bias()
+        widths = np.diff(S.ptr).tolist()
+        rank = self.rank if self.covariance == "low-rank" else _rows_before_change(widths)
+        room = S.begin.shape[1]
+        if S.used[0] + entries > len(S.values):
+            S = forms.with_room(S, entries=entries)
+        elif room < rank:
+            S = forms.with_room(S, rows=min(max(2 * room, MAX_COLUMNS_FULL_AT_ONCE), rank))
+        elif self.covariance == "low-rank":
+            S = changes.forget_older_half(S, bias, rank)
+        elif forms.full_bytes(widths) <= MAX_FULL_BYTES:
+            S = changes.to_full(S, bias)
+        else:
+            S = changes.to_diagonal(S, bias)
+        self._covariance = S
+
+
+def _as_state(S: Covariance) -> dict[str, np.ndarray]:
+    arrays = {f"S.{name}": getattr(S, name) for name in STORED}
+    return arrays | {"S.form": np.full(1, S.form, dtype=np.int64)}
+
+
+def _rows_before_change(widths: list[int]) -> int:
+    """How many rows "auto" keeps before the covariance becomes full or diagonal."""
+    if forms.full_bytes(widths) > MAX_FULL_BYTES:
+        return MAX_ROWS_BEFORE_DIAGONAL
+    return max(*widths, MAX_COLUMNS_FULL_AT_ONCE)
+
+
+def _check_memory(widths: list[int]) -> None:
+    """Raise `InputError` if a full covariance takes more than half of the machine's memory."""
+    size = forms.full_bytes(widths)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # Linux and macOS say
+    if size > memory / 2:
+        columns = " + ".join(f"{w:,}" for w in widths)
+        raise InputError(
+            f"covariance='full' of {columns} columns needs {size / 2**30:,.1f} GiB, more than "
+            f"half of the {memory / 2**30:,.1f} GiB of this machine; set covariance='diagonal', "
+            "or 'low-rank', or 'auto', which chooses"
+        )

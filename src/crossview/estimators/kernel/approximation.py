@@ -1,0 +1,161 @@
+"""Features whose inner product approximates the kernel of a view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+
+from crossview.batch import make_rows, matrix_of, views_of
+from crossview.kernels.rows import Rows
+from crossview.views import ViewLayout
+
+__all__ = ["ApproximatedKernel", "ViewApproximation", "view_matrices"]
+
+
+class ApproximatedKernel(NamedTuple):
+    """The kernel of each view, and how it is approximated."""
+
+    method: str  # "fourier" or "nystroem"
+    kernel: str
+    gammas: np.ndarray  # one per view
+    degree: float
+    coef0: float
+
+
+class ViewApproximation:
+    """A transformer of scikit-learn per view, `RBFSampler` or `Nystroem`.
+
+    Parameters
+    ----------
+    kernel : ApproximatedKernel
+        What is approximated.
+
+    Attributes
+    ----------
+    transformers_ : list of transformer
+        One per view.
+    """
+
+    transformers_: list[Any]
+
+    def __init__(self, kernel: ApproximatedKernel) -> None:
+        self.kernel = kernel
+
+    def fit(self, rows: Rows, n_components: int, random_state: np.random.RandomState) -> Self:
+        """Draw the features of each view; "nystroem" takes its points from the rows.
+
+        Parameters
+        ----------
+        rows : Rows
+            The first rows.
+        n_components : int
+            Features per view.
+        random_state : RandomState
+            What draws them.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+        """
+        seeds = random_state.randint(2**31 - 1, size=len(rows.ptr) - 1)
+        self.transformers_ = []
+        for v, X in enumerate(view_matrices(rows)):
+            n = n_components if self.kernel.method == "fourier" else min(n_components, X.shape[0])
+            self.transformers_.append(self._new(v, n, seeds[v]).fit(X))
+        return self
+
+    def transform(self, rows: Rows, names: Sequence[str]) -> Rows:
+        """Return the features as rows, view after view.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of the same columns.
+        names : sequence of str
+            Names of the views.
+
+        Returns
+        -------
+        features : Rows
+            Dense rows.
+        """
+        pairs = zip(self.transformers_, view_matrices(rows), strict=True)
+        parts = [transformer.transform(X) for transformer, X in pairs]
+        layout = ViewLayout(names, [part.shape[1] for part in parts])
+        return make_rows(np.hstack(parts), layout, rows.present if len(rows.present) else None)
+
+    @property
+    def n_features(self) -> int:
+        """Features of all views together."""
+        first = self.kernel.method == "fourier"
+        return sum(arrays[0].shape[int(first)] for arrays in map(self._arrays, self.transformers_))
+
+    # --- state: two arrays per view ------------------------------------------------------
+
+    def to_state(self) -> dict[str, np.ndarray]:
+        """Return the arrays that `from_state` reads."""
+        state = {}
+        for v, transformer in enumerate(self.transformers_):
+            state[f"map{v}"], state[f"shift{v}"] = self._arrays(transformer)
+        return state
+
+    def from_state(self, state: Mapping[str, np.ndarray]) -> Self:
+        """Make the transformers from the arrays of `to_state`.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            It holds them.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+        """
+        self.transformers_ = []
+        for v in range(len(self.kernel.gammas)):
+            one, two = state[f"map{v}"], state[f"shift{v}"]
+            if self.kernel.method == "fourier":
+                made = self._new(v, one.shape[1])
+                made.random_weights_, made.random_offset_ = one, two
+                made.n_features_in_ = one.shape[0]
+            else:
+                made = self._new(v, len(one))
+                made.components_, made.normalization_ = one, two
+                made.n_features_in_ = one.shape[1]
+            self.transformers_.append(made)
+        return self
+
+    def _new(self, v: int, n: int, random_state: Any = None) -> Any:
+        gamma = float(self.kernel.gammas[v])
+        if self.kernel.method == "fourier":
+            return RBFSampler(gamma=gamma, n_components=n, random_state=random_state)
+        shape = {"degree": self.kernel.degree, "coef0": self.kernel.coef0}
+        return Nystroem(
+            kernel=self.kernel.kernel,
+            gamma=gamma,
+            n_components=n,
+            random_state=random_state,
+            **(shape if self.kernel.kernel == "poly" else {}),
+        )
+
+    def _arrays(self, transformer: Any) -> tuple[np.ndarray, np.ndarray]:
+        if self.kernel.method == "fourier":
+            return transformer.random_weights_, transformer.random_offset_
+        points = transformer.components_
+        points = points.toarray() if sp.issparse(points) else np.asarray(points)
+        return points, transformer.normalization_
+
+
+def view_matrices(rows: Rows) -> list[Any]:
+    """Return each view as a matrix of its own, dense if the rows are."""
+    found = [
+        matrix_of(view, int(rows.ptr[v]), int(rows.ptr[v + 1] - rows.ptr[v]))
+        for v, view in enumerate(views_of(rows))
+    ]
+    return [matrix.toarray() for matrix in found] if rows.shared else found

@@ -1,0 +1,68 @@
+"""γ of each view: given, or found from the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from crossview.algorithms.kernel.bandwidth import median_gamma, scale_gamma
+from crossview.batch import flat_view, take_rows, views_of
+from crossview.errors import InputError
+from crossview.kernels import gram
+from crossview.kernels.gram import ViewRows
+from crossview.kernels.rows import Rows
+
+__all__ = ["later_gammas", "view_gammas"]
+
+# rows whose distances are computed for their median
+ROWS_FOR_MEDIAN = 500
+
+
+def view_gammas(gamma: Any, rows: Rows, names: Sequence[str]) -> np.ndarray:
+    """Return γ of each view, from the rows that have the view if ``gamma`` names a rule."""
+    found = []
+    for v, view in enumerate(views_of(rows)):
+        rule, width = _of_view(gamma, names[v]), int(rows.ptr[v + 1] - rows.ptr[v])
+        if isinstance(rule, str):
+            if len(rows.present):
+                view = take_rows(view, np.flatnonzero(rows.present[:, v]))
+            value = _gamma_of_rows(rule, view, width, int(rows.ptr[v + 1]))
+        else:
+            value = float(rule)
+        found.append(value)
+    return np.asarray(found)
+
+
+def later_gammas(gamma: Any, names: Sequence[str], widths: Sequence[int]) -> np.ndarray:
+    """Return γ of views that come after the first rows: there is no median of a single row."""
+    rules = [gamma.get(name, "median") if isinstance(gamma, Mapping) else gamma for name in names]
+    return np.asarray(
+        [
+            1.0 / width if isinstance(rule, str) else float(rule)
+            for rule, width in zip(rules, widths, strict=True)
+        ]
+    )
+
+
+def _of_view(gamma: Any, name: str) -> Any:
+    if not isinstance(gamma, Mapping):
+        return gamma
+    if name not in gamma:
+        raise InputError(f"gamma= has nothing for view {name!r}; give a number for each view")
+    return gamma[name]
+
+
+def _gamma_of_rows(rule: str, view: ViewRows, width: int, last: int) -> float:
+    """Return γ by the rule, or 1 / columns if the rows do not say; columns are below ``last``."""
+    n, found = len(view.begin), 0.0
+    if rule == "scale" and n:
+        entries, _, _ = flat_view(view)
+        found = scale_gamma(entries, n, width)
+    elif n:
+        some = np.linspace(0, n - 1, min(n, ROWS_FOR_MEDIAN)).astype(int)
+        view = take_rows(view, some)
+        products = gram.gram(gram.DOT_PRODUCT, view, view, last)
+        found = median_gamma(gram.sqnorms_of(view), products)
+    return found or 1.0 / width

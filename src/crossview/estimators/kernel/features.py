@@ -1,0 +1,126 @@
+"""A weight per feature: the linear kernel, and approximations of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from crossview.algorithms.kernel.explicit import Features, learn_explicit
+from crossview.algorithms.kernel.quota import Stream, unlimited
+from crossview.algorithms.kernel.step import Examples, Settings, init_memory
+from crossview.batch import read_only
+from crossview.errors import InputError
+from crossview.estimators.kernel.approximation import ApproximatedKernel, ViewApproximation
+from crossview.kernels.rows import Rows, score_views
+from crossview.views import ViewLayout
+
+__all__ = ["STEPS_AT_ONCE", "FeatureWeights"]
+
+# steps between two updates of the progress bar, and rows whose features are in memory at once
+STEPS_AT_ONCE = 4096
+
+
+class FeatureWeights:
+    """What a learner with a weight per feature keeps: W, and how features are made.
+
+    Parameters
+    ----------
+    state : dict of str to ndarray
+        The learner's state.
+    blocks : ViewLayout
+        Views of the rows.
+    method : {"fourier", "nystroem"} or None
+        The approximation; None: the features are the columns.
+    kernel : dict
+        ``kernel``, ``degree`` and ``coef0`` of the learner.
+    """
+
+    rows_at_once = score_at_once = STEPS_AT_ONCE
+
+    def __init__(
+        self,
+        state: dict[str, np.ndarray],
+        blocks: ViewLayout,
+        method: str | None,
+        kernel: dict[str, Any],
+    ) -> None:
+        self.state = state
+        self.blocks = blocks
+        self.method = method
+        self.kernel = kernel
+
+    def start(self, K: int) -> None:
+        """Begin with weights of 0."""
+        self.state["W"] = np.zeros((0 if self.method else self.blocks.n_columns, K))
+
+    def prepare(
+        self, rows: Rows, n_components: int, random_state: Callable[[], np.random.RandomState]
+    ) -> None:
+        """Make the approximation with the first rows."""
+        if self.method is None:
+            return
+        made = self._approximation().fit(rows, n_components, random_state())
+        self.state.update(made.to_state())
+        self.state["W"] = np.zeros((made.n_features, self.state["W"].shape[1]))
+
+    def learn_draws(
+        self,
+        rows: Rows,
+        drawn: np.ndarray,
+        draws: np.ndarray,
+        examples: Examples,
+        settings: Settings,
+        advance: Callable[[int], None],
+    ) -> int:
+        """Make a step with each of ``draws``; return how many these are."""
+        features = Features(self._features(rows), self.state["W"])
+        memory = init_memory(len(rows.ptr) - 1, examples.labels.shape[1], len(drawn))
+        t = 0
+        for lo in range(0, len(draws), STEPS_AT_ONCE):
+            part = read_only(draws[lo : lo + STEPS_AT_ONCE])
+            stream = unlimited(len(part), examples.labels.shape[1])
+            t = learn_explicit(features, part, examples, memory, settings, stream, t)
+            advance(len(part))
+        return t
+
+    def learn_block(
+        self, rows: Rows, examples: Examples, settings: Settings, stream: Stream, t: int
+    ) -> int:
+        """Make a step with each row, from step ``t`` on; return the last step."""
+        n, K = examples.labels.shape
+        features = Features(self._features(rows), self.state["W"])
+        memory = init_memory(len(rows.ptr) - 1, K, n)
+        order = read_only(np.arange(n))
+        return learn_explicit(features, order, examples, memory, settings, stream, t)
+
+    def add_sums(self, rows: Rows, out: np.ndarray) -> None:
+        """out[i, v] <- out[i, v] + W_v'x_i."""
+        sqnorms = np.empty(out.shape[:2])
+        score_views(self._features(rows), read_only(self.state["W"]), out, sqnorms)
+
+    def grow(self, moved: np.ndarray, K: int) -> None:
+        """Make room for new columns; column i has become ``moved[i]``."""
+        if self.method:
+            raise InputError(
+                "an approximation has the columns of its first rows; give all rows the same"
+            )
+        W = np.zeros((self.blocks.n_columns, K))
+        W[moved] = self.state["W"]
+        self.state["W"] = W
+
+    def class_axes(self) -> dict[str, int]:
+        """Return the arrays that have an axis of classes, and which axis that is."""
+        return {"W": 1}
+
+    def _features(self, rows: Rows) -> Rows:
+        if self.method is None:
+            return rows
+        return self._approximation().from_state(self.state).transform(rows, self.blocks.names)
+
+    def _approximation(self) -> ViewApproximation:
+        assert self.method is not None
+        return ViewApproximation(
+            ApproximatedKernel(self.method, gammas=self.state["gamma"], **self.kernel)
+        )

@@ -1,0 +1,178 @@
+"""What KeCo and Pegasos share: learning from rows, and scores of new ones."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.algorithms.kernel.quota import Stream
+from crossview.algorithms.kernel.schedule import draw_examples
+from crossview.algorithms.kernel.scores import mean_scores
+from crossview.algorithms.kernel.step import Examples, Settings
+from crossview.batch import read_only, rows_at
+from crossview.errors import InputError
+from crossview.estimators.kernel.probabilities import CalibratedKernelState
+from crossview.estimators.kernel.progress import progress_bar
+from crossview.estimators.kernel.values import ViewKernels, without_overflowing_rows
+from crossview.kernels.rows import Rows
+
+__all__ = ["KernelLearner", "TrainingSet", "read_training_set", "training_kernels"]
+
+
+class KernelLearner(CalibratedKernelState):
+    """Base of KeCo and Pegasos: `fit` over rows that are drawn, passes over a stream, scores."""
+
+    # --- learning ------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if self.budget and self.schedule != "stream":
+            raise InputError(
+                "budget= is for streams; take schedule='stream', by which fit learns each row "
+                "once, or partial_fit"
+            )
+        rows = self._read(X, reset=True)
+        labels, weight = self._first_targets(y, sample_weight, rows)
+        self._warn_of_one_view(labels)
+        random_state = check_random_state(self.random_state)
+        held_out = self._hold_out(labels, weight, random_state)
+        own_weight = weight[held_out]
+        weight = weight.copy()
+        weight[held_out] = 0.0
+        self._prepare(rows)
+        if self.schedule == "stream":
+            self._learn(rows, np.arange(len(weight)), labels, weight, np.zeros(labels.shape))
+        else:
+            self._learn_draws(rows, labels, weight, random_state)
+        if self.probability:
+            scores = self._joint_scores(rows_at(rows, held_out))
+            self._calibrate(scores, labels[held_out], own_weight)
+
+    def _warn_of_one_view(self, labels: np.ndarray) -> None:
+        if self.learns_unlabeled and len(self.layout_.names) == 1 and not labels.all():
+            warnings.warn(
+                "co-agreement needs two views, so the unlabeled rows have no effect; give "
+                "views=, or random_views=(2, 0.75)",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def _prepare(self, rows: Rows) -> None:
+        """Set what depends on the first rows: γ, and the features of an approximation."""
+        state = self._state
+        if state["gamma"].size:
+            return
+        state["dense"][0] = rows.shared
+        state["gamma"] = self._gammas(self.gamma, rows)
+        self._model().prepare(
+            rows, int(self.n_components), lambda: check_random_state(self.random_state)
+        )
+
+    def _settings(self, include_self: bool) -> Settings:
+        return Settings(float(self.lam), include_self, not self.learns_unlabeled)
+
+    def _learn_draws(
+        self,
+        rows: Rows,
+        labels: np.ndarray,
+        weight: np.ndarray,
+        random_state: np.random.RandomState,
+    ) -> None:
+        """Make ``n_iterations`` steps over rows that are drawn with replacement."""
+        weight = without_overflowing_rows(rows, weight)
+        rows_of_steps = draw_examples(
+            self.schedule, labels, weight, int(self.n_iterations), random_state
+        )
+        drawn, draws = np.unique(rows_of_steps, return_inverse=True)
+        rows = rows_at(rows, drawn)
+        examples = Examples(read_only(labels[drawn]), read_only(weight[drawn]), rows.present)
+        settings = self._settings(self.include_self)
+        with progress_bar(type(self).__name__, len(draws), self.verbose) as advance:
+            steps = self._model().learn_draws(rows, drawn, draws, examples, settings, advance)
+        self._state["t"][0] = steps
+
+    def _learn(
+        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
+    ) -> int:
+        """Make a step with each row, in order."""
+        self._prepare(rows)
+        weight = without_overflowing_rows(rows, weight)
+        scores = scores.reshape(len(scores), -1)
+        state, model, n = self._state, self._model(), len(scores)
+        settings = self._settings(False)
+        with progress_bar(type(self).__name__, n, self.verbose) as advance:
+            for lo in range(0, n, model.rows_at_once):
+                here = slice(lo, min(lo + model.rows_at_once, n))
+                part = rows_at(rows, np.arange(here.start, here.stop))
+                examples = Examples(read_only(y[here]), read_only(weight[here]), part.present)
+                stream = Stream(scores[here], state["turns"], float(self.unlabeled_ratio))
+                t = int(state["t"][0])
+                state["t"][0] = model.learn_block(part, examples, settings, stream, t)
+                advance(here.stop - here.start)
+        return -1
+
+    # --- scores --------------------------------------------------------------------------
+
+    def _view_sums(self, rows: Rows) -> np.ndarray:
+        """Return sum_j α z K of every view, (n, V, K); 0 if the view is missing."""
+        n, V, K = len(rows.indptr) - 1, len(rows.ptr) - 1, self._n_scores()
+        sums = np.zeros((n, V, K))
+        if self._state["t"][0] == 0:
+            return sums
+        model = self._model()
+        for lo in range(0, n, model.score_at_once):
+            hi = min(lo + model.score_at_once, n)
+            model.add_sums(rows_at(rows, np.arange(lo, hi)), sums[lo:hi])
+        if len(rows.present):
+            sums[~rows.present] = 0.0
+        return sums
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        sums = self._view_sums(rows)
+        out = np.zeros((len(sums), sums.shape[2]))
+        mean_scores(sums, rows.present, float(self.lam) * int(self._state["t"][0]), out)
+        return out
+
+    def view_scores(self, X: Any) -> np.ndarray:
+        """Return the score of each view by itself.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
+            One score per view (and class, if there are more than two); NaN if the view is
+            missing.  The joint score is their mean.
+        """
+        check_is_fitted(self, "_state")
+        rows = self._read(X, reset=False)
+        own = self._view_sums(rows) / (float(self.lam) * max(int(self._state["t"][0]), 1))
+        if len(rows.present):
+            own[~rows.present] = np.nan
+        return own[:, :, 0] if own.shape[2] == 1 else own
+
+
+class TrainingSet(NamedTuple):
+    """What `fit` would learn from."""
+
+    rows: Rows
+    labels: np.ndarray  # (n, K): -1 and 1; 0 in a row without label
+    weight: np.ndarray  # (n,)
+
+
+def read_training_set(learner: KernelLearner, X: Any, y: Any) -> TrainingSet:
+    """Return what ``learner.fit(X, y)`` would learn from; the learner learns nothing."""
+    learner.check_params()
+    rows = learner._read(X, reset=True)
+    return TrainingSet(rows, *learner._first_targets(y, None, rows))
+
+
+def training_kernels(learner: KernelLearner, gamma: Any, rows: Rows) -> ViewKernels:
+    """Return the kernels that ``learner`` would have of ``rows`` with this γ."""
+    return learner._kernels(learner._gammas(gamma, rows))

@@ -1,0 +1,313 @@
+"""A grid search over λ and γ that shares the kernel values."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.algorithms.kernel.gram import Draws, learn_from_gram
+from crossview.algorithms.kernel.held_out import area_under_curve
+from crossview.algorithms.kernel.schedule import draw_examples
+from crossview.algorithms.kernel.scores import mean_scores
+from crossview.algorithms.kernel.step import Examples, Settings, init_memory
+from crossview.batch import read_only, views_of
+from crossview.errors import InputError
+from crossview.estimators.kernel.learner import (
+    KernelLearner,
+    TrainingSet,
+    read_training_set,
+    training_kernels,
+)
+from crossview.estimators.kernel.values import KERNELS
+from crossview.kernels import gram
+from crossview.kernels.rows import Rows
+
+__all__ = ["KernelSearchCV", "grams_of_gammas"]
+
+
+class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A search for ``lam`` and ``gamma`` of KeCo or Pegasos that computes no kernel value twice.
+
+    It does what `GridSearchCV` does.  All folds and all values of ``lam`` share the kernel values:
+    products of rows are computed once, and kernel values once for each γ.
+
+    Parameters
+    ----------
+    estimator : KeCoClassifier or PegasosClassifier
+        With the kernel "rbf", "linear" or "poly", and a schedule that draws rows.
+    lams : sequence of float, default=(1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+        Values of λ to try.
+    gammas : sequence of float, "median" or "scale", default=("median",)
+        Values of γ to try, the same for all views; not used with "linear".
+    cv : int or splitter, default=5
+        Number of stratified folds, shuffled by ``random_state`` of the estimator; the unlabeled
+        rows are stratified as a class of their own.  Held-out ones are neither learned nor scored.
+    scoring : {"roc_auc", "accuracy"}, default="roc_auc"
+        The measure of the held-out labeled rows; the ROC area of more than two classes is the
+        mean over them, each against the rest.
+    refit : bool, default=True
+        Whether to learn all rows with the best setting, the first of equals.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The best ``lam`` and ``gamma``.
+    best_score_ : float
+        Its mean score over the folds.
+    best_estimator_ : estimator
+        The estimator that learned all rows with it.
+    cv_results_ : dict of str to ndarray
+        "param_lam", "param_gamma", "mean_test_score", "std_test_score", and
+        "split_test_score" of shape (n_settings, n_folds).  A fold whose score is not defined,
+        because it has rows of one class, is NaN and does not count.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+
+    Raises
+    ------
+    InputError
+        Another estimator or kernel; no fold whose score is defined.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import KernelSearchCV, PegasosClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> search = KernelSearchCV(PegasosClassifier(random_state=0), lams=[1e-4, 1e-2], cv=3)
+    >>> search.fit(scale(X), y).best_score_ > 0.97
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        lams: Sequence[float] = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
+        gammas: Sequence[Any] = ("median",),
+        *,
+        cv: Any = 5,
+        scoring: str = "roc_auc",
+        refit: bool = True,
+    ) -> None:
+        self.estimator = estimator
+        self.lams = lams
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+
+    def fit(self, X: Any, y: Any) -> KernelSearchCV:
+        """Try all settings, and learn all rows with the best.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Labels; NaN or None in rows without label.
+
+        Returns
+        -------
+        self : object
+            The search with its results.
+        """
+        self._check_estimator()
+        learner = clone(self.estimator).set_params(probability=False)
+        data = read_training_set(learner, X, y)
+        self.classes_ = learner.classes_
+        seed = check_random_state(self.estimator.random_state).randint(2**31 - 1)
+        folds = _folds(self.cv, data.labels, seed)
+        gammas = ["median"] if self.estimator.kernel == "linear" else list(self.gammas)
+        settings, scores = [], []
+        for gamma, kernel in grams_of_gammas(learner, data.rows, gammas):
+            found = np.full((len(self.lams), len(folds)), np.nan)
+            for f, (train, test) in enumerate(folds):
+                weight = np.zeros(len(data.weight))
+                weight[train] = data.weight[train]
+                fold = _Fold(learner, data._replace(weight=weight), test, seed % 2**31 + f)
+                for k, lam in enumerate(self.lams):
+                    found[k, f] = _score(self.scoring, fold.labels, fold.scores(kernel, lam))
+            settings += [(lam, gamma) for lam in self.lams]
+            scores.append(found)
+        self._store(settings, np.vstack(scores))
+        if self.refit:
+            self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_).fit(X, y)
+        return self
+
+    def _check_estimator(self) -> None:
+        if self.scoring not in ("roc_auc", "accuracy"):
+            raise InputError(f"scoring={self.scoring!r}; take 'roc_auc' or 'accuracy'")
+        if not isinstance(self.estimator, KernelLearner) or self.estimator.kernel not in KERNELS:
+            raise InputError(
+                "estimator= is not a KeCoClassifier or PegasosClassifier with the kernel 'rbf', "
+                "'linear' or 'poly'"
+            )
+        if self.estimator.schedule == "stream" or self.estimator.approximation:
+            raise InputError(
+                "the search is over exact kernels and schedules that draw rows; leave "
+                "approximation= at None and take another schedule than 'stream'"
+            )
+
+    def _store(self, settings: list[tuple[float, Any]], table: np.ndarray) -> None:
+        if not np.isfinite(table).any(axis=1).all():
+            raise InputError(
+                f"no fold has a defined {self.scoring}; take fewer folds, or label more rows"
+            )
+        mean = np.nanmean(table, axis=1)
+        best = int(mean.argmax())
+        self.cv_results_ = {
+            "param_lam": np.asarray([lam for lam, _ in settings]),
+            "param_gamma": np.asarray([gamma for _, gamma in settings], dtype=object),
+            "split_test_score": table,
+            "mean_test_score": mean,
+            "std_test_score": np.nanstd(table, axis=1),
+        }
+        self.best_score_ = float(mean[best])
+        self.best_params_ = dict(zip(("lam", "gamma"), settings[best], strict=True))
+
+    # --- using best_estimator_ -----------------------------------------------------------
+
+    def _best(self) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the joint scores, by ``best_estimator_``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Its scores.
+        """
+        return self._best().decision_function(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of every row, by ``best_estimator_``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Members of ``classes_``.
+        """
+        return self._best().predict(X)
+
+    def view_scores(self, X: Any) -> np.ndarray:
+        """Return the scores of the views, by ``best_estimator_``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
+            Its scores.
+        """
+        return self._best().view_scores(X)
+
+
+def _folds(cv: Any, labels: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the folds, stratified by class; the unlabeled rows are one."""
+    labeled = labels[:, 0] != 0.0
+    kinds = labels[:, 0]
+    if labels.shape[1] > 1:
+        kinds = np.where(labeled, labels.argmax(axis=1), -1)
+    if isinstance(cv, Integral):
+        cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
+        fewest = int(np.unique(kinds[labeled], return_counts=True)[1].min())
+        if fewest < cv.get_n_splits():
+            with warnings.catch_warnings():  # folds without a class are not scored
+                warnings.simplefilter("ignore", UserWarning)
+                return list(cv.split(np.zeros(len(kinds)), kinds))
+    return list(cv.split(np.zeros(len(kinds)), kinds))
+
+
+def _score(scoring: str, labels: np.ndarray, scores: np.ndarray) -> float:
+    """Return the measure of held-out rows; NaN if it is not defined."""
+    if scoring == "accuracy":
+        if labels.shape[1] > 1:
+            return float(accuracy_score(labels.argmax(axis=1), scores.argmax(axis=1)))
+        return float(accuracy_score(labels[:, 0] > 0.0, scores[:, 0] > 0.0))
+    each = [
+        area_under_curve(own > 0.0, score)
+        for own, score in zip(labels.T, scores.T, strict=True)
+        if (own > 0.0).any() and (own < 0.0).any()
+    ]
+    return float(np.mean(each)) if each else np.nan
+
+
+def grams_of_gammas(
+    learner: KernelLearner, rows: Rows, gammas: Sequence[Any]
+) -> Iterator[tuple[Any, np.ndarray]]:
+    """Yield each γ and the kernel values (V, n, n) of all rows, from products made once."""
+    views = views_of(rows)
+    products = np.stack(
+        [
+            gram.gram(gram.DOT_PRODUCT, view, view, int(last))
+            for view, last in zip(views, rows.ptr[1:], strict=True)
+        ]
+    )
+    sqnorms = [gram.sqnorms_of(view) for view in views]
+    for gamma in gammas:
+        values = products.copy()
+        kernels = training_kernels(learner, gamma, rows)
+        for v, own in enumerate(sqnorms):
+            if kernels.kernel != "linear":
+                gram.kernel_values(kernels[v], own, own, values[v])
+        yield gamma, values
+
+
+class _Fold:
+    """The rows that are drawn and those that are scored in one fold."""
+
+    def __init__(
+        self, learner: KernelLearner, data: TrainingSet, test: np.ndarray, seed: int
+    ) -> None:
+        rows, labels, weight = data
+        draws = draw_examples(
+            learner.schedule,
+            labels,
+            weight,
+            int(learner.n_iterations),
+            np.random.RandomState(seed),
+        )
+        self.learner = learner
+        self.draws = Draws(read_only(draws), read_only(draws))
+        self.examples = Examples(read_only(labels), read_only(weight), rows.present)
+        self.test = test[labels[test, 0] != 0.0]
+        self.labels = labels[self.test]
+
+    def scores(self, gram: np.ndarray, lam: float) -> np.ndarray:
+        """Return the scores (n, K) of the held-out rows, up to the factor 1 / (λ T)."""
+        n, K = self.examples.labels.shape
+        memory = init_memory(len(gram), K, n)
+        settings = Settings(
+            float(lam), self.learner.include_self, not self.learner.learns_unlabeled
+        )
+        learn_from_gram(gram, self.draws, self.examples, memory, settings, 0)
+        sums = np.einsum("vij,vcj->ivc", gram[:, self.test], memory.beta)
+        out = np.zeros((len(self.test), K))
+        present = self.examples.present
+        present = read_only(present[self.test]) if len(present) else present
+        mean_scores(sums, present, 1.0, out)
+        return out

@@ -1,0 +1,138 @@
+"""What a kernel learner has learned: support vectors, or a weight per feature."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.estimators.kernel.bandwidth import later_gammas, view_gammas
+from crossview.estimators.kernel.features import FeatureWeights
+from crossview.estimators.kernel.options import KernelOptions
+from crossview.estimators.kernel.support_learner import SupportLearner
+from crossview.estimators.kernel.values import ViewKernels
+from crossview.kernels.rows import Rows
+
+__all__ = ["KernelState"]
+
+
+class KernelState(KernelOptions):
+    """Base of KeCo and Pegasos: the state, and how it follows new columns and classes."""
+
+    @property
+    def _explicit(self) -> bool:
+        """Whether there is a weight per feature, and no support vectors."""
+        return self.kernel == "linear" or self.approximation is not None
+
+    @property
+    def _has_gamma(self) -> bool:
+        return not callable(self.kernel) and self.kernel not in ("linear", "precomputed")
+
+    def _model(self) -> FeatureWeights | SupportLearner:
+        """Return what learns, on this state."""
+        if self._explicit:
+            kernel = {"kernel": self.kernel, "degree": self.degree, "coef0": self.coef0}
+            return FeatureWeights(self._state, self._blocks(), self.approximation, kernel)
+        return SupportLearner(
+            self._state,
+            self._blocks(),
+            self._kernels(self._state["gamma"]),
+            self.budget,
+            self.maintenance,
+            self.cache_size,
+        )
+
+    def _kernels(self, gammas: np.ndarray) -> ViewKernels:
+        ptr, dense = self._blocks().ptr, bool(self._state["dense"][0])
+        return ViewKernels(self.kernel, gammas, self.coef0, self.degree, ptr, dense)
+
+    def _gammas(self, gamma: Any, rows: Rows) -> np.ndarray:
+        """Return γ of each view; 1 for a kernel that has none."""
+        names = self.layout_.names
+        return view_gammas(gamma, rows, names) if self._has_gamma else np.ones(len(names))
+
+    # --- state ---------------------------------------------------------------------------
+
+    def _start_state(self) -> None:
+        self._state = {
+            "t": np.zeros(1, dtype=np.int64),
+            "turns": np.zeros(2),  # labeled and unlabeled rows that a stream has learned
+            "gamma": np.empty(0),
+            "dense": np.zeros(1, dtype=bool),
+        }
+        self._model().start(self._n_scores())
+
+    def _grow_state(self, moved: np.ndarray) -> None:
+        self._model().grow(moved, self._n_scores())
+        gamma, blocks = self._state["gamma"], self._blocks()
+        if gamma.size and self.kernel != "linear":
+            later = later_gammas(self.gamma, blocks.names, blocks.widths)
+            self._state["gamma"] = np.concatenate([gamma, later[len(gamma) :]])
+
+    def _insert_class(self, old: np.ndarray, place: int) -> None:
+        for name, axis in self._model().class_axes().items():
+            value = np.moveaxis(self._state[name], axis, 0)
+            if len(old) == 1:
+                # the class that was alone was the positive one; is it still?
+                value = -value if place == 1 else value
+            elif len(old) == 2:
+                # half of the score for the second class, half against the first
+                value = np.insert(np.concatenate([-value / 2, value / 2]), place, 0.0, axis=0)
+            else:
+                value = np.insert(value, place, 0.0, axis=0)
+            self._state[name] = np.ascontiguousarray(np.moveaxis(value, 0, axis))
+        self._state.pop("calibration", None)
+
+    # --- attributes ----------------------------------------------------------------------
+
+    @property
+    def n_support_(self) -> dict[str, int]:
+        """Number of support vectors of each view; empty with a weight per feature."""
+        return {name: beta.shape[1] for name, beta in self.dual_coef_.items()}
+
+    @property
+    def dual_coef_(self) -> dict[str, np.ndarray]:
+        """α z of the support vectors of each view, (n_scores, n_support); empty likewise."""
+        check_is_fitted(self, "_state")
+        if self._explicit:
+            return {}
+        return {name: self._state[f"beta{v}"].copy() for v, name in enumerate(self.layout_.names)}
+
+    @property
+    def n_steps_(self) -> int:
+        """Number of steps made, t."""
+        check_is_fitted(self, "_state")
+        return int(self._state["t"][0])
+
+    @property
+    def gamma_(self) -> dict[str, float]:
+        """γ of each view, once there have been rows."""
+        check_is_fitted(self, "_state")
+        return dict(zip(self.layout_.names, self._state["gamma"].tolist(), strict=False))
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the columns, (1 or n_classes, n_features), for ``kernel="linear"``."""
+        check_is_fitted(self, "_state")
+        if self.kernel != "linear":
+            raise AttributeError("only kernel='linear' has coef_")
+        W = self._state["W"] / (float(self.lam) * max(int(self._state["t"][0]), 1))
+        V = len(self.layout_.names)
+        coef = np.zeros((W.shape[1], self.n_features_in_))
+        if self.random_views is not None:
+            blocks = pairwise(self.layout_.ptr)
+            for columns, (lo, hi) in zip(self.view_columns().values(), blocks, strict=True):
+                coef[:, columns] += W[lo:hi].T / V
+        elif self._places is None:
+            coef[:] = W.T / V
+        else:
+            used = self._places >= 0
+            coef[:, used] = W[self._places[used]].T / V
+        return coef
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

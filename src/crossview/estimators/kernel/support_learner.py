@@ -1,0 +1,150 @@
+"""Learning with support vectors: over rows that are drawn, and over rows that come once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+from crossview.algorithms.kernel.budget import MERGING, Budget
+from crossview.algorithms.kernel.gram import Draws, learn_from_gram
+from crossview.algorithms.kernel.quota import Stream
+from crossview.algorithms.kernel.step import Examples, Settings, init_memory
+from crossview.algorithms.kernel.stream import Pool, learn_stream
+from crossview.batch import (
+    matrix_of,
+    read_only,
+    rows_at,
+    stack_views,
+    take_rows,
+    view_of_matrix,
+    views_of,
+)
+from crossview.estimators.kernel.features import STEPS_AT_ONCE
+from crossview.estimators.kernel.support_vectors import SupportVectors
+from crossview.kernels.gram import ViewRows
+from crossview.kernels.rows import Rows
+
+__all__ = ["SupportLearner"]
+
+
+class SupportLearner(SupportVectors):
+    """Support vectors that learn."""
+
+    # --- rows that are drawn ---------------------------------------------------------------
+
+    def learn_draws(
+        self,
+        rows: Rows,
+        drawn: np.ndarray,
+        draws: np.ndarray,
+        examples: Examples,
+        settings: Settings,
+        advance: Callable[[int], None],
+    ) -> int:
+        """Make a step with each of ``draws``; return how many these are."""
+        memory = init_memory(len(rows.ptr) - 1, examples.labels.shape[1], len(drawn))
+        t = 0
+        for part, gram in self._gram_of_draws(rows, drawn, draws):
+            t = learn_from_gram(gram, part, examples, memory, settings, t)
+            advance(len(part.rows))
+        for v, view in enumerate(views_of(rows)):
+            keep = np.flatnonzero(memory.beta[v].any(axis=0))
+            if self.precomputed:
+                self.state |= {f"rows{v}": drawn[keep], f"beta{v}": memory.beta[v][:, keep]}
+            else:
+                self.store(v, take_rows(view, keep), memory.beta[v][:, keep])
+        return t
+
+    def _gram_of_draws(
+        self, rows: Rows, drawn: np.ndarray, draws: np.ndarray
+    ) -> Iterator[tuple[Draws, np.ndarray]]:
+        """Yield as many steps as the cache has kernel values for, and these."""
+        n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
+        in_cache = int(self.cache_size * 2**20 / (8.0 * V * max(n, 1)))
+        if in_cache >= n:
+            gram = self._gram(rows, rows, drawn)
+            for lo in range(0, len(draws), STEPS_AT_ONCE):
+                part = read_only(draws[lo : lo + STEPS_AT_ONCE])
+                yield Draws(part, part), gram
+            return
+        for lo in range(0, len(draws), max(in_cache, 1)):
+            part = read_only(draws[lo : lo + max(in_cache, 1)])
+            own, gram_rows = np.unique(part, return_inverse=True)
+            gram = self._gram(rows_at(rows, own), rows, drawn)
+            yield Draws(part, read_only(gram_rows)), gram
+
+    def _gram(self, a: Rows, b: Rows, drawn: np.ndarray) -> np.ndarray:
+        """Return the kernel values (V, rows of a, rows of b); b are the rows ``drawn``."""
+        pairs = list(zip(views_of(a), views_of(b), strict=True))
+        if self.precomputed:
+            return np.stack([self.kernels.given(v, x, drawn) for v, (x, _) in enumerate(pairs)])
+        return np.stack([self.kernels.between(v, x, z) for v, (x, z) in enumerate(pairs)])
+
+    # --- rows that come once ---------------------------------------------------------------
+
+    def learn_block(
+        self, rows: Rows, examples: Examples, settings: Settings, stream: Stream, t: int
+    ) -> int:
+        """Make a step with each row, from step ``t`` on; return the last step."""
+        n, K = examples.labels.shape
+        old, new = [self.support_vectors(v) for v in range(len(rows.ptr) - 1)], views_of(rows)
+        pool, budget = self._pool(old, new, K), self._vectors(old, new)
+        memory = init_memory(len(new), K, n)
+        t = learn_stream(pool, examples, memory, budget, settings, stream, t)
+        for v in range(len(new)):
+            self._keep(v, (old[v], new[v]), pool, budget)
+        return t
+
+    def _pool(self, old: list[ViewRows], new: list[ViewRows], K: int) -> Pool:
+        """Return the kernel values of the support vectors there are and the rows that come."""
+        m = len(new[0].begin)
+        n_old = max(len(view.begin) for view in old)
+        size = n_old + m
+        gram = np.zeros((len(new), size if self.budget else m, size))
+        beta = np.zeros((len(new), K, size))
+        for v, (a, b) in enumerate(zip(old, new, strict=True)):
+            n, coming = len(a.begin), slice(n_old, size) if self.budget else slice(0, m)
+            beta[v, :, :n] = self.state[f"beta{v}"]
+            gram[v, coming, :n] = self.kernels.between(v, b, a)
+            gram[v, coming, n_old:] = self.kernels.between(v, b, b)
+            if self.budget:
+                gram[v, :n, n_old:] = gram[v, n_old:, :n].T
+                gram[v, :n, :n] = self.state[f"gram{v}"]
+        return Pool(gram, beta, n_old)
+
+    def _vectors(self, old: list[ViewRows], new: list[ViewRows]) -> Budget:
+        """Return the budget, and for merging the rows of the pool as vectors."""
+        V, n_old = len(new), max(len(view.begin) for view in old)
+        size = n_old + len(new[0].begin)
+        merging = bool(self.budget) and self.maintenance == MERGING
+        vectors = np.zeros((V, size, max(self.blocks.widths)) if merging else (V, 1, 1))
+        for v in range(V if merging else 0):
+            width = self.blocks.widths[v]
+            for view, begin in ((old[v], 0), (new[v], n_old)):
+                dense = matrix_of(view, int(self.blocks.ptr[v]), width).toarray()
+                vectors[v, begin : begin + len(dense), :width] = dense
+        gammas = read_only(np.asarray(self.kernels.gammas, dtype=np.float64))
+        return Budget(
+            self.budget, self.maintenance, gammas, vectors, np.zeros((V, size), dtype=bool)
+        )
+
+    def _keep(self, v: int, rows: tuple[ViewRows, ViewRows], pool: Pool, budget: Budget) -> None:
+        """Store the support vectors of view ``v`` among the old and the new ones."""
+        old, n_old = rows[0], pool.n_old
+        beta, merged = pool.beta[v], bool(budget.merged[v].any())
+        keep = np.flatnonzero(beta.any(axis=0))
+        if len(keep) == len(old.begin) and (keep < n_old).all() and not merged:
+            self.state[f"beta{v}"] = np.ascontiguousarray(beta[:, keep])
+            return
+        both = stack_views(list(rows))
+        if merged:
+            dense = budget.vectors[v, keep, : self.blocks.widths[v]]
+            first, kind = int(self.blocks.ptr[v]), both.indices.dtype
+            kept = view_of_matrix(sp.csr_array(dense), first, kind)
+        else:
+            kept = take_rows(both, np.where(keep < n_old, keep, keep - n_old + len(old.begin)))
+        self.store(v, kept, beta[:, keep])
+        if self.budget:
+            self.state[f"gram{v}"] = np.ascontiguousarray(pool.gram[v][np.ix_(keep, keep)])

@@ -1,0 +1,106 @@
+"""Kernel values of each view, by whatever kernel the learner has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crossview.batch import matrix_of, views_of
+from crossview.errors import InputError
+from crossview.kernels import gram
+from crossview.kernels.gram import ViewRows
+from crossview.kernels.rows import Rows
+
+__all__ = ["KERNELS", "ViewKernels", "without_overflowing_rows"]
+
+KERNELS = {"linear": gram.LINEAR, "rbf": gram.RBF, "poly": gram.POLY}
+
+
+@dataclass(frozen=True)
+class ViewKernels:
+    """The kernel of each view.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        A name of `KERNELS`, "precomputed" or a function of two matrices.
+    gammas : ndarray of shape (n_views,)
+        γ of each view.
+    coef0, degree : float
+        Of the polynomial kernel.
+    ptr : ndarray of shape (n_views + 1,)
+        The first column of each view.
+    dense : bool
+        Whether a function gets arrays, or sparse arrays.
+    """
+
+    kernel: Any
+    gammas: np.ndarray
+    coef0: float
+    degree: float
+    ptr: np.ndarray
+    dense: bool
+
+    def __getitem__(self, v: int) -> gram.Kernel:
+        """Return the kernel of view ``v``, as the loops take it."""
+        kind = KERNELS[self.kernel]
+        return gram.Kernel(kind, float(self.gammas[v]), float(self.coef0), float(self.degree))
+
+    def between(self, v: int, a: ViewRows, b: ViewRows) -> np.ndarray:
+        """Return the kernel values of view ``v`` of all pairs of rows of ``a`` and ``b``.
+
+        Parameters
+        ----------
+        v : int
+            The view.
+        a, b : ViewRows
+            This view of some rows.
+
+        Returns
+        -------
+        values : ndarray of shape (n_rows_a, n_rows_b)
+            Contiguous.
+        """
+        if not callable(self.kernel):
+            return gram.gram(self[v], a, b, int(self.ptr[v + 1]))
+        x, z = self._matrix(v, a), self._matrix(v, b)
+        if self.dense:
+            x, z = x.toarray(), z.toarray()
+        values = np.ascontiguousarray(self.kernel(x, z), dtype=np.float64)
+        if values.shape != (x.shape[0], z.shape[0]):
+            raise InputError(
+                f"the kernel of {x.shape[0]} and {z.shape[0]} rows has the shape {values.shape}; "
+                f"it must be {(x.shape[0], z.shape[0])}"
+            )
+        return values
+
+    def given(self, v: int, a: ViewRows, columns: np.ndarray) -> np.ndarray:
+        """Return the values of a precomputed kernel with the rows ``columns`` of `fit`.
+
+        Parameters
+        ----------
+        v : int
+            The view.
+        a : ViewRows
+            Rows whose columns are kernel values.
+        columns : ndarray of int
+            The columns to take.
+
+        Returns
+        -------
+        values : ndarray of shape (n_rows, n_columns)
+            Contiguous.
+        """
+        return np.ascontiguousarray(self._matrix(v, a).toarray()[:, columns])
+
+    def _matrix(self, v: int, view: ViewRows) -> Any:
+        first, last = (int(p) for p in self.ptr[v : v + 2])
+        return matrix_of(view, first, last - first)
+
+
+def without_overflowing_rows(rows: Rows, weight: np.ndarray) -> np.ndarray:
+    """Return the weights, 0 for a row whose squared norm overflows: it has no kernel value."""
+    finite = [np.isfinite(gram.sqnorms_of(view)) for view in views_of(rows)]
+    return np.where(np.all(finite, axis=0), weight, 0.0)

@@ -1,0 +1,21 @@
+"""Machines: interactions between views, factorized; for classes and for numbers."""
+
+from crossview.estimators.machines.factorization_machine import (
+    FactorizationMachineClassifier,
+    FactorizationMachineRegressor,
+)
+from crossview.estimators.machines.interactions import Interaction
+from crossview.estimators.machines.multi_view_machine import (
+    MultiViewMachineClassifier,
+    MultiViewMachineRegressor,
+)
+from crossview.estimators.machines.support_tensor_machine import SupportTensorMachineClassifier
+
+__all__ = [
+    "FactorizationMachineClassifier",
+    "FactorizationMachineRegressor",
+    "Interaction",
+    "MultiViewMachineClassifier",
+    "MultiViewMachineRegressor",
+    "SupportTensorMachineClassifier",
+]

@@ -1,0 +1,368 @@
+"""What all machines share: passes with early stopping, and the outputs of the two tasks."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.algorithms import losses, optimizers
+from crossview.algorithms.machines import alternating, init, lbfgs, online, scores
+from crossview.algorithms.machines.state import Examples, Machine, Objective
+from crossview.batch import read_only
+from crossview.errors import InputError
+from crossview.estimators.base import OnlineClassifier, OnlineLearner, OnlineRegressor
+from crossview.estimators.machines.early_stopping import EarlyStopping, split_held_out
+from crossview.estimators.machines.interactions import InterpretableMachine
+from crossview.estimators.machines.state import (
+    Design,
+    as_machine,
+    cast_state,
+    grow_state,
+    insert_class,
+    make_state,
+    resolve_groups,
+)
+from crossview.estimators.validation import Interval, StrOptions
+from crossview.kernels.rows import Rows
+
+__all__ = ["MachineClassifier", "MachineLearner", "MachineRegressor"]
+
+LOSSES = {
+    "squared": losses.SQUARED,
+    "huber": losses.HUBER,
+    "logistic": losses.LOGISTIC,
+    "hinge": losses.HINGE,
+}
+PENALTIES = {"l2": optimizers.L2, "l1": optimizers.L1}
+# learn one row at a time; the solvers need all rows
+STREAMING = {"adagrad": optimizers.ADAGRAD, "sgd": optimizers.SGD}
+SOLVERS = {
+    "lbfgs": lbfgs.fit,
+    "als": alternating.least_squares,
+    "alternating": alternating.support_machines,
+}
+
+
+class MachineLearner(InterpretableMachine):
+    """Base of all machines: their state, and passes with early stopping."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **OnlineLearner._parameter_constraints,
+        "penalty": [StrOptions(set(PENALTIES))],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "init_scale": [Interval(Real, 0, None, closed="left")],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "warm_start": ["boolean"],
+    }
+
+    # --- what a machine adds --------------------------------------------------
+
+    def _model(self) -> int:
+        """MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR."""
+        raise NotImplementedError
+
+    def _n_outputs(self) -> int:
+        """One score, or one per class."""
+        raise NotImplementedError
+
+    def _loss(self) -> int:
+        """The loss that the passes minimize."""
+        return LOSSES[self.loss]
+
+    def _check_optimizer(self) -> None:
+        """Raise `InputError` if the optimizer does not go with the other parameters."""
+        if self.optimizer == "als" and self.loss != "squared":
+            raise InputError(f"optimizer='als' with loss={self.loss!r}; its loss is 'squared'")
+        if self.optimizer == "als" and self.penalty != "l2":
+            raise InputError(f"optimizer='als' with penalty={self.penalty!r}; its penalty is 'l2'")
+
+    def _init_intercepts(self, target: np.ndarray, weight: np.ndarray) -> None:
+        """Set the intercepts with which `fit` begins; targets are centered already."""
+
+    def _in_units(self, score: np.ndarray) -> np.ndarray:
+        """Scores in the units of the target."""
+        return score
+
+    # --- learning -------------------------------------------------------------
+
+    def _objective(self) -> Objective:
+        alpha_bias = self.alpha if getattr(self, "penalize_bias", False) else 0.0
+        return Objective(
+            self._loss(), PENALTIES[self.penalty], float(self.alpha), float(alpha_bias)
+        )
+
+    def _learn(
+        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
+    ) -> int:
+        cast_state(self._state, self._design())
+        nonfinite_row = online.learn(
+            rows,
+            Examples(order, read_only(np.asarray(y, dtype=np.float64)), weight),
+            self._machine(),
+            self._objective(),
+            STREAMING[self.optimizer],
+            float(self.learning_rate),
+            scores.reshape(len(scores), -1),
+        )
+        return int(nonfinite_row)
+
+    def check_streams(self) -> None:
+        """Raise `InputError` if the optimizer needs all rows at once."""
+        if self.optimizer not in STREAMING:
+            raise InputError(
+                f"optimizer={self.optimizer!r} needs all rows at once, in fit; "
+                "for a stream take 'adagrad' or 'sgd'"
+            )
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._check_optimizer()
+        rows = self._read(X, reset=not self._warm_starts())
+        target, weight = self._first_targets(y, sample_weight, rows)
+        target = np.asarray(target, dtype=np.float64)
+        if not self._warm_starts():
+            self._init_intercepts(target, weight)
+        random_state = check_random_state(self.random_state)
+        train = held_out = np.arange(len(target))
+        held_out = held_out[:0]
+        if self.early_stopping:
+            labels = target if isinstance(self, OnlineClassifier) else None
+            train, held_out = split_held_out(
+                len(target), self.validation_fraction, labels, weight, random_state
+            )
+
+        def held_out_loss() -> float:
+            return self._mean_loss(rows, read_only(held_out), target, weight)
+
+        stopping = EarlyStopping(
+            held_out_loss if len(held_out) else None,
+            self._copy_parameters,
+            tol=self.tol,
+            n_iter_no_change=self.n_iter_no_change,
+        )
+        if self.optimizer in STREAMING:
+            for _ in range(self.n_epochs):
+                order = random_state.permutation(train) if self.shuffle else train
+                self._pass(rows, order, target, weight)
+                if stopping.after_each():
+                    break
+        else:
+            self._solve(rows, Examples(train, target, weight), stopping)
+        self._finish(stopping)
+
+    def _solve(self, rows: Rows, examples: Examples, stopping: EarlyStopping) -> None:
+        """Minimize over all examples at once."""
+        cast_state(self._state, self._design())
+        examples = Examples(*map(read_only, examples))
+        machine = self._machine()
+        init.init_touched_columns(rows, examples.order, machine)
+        solver = SOLVERS[self.optimizer]
+        solver(rows, examples, machine, self._objective(), self.n_epochs, stopping.after_each)
+
+    def _mean_loss(
+        self, rows: Rows, order: np.ndarray, target: np.ndarray, weight: np.ndarray
+    ) -> float:
+        """The mean loss of the rows in ``order``."""
+        row_scores = np.zeros((len(rows.indptr) - 1, self._n_scores()))
+        scores.score_rows(rows, order, self._frozen(), row_scores)
+        with np.errstate(over="ignore", invalid="ignore"):
+            each = losses.row_losses(self._loss(), row_scores[order], target[order])
+            return float(np.average(each, weights=weight[order]))
+
+    def _copy_parameters(self) -> dict[str, np.ndarray]:
+        """Copy the parameters; of A those of the columns seen, as all others are 0."""
+        state = self._state
+        return {"A": state["A"][state["seen"]], "B": state["B"].copy(), "c": state["c"].copy()}
+
+    def _finish(self, stopping: EarlyStopping) -> None:
+        """Restore the best parameters."""
+        if stopping.diverged:
+            raise InputError(
+                "the loss grows without bound; scale the columns of X (for example with "
+                f"StandardScaler), or lower learning_rate={self.learning_rate:g}"
+            )
+        best = stopping.best_parameters
+        if best is not None:
+            self._state["A"][self._state["seen"]] = best["A"]
+            self._state |= {"B": best["B"], "c": best["c"]}
+        self.n_iter_ = stopping.n_iter if best is None else stopping.best_iter
+        self.validation_loss_ = np.asarray(stopping.history)
+
+    def _warm_starts(self) -> bool:
+        return bool(self.warm_start) and hasattr(self, "_state")
+
+    # --- using ----------------------------------------------------------------
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        found = np.zeros((len(rows.indptr) - 1, self._n_scores()))
+        scores.score_rows(rows, read_only(np.arange(len(found))), self._frozen(), found)
+        return found
+
+    def view_scores(self, X: Any) -> np.ndarray:
+        """Return the score of each view by itself: that of the row if all others were missing.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
+            One score per view (and class, for more than two), in the units of
+            the target for a regressor; NaN where the view is missing.
+        """
+        check_is_fitted(self, "_state")
+        rows = self._read(X, reset=False)
+        n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
+        present = rows.present if len(rows.present) else np.ones((n, V), dtype=np.bool_)
+        own = np.full((n, V, self._n_scores()), np.nan)
+        for v in range(V):
+            alone = np.zeros((n, V), dtype=np.bool_)
+            alone[:, v] = present[:, v]
+            joint = self._joint_scores(rows._replace(present=read_only(alone)))
+            own[present[:, v], v] = self._in_units(joint)[present[:, v]]
+        return own[:, :, 0] if own.shape[2] == 1 else own
+
+    # --- state ----------------------------------------------------------------
+
+    def _n_scores(self) -> int:
+        return int(self._state["c"].shape[1])
+
+    def _design(self) -> Design:
+        return Design(
+            self._model(),
+            resolve_groups(getattr(self, "groups", None), self.layout_.names),
+            int(getattr(self, "n_factors", 1)),
+            self.optimizer == "adagrad",
+            float(self.init_scale),
+            getattr(self, "init", "signs") == "published",
+        )
+
+    def _machine(self) -> Machine:
+        return as_machine(self._state, self._design())
+
+    def _frozen(self) -> Machine:
+        """The machine with read-only arrays, as they are in a file mapped into memory."""
+        m = self._machine()
+        return m._replace(
+            A=read_only(m.A), B=read_only(m.B), c=read_only(m.c), seen=read_only(m.seen)
+        )
+
+    def _start_state(self) -> None:
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        class_ids = np.arange(self._n_outputs(), dtype=np.uint64)
+        self._state = make_state(self._design(), self._slots.ptr, seed, class_ids)
+
+    def _grow_state(self, moved: np.ndarray) -> None:
+        design = self._design()
+        cast_state(self._state, design)
+        self._state |= grow_state(self._state, design, self._slots.ptr, moved)
+
+
+class MachineClassifier(MachineLearner, OnlineClassifier):
+    """Base of the machines whose scores are of classes."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **MachineLearner._parameter_constraints,
+        **OnlineClassifier._parameter_constraints,
+        "loss": [StrOptions({"logistic", "hinge", "squared"})],
+    }
+
+    # as in scikit-learn: a learner that cannot stream has no partial_fit
+    partial_fit = available_if(lambda self: _streams(self))(OnlineClassifier.partial_fit)
+
+    def _n_outputs(self) -> int:
+        return 1 if len(self.classes_) <= 2 else len(self.classes_)
+
+    def _output_labels(self) -> list[Any]:
+        return [None] if self._n_scores() == 1 else self.classes_.tolist()
+
+    def _loss(self) -> int:
+        if self.loss == "logistic" and self._n_scores() > 1:
+            return losses.SOFTMAX
+        return LOSSES[self.loss]
+
+    def _init_intercepts(self, target: np.ndarray, weight: np.ndarray) -> None:
+        # else the columns would have to learn how rare a class is, and rows of new columns
+        # would be scored as if all classes were equally frequent
+        K = self._n_scores()
+        classes = np.arange(K) if K > 1 else np.array([1.0])
+        total = weight.sum()
+        share = np.full(len(classes), 0.5)
+        if total:
+            share = np.array([weight[target == c].sum() for c in classes]) / total
+        self._state["c"][0] = losses.init_scores(self._loss(), share)
+
+    @available_if(lambda self: _has_probabilities(self))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class; for ``loss="logistic"``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``: 1 / (1 + exp(-score)) for the second
+            of two classes, the softmax of the scores for more.
+        """
+        found = self.decision_function(X)
+        if found.ndim > 1:
+            return np.asarray(softmax(found, axis=1))
+        if len(self.classes_) == 1:
+            return np.ones((len(found), 1))
+        return np.column_stack([expit(-found), expit(found)])
+
+    def _insert_class(self, old: np.ndarray, place: int) -> None:
+        design = self._design()
+        cast_state(self._state, design)
+        self._state |= insert_class(self._state, design, self._slots.ptr, len(old), place)
+
+
+class MachineRegressor(MachineLearner, OnlineRegressor):
+    """Base of the machines whose score is a number."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **MachineLearner._parameter_constraints,
+        "loss": [StrOptions({"squared", "huber"})],
+    }
+
+    partial_fit = available_if(lambda self: _streams(self))(OnlineRegressor.partial_fit)
+
+    def _n_outputs(self) -> int:
+        return 1
+
+    def _start_state(self) -> None:
+        super()._start_state()
+        self._state["units"] = np.zeros(3)
+
+    def _in_units(self, score: np.ndarray) -> np.ndarray:
+        return OnlineRegressor._in_units(self, score)
+
+
+def _streams(learner: Any) -> bool:
+    try:
+        learner.check_streams()
+    except InputError as error:
+        raise AttributeError(str(error)) from None
+    return True
+
+
+def _has_probabilities(learner: Any) -> bool:
+    if learner.loss != "logistic":
+        raise AttributeError(
+            f"there are no probabilities with loss={learner.loss!r}; take loss='logistic'"
+        )
+    return True

@@ -1,0 +1,262 @@
+"""Multi-view machines: interactions of every order between views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar
+
+from crossview.algorithms.machines.state import MULTI_VIEW, TENSOR
+from crossview.estimators.documentation import document_parameters
+from crossview.estimators.machines import parameters
+from crossview.estimators.machines.learner import (
+    MachineClassifier,
+    MachineLearner,
+    MachineRegressor,
+)
+from crossview.estimators.validation import Interval, StrOptions
+
+__all__ = ["MultiViewMachineClassifier", "MultiViewMachineRegressor"]
+
+_CONSTRAINTS: dict[str, list] = {
+    "n_factors": [Interval(Integral, 1, None, closed="left")],
+    "groups": ["array-like", None],
+    "init": [StrOptions({"signs", "published"})],
+    "penalize_bias": ["boolean"],
+    "optimizer": [StrOptions({"adagrad", "sgd", "lbfgs", "als"})],
+}
+
+
+class _MultiViewMachine(MachineLearner):
+    """The model of both."""
+
+    def _model(self) -> int:
+        # one view has no other to multiply: a linear model, whose intercept is enough
+        linear = len(self.layout_.names) == 1 and self.groups is None
+        return TENSOR if linear else MULTI_VIEW
+
+
+@document_parameters(parameters.CLASSIFIER, parameters.MULTI_VIEW, attributes=parameters.ATTRIBUTES)
+class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
+    """Classifier with interactions of every order between views, factorized together.
+
+    A column i of view v has k weights A_v[i], and each view a bias row b_v.  With
+    ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f``: the
+    interactions of one column of each of any number of views, all from the same
+    weights, at a cost linear in columns, views and k.  One view: a linear model.
+
+    Parameters
+    ----------
+    penalize_bias : bool, default=False
+        Whether every row also penalizes the bias rows, as in the paper.
+
+    Attributes
+    ----------
+    classes_
+    factors_
+    bias_rows_
+    intercept_
+    n_iter_
+    validation_loss_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    Raises
+    ------
+    InputError
+        ``groups`` names views that do not exist; "als" with another loss or penalty;
+        "lbfgs" and "als" on a stream.
+
+    See Also
+    --------
+    MultiViewMachineRegressor : For numbers.
+    FactorizationMachineClassifier : Interactions of order 2 only, with separate linear weights.
+
+    Notes
+    -----
+    `fit` starts with the intercept at the log odds of the classes.
+    The weight of a row multiplies its loss, and not the penalty.  A missing view contributes
+    its bias row only.  Memory is k numbers per column, and as many again for "adagrad".
+
+    References
+    ----------
+    B. Cao, H. Zhou, G. Li, P. S. Yu, "Multi-View Machines", WSDM 2016, equations (5)
+    to (21), with products over the other views where the paper divides by S_v, and with
+    other initial weights (``init``).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import MultiViewMachineClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MultiViewMachineClassifier([10, 10, 10], n_factors=4, random_state=0)
+    >>> model.fit(scale(X), y).score(scale(X), y) > 0.95
+    True
+    >>> model.predict_proba(scale(X)).shape
+    (569, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **MachineClassifier._parameter_constraints,
+        **_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        views: Any = None,
+        *,
+        n_factors: int = 16,
+        loss: str = "logistic",
+        penalty: str = "l2",
+        alpha: float = 0.001,
+        optimizer: str = "adagrad",
+        learning_rate: float = 0.1,
+        groups: Sequence[Sequence[str]] | None = None,
+        init: str = "signs",
+        penalize_bias: bool = False,
+        init_scale: float = 0.02,
+        n_epochs: int = 100,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        tol: float = 1e-4,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.views = views
+        self.n_factors = n_factors
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.groups = groups
+        self.init = init
+        self.penalize_bias = penalize_bias
+        self.init_scale = init_scale
+        self.n_epochs = n_epochs
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+
+@document_parameters(parameters.REGRESSOR, parameters.MULTI_VIEW, attributes=parameters.ATTRIBUTES)
+class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
+    """Regressor with interactions of every order between views, factorized together.
+
+    A column i of view v has k weights A_v[i], and each view a bias row b_v.  With
+    ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f``: the
+    interactions of one column of each of any number of views, all from the same
+    weights, at a cost linear in columns, views and k.  One view: a linear model.
+
+    Parameters
+    ----------
+    penalize_bias : bool, default=False
+        Whether every row also penalizes the bias rows, as in the paper.
+
+    Attributes
+    ----------
+    factors_
+    bias_rows_
+    intercept_
+    n_iter_
+    validation_loss_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    Raises
+    ------
+    InputError
+        ``groups`` names views that do not exist; "als" with another loss or penalty;
+        "lbfgs" and "als" on a stream.
+
+    See Also
+    --------
+    MultiViewMachineClassifier : For classes.
+    FactorizationMachineRegressor : Interactions of order 2 only, with separate linear weights.
+
+    Notes
+    -----
+    The weight of a row multiplies its loss, and not the penalty.  A missing view contributes
+    its bias row only.  Memory is k numbers per column, and as many again for "adagrad".
+
+    The target is centered and scaled inside.  On a stream, mean and standard deviation are
+    those of the rows up to each row, so the result does not depend on how the stream is cut
+    into batches.
+
+    References
+    ----------
+    B. Cao, H. Zhou, G. Li, P. S. Yu, "Multi-View Machines", WSDM 2016, equations (5)
+    to (21), with products over the other views where the paper divides by S_v, and with
+    other initial weights (``init``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview import MultiViewMachineRegressor
+    >>> X = np.random.default_rng(0).normal(size=(500, 4))
+    >>> y = 3.0 + X[:, 0] * X[:, 2]
+    >>> model = MultiViewMachineRegressor([2, 2], n_factors=4, random_state=0)
+    >>> bool(model.fit(X, y).score(X, y) > 0.9)
+    True
+    >>> model.interactions(top=1)[-1].columns
+    (0, 0)
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **MachineRegressor._parameter_constraints,
+        **_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        views: Any = None,
+        *,
+        n_factors: int = 16,
+        loss: str = "squared",
+        penalty: str = "l2",
+        alpha: float = 0.001,
+        optimizer: str = "adagrad",
+        learning_rate: float = 0.1,
+        groups: Sequence[Sequence[str]] | None = None,
+        init: str = "signs",
+        penalize_bias: bool = False,
+        init_scale: float = 0.02,
+        n_epochs: int = 100,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        tol: float = 1e-4,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.views = views
+        self.n_factors = n_factors
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.groups = groups
+        self.init = init
+        self.penalize_bias = penalize_bias
+        self.init_scale = init_scale
+        self.n_epochs = n_epochs
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state

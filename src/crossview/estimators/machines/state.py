@@ -1,0 +1,245 @@
+"""What a machine has learned, as a flat dict of arrays: made, converted and grown.
+
+The keys are those of `Machine`, ``seed``, and ``ptr``, the first column of each view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crossview.algorithms.machines import init
+from crossview.algorithms.machines.state import (
+    ALL_PAIRS,
+    CROSS_PAIRS,
+    MULTI_VIEW,
+    TENSOR,
+    Machine,
+)
+from crossview.batch import read_only
+from crossview.errors import InputError, closest_names
+
+__all__ = [
+    "Design",
+    "as_machine",
+    "cast_state",
+    "grow_state",
+    "insert_class",
+    "make_state",
+    "part_slots",
+    "resolve_groups",
+]
+
+State = dict[str, np.ndarray]
+
+
+class Design(NamedTuple):
+    """The parameters of a learner that decide what its state looks like."""
+
+    model: int  # MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR
+    groups: list[list[int]]  # the views of each group
+    n_factors: int
+    adagrad: bool
+    init_scale: float
+    published_init: bool = False
+
+    @property
+    def n_columns_of_class(self) -> int:
+        """How many numbers a column has per class."""
+        if self.model == TENSOR:
+            return 1
+        if self.model != MULTI_VIEW:
+            return self.n_factors + 1
+        return self.n_factors if max(map(len, self.groups)) > 1 else 1
+
+    @property
+    def layers(self) -> int:
+        """How many numbers a parameter has: AdaGrad needs a sum beside each."""
+        return 2 if self.adagrad else 1
+
+    @property
+    def dtype(self) -> type:
+        """AdaGrad has single precision.
+
+        So parameter and sum of 8 factors are one line of the cache, and a sum of squares
+        needs no more.
+        """
+        return np.float32 if self.adagrad else np.float64
+
+
+def resolve_groups(groups: Sequence[Sequence[str]] | None, names: Sequence[str]) -> list[list[int]]:
+    """Return the views of each group by position; one group of all views for None."""
+    if groups is None:
+        return [list(range(len(names)))]
+    found = []
+    for group in groups:
+        if isinstance(group, str) or not len(group) or len(set(group)) < len(group):
+            raise InputError(
+                f"groups= holds {group!r}; each group is a list of view names, each once, "
+                "such as [['user', 'ad'], ['ad', 'query']]"
+            )
+        for name in group:
+            if name not in names:
+                raise InputError(f"groups= names {name!r}{closest_names(str(name), names)}")
+        found.append([list(names).index(name) for name in group])
+    if not found:
+        raise InputError("groups= is empty; leave it at None for one group of all views")
+    return found
+
+
+def as_machine(state: Mapping[str, np.ndarray], design: Design) -> Machine:
+    """Return the state as the loops take it."""
+    ends = state["ends"].astype(np.intp)
+    # linear weights begin at 0: those of a group of one part, but for the pairs within it
+    pairs = design.model in (CROSS_PAIRS, ALL_PAIRS)
+    n_parts = np.diff(ends, prepend=0)
+    sizes = np.where((n_parts > 1) | pairs, design.init_scale, 0.0)
+    return Machine(
+        state["A"],
+        state["B"],
+        state["c"],
+        read_only(state["views"]),
+        read_only(state["column_offset"]),
+        read_only(state["ends"]),
+        design.model,
+        state["seen"],
+        read_only(init.part_keys(int(state["seed"][0]), len(state["B"]))),
+        read_only(np.repeat(sizes, n_parts)),
+        read_only(state["class_ids"]),
+    )
+
+
+def make_state(design: Design, ptr: np.ndarray, seed: int, class_ids: np.ndarray) -> State:
+    """Return a state that has learned nothing, in which no column was seen."""
+    views = [v for group in design.groups for v in group]
+    widths = [int(ptr[v + 1] - ptr[v]) for v in views]
+    first_slots = np.cumsum([0, *widths])
+    offsets = [slot - int(ptr[v]) for slot, v in zip(first_slots[:-1], views, strict=True)]
+    layers, dtype = design.layers, design.dtype
+    n = len(class_ids) * design.n_columns_of_class
+    state = {
+        "A": np.zeros((int(first_slots[-1]), layers, n), dtype),
+        "B": np.zeros((len(views), layers, n), dtype),
+        "c": np.zeros((layers, len(class_ids))),
+        "views": np.asarray(views, dtype=np.uint64),
+        "column_offset": np.asarray(offsets, dtype=np.int64).view(np.uint64),
+        "ends": np.cumsum([len(group) for group in design.groups]).astype(np.uint64),
+        "seen": np.zeros(int(first_slots[-1]), dtype=bool),
+        "ptr": np.asarray(ptr, dtype=np.int64),
+        "class_ids": class_ids,
+        "seed": np.asarray([seed], dtype=np.int64),
+    }
+    size = float(design.init_scale) if design.published_init else 0.0
+    init.init_bias_rows(as_machine(state, design), size)
+    return state
+
+
+def cast_state(state: State, design: Design) -> None:
+    """Bring what another optimizer has learned into the layers and precision of this one."""
+    layers, dtype = design.layers, design.dtype
+    if state["A"].dtype == dtype and state["A"].shape[1] == layers:
+        return
+    for name, axis in (("A", 1), ("B", 1), ("c", 0)):
+        value = state[name]
+        if value.shape[axis] > layers:
+            value = value[0:1] if axis == 0 else value[:, 0:1]
+        elif value.shape[axis] < layers:
+            value = np.concatenate([value, np.zeros_like(value)], axis=axis)
+        kind = np.float64 if name == "c" else dtype
+        state[name] = np.ascontiguousarray(value, dtype=kind)
+
+
+def part_slots(state: Mapping[str, np.ndarray], p: int, columns: np.ndarray) -> np.ndarray:
+    """Return the slots of these columns of the rows in part ``p``."""
+    return (columns.astype(np.uint64) + state["column_offset"][p]).astype(np.intp)
+
+
+def _parts(state: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
+    """Group and view of each part."""
+    ends, views = state["ends"].tolist(), state["views"].tolist()
+    return [(int(np.searchsorted(ends, p, side="right")), v) for p, v in enumerate(views)]
+
+
+def _by_class(state: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    """A or B with an axis for the classes: (n, layers, K, k)."""
+    value = state[name]
+    return value.reshape(*value.shape[:2], len(state["class_ids"]), -1)
+
+
+def grow_state(old: State, design: Design, ptr: np.ndarray, moved: np.ndarray) -> State:
+    """Return the state with more columns, as if they had come first; i is now at ``moved[i]``."""
+    new = make_state(design, ptr, int(old["seed"][0]), old["class_ids"])
+    old_parts = {part: p for p, part in enumerate(_parts(old))}
+    slots = {}
+    for p, part in enumerate(_parts(new)):
+        if part in old_parts:
+            before = np.arange(*old["ptr"][part[1] : part[1] + 2])
+            slots[p] = (
+                part_slots(new, p, moved[before]),
+                part_slots(old, old_parts[part], before),
+            )
+            new["seen"][slots[p][0]] = old["seen"][slots[p][1]]
+    init.init_seen_columns(as_machine(new, design), ptr.view(np.uint64))
+    A, B, old_A, old_B = (_by_class(s, name) for s in (new, old) for name in "AB")
+    k = old_B.shape[3]
+    old_groups = {group for group, _ in old_parts}
+    for p, part in enumerate(_parts(new)):
+        if part in old_parts:
+            here, there = slots[p]
+            A[here, :, :, :k] = old_A[there]
+            B[p, :, :, :k] = old_B[old_parts[part]]
+        elif part[0] in old_groups and design.model == MULTI_VIEW:
+            # a view that comes later multiplies what was learned by 1
+            B[p, 0, :, :k] = 1.0
+            B[p, 0, :, k:] = 0.0
+    new["c"][:] = old["c"]
+    return new
+
+
+def insert_class(
+    old: State, design: Design, ptr: np.ndarray, n_classes: int, position: int
+) -> State:
+    """Return the state with one more class, at ``position``; there were ``n_classes``."""
+    sources, class_ids = _class_sources(old, n_classes, position)
+    new = make_state(design, ptr, int(old["seed"][0]), class_ids)
+    new["seen"][:] = old["seen"]
+    init.init_seen_columns(as_machine(new, design), ptr.view(np.uint64))
+    first = np.zeros(len(new["B"]), dtype=bool)  # the first part of each group
+    first[np.append(0, new["ends"][:-1]).astype(np.intp)] = True
+    in_first = np.repeat(first, np.diff(new["ptr"])[new["views"].astype(np.intp)])
+    for a, source in enumerate(sources):
+        if source is None:
+            continue
+        b, share = source
+        new["c"][:, a] = old["c"][:, b]
+        new["c"][0, a] *= share
+        for name, of_first in (("A", in_first), ("B", first)):
+            value, before = _by_class(new, name)[:, :, a], _by_class(old, name)[:, :, b]
+            if design.model in (MULTI_VIEW, TENSOR):
+                value[:] = before
+                value[of_first, 0] *= share
+            else:  # pairs scale by the square and keep their sign: a class against it begins anew
+                value[:, :, 0] = before[:, :, 0]
+                value[:, 0, 0] *= share
+                if share > 0.0:
+                    value[:, :, 1:] = before[:, :, 1:]
+                    value[:, 0, 1:] *= np.sqrt(share)
+    return new
+
+
+def _class_sources(
+    old: State, n_classes: int, position: int
+) -> tuple[list[tuple[int, float] | None], np.ndarray]:
+    """Of each new score the old one and its share in it (None: a new one); and the class ids."""
+    class_ids = old["class_ids"]
+    sources: list[Any]
+    if n_classes == 1:  # the only class was the positive one; is it still?
+        return [(0, -1.0 if position == 1 else 1.0)], class_ids
+    if n_classes == 2:  # half of the score for the second class, half against the first
+        sources, ids = [(0, -0.5), (0, 0.5)], [0, 1]
+    else:
+        sources, ids = [(a, 1.0) for a in range(n_classes)], class_ids.tolist()
+    sources.insert(position, None)
+    return sources, np.insert(ids, position, max(ids) + 1).astype(np.uint64)

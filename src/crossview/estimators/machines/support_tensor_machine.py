@@ -1,0 +1,140 @@
+"""Support tensor machines: the interactions of the highest order."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from crossview.algorithms.machines.state import TENSOR
+from crossview.errors import InputError
+from crossview.estimators.documentation import document_parameters
+from crossview.estimators.machines import parameters
+from crossview.estimators.machines.learner import MachineClassifier
+from crossview.estimators.validation import StrOptions
+
+__all__ = ["SupportTensorMachineClassifier"]
+
+
+@document_parameters(parameters.CLASSIFIER, attributes=parameters.ATTRIBUTES)
+class SupportTensorMachineClassifier(MachineClassifier):
+    """Classifier with the highest-order interactions only, of rank one.
+
+    The score is ``c + prod_v w_v·x_v``: a weight for every combination of one column of
+    each view, ``prod_v w_v[i_v]``, and no terms of lower order.  `fit` takes the views in
+    turn: with all others fixed it is a linear machine on the view's columns times the
+    product of the others, with the penalty ``½ alpha n prod_v |w_v|²``.
+
+    Parameters
+    ----------
+    loss : {"hinge", "logistic"}, default="hinge"
+        max(0, 1 - y s), a support vector machine per view, or log(1 + exp(-y s)), which
+        gives probabilities.  More than two classes: each against the rest (as a
+        stream, "logistic" is the softmax of all scores).
+    penalty : {"l2", "l1"}, default="l2"
+        Of "adagrad" and "sgd"; "alternating" has "l2".
+    alpha : float, default=0.001
+        Strength of the penalty, in (0, inf) for "alternating" and in [0, inf) for the others.
+        A higher value fits more smoothly.  Typical values: 0.0001 to 0.1.
+    optimizer : {"alternating", "adagrad", "sgd"}, default="alternating"
+        "alternating" fits one view after the other to all rows at once (`fit` only).  "adagrad"
+        and "sgd" learn one row at a time, as for the other machines.
+    init_scale : float, default=1.0
+        Standard deviation of the initial weights of the columns.  "alternating"
+        then scales them so that each view's part of the product is about 1; for
+        "adagrad" and "sgd" take about 1 over the length of a view's row.
+    n_epochs : int, default=100
+        Passes over the rows in `fit` ("alternating": over the views); the
+        maximum, with early stopping.  `partial_fit` always makes one.
+
+    Attributes
+    ----------
+    classes_
+    factors_
+    intercept_
+    n_iter_
+    validation_loss_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    Raises
+    ------
+    InputError
+        "alternating" on a stream, with "l1" or with ``alpha=0``.
+
+    See Also
+    --------
+    MultiViewMachineClassifier : Interactions of every order, of rank k.
+
+    Notes
+    -----
+    A row in which a view is missing has no product: its score is the intercept.
+    The weight of a row multiplies its loss.
+
+    References
+    ----------
+    B. Cao, H. Zhou, G. Li, P. S. Yu, "Multi-View Machines", WSDM 2016, equation (25).
+    D. Tao, X. Li, W. Hu, S. Maybank, X. Wu, "Supervised Tensor Learning", ICDM 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview import SupportTensorMachineClassifier
+    >>> X = np.random.default_rng(0).normal(size=(500, 4))
+    >>> y = X[:, 0] * X[:, 2] > 0
+    >>> model = SupportTensorMachineClassifier([2, 2], random_state=0)
+    >>> model.fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **MachineClassifier._parameter_constraints,
+        "loss": [StrOptions({"hinge", "logistic"})],
+        "optimizer": [StrOptions({"alternating", "adagrad", "sgd"})],
+    }
+
+    def __init__(
+        self,
+        views: Any = None,
+        *,
+        loss: str = "hinge",
+        penalty: str = "l2",
+        alpha: float = 0.001,
+        optimizer: str = "alternating",
+        learning_rate: float = 0.1,
+        init_scale: float = 1.0,
+        n_epochs: int = 100,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        tol: float = 1e-4,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.views = views
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.init_scale = init_scale
+        self.n_epochs = n_epochs
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def _model(self) -> int:
+        return TENSOR
+
+    def _check_optimizer(self) -> None:
+        if self.optimizer == "alternating" and (self.penalty != "l2" or self.alpha == 0.0):
+            raise InputError(
+                f"optimizer='alternating' with penalty={self.penalty!r} and alpha={self.alpha!r}; "
+                "it has the penalty 'l2' and an alpha above 0"
+            )

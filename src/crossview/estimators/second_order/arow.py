@@ -1,0 +1,110 @@
+"""AROW."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+from crossview.algorithms import rules
+from crossview.algorithms.rules import Rule
+from crossview.estimators.covariance import COVARIANCE, COVARIANCE_ATTRIBUTES, CovarianceClassifier
+from crossview.estimators.documentation import document_parameters
+from crossview.estimators.parameters import LINEAR
+from crossview.estimators.validation import Interval
+
+__all__ = ["AROWClassifier"]
+
+
+@document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+class AROWClassifier(CovarianceClassifier):
+    """Adaptive regularization of weight vectors (AROW).
+
+    Keeps a mean w and a covariance S of the weights.  A row with loss
+    ``l = max(0, 1 - y w·x)`` and ``n = x'S x`` gives ``w <- w + l y S x / (n + r)``
+    and ``S <- S - S x x' S / (n + r)``: the inverse of S grows by ``x x' / r``.
+    It is recursive ridge regression on the rows that have a loss, and robust
+    to label noise.
+
+    Parameters
+    ----------
+    r : float, default=1.0
+        Assumed noise of a row, in (0, inf).  A higher value takes smaller steps
+        and shrinks the covariance more slowly.
+
+    Attributes
+    ----------
+    covariance_form_
+    classes_
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    Raises
+    ------
+    InputError
+        ``covariance="full"`` of more columns than half of the memory holds.
+
+    See Also
+    --------
+    PAMClassifier : C in the step only, and not in the covariance.
+    ConfidenceWeightedClassifier : Its predecessor, which trusts every label.
+
+    Notes
+    -----
+    A row's weight divides its r; with a full covariance a row of weight 2 is
+    exactly the row learned twice.  Several classes share one covariance.
+
+    References
+    ----------
+    K. Crammer, A. Kulesza, M. Dredze, "Adaptive Regularization of Weight
+    Vectors", NIPS 2009, 414-422.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import AROWClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AROWClassifier(random_state=0).fit(scale(X), y)
+    >>> round(model.score(scale(X), y), 2)
+    0.98
+    >>> model.covariance_form_
+    'full'
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CovarianceClassifier._parameter_constraints,
+        "r": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        r: float = 1.0,
+        covariance: str = "auto",
+        rank: int = 256,
+        diagonal: str = "precision",
+        initial_variance: float = 1.0,
+        fit_intercept: bool = True,
+        n_epochs: int = 1,
+        shuffle: bool = True,
+        average: bool = False,
+        class_weight: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.r = r
+        self.covariance = covariance
+        self.rank = rank
+        self.diagonal = diagonal
+        self.initial_variance = initial_variance
+        self.fit_intercept = fit_intercept
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    def _rule(self) -> Rule:
+        return Rule(rules.AROW, rules.HARD, 1.0 / float(self.r), 0.0)

@@ -1,0 +1,122 @@
+"""Soft confidence-weighted learning."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+from crossview.algorithms import rules
+from crossview.algorithms.rules import Rule
+from crossview.estimators.covariance import (
+    COVARIANCE,
+    COVARIANCE_ATTRIBUTES,
+    CovarianceClassifier,
+    normal_quantile,
+)
+from crossview.estimators.documentation import document_parameters
+from crossview.estimators.parameters import LINEAR
+from crossview.estimators.validation import Interval, StrOptions
+
+__all__ = ["SoftConfidenceWeightedClassifier"]
+
+SLACKS = {"SCW-I": rules.LINEAR, "SCW-II": rules.QUADRATIC}
+
+
+@document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+class SoftConfidenceWeightedClassifier(CovarianceClassifier):
+    """Soft confidence-weighted learning (SCW).
+
+    Confidence-weighted learning in which a row may break its constraint: with
+    ``l = max(0, phi sqrt(x'S x) - y w·x)`` and the quantile ``phi`` of the
+    ``confidence`` each row minimizes ``KL(N(w, S), N(w_t, S_t)) + C l`` (SCW-I) or
+    ``+ C l²`` (SCW-II).
+
+    Parameters
+    ----------
+    variant : {"SCW-I", "SCW-II"}, default="SCW-I"
+        What a broken constraint costs: C l or C l².
+    confidence : float, default=0.7
+        Probability of being right on the row just learned, in (0.5, 1).
+
+    Attributes
+    ----------
+    covariance_form_
+    classes_
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    Raises
+    ------
+    InputError
+        ``covariance="full"`` of more columns than half of the memory holds.
+
+    See Also
+    --------
+    ConfidenceWeightedClassifier : C = infinity.
+
+    Notes
+    -----
+    A row's weight multiplies its C.  Several classes share one covariance.
+
+    References
+    ----------
+    J. Wang, P. Zhao, S. C. H. Hoi, "Exact Soft Confidence-Weighted Learning",
+    ICML 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import SoftConfidenceWeightedClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SoftConfidenceWeightedClassifier(random_state=0).fit(scale(X), y)
+    >>> round(model.score(scale(X), y), 2)
+    0.98
+    >>> model.covariance_form_
+    'full'
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CovarianceClassifier._parameter_constraints,
+        "variant": [StrOptions(set(SLACKS))],
+        "confidence": [Interval(Real, 0.5, 1, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        variant: str = "SCW-I",
+        confidence: float = 0.7,
+        C: float = 1.0,
+        covariance: str = "auto",
+        rank: int = 256,
+        diagonal: str = "precision",
+        initial_variance: float = 1.0,
+        fit_intercept: bool = True,
+        n_epochs: int = 1,
+        shuffle: bool = True,
+        average: bool = False,
+        class_weight: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.variant = variant
+        self.confidence = confidence
+        self.C = C
+        self.covariance = covariance
+        self.rank = rank
+        self.diagonal = diagonal
+        self.initial_variance = initial_variance
+        self.fit_intercept = fit_intercept
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.average = average
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    def _rule(self) -> Rule:
+        phi = normal_quantile(self.confidence)
+        return Rule(rules.SCW, SLACKS[self.variant], float(self.C), phi)

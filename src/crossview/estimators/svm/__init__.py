@@ -1,0 +1,1 @@
+"""Multi-view support vector machines that are trained for a measure."""

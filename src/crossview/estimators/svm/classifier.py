@@ -1,0 +1,311 @@
+"""A multi-view SVM that is trained for the measure that counts."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.algorithms.performance.alternating import Rounds, one_view_at_a_time
+from crossview.algorithms.performance.cut import Cut
+from crossview.algorithms.performance.disagreement import ViewBlocks, disagreement
+from crossview.algorithms.performance.inverse import Inverse
+from crossview.algorithms.performance.joint import cutting_planes
+from crossview.algorithms.performance.problem import Problem, published_price
+from crossview.algorithms.performance.solution import Solution, Stopping
+from crossview.algorithms.performance.working_set import WorkingSet
+from crossview.batch import rows_at
+from crossview.errors import InputError
+from crossview.estimators.documentation import document_parameters
+from crossview.estimators.parameters import ATTRIBUTES, VIEWS
+from crossview.estimators.svm.constants import ConstantFeatures
+from crossview.estimators.svm.options import SVMPerfOptions
+from crossview.estimators.targets import row_weights
+from crossview.kernels.rows import Rows
+
+__all__ = ["MultiViewSVMPerf"]
+
+
+class _Learned(NamedTuple):
+    """One class against the rest."""
+
+    sign: float  # -1: the class is the first of two
+    problem: Problem
+    solution: Solution
+
+
+@document_parameters(VIEWS, attributes=ATTRIBUTES)
+class MultiViewSVMPerf(SVMPerfOptions):
+    """Linear SVMs, one per view, trained together for F1, precision at k, ROC area, ...
+
+    A measure such as F1 is one number for all rows, not a sum over them.  With scores
+    ``f = sum_v w_v·x_v`` this minimizes
+
+        ½ sum_v |w_v|² + C1 n xi + (C2/2) sum_(u<v) |X_u w_u - X_v w_v|²,
+
+    where ``xi`` bounds the training loss (1 - measure) from above: it is the largest ``loss -
+    margin`` over all labelings of all rows, with the margin by which the true labels win.  The
+    last term penalizes disagreement between the views.  Cutting planes find the minimum to a
+    relative gap of at most ``tol``, which a lower bound proves.
+
+    With one view, or ``C2=0``, it is SVM^perf on the concatenation.
+
+    Parameters
+    ----------
+    measure : str, Measure or callable, default="f1"
+        The measure to train for; see the notes.  "f1", "fbeta", "error_rate",
+        "balanced_accuracy", "g_mean" (geometric mean of recall and specificity), "prbep"
+        (precision/recall break-even point), "precision_at_k", "recall_at_k", "roc_auc",
+        "average_precision"; a function ``(tp, fp, fn, tn) -> value`` of arrays,
+        where higher is better, or a `Measure`, which may promise a fast search.
+    beta : float, default=1.0
+        β of "fbeta", in (0, inf).  Above 1, recall counts more than precision.
+    k : int or float, default=0.1
+        k of "precision_at_k" and "recall_at_k": a number of rows, those with the highest scores,
+        or a share of the training rows, in (0, 1), rounded, at least one row.
+    C1 : float, default=1.0
+        Price of the loss, in (0, inf).  A higher value fits the training rows more closely and
+        needs more cuts.  Typical values: 0.01 to 10.
+    C2 : float, default=0.1
+        Price per row of the squared disagreement of two views, in [0, inf).  A higher value pulls
+        their scores together; with 0 the views share only the loss.  Typical values: 0 to 0.1.
+    solver : {"joint", "alternating", "published"}, default="joint"
+        "joint": all views at once, the fastest.  "alternating": Algorithm 1 of the paper with
+        its sums corrected and one set of multipliers for all views, which reaches the same
+        minimum from above.  "published": Algorithm 1 as printed; with more than one view
+        it does not reach the minimum.
+    scaling : {"rows", "published"}, default="rows"
+        Unit of C1 and of the weights.  "rows": a wrong row asks for a margin of about 1, and C1 is
+        the price of one row, so that it means the same for any number of rows: with "error_rate"
+        it is the C of `sklearn.svm.LinearSVC` with the hinge loss.  "published": as printed in the
+        paper, see the notes.  C2 is the same in both.
+    tol : float, default=0.001
+        Relative gap between the objective and its lower bound at which to stop, in (0, inf).
+    max_iter : int, default=1000
+        Rounds after which to stop with a `ConvergenceWarning` if the gap is still above ``tol``.
+        Each round finds a most violated labeling or two and solves a quadratic program.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept per view, as the weight of a constant feature that is
+        regularized like all others; its value is ``1 / sqrt(n_views)``, so that with ``C2=0`` all
+        of them together are one constant of 1.  For measures that leave the decision threshold
+        open (see the notes) the intercepts contain it.
+    pos_label : label, default=None
+        The positive class of the measure, if there are two.  None: ``classes_[1]``.
+    warm_start : bool, default=False
+        Whether `fit` on the same labels and measure starts from the cuts that the last one needed,
+        with ``solver="joint"``: they hold for any C1, C2 and columns.  For a path of C1 start with
+        the smallest.
+
+    Attributes
+    ----------
+    classes_
+    coef_
+    intercept_ : ndarray of shape (n_views,) or (n_classes, n_views)
+        One intercept per view.
+    n_iter_ : int or ndarray of shape (n_classes,)
+        Number of rounds; an array if there are more than two classes, and likewise below.
+    dual_gap_ : float or ndarray of shape (n_classes,)
+        Gap between the objective and its lower bound at the end, relative to the objective.
+    working_set_size_ : int or ndarray of shape (n_classes,)
+        Labelings in the last quadratic program.
+    objective_history_ : ndarray of shape (n_iter_, 2) or list of such arrays
+        The lower bound, and the best objective so far, after each round.
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    MultiViewPAClassifier : Learns from streams, for the number of mistakes.
+    Measure : A custom measure.
+
+    Notes
+    -----
+    The loss of a labeling with a true and b false positives of P positive and N other rows:
+    F_beta ``1 - (1+β²) a / (a + β² P + b)``; error rate ``(P - a + b) / n``; balanced accuracy
+    ``½ ((P-a)/P + b/N)``; G-mean ``1 - sqrt(a/P · (N-b)/N)``; break-even point ``1 - a/P`` where
+    a + b = P.  ROC area and average precision have orders of the rows in place of labelings: the
+    share of wrongly ordered pairs, and 1 - average precision.  Precision and recall at k are the
+    same up to a factor, so training for them is the same: ``1 - a/(a+b)`` where a + b >= k if
+    k < P, else ``1 - a/P`` where a + b <= k.
+    "precision_at_k:exact" is ``1 - a/k`` and "recall_at_k:exact" ``1 - a/P`` where a + b = k, as
+    printed in Joachims (2005); with k far from P the weights are worthless, because the true
+    labeling is not one of the labelings that count.
+
+    The decision threshold: for the break-even point, ROC area and average precision the intercepts
+    are such that as many training rows are predicted positive as are positive; for precision and
+    recall at k, such that k are.
+
+    Several classes: one problem per class, against the rest.
+
+    Row weights are for the measures that are sums over rows or pairs: error rate, balanced accuracy
+    and ROC area.  A row of weight 2 counts as the row twice.  With the other measures weights that
+    differ, other than 0, are an error.  A row of weight 0 is left out.
+
+    ``scaling="rows"``: weights of labelings are divided by a unit (n; 2P for F, the break-even
+    point and recall at k; 2k for precision at k; PN pairs for the orders), and the price of xi
+    is C1 times the unit (n for the orders).  ``scaling="published"`` is problem (7) as printed,
+    with ``Psi = sum_i y_i x_i``: its weights are ``1 / (2 unit)`` times as large, its C1 is that of
+    "rows" over ``4 unit`` (over ``4 unit² / n`` for the orders), and useful values move with n.
+
+    References
+    ----------
+    J. J.-Y. Wang, "Multi-view learning for multivariate performance measures optimization".
+    T. Joachims, "A support vector method for multivariate performance measures", ICML 2005.
+    :doi:`10.1145/1102351.1102399`.
+    Y. Yue, T. Finley, F. Radlinski, T. Joachims, "A support vector method for optimizing average
+    precision", SIGIR 2007. :doi:`10.1145/1277741.1277790`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import MultiViewSVMPerf
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> views = {"mean": slice(0, 10), "error": slice(10, 20), "worst": slice(20, 30)}
+    >>> model = MultiViewSVMPerf(views=views, measure="f1", C2=0.001).fit(scale(X), y)
+    >>> round(model.score(scale(X), y), 2), model.dual_gap_ < 1e-3
+    (0.98, True)
+    """
+
+    # --- learning ----------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        known = getattr(self, "_known", {}) if self.warm_start else {}
+        rows, y, weight = self._rows_with_weight(X, y, sample_weight)
+        classes = np.unique(y)
+        if len(classes) < 2:
+            held = f"one class, {classes.tolist()[0]!r}" if len(classes) else "no row of weight"
+            raise InputError(f"y has {held}; a classifier needs two or more")
+        self._check_weights(weight)
+        positive = self._positive_classes(classes)
+        # 1. all views side by side, each with its constant, and how they disagree
+        constants = ConstantFeatures(self.layout_, self.fit_intercept)
+        blocks = constants.blocks(rows, weight)
+        several = self.layout_.n_views > 1 and self.C2 > 0.0
+        solve = Inverse(disagreement(blocks) if several else None, float(self.C2))
+        # 2. one problem per class
+        found, self._known = [], {}
+        for code in positive:
+            signs = np.where(y == classes[code], 1.0, -1.0)
+            key = code, signs.tobytes(), self.measure
+            problem = self._problem(signs, weight)
+            solution, active = self._solve(blocks, problem, solve, known.get(key, []))
+            if self.warm_start:
+                self._known[key] = active
+            found.append(
+                _Learned(-1.0 if len(classes) == 2 and code == 0 else 1.0, problem, solution)
+            )
+        self.classes_ = classes
+        self._store(found, constants, blocks.X)
+
+    def _rows_with_weight(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Rows, np.ndarray, np.ndarray]:
+        """Return the rows, labels and weights without the rows of weight 0."""
+        rows = self._read(X, reset=True)
+        y = self._labels(y, rows)
+        weight = row_weights(sample_weight, len(y))
+        if (weight == 0.0).any():
+            here = np.flatnonzero(weight)
+            return rows_at(rows, here), y[here], weight[here]
+        return rows, y, weight
+
+    def _solve(
+        self, blocks: ViewBlocks, problem: Problem, solve: Inverse, known: list[Cut]
+    ) -> tuple[Solution, list[Cut]]:
+        """Return the solution, and for a warm start the cuts that it needed."""
+        C = float(self.C1) * problem.price
+        if self.scaling == "published":
+            C = published_price(float(self.C1), problem.unit)
+        stop = Stopping(float(self.tol), int(self.max_iter))
+        joint = self.solver == "joint"
+        cuts = WorkingSet(blocks.X, solve, keep=joint and self.warm_start)
+        if joint:
+            for cut in known:
+                cuts.add(cut)
+            solution = cutting_planes(cuts, problem.search, C, stop)
+        else:
+            rounds = Rounds(blocks, C, float(self.C2), published=self.solver == "published")
+            solution = one_view_at_a_time(rounds, cuts, problem.search, stop)
+        self._warn_of_gap(solution)
+        return solution, cuts.active() if joint and self.warm_start else []
+
+    def _warn_of_gap(self, solution: Solution) -> None:
+        if solution.gap <= self.tol:
+            return
+        advice = "raise max_iter or tol, lower C1, or scale the columns"
+        if self.solver == "published":
+            advice = "take solver='joint', which reaches the minimum"
+        warnings.warn(
+            f"MultiViewSVMPerf stopped after {len(solution.history)} rounds with a gap of "
+            f"{solution.gap:.2g}, above tol={self.tol:g}; {advice}",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+
+    def _store(self, found: list[_Learned], constants: ConstantFeatures, X: Any) -> None:
+        W, b, history, V = [], [], [], self.layout_.n_views
+        for sign, problem, solution in found:
+            unit = 2.0 * problem.unit if self.scaling == "published" else 1.0
+            weights, intercepts = constants.split(sign / unit * solution.w)
+            if self.fit_intercept:
+                threshold = _threshold(problem, X @ solution.w)
+                intercepts = intercepts - sign / unit * threshold / V
+            W.append(weights)
+            b.append(intercepts)
+            history.append(solution.history / unit**2)
+        self._state = {
+            "W": np.ascontiguousarray(np.transpose(W)),
+            "b": np.ascontiguousarray(np.transpose(b)),
+            "n_iter": np.array([len(one.solution.history) for one in found]),
+            "gap": np.array([one.solution.gap for one in found]),
+            "size": np.array([one.solution.size for one in found]),
+            "history": np.concatenate(history),
+        }
+
+    # --- what was learned --------------------------------------------------------
+
+    def _n_biases(self) -> int:
+        return self._slots.n_views
+
+    def _per_class(self, name: str) -> Any:
+        """Return one number, or an array of one per class."""
+        check_is_fitted(self, "_state")
+        values = self._state[name]
+        return values if len(values) > 1 else values.tolist()[0]
+
+    @property
+    def n_iter_(self) -> Any:
+        """Number of rounds, for each of several classes."""
+        return self._per_class("n_iter")
+
+    @property
+    def dual_gap_(self) -> Any:
+        """Relative gap between the objective and its lower bound, for each of several classes."""
+        return self._per_class("gap")
+
+    @property
+    def working_set_size_(self) -> Any:
+        """Number of cuts in the last quadratic program, for each of several classes."""
+        return self._per_class("size")
+
+    @property
+    def objective_history_(self) -> Any:
+        """Lower bound and best objective after each round; a list for several classes."""
+        check_is_fitted(self, "_state")
+        parts = np.split(self._state["history"], np.cumsum(self._state["n_iter"])[:-1])
+        return parts if len(parts) > 1 else parts[0]
+
+
+def _threshold(problem: Problem, f: np.ndarray) -> float:
+    """Return the score above which a row is to be predicted positive."""
+    k = problem.n_predicted
+    if k is None:
+        return 0.0
+    falling = -np.sort(-f)
+    after = falling[k] if k < len(f) else 2.0 * falling[-1] - falling[0] - 1.0
+    return float(falling[k - 1] + after) / 2.0

@@ -1,0 +1,84 @@
+"""A constant feature in every view, whose weight is its intercept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from crossview.algorithms.performance.disagreement import ViewBlocks
+from crossview.batch import whole_matrix
+from crossview.kernels.rows import Rows
+from crossview.views import ViewLayout
+
+__all__ = ["ConstantFeatures"]
+
+
+class ConstantFeatures:
+    """A constant column after each view, 0 in a row where the view is missing.
+
+    Parameters
+    ----------
+    layout : ViewLayout
+        The views.
+    fit_intercept : bool
+        False: no such column.
+
+    Attributes
+    ----------
+    value : float
+        ``1 / sqrt(n_views)``, so that all of them together are one constant of 1.
+    """
+
+    def __init__(self, layout: ViewLayout, fit_intercept: bool) -> None:
+        self.ptr, self.n_views = layout.ptr, layout.n_views
+        self.fit_intercept = fit_intercept
+        self.value = self.n_views**-0.5 if fit_intercept else 0.0
+
+    def blocks(self, rows: Rows, weight: np.ndarray) -> ViewBlocks:
+        """Return the rows with the constant columns.
+
+        Parameters
+        ----------
+        rows : Rows
+            The rows.
+        weight : ndarray of shape (n_samples,)
+            Their weights.
+
+        Returns
+        -------
+        blocks : ViewBlocks
+            Dense if the rows are.
+        """
+        matrix, ptr, V = whole_matrix(rows), self.ptr, self.n_views
+        present = rows.present if len(rows.present) else np.ones((len(weight), V), dtype=bool)
+        if not self.fit_intercept:
+            return ViewBlocks(matrix, ptr, present, weight)
+        constants = self.value * present.astype(np.float64)
+        parts: list[Any] = []
+        for v in range(V):
+            parts += [matrix[:, ptr[v] : ptr[v + 1]], constants[:, v : v + 1]]
+        sparse = sp.issparse(matrix)
+        X = sp.csr_array(sp.hstack(parts, format="csr")) if sparse else np.hstack(parts)
+        return ViewBlocks(X, ptr + np.arange(V + 1), present, weight)
+
+    def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights of the columns, and the intercepts.
+
+        Parameters
+        ----------
+        w : ndarray
+            The weights of the columns of `blocks`.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_columns,)
+            Those of the views.
+        intercepts : ndarray of shape (n_views,)
+            0 without constant columns.
+        """
+        if not self.fit_intercept:
+            return w, np.zeros(self.n_views)
+        constants = self.ptr[1:] + np.arange(self.n_views)
+        return np.delete(w, constants), w[constants] * self.value

@@ -1,0 +1,320 @@
+"""The learners under test, in one table, and what the tests of the contract do with them.
+
+A new public learner is checked without an entry here, as the representative of its own loop. An
+entry is for parameters that take another path of the code, or share a loop with others.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, clone, is_classifier
+
+import crossview
+from crossview import (
+    AROWClassifier,
+    ConfidenceWeightedClassifier,
+    FactorizationMachineClassifier,
+    FactorizationMachineRegressor,
+    KeCoClassifier,
+    MultiViewMachineClassifier,
+    MultiViewMachineRegressor,
+    MultiViewPAClassifier,
+    MultiViewSVMPerf,
+    PAMClassifier,
+    PassiveAggressiveClassifier,
+    PegasosClassifier,
+    Perceptron,
+    SecondOrderPerceptron,
+    SoftConfidenceWeightedClassifier,
+    SupportTensorMachineClassifier,
+    ViewEncoder,
+)
+
+N_COLUMNS = 12
+WIDTHS = [4, 3, 5]
+COLUMN_NAMES = [f"c{j}" for j in range(N_COLUMNS)]
+
+
+class Case(NamedTuple):
+    """A learner under test and the compiled loop that it uses.
+
+    The first case of a loop represents it: what the shared layers do (containers, types, bad
+    input) is checked on that one, and on all others by `make test-all`.
+    """
+
+    estimator: Any
+    loop: str
+
+
+# one pass in the order of the rows, as on a stream
+ONE_PASS = {"n_epochs": 1, "early_stopping": False, "init_scale": 0.3, "random_state": 0}
+MAHALANOBIS = {"C": 0.1, "geometry": "mahalanobis"}
+
+CASES = {
+    "PA-I": Case(PassiveAggressiveClassifier(C=0.1), "identity"),
+    "PA": Case(PassiveAggressiveClassifier(variant="PA"), "identity"),
+    "PA-II-average": Case(
+        PassiveAggressiveClassifier(variant="PA-II", C=0.1, average=True), "identity"
+    ),
+    "perceptron": Case(Perceptron(), "identity"),
+    "perceptron-average": Case(Perceptron(average=True), "identity"),
+    "squared": Case(MultiViewPAClassifier(WIDTHS, C=0.1), "coupled"),
+    "squared-PA-II-average": Case(
+        MultiViewPAClassifier(WIDTHS, C=0.1, variant="PA-II", average=True), "coupled"
+    ),
+    "absolute": Case(MultiViewPAClassifier(WIDTHS, C=0.1, coupling="absolute"), "coupled"),
+    "independent": Case(MultiViewPAClassifier(WIDTHS, C=0.1, coupling="independent"), "coupled"),
+    "concatenated": Case(MultiViewPAClassifier(WIDTHS, C=0.1, coupling="concatenated"), "coupled"),
+    "published": Case(
+        MultiViewPAClassifier(
+            [7, 5], C=0.1, disagreement=0.5, coupling="absolute", update="published"
+        ),
+        "coupled",
+    ),
+    "PAM-II": Case(PAMClassifier(C=0.1), "covariance"),
+    "PAM-I-diagonal-average": Case(
+        PAMClassifier(variant="PAM-I", C=0.1, covariance="diagonal", average=True), "covariance"
+    ),
+    "AROW-low-rank-average": Case(
+        AROWClassifier(covariance="low-rank", rank=7, average=True), "covariance"
+    ),
+    "CW": Case(ConfidenceWeightedClassifier(form="variance"), "covariance"),
+    "SCW-II-diagonal": Case(
+        SoftConfidenceWeightedClassifier(
+            variant="SCW-II", covariance="diagonal", diagonal="covariance"
+        ),
+        "covariance",
+    ),
+    "SOP-average": Case(SecondOrderPerceptron(average=True), "covariance"),
+    "SOP-diagonal-average": Case(
+        SecondOrderPerceptron(covariance="diagonal", average=True), "covariance"
+    ),
+    "squared-mahalanobis-average": Case(
+        MultiViewPAClassifier(WIDTHS, variant="PA-II", average=True, **MAHALANOBIS), "covariance"
+    ),
+    "absolute-low-rank": Case(
+        MultiViewPAClassifier(
+            WIDTHS, coupling="absolute", covariance="low-rank", rank=9, **MAHALANOBIS
+        ),
+        "covariance",
+    ),
+    "independent-diagonal": Case(
+        MultiViewPAClassifier(WIDTHS, coupling="independent", covariance="diagonal", **MAHALANOBIS),
+        "covariance",
+    ),
+    "concatenated-mahalanobis": Case(
+        MultiViewPAClassifier(WIDTHS, coupling="concatenated", **MAHALANOBIS), "covariance"
+    ),
+    "MVM": Case(MultiViewMachineClassifier(WIDTHS, n_factors=3, **ONE_PASS), "machines float32"),
+    "MVM-groups-hinge-sgd-l1": Case(
+        MultiViewMachineClassifier(
+            WIDTHS,
+            groups=[["view0", "view1"], ["view2", "view0"]],
+            loss="hinge",
+            penalty="l1",
+            optimizer="sgd",
+            learning_rate=0.01,
+            penalize_bias=True,
+            n_factors=2,
+            **ONE_PASS,
+        ),
+        "machines float64",
+    ),
+    "MVM-one-view": Case(MultiViewMachineClassifier([N_COLUMNS], **ONE_PASS), "machines float32"),
+    "MVM-regressor": Case(MultiViewMachineRegressor(WIDTHS, **ONE_PASS), "machines float32"),
+    "FM": Case(FactorizationMachineClassifier(WIDTHS, n_factors=3, **ONE_PASS), "machines float32"),
+    "FM-cross": Case(
+        FactorizationMachineClassifier(WIDTHS, cross_view_only=True, loss="squared", **ONE_PASS),
+        "machines float32",
+    ),
+    "FM-regressor-huber": Case(
+        FactorizationMachineRegressor(WIDTHS, loss="huber", **ONE_PASS), "machines float32"
+    ),
+    "STM": Case(
+        SupportTensorMachineClassifier(WIDTHS, optimizer="adagrad", **ONE_PASS),
+        "machines float32",
+    ),
+    "KeCo": Case(
+        KeCoClassifier(WIDTHS, gamma=0.3, lam=1e-2, schedule="stream"), "kernel expansion"
+    ),
+    "KeCo-linear": Case(
+        KeCoClassifier(WIDTHS, kernel="linear", lam=1e-2, schedule="stream"), "kernel weights"
+    ),
+    "Pegasos-budget": Case(
+        PegasosClassifier(
+            WIDTHS, gamma=0.3, schedule="stream", budget=20, maintenance="projection"
+        ),
+        "kernel expansion",
+    ),
+    "SVMPerf": Case(MultiViewSVMPerf(WIDTHS, C1=0.3, C2=0.01, tol=1e-6), "cutting planes"),
+    "SVMPerf-roc-area-alternating": Case(
+        MultiViewSVMPerf(
+            [7, 5],
+            measure="roc_auc",
+            C1=0.1,
+            tol=1e-6,
+            solver="alternating",
+            fit_intercept=False,
+        ),
+        "cutting planes",
+    ),
+}
+
+# public estimators that are no learner of rows and labels, and where they are tested
+NO_LEARNERS = {
+    "ViewEncoder": "it turns raw columns into rows; see the tests of streams.encode",
+    "KernelSearchCV": "it searches for a KeCoClassifier's parameters; see the tests of KeCo",
+}
+
+
+def public_learners():
+    """Every public class of learners."""
+    public = [getattr(crossview, name) for name in crossview.__all__]
+    return [
+        thing
+        for thing in public
+        if isinstance(thing, type)
+        and issubclass(thing, BaseEstimator)
+        and thing.__name__ not in NO_LEARNERS
+    ]
+
+
+# what a learner without an entry is told, if it has the parameter
+AS_A_STREAM = {
+    "views": WIDTHS,
+    "n_epochs": 1,
+    "early_stopping": False,
+    "schedule": "stream",
+    "gamma": 0.3,
+    "random_state": 0,
+}
+for _class in public_learners():
+    if not any(type(case.estimator) is _class for case in CASES.values()):
+        _own = {k: v for k, v in AS_A_STREAM.items() if k in _class().get_params()}
+        CASES[_class.__name__] = Case(_class(**_own), _class.__name__)
+
+REPRESENTATIVES = {
+    name: case
+    for name, case in CASES.items()
+    if name == next(first for first, other in CASES.items() if other.loop == case.loop)
+}
+
+
+def params(wanted=lambda estimator: True, *, each_loop=False):
+    """Return the cases that a test wants as pytest's parameters, each a clone.
+
+    ``each_loop=True`` leaves all but the representatives of the loops to `make test-all`.
+    """
+    return [
+        pytest.param(
+            name,
+            id=name,
+            marks=[pytest.mark.exhaustive] if each_loop and name not in REPRESENTATIVES else [],
+        )
+        for name, case in CASES.items()
+        if wanted(case.estimator)
+    ]
+
+
+def new(name):
+    """Return an unfitted learner of the table."""
+    return clone(CASES[name].estimator)
+
+
+def streams(estimator):
+    return hasattr(estimator, "partial_fit")
+
+
+def streams_classes(estimator):
+    return streams(estimator) and is_classifier(estimator)
+
+
+def linear(estimator):
+    """Whether the score is the sum or the mean of each view's weights times its columns."""
+    return hasattr(type(estimator), "coef_") and not hasattr(type(estimator), "dual_coef_")
+
+
+def streams_linear(estimator):
+    return streams(estimator) and linear(estimator)
+
+
+def has_kernel(estimator):
+    return hasattr(estimator, "kernel")
+
+
+def is_machine(estimator):
+    return hasattr(estimator, "early_stopping")
+
+
+def make_rows(n_classes=2, rows=80, seed=0):
+    """Return rows, among them an empty one, twins and a constant column, and their labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, N_COLUMNS)).round(3) * (rng.random((rows, N_COLUMNS)) < 0.6)
+    X[3] = 0.0
+    X[8] = X[7]
+    X[:, 2] = 1.0
+    noise = rng.normal(size=(N_COLUMNS, n_classes)), rng.normal(size=(rows, n_classes))
+    y = (X @ noise[0] + 0.4 * noise[1]).argmax(1)
+    return X, np.array(LABELS)[y]
+
+
+LABELS = ["ant", "bee", "cat", "dog"]
+
+
+def targets(estimator, y):
+    """Return labels for a classifier, numbers for a regressor."""
+    return y if is_classifier(estimator) else np.searchsorted(LABELS, y).astype(float)
+
+
+def learn(estimator, X, y, classes=None, **options):
+    """Learn from a batch of a stream (``classes``: all that come), or fit where none is taken."""
+    y = targets(estimator, y)
+    if not streams(estimator):
+        return estimator.fit(X, y, **options)
+    if is_classifier(estimator):
+        options["classes"] = np.unique(y if classes is None else classes)
+    return estimator.partial_fit(X, y, **options)
+
+
+def scores_of(estimator, X):
+    """Return what the prediction is made from."""
+    return np.asarray(getattr(estimator, "decision_function", estimator.predict)(X))
+
+
+def weights_of(estimator):
+    """Return the weights in the order of the columns, (any, n_columns)."""
+    if hasattr(estimator, "coef_"):
+        return estimator.coef_
+    if hasattr(estimator, "dual_coef_"):
+        return np.hstack(list(estimator.dual_coef_.values()))
+    n = max(A.shape[1] for A in estimator.factors_.values())
+    wide = [np.pad(A, ((0, 0), (0, n - A.shape[1]))) for A in estimator.factors_.values()]
+    return np.vstack(wide).T
+
+
+def tolerance(estimator):
+    """Sums in another order differ in the last digits; a cutting plane may then be another one."""
+    return 1e-12 if streams(estimator) else 1e-3
+
+
+def assert_same_state(a, b):
+    a, b = a._get_state(), b._get_state()
+    assert a.keys() == b.keys()
+    for name in a:
+        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+
+
+def run_every_loop(*, backwards=False):
+    """Run, and so compile, each loop of compiled_loops.py for all types that it is used with."""
+    names = list(REPRESENTATIVES)
+    for name in reversed(names) if backwards else names:
+        for n_classes in (2, 3):
+            X, y = make_rows(n_classes)
+            learn(new(name), X, y).predict(X)
+    # what no stream of rows uses
+    KeCoClassifier().fit(X, y)
+    MultiViewSVMPerf(measure="g_mean").fit(X, y)
+    MultiViewSVMPerf(measure="average_precision").fit(X, y)
+    ViewEncoder().fit_transform(pd.DataFrame(np.ones((3, 2)), columns=["a__x", "b__y"]))

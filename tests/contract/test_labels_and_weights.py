@@ -1,0 +1,49 @@
+"""What a row's weight and a class's weight mean for every learner."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_class_weight_classifiers
+
+from contract.instances import assert_same_state, learn, targets
+from crossview import (
+    InputError,
+    MultiViewPAClassifier,
+    PassiveAggressiveClassifier,
+    Perceptron,
+)
+
+
+def test_a_row_of_weight_zero_is_not_learned(stream_learner, table):
+    X, y = table
+    keep = np.arange(len(y)) % 3 > 0
+    weighted = learn(clone(stream_learner), X, y, sample_weight=keep.astype(float))
+    assert_same_state(weighted, learn(clone(stream_learner), X[keep], y[keep], classes=y))
+
+
+def test_learn_one_and_partial_fit_weigh_a_row_alike(stream_learner_of_loop, table):
+    X, y = table
+    learner = stream_learner_of_loop
+    batch = learn(clone(learner), X, y, sample_weight=0.5)
+    ones = learn(clone(learner), X[:1], y[:1], classes=y, sample_weight=[0.5])
+    numbers = targets(learner, y)
+    for x, target in zip(X[1:], numbers[1:], strict=True):
+        ones.learn_one(x, target, sample_weight=0.5)
+    assert_same_state(batch, ones)
+    with pytest.raises(InputError, match="give a number of 0 or more"):
+        ones.learn_one(X[0], numbers[0], sample_weight=-1.0)
+
+
+def test_the_weight_of_a_class_is_that_of_its_rows(stream_classifier_of_loop, table):
+    X, y = table
+    learner = stream_classifier_of_loop
+    by_class = learn(clone(learner).set_params(class_weight={"ant": 3.0}), X, y)
+    by_row = learn(clone(learner), X, y, sample_weight=np.where(y == "ant", 3.0, 1.0))
+    assert_same_state(by_class, by_row)
+
+
+@pytest.mark.parametrize(
+    "learner", [Perceptron, PassiveAggressiveClassifier, MultiViewPAClassifier]
+)
+def test_the_class_weight_check_passes_with_enough_epochs(learner):
+    check_class_weight_classifiers(learner.__name__, learner(n_epochs=200))

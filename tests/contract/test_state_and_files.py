@@ -1,0 +1,73 @@
+"""What was learned survives files, predictions and calls that fail."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+
+import crossview
+from contract.instances import assert_same_state, learn, make_rows, targets
+from crossview import InputError
+
+
+def test_predicting_never_learns(any_learner, table):
+    X, y = table
+    trained = learn(any_learner, X, y)
+    before = pickle.loads(pickle.dumps(trained))
+    trained.predict(X)
+    if is_classifier(trained):
+        trained.decision_function(X)
+    trained.view_scores(X)
+    trained.predict_one(X[0])
+    assert_same_state(trained, before)
+
+
+def test_a_saved_model_resumes_as_if_never_stopped(stream_learner, table, tmp_path):
+    X, y = table
+    never = learn(clone(stream_learner), X, y)
+    stopped = learn(stream_learner, X[:33], y[:33], classes=y)
+    crossview.save(stopped, tmp_path / "model.safetensors")
+    resumed = crossview.load(tmp_path / "model.safetensors")
+    assert resumed.get_params() == stopped.get_params()
+    y = targets(never, y)
+    resumed.partial_fit(X[33:], y[33:])
+    assert_same_state(never, resumed)
+    np.testing.assert_array_equal(never.predict(X), resumed.predict(X))
+    assert_same_state(never, pickle.loads(pickle.dumps(stopped)).partial_fit(X[33:], y[33:]))
+
+
+FAILING_FITS = {
+    "NaN": lambda m, X, y: m.fit(np.where(np.arange(X.size).reshape(X.shape) == 30, np.nan, X), y),
+    "one class": lambda m, X, y: m.fit(X, ["a"] * len(y)),
+    "weights": lambda m, X, y: m.fit(X, y, sample_weight=-np.ones(len(y))),
+}
+
+
+@pytest.mark.parametrize("what", FAILING_FITS)
+def test_a_failed_fit_leaves_an_unfitted_learner(learner_of_loop, what):
+    X, y = make_rows()
+    learner, y = learner_of_loop, targets(learner_of_loop, y)
+    if what == "one class" and not is_classifier(learner):
+        return  # has no classes
+    learner.fit(X, y)
+    with pytest.raises(ValueError, match=r"NaN|one class|[Nn]egative"):
+        FAILING_FITS[what](learner, X, y)
+    with pytest.raises(NotFittedError):
+        learner.predict(X)
+    assert learner.predict_one(X[0]) is None
+    assert learner.fit(X, y).predict(X).shape == y.shape
+
+
+def test_a_failed_partial_fit_changes_nothing(stream_classifier_of_loop):
+    X, y = make_rows()
+    learner = stream_classifier_of_loop
+    with pytest.raises(InputError, match="not among the classes"):
+        learner.partial_fit(X, y, classes=["ant", "fly"])
+    learner.partial_fit(X, y, classes=["ant", "bee"])
+    before = pickle.loads(pickle.dumps(learner))
+    X[30, 3] = np.inf
+    with pytest.raises(InputError, match="row 30"):
+        learner.partial_fit(X, y)
+    assert_same_state(learner, before)

@@ -1,0 +1,113 @@
+"""The minimum of problem (7): all solvers against a general one, and special cases."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+import shared_data
+from crossview import MultiViewSVMPerf
+from crossview.algorithms.performance import inverse
+from reference import performance as reference
+
+
+def small(seed, V):
+    """A small problem of V views, for enumeration."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(7) < 3, 1, -1)
+    views = [rng.normal(size=(7, 2)) + y[:, None] * rng.normal(size=2) / 2 for _ in range(V)]
+    return views, y, 10 ** rng.uniform(-1.5, 0.5)
+
+
+@pytest.mark.parametrize("V", [1, 2, 3])
+@pytest.mark.parametrize("measure", ["f1", "error_rate", "prbep"])
+def test_joint_minimum_is_that_of_a_general_solver(measure, V):
+    name = "fbeta" if measure == "f1" else measure
+    for seed in range(3):
+        views, y, C1 = small(seed, V)
+
+        def delta(labels, y=y):
+            return reference.loss(name, y, labels)
+
+        best, _ = reference.minimum(views, y, delta, C1, 0.3)
+        model = MultiViewSVMPerf(
+            [2] * V,
+            measure=measure,
+            C1=C1,
+            C2=0.3,
+            scaling="published",
+            tol=1e-8,
+            fit_intercept=False,
+        ).fit(np.hstack(views), y)
+        w = np.split(model.coef_[0], V)
+        assert reference.objective(w, views, y, delta, C1, 0.3) == pytest.approx(best, rel=1e-6)
+        lower, upper = model.objective_history_.T
+        assert upper[-1] == pytest.approx(best, rel=1e-6)
+        assert (lower <= best * (1 + 1e-7)).all()
+        assert (upper >= best * (1 - 1e-7)).all()
+        assert (np.diff(lower) >= 0).all()
+        assert (np.diff(upper) <= 0).all()
+        assert model.dual_gap_ <= 1e-8
+
+
+def test_alternating_comes_to_the_joint_minimum_from_above():
+    for seed in range(4):
+        views, y, C1 = small(seed, 3)
+        common = {"C1": C1, "C2": 0.3, "scaling": "published", "fit_intercept": False}
+        joint, alternating = (
+            MultiViewSVMPerf([2, 2, 2], solver=solver, tol=1e-7, **common).fit(np.hstack(views), y)
+            for solver in ("joint", "alternating")
+        )
+        best = joint.objective_history_[-1, 1]
+        assert (alternating.objective_history_[:, 1] >= best * (1 - 2e-7)).all()
+        assert alternating.objective_history_[-1, 1] == pytest.approx(best, rel=3e-7)
+
+
+def test_published_rounds_stay_above_the_minimum_with_a_warning():
+    views, y, _ = small(0, 2)
+    model = MultiViewSVMPerf(
+        [2, 2], C1=1.0, C2=0.3, scaling="published", solver="published", max_iter=40
+    )
+    with pytest.warns(ConvergenceWarning, match="take solver='joint'"):
+        model.fit(np.hstack(views), y)
+    joint = MultiViewSVMPerf([2, 2], C1=1.0, C2=0.3, scaling="published").fit(np.hstack(views), y)
+    assert model.objective_history_[-1, 1] > 1.01 * joint.objective_history_[-1, 1]
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_error_rate_with_one_view_is_the_linear_svm(C):
+    X, good = shared_data.ionosphere()
+    y = np.where(good, 1, -1)
+    ours = MultiViewSVMPerf(measure="error_rate", C1=C, tol=1e-5).fit(X, y)
+    svm = LinearSVC(C=C, loss="hinge", max_iter=10**6, tol=1e-6, random_state=0).fit(X, y)
+
+    def objective(w, b):
+        return (w @ w + b * b) / 2 + C * np.maximum(0, 1 - y * (X @ w + b)).sum()
+
+    theirs = objective(svm.coef_[0], svm.intercept_[0])
+    assert objective(ours.coef_[0], ours.intercept_[0]) == pytest.approx(theirs, rel=1e-3)
+    assert ours.objective_history_[-1, 1] == pytest.approx(theirs, rel=1e-3)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_without_disagreement_views_are_the_concatenation(form):
+    X, y = shared_data.ionosphere()
+    apart = MultiViewSVMPerf([17, 17], C2=0.0, tol=1e-6).fit(form(X), y)
+    whole = MultiViewSVMPerf(tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(apart.decision_function(X), whole.decision_function(X), atol=1e-2)
+    assert apart.objective_history_[-1, 1] == pytest.approx(
+        whole.objective_history_[-1, 1], rel=2e-6
+    )
+
+
+def test_conjugate_gradients_come_to_the_minimum_too(monkeypatch):
+    rng = np.random.default_rng(6)
+    X = sp.random_array((60, 80), density=0.2, rng=rng, format="csr")
+    y = X @ rng.normal(size=80) > 0
+    exact = MultiViewSVMPerf([40, 40], C2=0.3, tol=1e-4).fit(X, y)
+    monkeypatch.setattr(inverse, "LARGEST_FACTOR", 10)
+    near = MultiViewSVMPerf([40, 40], C2=0.3, tol=1e-4).fit(X, y)
+    assert near.objective_history_[-1, 1] == pytest.approx(
+        exact.objective_history_[-1, 1], rel=2e-4
+    )

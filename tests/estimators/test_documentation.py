@@ -1,0 +1,74 @@
+"""Every parameter of every public learner is documented once and truly."""
+
+import inspect
+import re
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import crossview
+from crossview.estimators.documentation import document_parameters
+
+PUBLIC = {name: getattr(crossview, name) for name in crossview.__all__}
+ESTIMATORS = {
+    name: one
+    for name, one in PUBLIC.items()
+    if inspect.isclass(one) and issubclass(one, BaseEstimator)
+}
+
+
+def documented(text):
+    """Name and type of each entry of the Parameters section; "C, r : float" has two."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=\n\n\w[^\n]*\n-{3,}\n|\Z)", text, re.M | re.S)
+    assert section, "there is no Parameters section"
+    entries = re.findall(r"^(\S[^\n]*?) : ([^\n]+)", section[1], re.M)
+    return [(name, kind) for names, kind in entries for name in names.split(", ")]
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+def test_each_parameter_is_documented_once_with_its_default(name):
+    parameters = inspect.signature(ESTIMATORS[name]).parameters
+    entries = documented(inspect.getdoc(ESTIMATORS[name]))
+    assert sorted(entry for entry, _ in entries) == sorted(parameters)
+    for entry, kind in entries:
+        default = parameters[entry].default
+        if default is inspect.Parameter.empty:
+            assert "default" not in kind, entry
+            continue
+        stated = re.search(r"default=(.+)$", kind)
+        assert stated, f"{entry}: its default {default!r} is not stated"
+        value = eval(stated[1], {})  # such as 2**-14
+        assert (value, type(value)) == (default, type(default)), entry
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+def test_a_regressor_does_not_speak_of_classes_of_rows(name):
+    text = inspect.getdoc(ESTIMATORS[name])
+    if name.endswith("Regressor"):
+        assert "stratified" not in text
+        assert "classes_" not in text
+        assert "log odds" not in text
+
+
+def test_a_parameter_that_is_documented_nowhere_is_refused():
+    class Learner:
+        """A learner.
+
+        Parameters
+        ----------
+        C : float, default=2.0
+            Its own.
+        """
+
+        def __init__(self, *, C=2.0, alpha=0.1): ...
+
+    with pytest.raises(TypeError, match="'alpha' of Learner is documented nowhere"):
+        document_parameters()(Learner)
+    shared = {"alpha": ("float", "Shared."), "C": ("int", "Overridden."), "other": ("int", "No.")}
+    assert documented(document_parameters(shared)(Learner).__doc__) == [
+        ("C", "float, default=2.0"),
+        ("alpha", "float, default=0.1"),
+    ]
+    Learner.__init__ = lambda self, *, alpha=0.1: None
+    with pytest.raises(TypeError, match=r"documents \{'C'\}"):
+        document_parameters(shared)(Learner)

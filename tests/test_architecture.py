@@ -1,0 +1,87 @@
+"""docs/architecture.md, enforced: imports go one way, without a cycle, and load little."""
+
+import ast
+import subprocess
+import sys
+
+from package_source import assert_no, imported_modules, modules, where
+
+# what each part of the package may import of the others, besides itself
+MAY_IMPORT = {
+    "errors": set(),
+    "_jit": set(),
+    "catalog": set(),
+    "labels": set(),
+    "views": {"errors"},
+    "kernels": {"_jit"},
+    "algorithms": {"_jit", "kernels"},
+    "batch": {"errors", "views", "kernels"},
+    "estimators": {"errors", "labels", "views", "batch", "kernels", "algorithms"},
+    "streams": {"errors", "views", "_jit"},
+    "datasets": {"errors", "views"},
+    "persistence": {"errors", "catalog", "estimators", "streams"},
+    "evaluation": {"errors", "catalog", "labels", "views", "estimators", "streams"},
+    "report": {"errors", "catalog", "evaluation"},
+    "cli": {
+        "errors",
+        "catalog",
+        "labels",
+        "views",
+        "estimators",
+        "streams",
+        "datasets",
+        "persistence",
+        "evaluation",
+        "report",
+    },
+    "crossview": {"catalog"},  # the public names are resolved lazily
+    "__main__": {"cli"},
+}
+
+
+def part(module):
+    """The first level below crossview; the package itself is "crossview"."""
+    return module.split(".")[min(1, module.count("."))]
+
+
+def test_imports_go_one_way():
+    assert_no(
+        f"{module} imports {other}"
+        for module in modules()
+        for other in imported_modules(module)
+        if other != "crossview"  # its version
+        and part(other) not in {part(module), *MAY_IMPORT[part(module)]}
+    )
+
+
+def test_imports_have_no_cycle():
+    """Also not through an import inside a function, which only puts the cycle off."""
+    graph = {m: set(imported_modules(m, for_types=False)) - {m} for m in modules()}
+    while leaves := {m for m, others in graph.items() if not others & graph.keys()}:
+        graph = {m: others for m, others in graph.items() if m not in leaves}
+    # what imports a cycle without being imported from it is not part of it
+    while graph and (
+        roots := {m for m in graph if not any(m in others for others in graph.values())}
+    ):
+        graph = {m: others for m, others in graph.items() if m not in roots}
+    assert_no(f"{m} imports {o}" for m, others in graph.items() for o in others & graph.keys())
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    script = (
+        "import sys, crossview\n"
+        "heavy = {'numba', 'sklearn', 'pyarrow', 'duckdb', 'scipy', 'numpy'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+        "assert 'MultiViewPAClassifier' in dir(crossview)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_only_the_command_line_prints():
+    assert_no(
+        where(module, node)
+        for module, tree in modules().items()
+        if part(module) not in ("cli", "__main__")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print"
+    )

@@ -1,0 +1,98 @@
+"""How compiled code is cached: what is inlined from another file makes it stale."""
+
+import importlib
+import shutil
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+from numba.core.caching import InTreeCacheLocator, UserWideCacheLocator
+
+from crossview import _jit
+
+PIECE = """
+from toy._jit import inlined
+
+@inlined
+def piece(x):
+    return x + {}
+"""
+LOOP = """
+from toy._jit import njit
+from toy.algorithms.rules.piece import piece
+
+@njit
+def loop(x):
+    return 10.0 * piece(x)
+"""
+pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A package with our `_jit`, whose loop inlines a function of a subfolder."""
+    package = tmp_path / "toy"
+    write(package / "algorithms" / "loop.py", LOOP)
+    write(package / "algorithms" / "rules" / "piece.py", PIECE.format(1))
+    shutil.copy(_jit.__file__, package / "_jit.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+
+    def load():
+        for name in [name for name in sys.modules if name.partition(".")[0] == "toy"]:
+            del sys.modules[name]
+        importlib.invalidate_caches()
+        return importlib.import_module("toy.algorithms.loop").loop
+
+    load.package = package
+    yield load
+    for name in [name for name in sys.modules if name.partition(".")[0] == "toy"]:
+        del sys.modules[name]
+
+
+def test_an_edit_of_an_inlined_function_makes_the_cached_loop_stale(toy):
+    assert toy()(1.0) == 20.0
+    again = toy()
+    assert again(1.0) == 20.0
+    assert sum(again.stats.cache_hits.values()) == 1
+    write(toy.package / "algorithms" / "rules" / "piece.py", PIECE.format(200))
+    edited = toy()
+    assert edited(1.0) == 2010.0
+    assert sum(edited.stats.cache_hits.values()) == 0
+
+
+def test_every_compiled_source_counts(tmp_path):
+    """All files that hold a compiled function."""
+    shutil.copytree(
+        Path(_jit.__file__).parent, tmp_path / "p", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    compiled = [
+        p for p in (tmp_path / "p").rglob("*.py") if "crossview._jit import" in p.read_text()
+    ]
+    assert len(compiled) > 10
+    digest = _jit.sources_digest.__wrapped__
+    for path in [tmp_path / "p" / "_jit.py", *compiled]:
+        before = digest(tmp_path / "p")
+        write(path, path.read_text() + "\n# edited\n")
+        assert digest(tmp_path / "p") != before, path
+
+
+def test_a_package_that_cannot_be_written_is_cached_elsewhere_or_not_at_all(
+    toy, monkeypatch, tmp_path
+):
+    def refuse(self):
+        raise OSError("read-only")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    monkeypatch.setattr(InTreeCacheLocator, "ensure_cache_path", refuse)
+    loop = toy()
+    assert loop(1.0) == 20.0
+    assert str(tmp_path / "toy") not in str(loop._cache.cache_path)
+    monkeypatch.setattr(UserWideCacheLocator, "ensure_cache_path", refuse)
+    assert toy()(1.0) == 20.0
