@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from command_line import HERE, python, read_csv
+from command_line import HERE, python, read_csv, run
+from crossview import datasets
 from crossview.catalog.learners import model_names
 from crossview.catalog.metrics import METRICS
 from crossview.cli import main
@@ -78,7 +79,7 @@ def test_a_shell_completes_names_and_loads_nothing_heavy(words, offered):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell with pipes")
 def test_a_reader_that_goes_away_is_no_error(here):
-    query = "SELECT b.* FROM 'bc.parquet' b, range(60)"
+    query = "SELECT b.* FROM 'bc.parquet' b, range(10)"
     command = f'"{sys.executable}" -m crossview predict m.safetensors "{query}" | head -n 1'
     environment = os.environ | {"PYTHONPATH": str(HERE / "src")}
     done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment)
@@ -87,44 +88,47 @@ def test_a_reader_that_goes_away_is_no_error(here):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell script")
-def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(tmp_path):
+def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(
+    tmp_path, capsys, monkeypatch
+):
     folder = tmp_path / "a b"
     for part in ("examples", "bin", "demo"):
         (folder / part).mkdir(parents=True)
-    for name in (
-        "breast-cancer.parquet",
-        "comparison.json",
-        "model.safetensors",
-        "predictions.csv",
-    ):
+    left_over = ("breast-cancer.parquet", "model.safetensors", "predictions.csv")
+    for name in left_over:
         (folder / "demo" / name).write_text("left over")
     shutil.copy(HERE / "examples" / "demo.sh", folder / "examples")
-    for name, words in (("crossview", "-m crossview"), ("python3", "")):
-        script = folder / "bin" / name
-        # three models of all, which take long
-        few = '[ "$1" = compare ] && set -- "$@" --model view:worst --model arow\n'
-        script.write_text(
-            f'#!/bin/sh\n{few if name == "crossview" else ""}exec "{sys.executable}" {words} "$@"\n'
-        )
-        script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    environment = os.environ | {
-        "PYTHONPATH": str(HERE / "src"),
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+    # 1. the answer of its comparison, of two models of all
+    monkeypatch.chdir(folder)
+    datasets.write("breast-cancer", "bc.parquet")
+    few = ["--model", "view:worst", "--model", "arow", "--json", "demo/comparison.json"]
+    run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *few)
+    # 2. the script, with a crossview that only notes how it is called
+    scripts = {
+        "crossview": 'printf "%s\\n" "$@" "" >> called\n',
+        "python3": f'exec "{sys.executable}" "$@"\n',
     }
-    script = str(folder / "examples" / "demo.sh")
+    for name, body in scripts.items():
+        script = folder / "bin" / name
+        script.write_text(f"#!/bin/sh\n{body}")
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    environment = os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
     done = subprocess.run(
-        ["sh", script], capture_output=True, text=True, env=environment, cwd=tmp_path
-    )
+        ["sh", str(folder / "examples" / "demo.sh")],
+        capture_output=True, text=True, env=environment, cwd=tmp_path,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     shown = [line for line in done.stdout.splitlines() if line.startswith("$ crossview ")]
-    assert [line.split()[2] for line in shown] == [
-        "datasets",
-        "compare",
-        "train",
-        "predict",
-        "inspect",
-    ]
+    commands = [part.split("\n") for part in (folder / "called").read_text().strip().split("\n\n")]
+    assert [line[0] for line in commands] == ["datasets", "compare", "train", "predict", "inspect"]
+    assert [line.split()[2] for line in shown] == [line[0] for line in commands]
+    # 3. its commands, but for the comparison, in this process
+    for command in commands:
+        if command[0] != "compare":
+            status, _, err = run(capsys, *command)
+            assert status == 0, err
     answer = json.loads((folder / "demo" / "comparison.json").read_text())
     assert answer["rows"][answer["best"]]["value"] > 0.94
     assert " ".join(answer["train_options"]) in shown[2]
     assert len(read_csv(folder / "demo" / "predictions.csv")) == 569
+    assert not any((folder / "demo" / name).read_bytes() == b"left over" for name in left_over)

@@ -17,20 +17,20 @@ from crossview.evaluation.significance import mcnemar_test
 
 
 def test_progressive_by_hand():
-    X, y = make_noisy(200)
+    X, y = make_noisy(120)
     answer = compare(X, y, progressive=True, grid=ONE)
-    assert (answer.n_rows, answer.n_scored) == (200, 180)
+    assert (answer.n_rows, answer.n_scored) == (120, 108)
     right = []
     for row, method in zip(answer.rows, compared_learners(X.layout, len(X)), strict=True):
         seen = method.select_view(X)
         model = method.make(**method.candidates(ONE)[0], random_state=0)
-        model.partial_fit(seen[:20], y[:20], classes=["no", "yes"])
+        model.partial_fit(seen[:12], y[:12], classes=["no", "yes"])
         predicted = []
-        for i in range(20, 200):
+        for i in range(12, 120):
             predicted += model.predict(seen[i]).tolist()
             model.partial_fit(seen[i], y[i : i + 1])
-        right.append(np.equal(predicted, y[20:]))
-        assert row.value == pytest.approx(f1_score(y[20:], predicted, pos_label="yes"))
+        right.append(np.equal(predicted, y[12:]))
+        assert row.value == pytest.approx(f1_score(y[12:], predicted, pos_label="yes"))
         assert row.accuracy == pytest.approx(right[-1].mean())
     best = right[answer.best]
     expected = [
@@ -56,7 +56,7 @@ def test_progressive_does_not_depend_on_the_batches():
         compare(
             open_table(frame, batch_rows=rows), "label", progressive=True, grid=ONE, hash_bits=6
         )
-        for rows in (7, 40, 1000)
+        for rows in (7, 1000)
     ]
     assert answers[0].n_scored == 360
     for other in answers[1:]:
