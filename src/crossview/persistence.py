@@ -71,10 +71,10 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
                 "name": name,
                 "class": kind,
                 "params": {key: _to_json(value, key) for key, value in step.get_params().items()},
-                "header": step._get_header(),
+                "header": step.get_header(),
             }
         )
-        for key, array in step._get_state().items():
+        for key, array in step.get_state().items():
             arrays[f"{name}/{key}"] = np.ascontiguousarray(array)
     metadata = {
         "format": FORMAT,
@@ -134,8 +134,8 @@ def load(path: str | os.PathLike) -> Any:
                 )
             kind = getattr(import_module(classes[entry["class"]]), entry["class"])
             model = kind(**{key: _from_json(value) for key, value in entry["params"].items()})
-            model._set_header(entry["header"])
-            model._set_state(arrays.get(entry["name"], {}))
+            model.set_header(entry["header"])
+            model.set_state(arrays.get(entry["name"], {}))
             steps.append((entry["name"], model))
         return Pipeline(steps) if json.loads(metadata["pipeline"]) else steps[0][1]
     except InputError:

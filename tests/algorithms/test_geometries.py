@@ -61,7 +61,7 @@ def test_the_covariance_stays_positive_definite_on_badly_scaled_rows(rule, form)
     assert (scale > 0).all()
     # the signs of the eigenvalues are those of the correlations', which are well scaled
     assert np.linalg.eigvalsh(S / np.outer(scale, scale)).min() > -1e-12
-    state = model._get_state()
+    state = model.get_state()
     assert (state["S.D"] > 0).all()
     assert (state["S.d"] > 0).all()
     assert np.isfinite(model.coef_).all()

@@ -300,7 +300,7 @@ def tolerance(estimator):
 
 
 def assert_same_state(a, b):
-    a, b = a._get_state(), b._get_state()
+    a, b = a.get_state(), b.get_state()
     assert a.keys() == b.keys()
     for name in a:
         np.testing.assert_array_equal(a[name], b[name], err_msg=name)

@@ -67,13 +67,13 @@ def test_a_bad_mapping_leaves_the_learner_unchanged():
     model = MultiViewPAClassifier()
     model.learn_one({"a": {"x": 1.0}, "b": {"y": 2.0}}, "no")
     model.learn_one({"a": {"x": -1.0}, "b": {"y": -2.0}}, "yes")
-    before = pickle.dumps(model._get_state())
+    before = pickle.dumps(model.get_state())
     for bad in ({"a": {"new": 1.0, "x": float("nan")}}, {"c": {"z": "text"}}):
         with pytest.raises(InputError, match="not a finite number"):
             model.learn_one(bad, "yes")
         with pytest.raises(InputError, match="label is missing"):
             model.learn_one({"a": {"other": 1.0}}, None)
-    assert pickle.dumps(model._get_state()) == before
+    assert pickle.dumps(model.get_state()) == before
     assert model.layout_.widths == (1, 1)
 
 

@@ -452,9 +452,9 @@ def test_batches_give_what_the_whole_gives(sizes):
 
 def test_transform_learns_nothing():
     fitted = encoder().fit(pa.table(PEOPLE).slice(0, 2))
-    before = pickle.dumps((fitted._get_header(), fitted._get_state()))
+    before = pickle.dumps((fitted.get_header(), fitted.get_state()))
     fitted.transform(pa.table(PEOPLE))
-    assert pickle.dumps((fitted._get_header(), fitted._get_state())) == before
+    assert pickle.dumps((fitted.get_header(), fitted.get_state())) == before
 
 
 def test_names_are_learnt_also_of_a_dictionary_that_was_transformed_before():
@@ -616,11 +616,11 @@ def test_nan_in_a_category_is_an_error():
 
 def test_a_bad_batch_changes_nothing():
     fitted = encoder().fit(pa.table(PEOPLE))
-    before = pickle.dumps(fitted._get_state())
+    before = pickle.dumps(fitted.get_state())
     bad = {**PEOPLE, "ad_price": [1.0, 2.0, 3.0, 4.0, float("nan")]}
     with pytest.raises(InputError):
         fitted.partial_fit(pa.table(bad))
-    assert pickle.dumps(fitted._get_state()) == before
+    assert pickle.dumps(fitted.get_state()) == before
 
 
 @pytest.mark.parametrize(
@@ -715,19 +715,19 @@ def test_an_encoder_that_traveled_goes_on_like_the_one_that_stayed(travel):
     if travel == "pickle":
         gone = pickle.loads(pickle.dumps(stayed))
     else:
-        header = json.loads(json.dumps(stayed._get_header()))
-        state = {key: array.copy() for key, array in stayed._get_state().items()}
+        header = json.loads(json.dumps(stayed.get_header()))
+        state = {key: array.copy() for key, array in stayed.get_state().items()}
         for array in state.values():
             assert array.ndim == 1
             array.flags.writeable = False
         gone = ViewEncoder(**stayed.get_params())
-        gone._set_header(header)
-        gone._set_state(state)
+        gone.set_header(header)
+        gone.set_state(state)
     same(gone.transform(table), stayed.transform(table))
     for one in (gone, stayed):
         one.partial_fit(table.slice(3))
     same(gone.transform(table), stayed.transform(table))
-    assert gone._get_header() == stayed._get_header()
+    assert gone.get_header() == stayed.get_header()
     assert gone.feature_names_in_.tolist() == stayed.feature_names_in_.tolist()
     assert gone.get_feature_names_out().tolist() == stayed.get_feature_names_out().tolist()
 

@@ -140,7 +140,7 @@ class CovarianceClassifier(CovarianceState):
 
     def _columns_of(self, v: int, ptr: np.ndarray) -> np.ndarray:
         """Positions in view v that a column of X has; the others are room to grow."""
-        column_map = self._places
+        column_map = self._column_map
         if column_map is None:
             return np.arange(int(ptr[v + 1] - ptr[v]))
         in_view = (column_map >= int(ptr[v])) & (column_map < int(ptr[v + 1]))

@@ -76,8 +76,9 @@ class CovarianceState(LinearOnlineClassifier):
             form = forms.LOW_RANK
         self._covariance = forms.init_covariance(form, ptr, self.initial_variance)
 
-    def _get_state(self) -> dict[str, np.ndarray]:
-        state = super()._get_state()
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return everything that was learned, as arrays."""
+        state = super().get_state()
         if self._has_covariance():
             state |= _as_state(forms.trimmed(self._covariance))
         return state

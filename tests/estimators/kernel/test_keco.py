@@ -106,8 +106,8 @@ def test_a_stream_in_pieces_is_one_stream(options, classes):
         single.partial_fit(row[None], [label], classes=known)
     stream = make().set_params(schedule="stream").fit(table, y)
     for other in (pieces, single, stream):
-        for name, value in whole._get_state().items():
-            assert_array_equal(value, other._get_state()[name], err_msg=name)
+        for name, value in whole.get_state().items():
+            assert_array_equal(value, other.get_state()[name], err_msg=name)
     # what a row's score was before it was learned is what the model would have said
     before = make().partial_fit(table[:50], y[:50], classes=known)
     assert_array_equal(np.concatenate(scores)[50], before.decision_function(table[50:51])[0])

@@ -22,7 +22,7 @@ from shared_data import movielens
 
 
 def same_state(a, b):
-    a, b = a._get_state(), b._get_state()
+    a, b = a.get_state(), b.get_state()
     assert a.keys() == b.keys()
     for name in a:
         np.testing.assert_array_equal(a[name], b[name], err_msg=name)
@@ -250,10 +250,10 @@ def test_views_of_no_group_are_not_used():
 def test_memory_is_k_numbers_a_column_and_the_optimizers():
     X, y = numbers(50)
     few = MultiViewMachineRegressor(WIDTHS, n_factors=5).partial_fit(X, y)
-    sizes = {name: few._get_state()[name].size for name in "ABc"}
+    sizes = {name: few.get_state()[name].size for name in "ABc"}
     assert sizes == {"A": 2 * 5 * 9, "B": 2 * 5 * 3, "c": 2}
     one = MultiViewMachineRegressor(WIDTHS, n_factors=5, optimizer="sgd").partial_fit(X, y)
-    assert one._get_state()["A"].size == 5 * 9
+    assert one.get_state()["A"].size == 5 * 9
 
 
 X_BAD, Y_BAD = numbers(40)

@@ -114,12 +114,14 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         positive = codes == len(self.classes_) - 1
         return np.where(positive, 1.0, -1.0), weight
 
-    def _get_header(self) -> dict[str, Any]:
+    def get_header(self) -> dict[str, Any]:
+        """Return what the arrays of the state do not say."""
         classes = {"dtype": self.classes_.dtype.str, "values": self.classes_.tolist()}
-        return {"classes": classes, **super()._get_header()}
+        return {"classes": classes, **super().get_header()}
 
-    def _set_header(self, header: Mapping[str, Any]) -> None:
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Take a header that `get_header` returned."""
         classes = header["classes"]
         kind = np.dtype(classes["dtype"])
         self.classes_ = np.asarray(classes["values"], dtype=kind)
-        super()._set_header(header)
+        super().set_header(header)

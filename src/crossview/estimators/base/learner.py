@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from crossview.estimators.base.rows import RowReader
 from crossview.estimators.columns import NamedColumns
-from crossview.estimators.targets import row_weights
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
@@ -83,34 +82,55 @@ class ViewLearner(RowReader):
         """
         self._validate_params()
 
-    def _sample_weight(self, sample_weight: Any, y: np.ndarray) -> np.ndarray:
-        return row_weights(sample_weight, len(y))
-
     # --- state -------------------------------------------------------------------
 
-    def _get_state(self) -> dict[str, np.ndarray]:
-        """Return everything that was learned, as a flat dict of arrays."""
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return everything that was learned, as arrays.
+
+        Returns
+        -------
+        state : dict of str to ndarray
+            The arrays by name; with the header and the parameters they are the whole learner.
+        """
         check_is_fitted(self, "_state")
         return dict(self._state)
 
-    def _set_state(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take a state that `_get_state` returned."""
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take a state that `get_state` returned.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The arrays by name.
+        """
         self._state = {name: np.array(value) for name, value in state.items()}
 
-    def _get_header(self) -> dict[str, Any]:
-        """Return what the arrays do not say, ready for JSON: classes, columns and names."""
+    def get_header(self) -> dict[str, Any]:
+        """Return what the arrays of the state do not say: classes, columns and names.
+
+        Returns
+        -------
+        header : dict
+            Ready for JSON.
+        """
         return {
             "views": {"names": self.layout_.names, "widths": self.layout_.widths},
             "n_features_in": int(self.n_features_in_),
             "feature_names_in": (
                 list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
             ),
-            "places": None if self._places is None else self._places.tolist(),
+            "column_map": None if self._column_map is None else self._column_map.tolist(),
             "named": self._named.to_json() if self._named and self._named.fixed is None else None,
         }
 
-    def _set_header(self, header: Mapping[str, Any]) -> None:
-        """Take a header that `_get_header` returned."""
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Take a header that `get_header` returned.
+
+        Parameters
+        ----------
+        header : mapping
+            As from JSON.
+        """
         self.layout_ = ViewLayout(header["views"]["names"], header["views"]["widths"])
         self.n_features_in_ = int(header["n_features_in"])
         if header["feature_names_in"] is not None:
@@ -118,8 +138,8 @@ class ViewLearner(RowReader):
         named = header["named"]
         self._named = None if named is None else NamedColumns.from_json(named)
         self._slots = self.layout_ if self._named is None else self._named.slots
-        places = header["places"]
-        self._places = None if places is None else np.asarray(places)
+        column_map = header["column_map"]
+        self._column_map = None if column_map is None else np.asarray(column_map)
 
     def _forget(self) -> None:
         """Forget everything that was learned."""

@@ -53,11 +53,11 @@ class LinearClassifier(ViewClassifier):
         """Weights in the order of the columns, (1, n_features) or (n_classes, n_features)."""
         check_is_fitted(self, "classes_")
         W = self._prediction_weights("W")
-        if self._places is None:
+        if self._column_map is None:
             return W.T.copy()
         coef = np.zeros((W.shape[1], self.n_features_in_))
-        used = self._places >= 0
-        coef[:, used] = W[self._places[used]].T
+        used = self._column_map >= 0
+        coef[:, used] = W[self._column_map[used]].T
         return coef
 
     @property

@@ -100,9 +100,7 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
             )
         if first and classes is None:
             raise InputError("classes= must be given in the first call: all labels that can come")
-        if first or classes is None:
-            return
-        if not np.array_equal(np.unique(classes), self.classes_):
+        if not (first or classes is None or np.array_equal(np.unique(classes), self.classes_)):
             raise InputError(
                 f"classes={classes!r} is not the same as in the first call, "
                 f"{self.classes_.tolist()!r}"

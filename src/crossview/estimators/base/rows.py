@@ -27,7 +27,7 @@ class RowReader(BaseEstimator):
     layout_: ViewLayout
     _named: NamedColumns | None
     _slots: ViewLayout  # the columns of the state; wider than layout_ where there is room to grow
-    _places: np.ndarray | None
+    _column_map: np.ndarray | None
     _state: dict[str, np.ndarray]
 
     def _grow_state(self, moved: np.ndarray) -> None:
@@ -43,12 +43,12 @@ class RowReader(BaseEstimator):
             Positions of the columns of ``X``, in the order of the view.
         """
         check_is_fitted(self, "_state")
-        places, ptr = self._places, self._slots.ptr
-        if places is None:
-            places = np.arange(self._slots.n_columns)
-        used = np.flatnonzero(places >= 0)
-        columns = used[np.argsort(places[used])]
-        cuts = np.searchsorted(places[columns], ptr[1:-1])
+        column_map, ptr = self._column_map, self._slots.ptr
+        if column_map is None:
+            column_map = np.arange(self._slots.n_columns)
+        used = np.flatnonzero(column_map >= 0)
+        columns = used[np.argsort(column_map[used])]
+        cuts = np.searchsorted(column_map[columns], ptr[1:-1])
         return dict(zip(self.layout_.names, np.split(columns, cuts), strict=True))
 
     def _read(self, X: Any, *, reset: bool, checked: bool = True) -> Rows:
@@ -60,7 +60,7 @@ class RowReader(BaseEstimator):
             matrix,
             self._slots,
             present,
-            column_map=self._places,
+            column_map=self._column_map,
             names=getattr(self, "feature_names_in_", None),
             checked=checked,
         )
@@ -88,16 +88,16 @@ class RowReader(BaseEstimator):
             names = getattr(self, "feature_names_in_", None)
             views = getattr(self, "views", None)
             self.layout_, columns = resolve_views(views, matrix.shape[1], names)
-            places = None
+            column_map = None
             if columns is not None:
-                places = np.full(matrix.shape[1], -1)
-                places[columns] = np.arange(len(columns))
-            self._use_columns(places)
+                column_map = np.full(matrix.shape[1], -1)
+                column_map[columns] = np.arange(len(columns))
+            self._use_columns(column_map)
         return matrix, None
 
-    def _use_columns(self, places: np.ndarray | None) -> None:
-        """Map column c of X to column ``places[c]`` of the state; -1: to none; None: to c."""
-        self._places = places
+    def _use_columns(self, column_map: np.ndarray | None) -> None:
+        """Map column c of X to column ``column_map[c]`` of the state; -1: to none; None: to c."""
+        self._column_map = column_map
         self._slots = self.layout_
         self._named = None
 
@@ -115,7 +115,7 @@ class RowReader(BaseEstimator):
             self._named = NamedColumns(list(views) if isinstance(views, Mapping) else [])
         if self._named is None:
             self._named = NamedColumns.of_fitted(
-                self.layout_, self._places, getattr(self, "feature_names_in_", None)
+                self.layout_, self._column_map, getattr(self, "feature_names_in_", None)
             )
         nested = bool(x) and all(isinstance(value, Mapping) for value in x.values())
         named = self._named
@@ -129,7 +129,7 @@ class RowReader(BaseEstimator):
         assert self._named is not None
         self._slots = self._named.slots
         self.layout_ = self._named.layout
-        self._places = self._named.column_map
+        self._column_map = self._named.column_map
         self.n_features_in_ = self.layout_.n_columns
         if hasattr(self, "_state"):
             self._grow_state(moved)

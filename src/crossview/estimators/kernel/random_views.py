@@ -138,14 +138,16 @@ class RandomViewsClassifier(SemiSupervisedClassifier):
         check_is_fitted(self, "_state")
         return dict(zip(self.layout_.names, self._random_views.columns_, strict=True))
 
-    def _get_header(self) -> dict[str, Any]:
+    def get_header(self) -> dict[str, Any]:
+        """Return what the arrays of the state do not say."""
         columns = None
         if self.random_views is not None:
             columns = [part.tolist() for part in self._random_views.columns_]
-        return {"subsets": columns, **super()._get_header()}
+        return {"subsets": columns, **super().get_header()}
 
-    def _set_header(self, header: Mapping[str, Any]) -> None:
-        super()._set_header(header)
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Take a header that `get_header` returned."""
+        super().set_header(header)
         if header["subsets"] is not None:
             self._random_views = RandomViews()
             self._random_views.columns_ = [np.asarray(part) for part in header["subsets"]]

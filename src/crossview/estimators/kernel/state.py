@@ -125,11 +125,11 @@ class KernelState(KernelOptions):
             blocks = pairwise(self.layout_.ptr)
             for columns, (lo, hi) in zip(self.view_columns().values(), blocks, strict=True):
                 coef[:, columns] += W[lo:hi].T / V
-        elif self._places is None:
+        elif self._column_map is None:
             coef[:] = W.T / V
         else:
-            used = self._places >= 0
-            coef[:, used] = W[self._places[used]].T / V
+            used = self._column_map >= 0
+            coef[:, used] = W[self._column_map[used]].T / V
         return coef
 
     def __sklearn_tags__(self) -> Any:

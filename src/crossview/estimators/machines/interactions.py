@@ -151,9 +151,9 @@ class InterpretableMachine(OnlineLearner):
         """The columns of the rows that part ``p`` has, in the order of `view_columns`."""
         v = int(self._state["views"][p])
         lo, hi = self._slots.ptr[v : v + 2]
-        if self._places is None:
+        if self._column_map is None:
             return np.arange(lo, hi)
-        return np.sort(self._places[(self._places >= lo) & (self._places < hi)])
+        return np.sort(self._column_map[(self._column_map >= lo) & (self._column_map < hi)])
 
     def _seen(self, p: int) -> np.ndarray:
         """Which columns of part ``p`` were in a row."""
