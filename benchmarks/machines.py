@@ -94,7 +94,7 @@ def river_seconds(codes, y):
             for c, value in enumerate(own)
         }
         for row in codes.tolist()
-    ]  # fmt: offset
+    ]  # fmt: skip
     model = facto.FMClassifier(n_factors=8, seed=0)
     start = time.perf_counter()
     for row, label in zip(rows, y.tolist(), strict=True):
@@ -135,7 +135,7 @@ def vw_seconds(codes, y, folder):
             ]
         ).seconds
         for file in files
-    ]  # fmt: offset
+    ]  # fmt: skip
     return (seconds[0] - seconds[1]) / (len(y) - 200)
 
 

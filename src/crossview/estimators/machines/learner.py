@@ -9,25 +9,16 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms import losses, optimizers
 from crossview.algorithms.machines import alternating, init, lbfgs, online, scores
-from crossview.algorithms.machines.state import Examples, Machine, Objective
+from crossview.algorithms.machines.state import Examples, Objective
 from crossview.batch import read_only
 from crossview.errors import InputError
 from crossview.estimators.base import OnlineClassifier, OnlineLearner, OnlineRegressor
 from crossview.estimators.machines.early_stopping import EarlyStopping, split_held_out
-from crossview.estimators.machines.interactions import InterpretableMachine
-from crossview.estimators.machines.state import (
-    Design,
-    as_machine,
-    cast_state,
-    grow_state,
-    insert_class,
-    make_state,
-    resolve_groups,
-)
+from crossview.estimators.machines.model import MachineModel
+from crossview.estimators.machines.state import cast_state, insert_class
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 
@@ -49,8 +40,8 @@ SOLVERS = {
 }
 
 
-class MachineLearner(InterpretableMachine):
-    """Base of all machines: their state, and passes with early stopping."""
+class MachineLearner(MachineModel):
+    """Base of all machines: passes with early stopping, and the solvers."""
 
     _parameter_constraints: ClassVar[dict] = {
         **OnlineLearner._parameter_constraints,
@@ -67,14 +58,6 @@ class MachineLearner(InterpretableMachine):
 
     # --- what a machine adds --------------------------------------------------
 
-    def _model(self) -> int:
-        """MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR."""
-        raise NotImplementedError
-
-    def _n_outputs(self) -> int:
-        """One score, or one per class."""
-        raise NotImplementedError
-
     def _loss(self) -> int:
         """The loss that the passes minimize."""
         return LOSSES[self.loss]
@@ -88,10 +71,6 @@ class MachineLearner(InterpretableMachine):
 
     def _init_intercepts(self, target: np.ndarray, weight: np.ndarray) -> None:
         """Set the intercepts with which `fit` begins; targets are centered already."""
-
-    def _in_units(self, score: np.ndarray) -> np.ndarray:
-        """Scores in the units of the target."""
-        return score
 
     # --- learning -------------------------------------------------------------
 
@@ -199,74 +178,6 @@ class MachineLearner(InterpretableMachine):
 
     def _warm_starts(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_state")
-
-    # --- using ----------------------------------------------------------------
-
-    def _joint_scores(self, rows: Rows) -> np.ndarray:
-        found = np.zeros((len(rows.indptr) - 1, self._n_scores()))
-        scores.score_rows(rows, read_only(np.arange(len(found))), self._frozen(), found)
-        return found
-
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view by itself: that of the row if all others were missing.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and class, for more than two), in the units of
-            the target for a regressor; NaN where the view is missing.
-        """
-        check_is_fitted(self, "_state")
-        rows = self._read(X, reset=False)
-        n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
-        present = rows.present if len(rows.present) else np.ones((n, V), dtype=np.bool_)
-        own = np.full((n, V, self._n_scores()), np.nan)
-        for v in range(V):
-            alone = np.zeros((n, V), dtype=np.bool_)
-            alone[:, v] = present[:, v]
-            joint = self._joint_scores(rows._replace(present=read_only(alone)))
-            own[present[:, v], v] = self._in_units(joint)[present[:, v]]
-        return own[:, :, 0] if own.shape[2] == 1 else own
-
-    # --- state ----------------------------------------------------------------
-
-    def _n_scores(self) -> int:
-        return int(self._state["c"].shape[1])
-
-    def _design(self) -> Design:
-        return Design(
-            self._model(),
-            resolve_groups(getattr(self, "groups", None), self.layout_.names),
-            int(getattr(self, "n_factors", 1)),
-            self.optimizer == "adagrad",
-            float(self.init_scale),
-            getattr(self, "init", "signs") == "published",
-        )
-
-    def _machine(self) -> Machine:
-        return as_machine(self._state, self._design())
-
-    def _frozen(self) -> Machine:
-        """The machine with read-only arrays, as they are in a file mapped into memory."""
-        m = self._machine()
-        return m._replace(
-            A=read_only(m.A), B=read_only(m.B), c=read_only(m.c), seen=read_only(m.seen)
-        )
-
-    def _start_state(self) -> None:
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        class_ids = np.arange(self._n_outputs(), dtype=np.uint64)
-        self._state = make_state(self._design(), self._slots.ptr, seed, class_ids)
-
-    def _grow_state(self, moved: np.ndarray) -> None:
-        design = self._design()
-        cast_state(self._state, design)
-        self._state |= grow_state(self._state, design, self._slots.ptr, moved)
 
 
 class MachineClassifier(MachineLearner, OnlineClassifier):

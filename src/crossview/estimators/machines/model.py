@@ -1,0 +1,111 @@
+"""The state of a machine, and the scores that it gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.algorithms.machines import scores
+from crossview.algorithms.machines.state import Machine
+from crossview.batch import read_only
+from crossview.estimators.machines.interactions import InterpretableMachine
+from crossview.estimators.machines.state import (
+    Design,
+    as_machine,
+    cast_state,
+    grow_state,
+    make_state,
+    resolve_groups,
+)
+from crossview.kernels.rows import Rows
+
+__all__ = ["MachineModel"]
+
+
+class MachineModel(InterpretableMachine):
+    """State and scores of all machines."""
+
+    # --- what a machine adds --------------------------------------------------
+
+    def _model(self) -> int:
+        """MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR."""
+        raise NotImplementedError
+
+    def _n_outputs(self) -> int:
+        """One score, or one per class."""
+        raise NotImplementedError
+
+    def _in_units(self, score: np.ndarray) -> np.ndarray:
+        """Scores in the units of the target."""
+        return score
+
+    # --- using ----------------------------------------------------------------
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        found = np.zeros((len(rows.indptr) - 1, self._n_scores()))
+        scores.score_rows(rows, read_only(np.arange(len(found))), self._frozen(), found)
+        return found
+
+    def view_scores(self, X: Any) -> np.ndarray:
+        """Return the score of each view by itself: that of the row if all others were missing.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
+            One score per view (and class, for more than two), in the units of
+            the target for a regressor; NaN where the view is missing.
+        """
+        check_is_fitted(self, "_state")
+        rows = self._read(X, reset=False)
+        n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
+        present = rows.present if len(rows.present) else np.ones((n, V), dtype=np.bool_)
+        own = np.full((n, V, self._n_scores()), np.nan)
+        for v in range(V):
+            alone = np.zeros((n, V), dtype=np.bool_)
+            alone[:, v] = present[:, v]
+            joint = self._joint_scores(rows._replace(present=read_only(alone)))
+            own[present[:, v], v] = self._in_units(joint)[present[:, v]]
+        return own[:, :, 0] if own.shape[2] == 1 else own
+
+    # --- state ----------------------------------------------------------------
+
+    def _n_scores(self) -> int:
+        return int(self._state["c"].shape[1])
+
+    def _design(self) -> Design:
+        return Design(
+            self._model(),
+            resolve_groups(getattr(self, "groups", None), self.layout_.names),
+            int(getattr(self, "n_factors", 1)),
+            self.optimizer == "adagrad",
+            float(self.init_scale),
+            getattr(self, "init", "signs") == "published",
+        )
+
+    def _machine(self) -> Machine:
+        return as_machine(self._state, self._design())
+
+    def _frozen(self) -> Machine:
+        """The machine with read-only arrays, as they are in a file mapped into memory."""
+        m = self._machine()
+        return m._replace(
+            A=read_only(m.A), B=read_only(m.B), c=read_only(m.c), seen=read_only(m.seen)
+        )
+
+    def _start_state(self) -> None:
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        class_ids = np.arange(self._n_outputs(), dtype=np.uint64)
+        self._state = make_state(self._design(), self._slots.ptr, seed, class_ids)
+
+    def _grow_state(self, moved: np.ndarray) -> None:
+        design = self._design()
+        cast_state(self._state, design)
+        self._state |= grow_state(self._state, design, self._slots.ptr, moved)
