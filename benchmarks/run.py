@@ -96,7 +96,7 @@ logistic loss. Goals:
 xLearn's field-aware machine is measured if it is installed (`pip install xlearn` builds it)."""
 
 MACHINES_SEEN = """The loop over the factors processes eight numbers at a time
-(`kernels/lanes.py`; `tests/test_lanes.py` checks the compiled code for instructions on eight
+(`kernels/lanes.py`; `tests/kernels/test_lanes.py` checks the compiled code for instructions on 8
 lanes). With AdaGrad, factors and their sums are in single precision, as in libffm and xLearn,
 and sums over a row in double precision. A feature is one line of 64 bytes, from a table of 21
 MB.

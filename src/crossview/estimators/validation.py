@@ -4,7 +4,8 @@ scikit-learn keeps its parameter constraints private and may move them; then thi
 and no other.
 """
 
+from sklearn.utils import _safe_indexing as select_rows
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
-__all__ = ["Interval", "StrOptions", "check_sample_weight"]
+__all__ = ["Interval", "StrOptions", "check_sample_weight", "select_rows"]

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
-from sklearn.utils import _safe_indexing
 
 from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError
+from crossview.estimators.validation import select_rows
 from crossview.evaluation.tasks import Classification, Regression, Task
 from crossview.labels import has_label
 
@@ -141,7 +141,7 @@ def progressive(
             here = known[known >= done][: next_record - tally.n_rows]
             up_to_record = len(here) == next_record - tally.n_rows
             piece = slice(done, int(here[-1]) + 1 if up_to_record else len(y))
-            part = X if piece == slice(0, len(y)) else _safe_indexing(X, piece)
+            part = X if piece == slice(0, len(y)) else select_rows(X, piece)
             scores = task.score_then_learn(model, part, y[piece])
             if len(here):
                 tally.update(task.encode(y[here]), scores[here - done])

@@ -287,10 +287,10 @@ def _add_four(typing_context, S, s, A, a, x):  # pragma: no cover - runs in the 
     return types.void(S, INDEX, A, *four), codegen
 
 
-def _write_step(
-    builder: Any, theta: Any, sums: Any, source: Any, x: Any, alpha: Any, rate: Any, kind: Any
-) -> None:
-    """Write one step of eight parameters; the last three are the same in all lanes."""
+def _write_step(builder: Any, pointers: Any, x: Any, settings: Any, kind: Any) -> None:
+    """Write one step of eight parameters; ``x`` and the settings are the same in all lanes."""
+    theta, sums, source = pointers
+    alpha, rate = settings
     before = _load(builder, theta, kind)
     slope = _plus(
         builder,
@@ -325,11 +325,11 @@ def _write_steps(function: Any, kind: Any) -> None:
             with cgutils.for_range(builder, octets, intp=n.type) as octet:
                 f = builder.mul(octet.index, n.type(WIDTH))
                 theta = builder.gep(A, [builder.add(place, f)])
-                here, sums, source = (
+                pointers = [
                     builder.bitcast(pointer, kind.as_pointer())
                     for pointer in (theta, builder.gep(theta, [n]), builder.gep(G, [f]))
-                )
-                _write_step(builder, here, sums, source, value, alpha, rate, kind)
+                ]
+                _write_step(builder, pointers, value, (alpha, rate), kind)
     builder.ret_void()
 
 

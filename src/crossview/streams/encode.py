@@ -33,13 +33,76 @@ from crossview.views import MultiView, ViewLayout
 __all__ = ["ViewEncoder"]
 
 
-class _Described(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
-    """What a fitted encoder says of its columns."""
+class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
+    """What an encoder has learned, and how a model file keeps it."""
 
     _plan: Plan
     _moments: Moments
     _slots: SlotTables
     layout_: ViewLayout
+
+    def _start(self, columns: list[Column]) -> None:
+        """Take these columns, and learn from nothing yet."""
+        n_slots = 1 << self.hash_bits
+        self._plan = Plan(columns, n_slots)
+        self.layout_ = self._plan.layout
+        self._moments = Moments(len(self._plan.numbers))
+        self._slots = SlotTables(n_slots, self.ngram_range, self.remember_names, self.layout_.names)
+
+    def get_header(self) -> dict[str, Any]:
+        """Return what the arrays of the state do not say: classes, columns and names.
+
+        Returns
+        -------
+        header : dict
+            Ready for JSON.
+        """
+        check_is_fitted(self, "layout_")
+        return {
+            "columns": [list(column) for column in self._plan.columns],
+            "feature_names_in": self.feature_names_in_.tolist(),
+        }
+
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Take a header that `get_header` returned.
+
+        Parameters
+        ----------
+        header : mapping
+            As from JSON.
+        """
+        self.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+        self._start([Column(*column) for column in header["columns"]])
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return everything that was learned, as arrays.
+
+        Returns
+        -------
+        state : dict of str to ndarray
+            The arrays by name; with the header and the parameters they are the whole learner.
+        """
+        check_is_fitted(self, "layout_")
+        moments = self._moments
+        numbers = {"count": moments.count, "mean": moments.mean, "m2": moments.m2}
+        return numbers | self._slots.state()
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take a state that `get_state` returned.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The arrays by name.
+        """
+        for key in ("count", "mean", "m2"):
+            setattr(self._moments, key, np.array(state[key], dtype=np.float64))
+        self._slots.set_state(state)
+
+
+class _Described(_Stored):
+    """What a fitted encoder says of its columns."""
 
     @property
     def count_(self) -> np.ndarray:
@@ -129,65 +192,6 @@ class _Described(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
             kind: [c.name for c in self._plan.columns if c.declared and c.kind == kind]
             for kind in KINDS
         }
-
-    def _start(self, columns: list[Column]) -> None:
-        """Take these columns, and learn from nothing yet."""
-        n_slots = 1 << self.hash_bits
-        self._plan = Plan(columns, n_slots)
-        self.layout_ = self._plan.layout
-        self._moments = Moments(len(self._plan.numbers))
-        self._slots = SlotTables(n_slots, self.ngram_range, self.remember_names, self.layout_.names)
-
-    def get_header(self) -> dict[str, Any]:
-        """Return what the arrays of the state do not say: classes, columns and names.
-
-        Returns
-        -------
-        header : dict
-            Ready for JSON.
-        """
-        check_is_fitted(self, "layout_")
-        return {
-            "columns": [list(column) for column in self._plan.columns],
-            "feature_names_in": self.feature_names_in_.tolist(),
-        }
-
-    def set_header(self, header: Mapping[str, Any]) -> None:
-        """Take a header that `get_header` returned.
-
-        Parameters
-        ----------
-        header : mapping
-            As from JSON.
-        """
-        self.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
-        self.n_features_in_ = len(self.feature_names_in_)
-        self._start([Column(*column) for column in header["columns"]])
-
-    def get_state(self) -> dict[str, np.ndarray]:
-        """Return everything that was learned, as arrays.
-
-        Returns
-        -------
-        state : dict of str to ndarray
-            The arrays by name; with the header and the parameters they are the whole learner.
-        """
-        check_is_fitted(self, "layout_")
-        moments = self._moments
-        numbers = {"count": moments.count, "mean": moments.mean, "m2": moments.m2}
-        return numbers | self._slots.state()
-
-    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take a state that `get_state` returned.
-
-        Parameters
-        ----------
-        state : mapping of str to ndarray
-            The arrays by name.
-        """
-        for key in ("count", "mean", "m2"):
-            setattr(self._moments, key, np.array(state[key], dtype=np.float64))
-        self._slots.set_state(state)
 
 
 class ViewEncoder(_Described):
