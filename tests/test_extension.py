@@ -2,7 +2,10 @@
 
 import importlib
 import importlib.util
+import os
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -219,6 +222,56 @@ def test_a_sparse_reader_is_one_file_and_one_entry(add, here, capsys, monkeypatc
         with pytest.raises(InputError, match=message) as caught:
             crossview.train("bad.entries", model="pa:squared")
         assert (caught.value.file, caught.value.row) == ("bad.entries", 4)
+
+
+def patched(text, diff):
+    """The text with the removed lines of a diff replaced by the added ones."""
+    lines = [line for line in diff.splitlines() if line]
+    while lines:
+        # one hunk: what stands there (" " and "-"), then what is added after it
+        n = next((i for i, line in enumerate(lines) if line[0] == "+"), len(lines))
+        end = next((i for i in range(n, len(lines)) if lines[i][0] != "+"), len(lines))
+        old = "".join(line[1:] + "\n" for line in lines[:n])
+        kept = "".join(line[1:] + "\n" for line in lines[:n] if line[0] == " ")
+        new = kept + "".join(line[1:] + "\n" for line in lines[n:end])
+        assert text.count(old) == 1, old
+        text, lines = text.replace(old, new), lines[end:]
+    return text
+
+
+COUPLED = """
+import numpy as np
+from crossview import MultiViewPAClassifier
+
+# of margins 0 (all weights are 0) the first view is the weakest; then it is the second
+model = MultiViewPAClassifier([2, 2], coupling="weakest", variant="PA", fit_intercept=False)
+model.partial_fit([[1.0, 2.0, 1.0, 0.0]], [1], classes=[0, 1])
+P = 2.0 * 1.0 / 5.0  # V l / n_1
+np.testing.assert_allclose(model.coef_[0], [P, 2.0 * P, 0.0, 0.0])
+np.testing.assert_allclose(model.decision_function([[1.0, 2.0, 1.0, 0.0]]), 1.0)
+model.partial_fit([[0.5, 1.0, 3.0, 0.0]], [1])
+l = 1.0 - 0.5 * (0.5 * P + 2.0 * P)
+np.testing.assert_allclose(model.coef_[0], [P, 2.0 * P, 3.0 * 2.0 * l / 9.0, 0.0])
+"""
+
+
+def test_a_coupling_is_its_file_a_branch_and_an_option(tmp_path):
+    source = tmp_path / "src"
+    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+    for path, _, code in blocks("Add a coupling"):
+        (source / f"{path}.py").write_text(code, encoding="utf-8")
+    section = TEXT.partition("\n## Add a coupling\n")[2].partition("\n## ")[0]
+    diffs = re.findall(r"```diff\n# src/(\S+)\n(.*?)```", section, re.DOTALL)
+    assert len(diffs) == 2
+    for path, diff in diffs:
+        text = (source / path).read_text(encoding="utf-8")
+        (source / path).write_text(patched(text, diff), encoding="utf-8")
+    # in a process of its own, without the compiler: the loops of this one are compiled
+    environment = os.environ | {"PYTHONPATH": str(source), "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", COUPLED], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_nothing_stays_behind():

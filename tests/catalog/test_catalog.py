@@ -55,7 +55,7 @@ def test_what_an_entry_declares_is_true(entry):
 
 
 def learns_unlabeled(learner):
-    """Whether a row without label is taken."""
+    """Whether an unlabeled row is taken."""
     X = np.random.default_rng(0).normal(size=(8, 4))
     y = np.array([0, 1, 0, 1, 0, 1, None, None], dtype=object)
     try:

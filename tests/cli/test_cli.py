@@ -233,7 +233,7 @@ def test_an_svm_takes_k_and_its_parameters_from_the_command_line(here, capsys):
     assert (model.measure, model.pos_label) == ("f1", None)
 
 
-# --- rows without label ---------------------------------------------------------
+# --- unlabeled rows ---------------------------------------------------------
 
 
 @pytest.fixture
@@ -259,7 +259,7 @@ def test_compare_says_what_rows_without_label_bring(few, capsys):
     content = json.loads(Path("c.json").read_text())
     assert (content["n_rows"], content["n_scored"], content["unlabeled"]) == (240, n, rest)
     assert content["unlabeled_benefit"] in out
-    assert content["unlabeled_benefit"].startswith(f"the {rest} rows without label ")
+    assert content["unlabeled_benefit"].startswith(f"the {rest} unlabeled rows ")
     told = f"{rest} of 240 rows have no label: none is scored, and only KeCo learns from them"
     assert told in out
     # whatever is best, its command runs, and learns the rows that it learned there
@@ -302,10 +302,10 @@ def test_keco_trains_on_rows_without_label_as_compare_does(few, capsys):
     # the same without them
     _, _, err = run(capsys, *train, "pegasos")
     assert err[0].startswith(f"{n} rows, 1,000 steps")
-    assert err[1] == f"{rest} rows without a label were left out"
+    assert err[1] == f"{rest} unlabeled rows were left out"
     _, _, err = run(capsys, *train, "svmperf")
     assert err[0].startswith(f"{n} rows, ")
-    assert err[1] == f"{rest} rows without a label were left out"
+    assert err[1] == f"{rest} unlabeled rows were left out"
     X, y = crossview.ViewEncoder().fit_transform(columns.filter(known)), y[known].astype(str)
     by_hand = crossview.MultiViewSVMPerf().fit(X, y)
     np.testing.assert_allclose(crossview.load("x.st")[-1].coef_, by_hand.coef_)

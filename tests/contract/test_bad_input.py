@@ -57,7 +57,7 @@ def test_the_message_is_one_clear_line(stream_classifier_of_loop, what):
     X, y = make_rows()
     learner = stream_classifier_of_loop
     if has_kernel(learner) and what in ("missing label", "epochs"):
-        return  # a row without a label is learned, and there are no epochs
+        return  # an unlabeled row is learned, and there are no epochs
     call, message = BAD[what]
     with pytest.raises(ValueError, match=message) as info:
         call(learner, X, y)

@@ -259,7 +259,7 @@ def test_missing_views_are_compared_as_they_are():
         ({"views": {"a": "strong"}}, "leave views= at None"),
         ({"y": "answer"}, "not a column name"),
         ({"y": ["yes"] * 150}, "one class, 'yes'"),
-        ({"y": ["yes", None] * 75}, "one class, 'yes', and rows without label"),
+        ({"y": ["yes", None] * 75}, "one class, 'yes', and unlabeled rows"),
         ({"y": [None] * 150}, "the label is empty in every row"),
         ({"y": np.full(150, np.nan)}, "the label is empty in every row"),
         (

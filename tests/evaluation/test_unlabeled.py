@@ -79,10 +79,10 @@ def test_what_unlabeled_rows_bring_is_told(few):
     values = {row.model: row.value for row in few.rows}
     more = values["keco"] - values["pegasos"]
     assert more
-    what = f"bring KeCo {more:.4f}" if more > 0 else f"cost KeCo {-more:.4f}"
+    what = f"{'raise' if more > 0 else 'lower'} f1 by {abs(more):.4f}: KeCo against Pegasos"
     p = f"p = {few.unlabeled_benefit_p:.2g}"
     assert few.unlabeled_benefit == (
-        f"the {few.unlabeled} rows without label {what} f1, compared with Pegasos "
+        f"the {few.unlabeled} unlabeled rows {what} "
         f"({'not significant, ' if few.unlabeled_benefit_p >= 0.05 else ''}{p})"
     )
     notes = comparison_notes(few)
@@ -92,7 +92,7 @@ def test_what_unlabeled_rows_bring_is_told(few):
         f"{few.unlabeled} of 150 rows have no label: none is scored, and only KeCo learns from "
         "them",
     ]
-    assert f"3 folds of {few.n_scored} rows with a label" in notes[3]
+    assert f"3 folds of {few.n_scored} labeled rows" in notes[3]
     assert str(few).splitlines()[-1] == few.unlabeled_benefit
     assert few.unlabeled_benefit in to_markdown(few)
     content = json.loads(json.dumps(few.to_dict(), allow_nan=False))
@@ -132,7 +132,7 @@ def test_a_missing_label_has_many_forms(kind, tmp_path):
         "apart": np.where(known, frame["answer"], None),
     }[kind]
     given = {"cv": 3, "grid": ONE, "models": ["pa:squared", "pegasos", "keco"]}
-    # the encoder is fitted on rows with a label, and these have other numbers
+    # the encoder is fitted on labeled rows, and these have other numbers
     frame.loc[~known, "weak__0"] *= 1e3
     table = frame.assign(answer=labels)
     expected = compare(frame[known], "answer", **given)
@@ -196,9 +196,9 @@ def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypa
     expected = mcnemar_test(int((keco & ~pegasos).sum()), int((pegasos & ~keco).sum()))
     assert answer.unlabeled_benefit_p == expected
     notes = comparison_notes(answer)
-    assert any(f"{scored.sum()} rows with a label, each predicted" in note for note in notes)
+    assert any(f"{scored.sum()} labeled rows, each predicted" in note for note in notes)
     n_first = (known & first).sum()
-    assert any(f"chosen on the {n_first} rows with a label before" in note for note in notes)
+    assert any(f"chosen on the {n_first} labeled rows before" in note for note in notes)
     best = answer.rows[answer.best].model
     assert ("schedule=stream" in answer.train_options) == (best != "pa:squared")
 

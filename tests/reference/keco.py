@@ -12,7 +12,7 @@ def learn(X, y, draws, lam, kernel, *, include_self=False, supervised=False, pre
 
     ``include_self``: the row's own support counts in its score, as in the released code, where its
     label is the agreement of the views scored before, in this step, and of those after it when
-    the row was drawn last.  ``supervised``: rows without label take a step and teach nothing.
+    the row was drawn last.  ``supervised``: unlabeled rows take a step and teach nothing.
     """
     V = len(X[0])
     alpha, z, last = ([{} for _ in range(V)] for _ in range(3))

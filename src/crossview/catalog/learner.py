@@ -51,7 +51,7 @@ class Learner:
     stops_early : bool
         Whether `fit` makes passes until the loss on held-out rows stops falling.
     learns_unlabeled : bool
-        Whether it learns from rows without label, too.
+        Whether it learns from unlabeled rows, too.
     trained_for_metric : bool
         Whether it takes the metric as ``measure``, its ``k`` and the class ``pos_label``.
     gives_probabilities : bool

@@ -214,7 +214,7 @@ def _kernels() -> Iterator[Learner]:
         "pegasos",
         "Pegasos (one per view)",
         f"{_KERNEL}.pegasos:PegasosClassifier",
-        "with kernels; keco learns from rows without label, too",
+        "with kernels; keco learns from unlabeled rows, too",
         # wide sparse views need the linear kernel, few dense columns the other
         grid={"kernel": ("rbf", "linear"), "lam": LAM},
         settable=KERNEL,

@@ -178,7 +178,7 @@ def _summary(trained: training.Trained) -> list[str]:
         speed = (trained.rows + trained.unlabeled) * trained.passes / trained.seconds
         lines.append(f"{rows}, {passes}, {trained.seconds:.1f} s, {speed:,.0f} rows/s")
     if trained.left_out:
-        lines.append(f"{trained.left_out:,} rows without a label were left out")
+        lines.append(f"{trained.left_out:,} unlabeled rows were left out")
     if trained.metric is not None:
         form = ".4g" if trained.task == "regression" else ".4f"
         values = {"loss": trained.loss, "accuracy": trained.accuracy}

@@ -159,7 +159,7 @@ def compare(
     )
     if source.layout.n_views < 2:
         raise InputError(f"one view, {source.layout.names[0]!r}; comparing needs two or more")
-    # rows without label do not count, so these are read before the learners are known
+    # unlabeled rows do not count, so these are read before the learners are known
     rows = source.load() if source.some_unlabeled and not progressive else None
     n_rows = source.n_rows if rows is None else int(has_label(rows[1]).sum())
     learners = _learners(source, n_rows, task, None if progressive else metric, models)

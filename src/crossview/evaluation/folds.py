@@ -40,7 +40,7 @@ class _Fold:
     X_test: MultiView
     y_test: np.ndarray
     inner: list[Split]
-    # the training rows and all rows without label, for learners that learn from those
+    # the training rows and all unlabeled rows, for learners that learn from those
     X_more: MultiView | None
     y_more: np.ndarray
 
@@ -201,7 +201,7 @@ def _summary(column: _Column) -> ComparisonRow:
 
 
 def _test_folds(answer: Comparison, test_to_train: float) -> None:
-    """Add the p of each row against the best one, and of rows without label."""
+    """Add the p of each row against the best one, and of unlabeled rows."""
     rows = answer.rows
     for i, row in enumerate(rows):
         if i != answer.best:

@@ -68,7 +68,7 @@ def progressive(
     model : online classifier or regressor
         With the `score_then_learn` of this package.
     batches : iterable of (X, y)
-        The stream, in its order.  A row without label (None, NaN) is learned by
+        The stream, in its order.  An unlabeled row (None, NaN) is learned by
         learners that can use it, and not scored.
     classes : array-like of shape (n_classes,), default=None
         All labels that may occur; a regressor has none.

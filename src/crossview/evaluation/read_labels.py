@@ -105,7 +105,7 @@ def check_classes(
     if len(found) < 2:
         what = f"has one class, {found[0]!r}" if found else "has no rows"
         if unlabeled:
-            what = f"{what}, and rows without label" if found else "is empty in every row"
+            what = f"{what}, and unlabeled rows" if found else "is empty in every row"
         raise InputError(f"the label {what}; a classifier needs two or more", column=label)
     if len(found) > MOST_CLASSES:
         raise InputError(

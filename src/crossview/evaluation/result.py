@@ -97,9 +97,9 @@ class Comparison:
     task : {"classification", "regression"}
         What is predicted.
     unlabeled : int
-        Number of rows without label.
+        Number of unlabeled rows.
     unlabeled_benefit_p : float or None
-        p of the test of a learner that uses rows without label against the same without them.
+        p of the test of a learner that uses unlabeled rows against the same without them.
     """
 
     metric: str
@@ -122,7 +122,7 @@ class Comparison:
 
     @property
     def unlabeled_benefit(self) -> str | None:
-        """How much rows without label help, in plain words; None where that is not known."""
+        """How much unlabeled rows help, in plain words; None where that is not known."""
         pair = self.unlabeled_pair
         if not (self.unlabeled and pair and self.unlabeled_benefit_p is not None):
             return None
@@ -130,15 +130,15 @@ class Comparison:
         more = learner.value - without.value
         about = "" if self.unlabeled_benefit_p < SIGNIFICANT else "not significant, "
         name, other = (self._entry(row).short_title for row in (learner, without))
-        what = f"cost {name} {-more:.4f}" if more < 0.0 else f"bring {name} {more:.4f}"
+        what = "lower" if more < 0.0 else "raise"
         return (
-            f"the {self.unlabeled:,} rows without label {what} {self.metric}, compared with "
-            f"{other} ({about}{p_in_words(self.unlabeled_benefit_p)})"
+            f"the {self.unlabeled:,} unlabeled rows {what} {self.metric} by {abs(more):.4f}: {name} "
+            f"against {other} ({about}{p_in_words(self.unlabeled_benefit_p)})"
         )
 
     @property
     def unlabeled_pair(self) -> tuple[int, int] | None:
-        """Positions of a row that learns from rows without label, and of the same without them."""
+        """Positions of a row that learns from unlabeled rows, and of the same without them."""
         models = [row.model for row in self.rows]
         for i, row in enumerate(self.rows):
             entry = self._entry(row)
@@ -148,7 +148,7 @@ class Comparison:
 
     @property
     def learns_unlabeled(self) -> list[str]:
-        """What learns from rows without label, of the rows."""
+        """What learns from unlabeled rows, of the rows."""
         entries = [self._entry(row) for row in self.rows]
         return [entry.short_title for entry in entries if entry.learns_unlabeled]
 

@@ -166,7 +166,7 @@ class _Contest:
         ]
 
     def test(self, answer: Comparison) -> None:
-        """Add the p of each row against the best one, and of rows without label."""
+        """Add the p of each row against the best one, and of unlabeled rows."""
         for i, row in enumerate(answer.rows):
             if i != answer.best:
                 d, d2 = self.more[answer.best, i], self.squares[answer.best, i]

@@ -74,7 +74,7 @@ class Classification:
         rare, count = labels.tolist()[counts.argmin()], int(counts.min())
         # each class in every fold, and twice in every training part
         if count < cv or count - -(-count // cv) < 2:
-            more = f", or label more of the {unlabeled:,} rows without label" * bool(unlabeled)
+            more = f", or label more of the {unlabeled:,} unlabeled rows" * bool(unlabeled)
             raise InputError(
                 f"class {rare!r} has {count} row(s), too few for {cv} folds; "
                 f"take fewer folds, or leave the class out{more}"

@@ -53,9 +53,9 @@ class Trained:
     rows : int
         Rows with a label that were learned.
     unlabeled : int
-        Rows without label that were learned, too.
+        Unlabeled rows that were learned, too.
     left_out : int
-        Rows without label that were not.
+        Unlabeled rows that were not.
     passes : int or None
         Passes over the rows; None where the learner had all of them at once.
     seconds : float

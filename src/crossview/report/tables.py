@@ -67,7 +67,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     c = comparison
     about = c.metric
     labeled = c.n_rows - c.unlabeled
-    rows = "rows with a label" if c.unlabeled else "rows"
+    rows = "labeled rows" if c.unlabeled else "rows"
     scope = metric_of(c.metric).scope
     if len(c.classes) > 2 and scope != "rows":
         about += f" (mean over {len(c.classes)} classes)"

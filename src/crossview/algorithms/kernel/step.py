@@ -18,7 +18,7 @@ class Settings(NamedTuple):
 class Examples(NamedTuple):
     """What is given with n rows: K labels per row, V views; read-only."""
 
-    labels: np.ndarray  # (n, K): -1 and 1; 0 in a row without label
+    labels: np.ndarray  # (n, K): -1 and 1; 0 in an unlabeled row
     weight: np.ndarray  # (n,)
     present: np.ndarray  # bool (n, V), or (0, V) if no view is missing
 

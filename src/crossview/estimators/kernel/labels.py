@@ -17,7 +17,7 @@ __all__ = ["SemiSupervisedClassifier"]
 
 
 class SemiSupervisedClassifier(OnlineClassifier):
-    """Base of the classifiers that take rows without label.
+    """Base of the classifiers that take unlabeled rows.
 
     ``learns_unlabeled`` tells whether such rows change what is learned, or are skipped.
     """
@@ -60,7 +60,7 @@ class SemiSupervisedClassifier(OnlineClassifier):
     def _targets(
         self, y: np.ndarray, sample_weight: Any, class_weight: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Labels (n, K): -1 and 1, and 0 in a row without label; and the weights of the rows."""
+        """Labels (n, K): -1 and 1, and 0 in an unlabeled row; and the weights of the rows."""
         known = np.flatnonzero(~self._unlabeled(y))
         own = _plain(y[known])
         K = self._n_scores()

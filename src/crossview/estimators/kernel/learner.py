@@ -162,7 +162,7 @@ class TrainingSet(NamedTuple):
     """What `fit` would learn from."""
 
     rows: Rows
-    labels: np.ndarray  # (n, K): -1 and 1; 0 in a row without label
+    labels: np.ndarray  # (n, K): -1 and 1; 0 in an unlabeled row
     weight: np.ndarray  # (n,)
 
 

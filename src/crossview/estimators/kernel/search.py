@@ -113,7 +113,7 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Labels; NaN or None in rows without label.
+            Labels; NaN or None in unlabeled rows.
 
         Returns
         -------
