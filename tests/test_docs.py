@@ -151,3 +151,12 @@ def test_every_name_in_the_papers_table_exists():
     assert len(tests) > 10
     for file, function in tests:
         assert f"def {function}(" in (ROOT / file).read_text(), (file, function)
+
+
+def test_every_name_in_the_glossary_is_in_the_code():
+    rows = re.findall(r"^\|.*\|$", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    names = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert len(names) > 30
+    source = "\n".join(p.read_text() for p in (ROOT / "src" / "crossview").rglob("*.py"))
+    known = set(re.findall(r"\w+", source))
+    assert not names - known
