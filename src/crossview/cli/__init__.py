@@ -26,8 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> from crossview.cli import main
-    >>> main(["--version"])
-    crossview 0.1.0
+    >>> main(["--version"])  # doctest: +ELLIPSIS
+    crossview 0...
     0
     """
     try:
