@@ -47,12 +47,6 @@ class Entries(NamedTuple):
     column_offset: int
 
 
-@inlined_borrowing
-def padded(n):
-    """Return the smallest multiple of eight that is not below n."""
-    return (n + WIDTH - 1) // WIDTH * WIDTH
-
-
 # --- eight lanes --------------------------------------------------------------
 
 

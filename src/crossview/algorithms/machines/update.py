@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import inlined, inlined_borrowing
+from crossview._jit import inlined_borrowing
 from crossview.algorithms.machines.init import init_new_columns
-from crossview.algorithms.machines.state import ALL_PAIRS, MULTI_VIEW, has_view
+from crossview.algorithms.machines.state import ALL_PAIRS, MULTI_VIEW, Machine, RowBuffers, has_view
 from crossview.algorithms.optimizers import ADAGRAD, L2, Step, move, penalty_slope
 from crossview.kernels.lanes import Entries, adagrad_steps, add_product, fill, multiply, sum_of
 from crossview.kernels.rows import EIGHT, ONE, ZERO
@@ -46,15 +46,14 @@ class Steps(NamedTuple):
     biases: Step
 
 
-@inlined
-def row_slopes(machine, buffers, ptr):
+def row_slopes(machine: Machine, buffers: RowBuffers) -> Slopes:
     """Allocate the slopes of a row."""
     return Slopes(
         np.empty(machine.c.shape[1]),
-        np.empty(buffers.product.shape[0]),
-        np.empty(buffers.flat_d.shape[0], machine.A.dtype),
+        np.empty(len(buffers.product)),
+        np.empty(len(buffers.flat_d), machine.A.dtype),
         np.zeros(machine.B.shape[2]),
-        np.empty(ptr.shape[0] - 1),
+        np.empty(len(buffers.entry_ptr) - 1),
         np.ones(1),
         np.zeros(1, np.uint32),
     )
