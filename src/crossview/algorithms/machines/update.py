@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import inlined_borrowing
+from crossview._jit import borrowing, inlined_borrowing
 from crossview.algorithms.machines.init import init_new_columns
 from crossview.algorithms.machines.state import ALL_PAIRS, MULTI_VIEW, Machine, RowBuffers, has_view
 from crossview.algorithms.optimizers import ADAGRAD, L2, Step, move, penalty_slope
@@ -101,13 +101,22 @@ def move_columns(x, j, entries, A, G, g, step):
 
     A 0 of a dense row touches nothing, as in a sparse one.
     """
-    values, n, stride = A
-    first = ZERO
     if step.optimizer == ADAGRAD and step.penalty == L2:
-        first = n - n % EIGHT
         adagrad_steps(x, j, entries, A, G, g, step)
-    if first == n:
-        return
+        if A.n % EIGHT != ZERO:
+            scalar_steps(x, j, entries, A, G, g, step)
+    else:
+        scalar_steps(x, j, entries, A, G, g, step)
+
+
+@borrowing
+def scalar_steps(x, j, entries, A, G, g, step):
+    """Take the steps of `move_columns` that `adagrad_steps` does not take.
+
+    A function of its own, compiled once: in the middle of a long loop registers run out.
+    """
+    values, n, stride = A
+    first = n - n % EIGHT if step.optimizer == ADAGRAD and step.penalty == L2 else ZERO
     for q in range(entries.lo, entries.hi):
         if x[q] != 0.0:
             a = (j[q - entries.offset] + entries.column_offset) * stride
