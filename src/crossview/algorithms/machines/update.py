@@ -54,8 +54,9 @@ def row_slopes(machine: Machine, buffers: RowBuffers) -> Slopes:
         np.empty(len(buffers.flat_d), machine.A.dtype),
         np.zeros(machine.B.shape[2]),
         np.empty(len(buffers.entry_ptr) - 1),
-        np.ones(1),
-        np.zeros(1, np.uint32),
+        # read-only like the arrays of the rows, so that `scalar_steps` is compiled once
+        np.broadcast_to(1.0, 1),
+        np.broadcast_to(np.uint32(0), 1),
     )
 
 
