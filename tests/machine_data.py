@@ -140,11 +140,10 @@ def learn(
     optimizer="adagrad",
     rate=0.05,
     weight=None,
-    loop=online.learn,
 ):
     found = np.empty((len(y), machine.c.shape[1]))
     what = examples_of(y, weight), machine, objective_of(kind, penal, alpha)
-    loop(rows, *what, OPTIMIZERS[optimizer], float(rate), found)
+    online.learn(rows, *what, OPTIMIZERS[optimizer], float(rate), found)
     return found
 
 

@@ -34,8 +34,8 @@ class Table(NamedTuple):
     """Parameters of slots, in one dimension: slot s has those from ``s stride``, n of them."""
 
     values: np.ndarray
-    n: int
-    stride: int  # n, or 2 n where n sums of squares follow the parameters
+    n: np.uint64
+    stride: np.uint64  # n, or 2 n where n sums of squares follow the parameters
 
 
 class Entries(NamedTuple):
@@ -45,12 +45,6 @@ class Entries(NamedTuple):
     hi: int
     offset: int
     column_offset: int
-
-
-@inlined_borrowing
-def padded(n):
-    """Return the smallest multiple of eight that is not below n."""
-    return (n + WIDTH - 1) // WIDTH * WIDTH
 
 
 # --- eight lanes --------------------------------------------------------------

@@ -126,14 +126,15 @@ def test_a_view_whose_sums_are_all_zero_still_gets_its_gradient():
     np.testing.assert_array_equal(machine.B[0, 0], tables[0][0][-1].ravel())
 
 
-def test_the_loop_as_plain_python_gives_the_same():
+def test_the_loop_as_plain_python_gives_the_same(monkeypatch):
     widths = [3, 2, 4]
     X, y = problem(widths, rows=8)
     results = []
-    for loop in (online.learn, online.learn.py_func):
+    for loop in (online.learning_pass, online.learning_pass.py_func):
+        monkeypatch.setattr(online, "learning_pass", loop)
         machine, _, _ = make_machine(widths, 9, groups=[[0, 1, 2], [0, 2]], layers=2)
         with np.errstate(over="ignore"):  # unsigned shifts wrap around on purpose
-            scores = learn(rows_of(sp.csr_array(X), widths), y, machine, "logistic", loop=loop)
+            scores = learn(rows_of(sp.csr_array(X), widths), y, machine, "logistic")
         results.append((machine.A, machine.B, scores))
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-13)

@@ -4,17 +4,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import njit
+from crossview._jit import borrowing, njit
 from crossview.algorithms.losses import loss_slopes
 from crossview.algorithms.machines.scores import row_score
 from crossview.algorithms.machines.state import (
     ALL_PAIRS,
     MULTI_VIEW,
+    Examples,
+    Machine,
     find_views,
     has_view,
     row_buffers,
 )
-from crossview.kernels.rows import ONE
+from crossview.algorithms.machines.update import row_slopes
+from crossview.kernels.rows import ONE, Rows
 
 
 class Gradient(NamedTuple):
@@ -25,16 +28,30 @@ class Gradient(NamedTuple):
     c: np.ndarray
 
 
-@njit
-def add_gradient(rows, examples, machine, loss, gradient, scores):
+def add_gradient(
+    rows: Rows,
+    examples: Examples,
+    machine: Machine,
+    loss: int,
+    gradient: Gradient,
+    scores: np.ndarray,
+) -> None:
     """Add the slopes of all losses to ``gradient``; scores[i] <- the scores of row i."""
+    buffers = row_buffers(machine, rows.ptr)
+    gradient_pass(
+        rows, examples, machine, loss, gradient, (buffers, row_slopes(machine, buffers)), scores
+    )
+
+
+@borrowing
+def gradient_pass(rows, examples, machine, loss, gradient, work, scores):
+    """The loop of `add_gradient`."""
     order, y, weight = examples
-    x, j, _, _, ptr, present = rows
+    x, j, _, _, _, present = rows
+    buffers, slopes = work
     n, K = machine.B.shape[2], machine.c.shape[1]
     k = n // K
-    buffers = row_buffers(machine, ptr)
-    D, entry_ptr = buffers.D, buffers.entry_ptr
-    pairs, G = np.zeros(n), np.empty(K)
+    D, entry_ptr, G, pairs = buffers.D, buffers.entry_ptr, slopes.score, slopes.pairs
     for s in range(order.shape[0]):
         i = order[s]
         offset = row_score(rows, i, machine, buffers, scores[i])
@@ -50,7 +67,8 @@ def add_gradient(rows, examples, machine, loss, gradient, scores):
                 for f in range(a * k, (a + 1) * k):
                     D[p, f] *= G[a]
             if machine.model == MULTI_VIEW:
-                gradient.B[p] += D[p, :n]
+                for f in range(n):
+                    gradient.B[p, f] += D[p, f]
             if has_view(present, i, v):
                 for q in range(entry_ptr[v], entry_ptr[v + ONE]):
                     slot = j[q - offset] + machine.column_offset[p]
@@ -59,13 +77,21 @@ def add_gradient(rows, examples, machine, loss, gradient, scores):
                         gradient.A[slot, f] += x[q] * (D[p, f] - own)
 
 
-@njit
-def sum_slopes(rows, order, machine, scores, D):
+def sum_slopes(
+    rows: Rows, order: np.ndarray, machine: Machine, scores: np.ndarray, D: np.ndarray
+) -> None:
     """scores[s] and D[s, p, f] <- score and d score / d S_p,f of row order[s]."""
-    buffers = row_buffers(machine, rows.ptr)
+    slopes_pass(rows, order, machine, row_buffers(machine, rows.ptr), scores, D)
+
+
+@borrowing
+def slopes_pass(rows, order, machine, buffers, scores, D):
+    """The loop of `sum_slopes`."""
     for s in range(order.shape[0]):
         row_score(rows, order[s], machine, buffers, scores[s])
-        D[s] = buffers.D[:, : D.shape[2]]
+        for p in range(D.shape[1]):
+            for f in range(D.shape[2]):
+                D[s, p, f] = buffers.D[p, f]
 
 
 @njit

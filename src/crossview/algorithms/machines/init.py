@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from crossview._jit import inlined, inlined_borrowing, njit
+from crossview._jit import borrowing, inlined, inlined_borrowing, njit
 from crossview.algorithms.machines.state import (
     ALL_PAIRS,
     CROSS_PAIRS,
@@ -53,24 +53,25 @@ def part_keys(seed: int, n_parts: int) -> np.ndarray:
 
 
 @inlined_borrowing
-def factor_id(machine, f):
-    """Return a number for factor f that stays the same when classes are added."""
-    k = machine.B.shape[2] // machine.class_ids.shape[0]
-    return (machine.class_ids[f // k] << HALF) + np.uint64(f % k)
+def factor_id(machine, a, f):
+    """Return a number for factor f of class a that stays the same when classes are added."""
+    return (machine.class_ids[a] << HALF) + np.uint64(f)
 
 
-@njit
+@borrowing
 def init_column(machine, p, slot, position):
     """A_slot,f <- N(0, size_p²), or 0 for linear weights; ``position`` is the column's in its view.
 
     Columns that first come later have the weights that they would have had from the start.
     """
-    k = machine.B.shape[2] // machine.class_ids.shape[0]
-    pairs = machine.model == CROSS_PAIRS or machine.model == ALL_PAIRS
-    for f in range(machine.B.shape[2]):
-        if machine.sizes[p] > 0.0 and not (pairs and f % k == 0):
-            z = normal(machine.keys[p], np.uint64(position) + ONE, factor_id(machine, f))
-            machine.A[slot, 0, f] = machine.sizes[p] * z
+    K = machine.class_ids.shape[0]
+    k = machine.B.shape[2] // K
+    n_linear = 1 if machine.model == CROSS_PAIRS or machine.model == ALL_PAIRS else 0
+    key, row, size = machine.keys[p], np.uint64(position) + ONE, machine.sizes[p]
+    if size > 0.0:
+        for a in range(K):
+            for f in range(n_linear, k):
+                machine.A[slot, 0, a * k + f] = size * normal(key, row, factor_id(machine, a, f))
     machine.seen[slot] = True
 
 
@@ -130,12 +131,11 @@ def init_bias_rows(machine, size):
         m = machine.ends[group] - first
         for p in range(first, machine.ends[group]):
             for f in range(machine.B.shape[2]):
+                own = factor_id(machine, f // k, f % k)
                 if m > ONE and machine.model == MULTI_VIEW:
                     if size > 0.0:
-                        z = normal(machine.keys[p], ZERO, factor_id(machine, f))
-                        machine.B[p, 0, f] = size * z
+                        machine.B[p, 0, f] = size * normal(machine.keys[p], ZERO, own)
                     else:
-                        u = uniform(machine.keys[p], ZERO, factor_id(machine, f))
-                        sign = 1.0 if u > 0.5 else -1.0
+                        sign = 1.0 if uniform(machine.keys[p], ZERO, own) > 0.5 else -1.0
                         machine.B[p, 0, f] = sign * float(k) ** (-1.0 / float(m))
         first = machine.ends[group]

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from crossview._jit import njit
+from crossview._jit import borrowing
 from crossview.algorithms.losses import loss_slopes
 from crossview.algorithms.machines.scores import row_score
-from crossview.algorithms.machines.state import row_buffers
+from crossview.algorithms.machines.state import Examples, Machine, Objective, row_buffers
 from crossview.algorithms.machines.update import (
     MAX_SQNORM,
     MAX_SQNORM_SINGLE,
@@ -16,28 +16,44 @@ from crossview.algorithms.machines.update import (
     view_lengths,
 )
 from crossview.algorithms.optimizers import Step
-from crossview.kernels.rows import prefetch_row
+from crossview.kernels.rows import Rows, prefetch_row
 
 
-@njit
-def learn(rows, examples, machine, objective, optimizer, rate, scores):
-    """One pass over the rows of ``examples``; return the last row that is not finite, or -1.
+def learn(
+    rows: Rows,
+    examples: Examples,
+    machine: Machine,
+    objective: Objective,
+    optimizer: int,
+    rate: float,
+    scores: np.ndarray,
+) -> int:
+    """Make one pass over the rows of ``examples``; return the last row that is not finite, or -1.
 
     ``scores[i]`` (one per class) is what row i had just before it was learned.  A row whose
     score or squared slope is not finite is skipped.
     A column that comes for the first time is scored, and has its slope, at 0, and
     moves from its initial weights.
     """
-    order, y, weight = examples
-    x, j, indptr, shared, ptr, _ = rows
-    buffers = row_buffers(machine, ptr)
-    slopes = row_slopes(machine, buffers, ptr)
+    buffers = row_buffers(machine, rows.ptr)
+    slopes = row_slopes(machine, buffers)
     steps = Steps(
         Step(optimizer, objective.penalty, objective.alpha, rate),
         Step(optimizer, objective.penalty, objective.alpha_bias, rate),
     )
+    return int(
+        learning_pass(rows, examples, machine, objective.loss, steps, (buffers, slopes), scores)
+    )
+
+
+@borrowing
+def learning_pass(rows, examples, machine, loss, steps, work, scores):
+    """The loop of `learn`."""
+    order, y, weight = examples
+    x, j, indptr, shared, _, _ = rows
+    buffers, slopes = work
+    score = buffers.score
     limit = MAX_SQNORM if machine.A.itemsize == 8 else MAX_SQNORM_SINGLE
-    score = np.empty(machine.c.shape[1])
     nonfinite_row = -1
     for s in range(order.shape[0]):
         prefetch_row(x, j, indptr, shared, order, s + 2)
@@ -45,7 +61,7 @@ def learn(rows, examples, machine, objective, optimizer, rate, scores):
         # 1. the scores, and their slopes by the sums of the parts
         offset = row_score(rows, i, machine, buffers, score)
         # 2. the slopes of the loss
-        loss_slopes(objective.loss, score, y[i], slopes.score)
+        loss_slopes(loss, score, y[i], slopes.score)
         sqnorm = sum_slopes(weight[i], buffers, slopes)
         for a in range(score.shape[0]):
             scores[i, a] = score[a]

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from crossview._jit import inlined_borrowing, njit
+from crossview._jit import borrowing, inlined_borrowing
 from crossview.algorithms.machines.state import (
     ALL_PAIRS,
     CROSS_PAIRS,
+    Machine,
     find_views,
     has_view,
     row_buffers,
@@ -19,7 +20,7 @@ from crossview.kernels.lanes import (
     multiply,
     sum_of,
 )
-from crossview.kernels.rows import EIGHT, ONE, ZERO
+from crossview.kernels.rows import EIGHT, ONE, ZERO, Rows
 
 
 @inlined_borrowing
@@ -99,7 +100,7 @@ def row_score(rows, i, machine, buffers, score):
     Eq. (6): S_p,f = B_p,f + sum_i x_i A[i, f]; a missing view has its bias row only.
     """
     x, j = rows.data, rows.indices
-    features, biases, _, S, D, flat_s, flat_d, product, entry_ptr = buffers
+    features, biases, _, S, D, flat_s, flat_d, product, _, entry_ptr = buffers
     K, width = score.shape[0], np.uint64(product.shape[0])
     k = machine.B.shape[2] // K
     offset = find_views(rows, i, entry_ptr)
@@ -127,10 +128,14 @@ def row_score(rows, i, machine, buffers, score):
     return offset
 
 
-@njit
-def score_rows(rows, order, machine, scores):
+def score_rows(rows: Rows, order: np.ndarray, machine: Machine, scores: np.ndarray) -> None:
     """scores[i] <- the scores of the rows in ``order``."""
-    buffers = row_buffers(machine, rows.ptr)
+    scoring_pass(rows, order, machine, row_buffers(machine, rows.ptr), scores)
+
+
+@borrowing
+def scoring_pass(rows, order, machine, buffers, scores):
+    """The loop of `score_rows`."""
     for s in range(order.shape[0]):
         i = order[s]
         row_score(rows, i, machine, buffers, scores[i])

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import inlined, inlined_borrowing
-from crossview.kernels.lanes import Table, padded
+from crossview._jit import inlined_borrowing
+from crossview.kernels.lanes import WIDTH, Table
 from crossview.kernels.rows import ZERO, view_end
 
 # multi-view machine, pairs across views, all pairs, support tensor machine
@@ -61,17 +61,16 @@ class RowBuffers(NamedTuple):
     flat_s: np.ndarray  # the same memory in one dimension
     flat_d: np.ndarray
     product: np.ndarray  # (padded K k,): the terms of the scores
+    score: np.ndarray  # (K,)
     entry_ptr: np.ndarray  # uint64 (n_views + 1,): the entries of each view of the row
 
 
-@inlined
-def row_buffers(machine, ptr):
+def row_buffers(machine: Machine, ptr: np.ndarray) -> RowBuffers:
     """Allocate the buffers of a row."""
     A, B, c = machine.A, machine.B, machine.c
-    n = np.uint64(B.shape[2])
-    stride = n * np.uint64(B.shape[1])
-    width = padded(B.shape[2])
-    S, D = np.zeros((B.shape[0], width)), np.zeros((B.shape[0], width))
+    n, stride = np.uint64(B.shape[2]), np.uint64(B.shape[1] * B.shape[2])
+    width = -(-B.shape[2] // WIDTH) * WIDTH
+    S, D = np.zeros((len(B), width)), np.zeros((len(B), width))
     return RowBuffers(
         Table(A.reshape(-1), n, stride),
         Table(B.reshape(-1), n, stride),
@@ -81,7 +80,8 @@ def row_buffers(machine, ptr):
         S.reshape(-1),
         D.reshape(-1),
         np.zeros(width),
-        np.empty(ptr.shape[0], np.uint64),
+        np.empty(c.shape[1]),
+        np.empty(len(ptr), np.uint64),
     )
 
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import inlined, inlined_borrowing
+from crossview._jit import borrowing, inlined_borrowing
 from crossview.algorithms.machines.init import init_new_columns
-from crossview.algorithms.machines.state import ALL_PAIRS, MULTI_VIEW, has_view
+from crossview.algorithms.machines.state import ALL_PAIRS, MULTI_VIEW, Machine, RowBuffers, has_view
 from crossview.algorithms.optimizers import ADAGRAD, L2, Step, move, penalty_slope
 from crossview.kernels.lanes import Entries, adagrad_steps, add_product, fill, multiply, sum_of
 from crossview.kernels.rows import EIGHT, ONE, ZERO
@@ -46,17 +46,17 @@ class Steps(NamedTuple):
     biases: Step
 
 
-@inlined
-def row_slopes(machine, buffers, ptr):
+def row_slopes(machine: Machine, buffers: RowBuffers) -> Slopes:
     """Allocate the slopes of a row."""
     return Slopes(
         np.empty(machine.c.shape[1]),
-        np.empty(buffers.product.shape[0]),
-        np.empty(buffers.flat_d.shape[0], machine.A.dtype),
+        np.empty(len(buffers.product)),
+        np.empty(len(buffers.flat_d), machine.A.dtype),
         np.zeros(machine.B.shape[2]),
-        np.empty(ptr.shape[0] - 1),
-        np.ones(1),
-        np.zeros(1, np.uint32),
+        np.empty(len(buffers.entry_ptr) - 1),
+        # read-only like the arrays of the rows, so that `scalar_steps` is compiled once
+        np.broadcast_to(1.0, 1),
+        np.broadcast_to(np.uint32(0), 1),
     )
 
 
@@ -102,13 +102,22 @@ def move_columns(x, j, entries, A, G, g, step):
 
     A 0 of a dense row touches nothing, as in a sparse one.
     """
-    values, n, stride = A
-    first = ZERO
     if step.optimizer == ADAGRAD and step.penalty == L2:
-        first = n - n % EIGHT
         adagrad_steps(x, j, entries, A, G, g, step)
-    if first == n:
-        return
+        if A.n % EIGHT != ZERO:
+            scalar_steps(x, j, entries, A, G, g, step)
+    else:
+        scalar_steps(x, j, entries, A, G, g, step)
+
+
+@borrowing
+def scalar_steps(x, j, entries, A, G, g, step):
+    """Take the steps of `move_columns` that `adagrad_steps` does not take.
+
+    A function of its own, compiled once: in the middle of a long loop registers run out.
+    """
+    values, n, stride = A
+    first = n - n % EIGHT if step.optimizer == ADAGRAD and step.penalty == L2 else ZERO
     for q in range(entries.lo, entries.hi):
         if x[q] != 0.0:
             a = (j[q - entries.offset] + entries.column_offset) * stride
