@@ -69,7 +69,8 @@ def _compiler(**options: Any) -> Callable[[Callable], Any]:
     return decorate
 
 
-njit = _compiler()
+# said outright: a function called by a borrowing one is compiled like it where it says nothing
+njit = _compiler(_nrt=True)
 inlined = _compiler(forceinline=True)
 borrowing = _compiler(**_BORROWING)
 inlined_borrowing = _compiler(forceinline=True, **_BORROWING)

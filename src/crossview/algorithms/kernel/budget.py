@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import inlined, njit
+from crossview._jit import borrowing, inlined_borrowing, njit
 
 REMOVAL, PROJECTION, MERGING = range(3)
 
@@ -32,7 +32,7 @@ class Budget(NamedTuple):
     merged: np.ndarray  # bool (V, n_rows): which rows merging has changed
 
 
-@inlined
+@inlined_borrowing
 def shrink(beta, gram, size, budget, n):
     """Get rid of one support vector of view n."""
     if budget.maintenance == REMOVAL:
@@ -45,7 +45,7 @@ def shrink(beta, gram, size, budget, n):
         update_gram(gram, b, budget.vectors[n], budget.gammas[n])
 
 
-@inlined
+@inlined_borrowing
 def is_support(beta, k):
     """Return whether row k has a coefficient other than 0."""
     total = 0.0
@@ -54,7 +54,7 @@ def is_support(beta, k):
     return total > 0.0
 
 
-@njit
+@borrowing
 def count_supports(beta, size):
     """Return the number of support vectors."""
     total = 0
@@ -63,7 +63,7 @@ def count_supports(beta, size):
     return total
 
 
-@njit
+@borrowing
 def smallest_support(beta, gram, size):
     """Return the support vector with the least |β|² K(k, k), the first of equals."""
     best, least = -1, np.inf
@@ -76,7 +76,7 @@ def smallest_support(beta, gram, size):
     return best
 
 
-@njit
+@borrowing
 def remove(beta, k):
     """Make row k no support vector."""
     for c in range(beta.shape[0]):
@@ -105,13 +105,13 @@ def project(beta, gram, size):
     remove(beta, r)
 
 
-@inlined
+@inlined_borrowing
 def merged_kernels(h, kab):
     """Return K(a, z) and K(b, z) at z = h a + (1 - h) b, of the RBF kernel."""
     return kab ** ((1.0 - h) * (1.0 - h)), kab ** (h * h)
 
 
-@inlined
+@inlined_borrowing
 def merged_sqnorm(h, beta, a, b, kab):
     """Return the squared norm of β_a φ(a) + β_b φ(b) that is left when it is merged at h."""
     ka, kb = merged_kernels(h, kab)
@@ -122,7 +122,7 @@ def merged_sqnorm(h, beta, a, b, kab):
     return total
 
 
-@inlined
+@inlined_borrowing
 def lost_sqnorm(h, beta, a, b, kab):
     """Return the squared norm of β_a φ(a) + β_b φ(b) that is lost."""
     total = -merged_sqnorm(h, beta, a, b, kab)
@@ -131,7 +131,7 @@ def lost_sqnorm(h, beta, a, b, kab):
     return total
 
 
-@njit
+@borrowing
 def best_merger(beta, a, b, kab):
     """Return the h in [0, 1] with the largest `merged_sqnorm`, by golden-section search."""
     lo, hi = 0.0, 1.0
@@ -149,7 +149,7 @@ def best_merger(beta, a, b, kab):
     return h1 if g1 >= g2 else h2
 
 
-@njit
+@borrowing
 def merge(beta, gram, size, vectors):
     """Merge the smallest support vector and the partner with the least loss; return its place."""
     a = smallest_support(beta, gram, size)
@@ -172,7 +172,7 @@ def merge(beta, gram, size, vectors):
     return b
 
 
-@njit
+@borrowing
 def update_gram(gram, b, vectors, gamma):
     """Compute row and column b of the RBF Gram matrix again."""
     sqnorm = 0.0

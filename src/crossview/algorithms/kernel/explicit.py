@@ -4,10 +4,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import njit
-from crossview.algorithms.kernel.quota import within_quota
+from crossview._jit import borrowing
+from crossview.algorithms.kernel.quota import Stream, within_quota
 from crossview.algorithms.kernel.scores import mean_score
-from crossview.algorithms.kernel.step import mark_present, row_buffers, take_step
+from crossview.algorithms.kernel.step import (
+    Examples,
+    Memory,
+    RowBuffers,
+    Settings,
+    mark_present,
+    row_buffers,
+    take_step,
+)
 from crossview.kernels.rows import ZERO, Row, Rows, dots_and_sqnorm, view_end
 
 
@@ -18,26 +26,49 @@ class Features(NamedTuple):
     W: np.ndarray  # (n_features, K): sum_j β_n[j] x_j in the features of view n
 
 
-@njit
-def learn_explicit(features, draws, examples, memory, settings, stream, t):
+class Work(NamedTuple):
+    """The stream of one pass, and its scratch space."""
+
+    stream: Stream
+    row: RowBuffers
+    begin: np.ndarray  # uint64 (V + 1,): where the entries of each view begin; the end of the row
+    before: np.ndarray  # (V, K): the β of the row before the step
+
+
+def learn_explicit(
+    features: Features,
+    draws: np.ndarray,
+    examples: Examples,
+    memory: Memory,
+    settings: Settings,
+    stream: Stream,
+    t: int,
+) -> int:
     """Make a step with each row of ``draws``, from step ``t`` on; return the last step."""
+    V, K, _ = memory.beta.shape
+    work = Work(stream, row_buffers(V, K), np.empty(V + 1, np.uint64), np.empty((V, K)))
+    return int(explicit_pass(features, draws, examples, memory, settings, work, t))
+
+
+@borrowing
+def explicit_pass(features, draws, examples, memory, settings, work, t):
+    """The loop of `learn_explicit`."""
     (x, j, indptr, shared, ptr, _), W = features
     labels, weight, present = examples
     beta = memory.beta
     V, K = beta.shape[0], beta.shape[1]
-    row, before = row_buffers(V, K), np.empty((V, K))
+    stream, row, begin, before = work
     here, sums, sqnorm = row
-    entries = np.empty(V + 1, np.uint64)
     for s in range(draws.shape[0]):
         i = draws[s]
         mark_present(present, i, here)
         # 1. the sums: W_n'x of every view
         offset = indptr[i] if shared else ZERO
-        entries[0] = indptr[i]
+        begin[0] = indptr[i]
         sums[:] = 0.0
         for n in range(V):
-            lo = entries[n]
-            hi = entries[n + 1] = view_end(j, lo, indptr[i + 1], offset, ptr[n + 1])
+            lo = begin[n]
+            hi = begin[n + 1] = view_end(j, lo, indptr[i + 1], offset, ptr[n + 1])
             sqnorm[n] = dots_and_sqnorm(Row(x, j, lo, hi, offset, n, 0.0), W, sums[n])
         mean_score(sums, here, settings.lam * t, stream.scores[s])
         labeled = labels[i, 0] != 0.0
@@ -56,6 +87,6 @@ def learn_explicit(features, draws, examples, memory, settings, stream, t):
             for c in range(K):
                 step = beta[n, c, i] - before[n, c]
                 if step != 0.0:
-                    for p in range(entries[n], entries[n + 1]):
+                    for p in range(begin[n], begin[n + 1]):
                         W[j[p - offset], c] += step * x[p]
     return t

@@ -4,8 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import njit, njit_reordering
-from crossview.algorithms.kernel.step import mark_present, row_buffers, take_step
+from crossview._jit import borrowing, borrowing_reordering
+from crossview.algorithms.kernel.step import (
+    Examples,
+    Memory,
+    Settings,
+    mark_present,
+    row_buffers,
+    take_step,
+)
 
 
 class Draws(NamedTuple):
@@ -15,7 +22,7 @@ class Draws(NamedTuple):
     gram_rows: np.ndarray
 
 
-@njit_reordering
+@borrowing_reordering
 def dot(a, b):
     """Return a·b of two contiguous vectors."""
     total = 0.0
@@ -24,17 +31,25 @@ def dot(a, b):
     return total
 
 
-@njit
-def learn_from_gram(gram, draws, examples, memory, settings, t):
+def learn_from_gram(
+    gram: np.ndarray, draws: Draws, examples: Examples, memory: Memory, settings: Settings, t: int
+) -> int:
     """Make the steps of ``draws``, from step ``t`` on; return the last step.
 
     ``gram[n, draws.gram_rows[s], j]`` is K_n of the row of step s and row j.
     """
+    V, K, _ = memory.beta.shape
+    row = row_buffers(V, K)
+    return int(gram_pass(gram, draws, examples, memory, settings, row, t))
+
+
+@borrowing
+def gram_pass(gram, draws, examples, memory, settings, row, t):
+    """The loop of `learn_from_gram`."""
     rows, gram_rows = draws
     labels, _, present = examples
     beta = memory.beta
     V, K = beta.shape[0], beta.shape[1]
-    row = row_buffers(V, K)
     here, sums, self_kernel = row
     for s in range(rows.shape[0]):
         t += 1

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import inlined
+from crossview._jit import inlined_borrowing
 
 
 class Stream(NamedTuple):
@@ -20,7 +20,7 @@ def unlimited(n: int, K: int) -> Stream:
     return Stream(np.zeros((n, K)), np.zeros(2), np.inf)
 
 
-@inlined
+@inlined_borrowing
 def within_quota(labeled, stream):
     """Return whether a row is learned, and count it if so."""
     if labeled:

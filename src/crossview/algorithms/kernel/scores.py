@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from crossview._jit import inlined, njit
+from crossview._jit import inlined_borrowing, njit
 from crossview.algorithms.kernel.step import mark_present
 
 
-@inlined
+@inlined_borrowing
 def mean_score(sums, here, scale, out):
     """out[c] <- mean over the views present of sums[n, c] / scale; 0 before the first step."""
     n_present = 0
@@ -29,7 +29,7 @@ def mean_scores(sums, present, scale, out):
         mean_score(sums[i], here, scale, out[i])
 
 
-@inlined
+@inlined_borrowing
 def sum_supports(beta, gram, size):
     """Return sum_k beta[k] gram[k] over the support vectors among the first ``size`` rows."""
     total = 0.0

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import inlined
+from crossview._jit import inlined_borrowing
 
 
 class Settings(NamedTuple):
@@ -44,20 +44,19 @@ def init_memory(V: int, K: int, n: int) -> Memory:
     return Memory(np.zeros((V, K, n)), np.zeros((V, K, n)), np.zeros((V, K, n)))
 
 
-@inlined
-def row_buffers(V, K):
-    """Allocate the scratch space of a loop."""
+def row_buffers(V: int, K: int) -> RowBuffers:
+    """Return the scratch space of a loop."""
     return RowBuffers(np.empty(V, np.bool_), np.zeros((V, K)), np.zeros(V))
 
 
-@inlined
+@inlined_borrowing
 def mark_present(present, i, here):
     """here[n] <- whether row i has view n."""
     for n in range(here.shape[0]):
         here[n] = present.shape[0] == 0 or present[i, n]
 
 
-@inlined
+@inlined_borrowing
 def co_label(last, i, n, c, here):
     """Return the co-agreement (5): the sign of the sum of the other views' scores."""
     total = 0.0
@@ -67,13 +66,13 @@ def co_label(last, i, n, c, here):
     return np.sign(total)
 
 
-@inlined
+@inlined_borrowing
 def has_loss(z, score):
     """Return whether the hinge loss (6), max(0, 1 - z ŷ), is above 0."""
     return z * score < 1.0
 
 
-@inlined
+@inlined_borrowing
 def take_step(i, t, row, examples, memory, settings):
     """Lines 6 to 11 of Algorithm 1 for row i at step t; its sums are in the buffers."""
     # a tuple is unpacked once per step: in the inner loops each access costs some nanoseconds

@@ -4,11 +4,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import njit
-from crossview.algorithms.kernel.budget import count_supports, shrink
-from crossview.algorithms.kernel.quota import within_quota
+from crossview._jit import borrowing
+from crossview.algorithms.kernel.budget import Budget, count_supports, shrink
+from crossview.algorithms.kernel.quota import Stream, within_quota
 from crossview.algorithms.kernel.scores import mean_score, sum_supports
-from crossview.algorithms.kernel.step import mark_present, row_buffers, take_step
+from crossview.algorithms.kernel.step import (
+    Examples,
+    Memory,
+    RowBuffers,
+    Settings,
+    mark_present,
+    row_buffers,
+    take_step,
+)
 
 
 class Pool(NamedTuple):
@@ -19,17 +27,39 @@ class Pool(NamedTuple):
     n_old: int
 
 
-@njit
-def learn_stream(pool, examples, memory, budget, settings, stream, t):
+class Work(NamedTuple):
+    """The stream of one pass, and its scratch space."""
+
+    stream: Stream
+    row: RowBuffers
+
+
+def learn_stream(
+    pool: Pool,
+    examples: Examples,
+    memory: Memory,
+    budget: Budget,
+    settings: Settings,
+    stream: Stream,
+    t: int,
+) -> int:
     """Make a step with each row that comes, from step ``t`` on; return the last step.
 
     ``memory`` is that of the rows that come, all of them new.  With a budget
     ``pool.gram[n, k]`` belongs to the k-th row of the pool, without one to the k-th that comes.
     """
+    V, K, _ = pool.beta.shape
+    work = Work(stream, row_buffers(V, K))
+    return int(stream_pass(pool, examples, memory, budget, settings, work, t))
+
+
+@borrowing
+def stream_pass(pool, examples, memory, budget, settings, work, t):
+    """The loop of `learn_stream`."""
     gram, beta, n_old = pool
     labels, weight, present = examples
     V, K = beta.shape[0], beta.shape[1]
-    row = row_buffers(V, K)
+    stream, row = work
     here, sums, _ = row
     for i in range(labels.shape[0]):
         k = n_old + i
