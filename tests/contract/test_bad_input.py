@@ -40,7 +40,7 @@ BAD = {
     ),
     "balanced": (
         lambda m, X, y: m.set_params(class_weight="balanced").partial_fit(X, y, np.unique(y)),
-        "needs all labels at once",
+        "needs the labels of all rows",
     ),
     "text column": (
         lambda m, X, y: m.fit(pd.DataFrame(X, columns=COLUMN_NAMES).assign(c3="text"), y),
