@@ -108,7 +108,7 @@ class PassiveAggressiveClassifier(FirstOrderClassifier):
     """Passive-aggressive (PA) learning: the smallest update that gives the row a margin of 1.
 
     Each row solves ``min ½|w - w_t|²`` subject to ``y w·x >= 1`` (PA), or
-    ``min ½|w - w_t|² + C ξ`` (PA-I) or ``+ C ξ²`` (PA-II) subject to ``y w·x >= 1 - ξ``, ``ξ >= 0``.
+    ``min ½|w - w_t|² + C ξ`` (PA-I) or ``+ C ξ²`` (PA-II) subject to ``y w·x >= 1 - ξ``.
     With loss ``l = max(0, 1 - y w_t·x)`` and squared norm ``n = x·x`` the solution is
     ``w <- w_t + P y x`` with ``P = l / n`` (PA), ``min(C, l / n)`` (PA-I) or ``l / (n + 1/(2C))``
     (PA-II).  With more than two classes the margin is the score of the true class minus the

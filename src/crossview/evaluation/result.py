@@ -132,8 +132,8 @@ class Comparison:
         name, other = (self._entry(row).short_title for row in (learner, without))
         what = "lower" if more < 0.0 else "raise"
         return (
-            f"the {self.unlabeled:,} unlabeled rows {what} {self.metric} by {abs(more):.4f}: {name} "
-            f"against {other} ({about}{p_in_words(self.unlabeled_benefit_p)})"
+            f"the {self.unlabeled:,} unlabeled rows {what} {self.metric} by {abs(more):.4f}: "
+            f"{name} against {other} ({about}{p_in_words(self.unlabeled_benefit_p)})"
         )
 
     @property

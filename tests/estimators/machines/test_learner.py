@@ -90,7 +90,7 @@ def test_after_all_rows_at_once_a_stream_may_follow():
     model = MultiViewMachineRegressor(WIDTHS, optimizer="lbfgs", random_state=0).fit(X, y)
     before = model.predict(X)
     assert not hasattr(model, "partial_fit")
-    with pytest.raises(InputError, match="needs all rows at once"):
+    with pytest.raises(InputError, match="needs all rows in memory"):
         model.learn_one(X[0], y[0])
     model.set_params(optimizer="adagrad").partial_fit(X[:1], y[:1])
     assert not np.array_equal(model.predict(X), before)
@@ -302,7 +302,7 @@ BAD = {
         lambda: SupportTensorMachineClassifier(WIDTHS).score_then_learn(
             X_BAD, Y_BAD > 5000, [False, True]
         ),
-        "needs all rows at once",
+        "needs all rows in memory",
     ),
     "turns without a penalty": (
         lambda: SupportTensorMachineClassifier(WIDTHS, alpha=0.0).fit(X_BAD, Y_BAD > 5000),

@@ -66,7 +66,7 @@ class OnlineLearner(ViewLearner):
     def _pass(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray
     ) -> tuple[np.ndarray, int]:
-        """Make one pass; return each row's scores before it was learned, and a nonfinite row or -1."""
+        """Make one pass; return the scores before each update, and a nonfinite row or -1."""
         K = self._n_scores()
         scores = np.zeros((len(rows.indptr) - 1, K))
         nonfinite_row = self._learn(

@@ -95,7 +95,7 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         """Raise an error if ``classes`` is missing in the first call or differs in a later one."""
         if self.class_weight == "balanced":
             raise InputError(
-                "class_weight='balanced' needs the labels of all rows; for a stream give the weights, "
+                "class_weight='balanced' needs the labels of all rows; for a stream give "
                 "class_weight={label: weight, ...}"
             )
         if first and classes is None:

@@ -79,7 +79,7 @@ class RowReader(BaseEstimator):
         return X.matrix, X.present
 
     def _read_matrix(self, X: Any, reset: bool) -> tuple[Any, None]:
-        """Return an array, sparse matrix or data frame as a matrix, with the views of ``views=``."""
+        """Return an array, sparse matrix or data frame as a matrix with the views ``views=``."""
         _check_numeric(X)
         matrix = validate_data(
             self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, reset=reset
@@ -96,7 +96,7 @@ class RowReader(BaseEstimator):
         return matrix, None
 
     def _use_columns(self, column_map: np.ndarray | None) -> None:
-        """Map column c of X to column ``column_map[c]`` of the state, -1 to none; None: identity."""
+        """Map column c of X to column ``column_map[c]`` of the state, -1: none; None: identity."""
         self._column_map = column_map
         self._slots = self.layout_
         self._named = None

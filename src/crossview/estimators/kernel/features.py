@@ -104,7 +104,7 @@ class FeatureWeights:
         """Add new columns; column i moves to ``moved[i]``."""
         if self.method:
             raise InputError(
-                "an approximation is fitted to the columns of the first rows and cannot add columns; "
+                "an approximation is fitted to the first rows and cannot add columns; "
                 "leave approximation= at None, or give all rows the same columns"
             )
         W = np.zeros((self.blocks.n_columns, K))

@@ -116,7 +116,7 @@ KERNEL: dict[str, ParameterDoc] = {
     ),
     "calibration_fraction": (
         "float",
-        "Fraction of the labeled rows to hold out for the calibration, in (0, 1), stratified by class.",
+        "Fraction of the labeled rows to hold out for calibration, in (0, 1), stratified by class.",
     ),
     "class_weight": (
         ONLINE["class_weight"][0],

@@ -65,7 +65,7 @@ class CalibratedKernelState(KernelState):
         if counts.min() < 2 or n < len(kinds) or len(rows) - n < len(kinds):
             raise InputError(
                 f"{len(rows)} labeled rows of {len(kinds)} classes are too few to hold out "
-                f"{self.calibration_fraction:g} of them for the calibration; label more rows, or set "
+                f"{self.calibration_fraction:g} of them for calibration; label more rows, or set "
                 "probability=False"
             )
         return np.sort(

@@ -75,7 +75,7 @@ class KernelState(KernelOptions):
         for name, axis in self._model().class_axes().items():
             value = np.moveaxis(self._state[name], axis, 0)
             if len(old) == 1:
-                # the only class so far is the positive one; its sign changes if it becomes the first
+                # the only class so far is the positive one; its sign changes if it becomes first
                 value = -value if position == 1 else value
             elif len(old) == 2:
                 # half of the score for the second class, half against the first

@@ -100,8 +100,8 @@ class SupportVectors:
         for name, width in zip(self.blocks.names, self.blocks.widths, strict=True):
             if self.precomputed and width != n:
                 raise InputError(
-                    f"kernel='precomputed': view {name!r} has {n} rows and {width} columns; in fit it "
-                    "must be a square matrix of kernel values"
+                    f"kernel='precomputed': view {name!r} has {n} rows and {width} columns; in fit "
+                    "it must be a square matrix of kernel values"
                 )
 
     def grow(self, moved: np.ndarray, K: int) -> None:

@@ -71,8 +71,8 @@ class ViewKernels:
         values = np.ascontiguousarray(self.kernel(x, z), dtype=np.float64)
         if values.shape != (x.shape[0], z.shape[0]):
             raise InputError(
-                f"kernel= returned the shape {values.shape} for {x.shape[0]} and {z.shape[0]} rows; "
-                f"it must return {(x.shape[0], z.shape[0])}"
+                f"kernel= returned the shape {values.shape} for {x.shape[0]} and {z.shape[0]} "
+                f"rows; it must return {(x.shape[0], z.shape[0])}"
             )
         return values
 

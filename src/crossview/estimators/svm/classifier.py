@@ -75,8 +75,8 @@ class MultiViewSVMPerf(SVMPerfOptions):
         higher value pulls the scores together; with 0 the views share only the loss.  Typical
         values: 0 to 0.1.
     solver : {"joint", "alternating", "published"}, default="joint"
-        "joint": cutting planes over all views together, the fastest.  "alternating": Algorithm 1 of the paper with
-        corrected sums and one set of multipliers for all views, which converges to the same
+        "joint": cutting planes over all views together, the fastest.  "alternating":
+        Algorithm 1 of the paper with corrected sums and one set of multipliers for all views, which converges to the same
         minimum.  "published": Algorithm 1 as printed; with more than one view it does not
         converge to the minimum.
     scaling : {"rows", "published"}, default="rows"
@@ -148,11 +148,11 @@ class MultiViewSVMPerf(SVMPerfOptions):
     balanced accuracy and ROC AUC.  A row of weight 2 counts twice.  For the other measures unequal
     nonzero weights raise an error.  Rows of weight 0 are skipped.
 
-    ``scaling="rows"``: the joint features of a labeling are divided by a unit (n; 2P for F_beta, the
+    ``scaling="rows"``: the joint features of a labeling are divided by a unit (n; 2P for F, the
     break-even point and recall at k; 2k for precision at k; PN pairs for the rankings), and the
-    weight of xi is C1 times the unit (n for the rankings).  ``scaling="published"`` is problem (7) as printed,
-    with ``Psi = sum_i y_i x_i``: its weights are ``1 / (2 unit)`` times as large, its C1 is that of
-    "rows" over ``4 unit`` (over ``4 unit² / n`` for the rankings), and useful values depend on n.
+    weight of xi is C1 times the unit (n for the rankings).  ``scaling="published"`` is problem
+    (7) as printed, with ``Psi = sum_i y_i x_i``: its weights are ``1 / (2 unit)`` times as large, its C1 is
+    that of "rows" over ``4 unit`` (over ``4 unit² / n`` for the rankings), and useful values depend on n.
 
     References
     ----------
