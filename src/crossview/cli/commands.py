@@ -1,4 +1,4 @@
-"""What each command does: options to library calls, answers to text."""
+"""The commands: options to library calls, results to text."""
 
 from __future__ import annotations
 

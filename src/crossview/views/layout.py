@@ -39,7 +39,7 @@ class ViewLayout:
         self.widths = tuple(int(width) for width in widths)
         if len(self.names) != len(self.widths):
             raise InputError(
-                f"{len(self.names)} view names and {len(self.widths)} widths; give one width per name"
+                f"{len(self.names)} names and {len(self.widths)} widths; give one width per view"
             )
         if not self.names:
             raise InputError("there are no views; give at least one")

@@ -296,7 +296,7 @@ BAD = {
         lambda: MultiViewMachineRegressor(
             WIDTHS, optimizer="sgd", learning_rate=10.0, random_state=0
         ).fit(X_BAD, Y_BAD),
-        "grows without bound",
+        "diverges",
     ),
     "a stream of turns": (
         lambda: SupportTensorMachineClassifier(WIDTHS).score_then_learn(

@@ -93,7 +93,8 @@ class Interleaved(NamedTuple):
     """Weights and variances, interleaved in one array or in separate arrays.
 
     Interleaved, a sparse row of a large array touches half as many cache lines.  ``w`` and
-    ``D`` are one array, with the weight of column q at 2 q and its variance at 2 q + 1; else stride is 1 and other is 0.
+    ``D`` are one array, with the weight of column q at 2 q and its variance at 2 q + 1;
+    otherwise stride is 1 and other is 0.
     """
 
     w: np.ndarray

@@ -18,8 +18,8 @@ class PegasosClassifier(KernelLearner):
     Minimizes ``λ/2 |w|² + mean_i max(0, 1 - y_i w·φ(x_i))`` for each view independently.  At step t
     view n scores the drawn row with ``ŷ_n = 1/(λ t) sum_j α_n[j] y_j K(x, x_j)``, and updates
     ``α_n <- α_n + 1`` for this row if ``y ŷ_n < 1`` (figure 3 of the paper).  The joint score is
-    the mean of the view scores.  It makes the same draws as `KeCoClassifier`; a step with an unlabeled
-    row counts in t and changes nothing else.
+    the mean of the view scores.  It makes the same draws as `KeCoClassifier`; a step with an
+    unlabeled row counts in t and changes nothing else.
 
     Parameters
     ----------

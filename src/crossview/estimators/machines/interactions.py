@@ -124,7 +124,7 @@ class InterpretableMachine(OnlineLearner):
     def _interactions_of(
         self, a: int, top: int
     ) -> list[tuple[tuple[str, ...], tuple[int, ...], float]]:
-        """Return the strongest interactions per combination of views in the score of class ``a``."""
+        """Return the strongest interactions per combination of views for score ``a``."""
         machine = self._machine()
         k = machine.B.shape[2] // machine.c.shape[1]
         own = slice(a * k, (a + 1) * k)

@@ -76,8 +76,8 @@ class MultiViewSVMPerf(SVMPerfOptions):
         values: 0 to 0.1.
     solver : {"joint", "alternating", "published"}, default="joint"
         "joint": cutting planes over all views together, the fastest.  "alternating":
-        Algorithm 1 of the paper with corrected sums and one set of multipliers for all views, which converges to the same
-        minimum.  "published": Algorithm 1 as printed; with more than one view it does not
+        Algorithm 1 of the paper with corrected sums and one set of multipliers for all views,
+        which converges to the same minimum.  "published": Algorithm 1 as printed; with more than one view it does not
         converge to the minimum.
     scaling : {"rows", "published"}, default="rows"
         Scale of C1 and of the weights.  "rows": C1 is the weight of the loss of one row, so that a
@@ -151,8 +151,9 @@ class MultiViewSVMPerf(SVMPerfOptions):
     ``scaling="rows"``: the joint features of a labeling are divided by a unit (n; 2P for F, the
     break-even point and recall at k; 2k for precision at k; PN pairs for the rankings), and the
     weight of xi is C1 times the unit (n for the rankings).  ``scaling="published"`` is problem
-    (7) as printed, with ``Psi = sum_i y_i x_i``: its weights are ``1 / (2 unit)`` times as large, its C1 is
-    that of "rows" over ``4 unit`` (over ``4 unit² / n`` for the rankings), and useful values depend on n.
+    (7) as printed, with ``Psi = sum_i y_i x_i``: its weights are ``1 / (2 unit)`` times as
+    large, its C1 is that of "rows" over ``4 unit`` (over ``4 unit² / n`` for the rankings), and
+    useful values depend on n.
 
     References
     ----------
