@@ -36,9 +36,9 @@ def predict(
 ) -> pa.Table | int:
     """Return or write the prediction, the score and one score per view for each row.
 
-    With two classes a score above 0 predicts the second of the sorted classes.  With more there is one score
-    per class, and a view's score is that for the predicted class.  Where a number is predicted
-    there is no score, and a view's is the prediction from that view alone.  A view that is
+    With two classes a score above 0 predicts the second of the sorted classes.  With more there is
+    one score per class, and the score of a view is that for the predicted class.  A regressor has
+    no joint score, and the score of a view is the prediction from that view alone.  A view that is
     missing in a row has no score.
 
     Parameters

@@ -31,7 +31,7 @@ MAX_ABS_TARGET = 1e75
 
 
 class Located(Protocol):
-    """A batch that knows where it was read."""
+    """A batch with its file and its first row."""
 
     @property
     def file(self) -> str | None:

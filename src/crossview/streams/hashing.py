@@ -1,6 +1,7 @@
 """Categories and words to slots, and the names of the slots.
 
-Only the distinct values of a column are hashed, and the hashes of an unchanged dictionary are reused.
+Only the distinct values of a column are hashed, and the hashes of an unchanged dictionary are
+reused.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["SlotTables"]
 
 
 class _Table(NamedTuple):
-    """A dictionary and what its values become."""
+    """A dictionary and the hashes of its values."""
 
     dictionary: pa.Array
     content: Any
@@ -33,7 +34,7 @@ class _Table(NamedTuple):
 
 
 class SlotTables:
-    """What the values of categorical and text columns become, and what the slots are called.
+    """Hashes of the values of categorical and text columns, and names of the slots.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ class SlotTables:
         return {**self.__dict__, "_tables": {}}  # a cache
 
     def look_up(self, column: Column, dictionary: pa.Array, remember: bool = False) -> Any:
-        """Return what each value of a dictionary becomes: its slot, or the row of its words.
+        """Return the slot of each category, or the sparse row of word counts of each text.
 
         The last one stands for null: the slot -1, or an empty row.
         """

@@ -110,7 +110,7 @@ def plan_columns(X: Any, views: Any, declared: Mapping[str, Sequence[str]]) -> l
     views : mapping of str to columns, or None
         As for `ViewEncoder`.
     declared : mapping of str to sequence of str
-        Columns whose kind the user says, by kind: names or globs.
+        Columns whose kind the user declares, by kind: names or globs.
 
     Returns
     -------

@@ -264,7 +264,7 @@ BAD = {
     ),
     "a view twice": (
         lambda: MultiViewMachineRegressor(WIDTHS, groups=[["view0", "view0"]]).fit(X_BAD, Y_BAD),
-        "each once",
+        "list of different view names",
     ),
     "no groups": (
         lambda: MultiViewMachineRegressor(WIDTHS, groups=[]).fit(X_BAD, Y_BAD),
@@ -272,11 +272,11 @@ BAD = {
     ),
     "als of classes": (
         lambda: MultiViewMachineClassifier(WIDTHS, optimizer="als").fit(X_BAD, Y_BAD > 5000),
-        "loss='logistic'; its loss is 'squared'",
+        "loss='logistic'; set loss='squared'",
     ),
     "als with l1": (
         lambda: MultiViewMachineRegressor(WIDTHS, optimizer="als", penalty="l1").fit(X_BAD, Y_BAD),
-        "its penalty is 'l2'",
+        "set penalty='l2'",
     ),
     "als of all pairs": (
         lambda: FactorizationMachineRegressor(WIDTHS, optimizer="als").fit(X_BAD, Y_BAD),

@@ -77,8 +77,8 @@ class MultiViewSVMPerf(SVMPerfOptions):
     solver : {"joint", "alternating", "published"}, default="joint"
         "joint": cutting planes over all views together, the fastest.  "alternating":
         Algorithm 1 of the paper with corrected sums and one set of multipliers for all views,
-        which converges to the same minimum.  "published": Algorithm 1 as printed; with more than one view it does not
-        converge to the minimum.
+        which converges to the same minimum.  "published": Algorithm 1 as printed; with more
+        than one view it does not converge to the minimum.
     scaling : {"rows", "published"}, default="rows"
         Scale of C1 and of the weights.  "rows": C1 is the weight of the loss of one row, so that a
         useful value does not depend on the number of rows; with "error_rate" it is the C of
@@ -182,12 +182,12 @@ class MultiViewSVMPerf(SVMPerfOptions):
         rows, y, weight = self._rows_with_weight(X, y, sample_weight)
         classes = np.unique(y)
         if len(classes) < 2:
-            found = (
+            what = (
                 f"one class, {classes.tolist()[0]!r}"
                 if len(classes)
                 else "no row with a positive weight"
             )
-            raise InputError(f"y has {found}; a classifier needs two or more")
+            raise InputError(f"y has {what}; a classifier needs two or more")
         self._check_weights(weight)
         positive = self._positive_classes(classes)
         # 1. concatenate the views, each with its constant feature, and form the disagreement term
