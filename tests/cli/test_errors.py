@@ -49,7 +49,7 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         (["train", "none.csv", *KECO, *STREAM, "--classes", "p,q"], "no row has a label to learn"),
         (["train", "one.csv", *KECO], "column 'l': the label has one class, 'p'"),
         (["train", "miss.csv", *KECO, "--epochs", "2"], "epochs=2: keco draws rows; leave"),
-        (["train", "miss.csv", *KECO, "--set", "budget=9"], "take schedule='stream'"),
+        (["train", "miss.csv", *KECO, "--set", "budget=9"], "set schedule='stream'"),
         (["train", "miss.csv", *KECO, "--set", "kernel=rbff"], "'kernel' parameter of KeCo"),
         (["train", "miss.csv", *KECO, "--set", "unlabeled=p"], "no parameter 'unlabeled'"),
         (["compare", "none.csv", "--label", "l"], "column 'l': the label is empty in every row"),
