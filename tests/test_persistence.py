@@ -97,14 +97,14 @@ def broken(path, kind):
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("short", "is not a model file, or is cut short"),
+        ("short", "is not a model file, or is truncated"),
         ("text", "is not a model file"),
         ("empty", "is not a model file"),
-        ("absent", "there is no such model file"),
-        ("stranger", "not a model of crossview"),
+        ("absent", "no such model file"),
+        ("stranger", "not a crossview model"),
         ("newer", r"by a newer version of crossview \(format 99, and this one reads 2\); upgrade"),
         ("no version", "by a newer version"),
-        ("unknown class", "a Rogue, which this version does not know"),
+        ("unknown class", "a Rogue, which this version does not support"),
         ("unknown parameter", "is a damaged model file"),
         ("no steps", "is a damaged model file"),
         ("bad classes", "is a damaged model file"),
@@ -124,7 +124,7 @@ def test_what_a_model_file_cannot_hold(tmp_path):
         LogisticRegression().fit(X, Y),
         make_pipeline(StandardScaler(), Perceptron()).fit(X, Y),
     ):
-        with pytest.raises(InputError, match="a model file cannot hold a"):
+        with pytest.raises(InputError, match="a model file cannot store a"):
             crossview.save(model, tmp_path / "m")
     odd = Perceptron(class_weight={"a": object()})
     odd.__dict__.update(
@@ -134,7 +134,7 @@ def test_what_a_model_file_cannot_hold(tmp_path):
             if k.endswith("_") or k.startswith("_")
         }
     )
-    with pytest.raises(InputError, match="cannot hold class_weight="):
+    with pytest.raises(InputError, match="cannot store class_weight="):
         crossview.save(odd, tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""From any matrix to `Rows`: the one place that fixes type, order and writability."""
+"""Matrices to `Rows`, with the types, the order and the write flags of the compiled loops."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ __all__ = [
 def read_only(array: np.ndarray) -> np.ndarray:
     """Return a read-only view of the array.
 
-    Numba compiles a loop once for writable and once more for read-only arrays, so the loops get
-    everything that they only read as read-only.
+    Numba compiles a loop separately for writable and for read-only arrays.  Arguments that a loop
+    does not change are therefore always read-only.
     """
     view = array.view()
     view.flags.writeable = False
@@ -47,7 +47,7 @@ def make_rows(
     names: Any = None,
     checked: bool = True,
 ) -> Rows:
-    """Return the rows of a matrix as the loops take them.
+    """Return the rows of a matrix for the compiled loops.
 
     Parameters
     ----------
@@ -56,16 +56,16 @@ def make_rows(
     layout : ViewLayout
         Views as blocks of columns.
     present : ndarray of bool of shape (n_samples, n_views), default=None
-        False where a view is missing.  None: a view is missing in a row where
-        all its columns are NaN.
+        False where a view is missing.  None: a view is missing in a row if all its columns
+        are NaN.
     column_map : ndarray of shape (n_columns,), default=None
-        Position of each column of ``X`` in the layout; -1: the column is left out.  None: the
-        columns already lie view after view.
+        Position of each column of ``X`` in the layout; -1: the column is skipped.  None: the
+        columns are already ordered by view.
     names : sequence of str, default=None
         Names of the columns of ``X``, for error messages.
     checked : bool, default=True
-        Whether to look for NaN and infinity.  False saves a scan of all values, for callers whose
-        loop reports a row that is not finite.
+        Whether to check for NaN and infinity.  False saves a pass over all values if the loop of
+        the caller reports nonfinite rows.
 
     Returns
     -------
@@ -75,16 +75,16 @@ def make_rows(
     Raises
     ------
     InputError
-        An infinity, or a NaN in a view that is not missing; the message names
+        A value is infinite, or NaN in a view that is not missing; the message names
         row and column.
     """
     if column_map is not None:
         X, names = _rearrange(X, column_map, layout.n_columns, names)
     if sp.issparse(X):
-        # scipy remembers on the caller's matrix that it is in order, and asks only once
+        # scipy caches the result of this check on the matrix of the caller
         matrix = X if X.format == "csr" else sp.csr_array(X)
         if not matrix.has_canonical_format:
-            # sorted columns, each once; the caller's matrix stays as it is
+            # sort and merge duplicate entries in a copy, not in the matrix of the caller
             matrix = sp.csr_array(matrix, copy=True)
             matrix.sum_duplicates()
         data = np.ascontiguousarray(matrix.data, dtype=np.float64)
@@ -99,7 +99,7 @@ def make_rows(
     indices = np.ascontiguousarray(indices, dtype=np.int64 if wide else np.int32)
     indptr = np.ascontiguousarray(indptr, dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
-        # a sum needs no temporary array; if it overflows, a second scan finds nothing
+        # a sum needs no temporary array; if a finite sum overflows, the exact check below passes
         finite = not checked or np.isfinite(data.sum())
     if not finite:
         data, present = _missing_views(data, indices, indptr, shared, layout, present, names)
@@ -126,7 +126,7 @@ def _rearrange(X: Any, column_map: np.ndarray, width: int, names: Any) -> tuple[
     if len(order) == width:
         names = None if names is None else [names[c] for c in order]
         return (sp.csr_array(X) if sp.issparse(X) else X)[:, order], names
-    # positions that no column of X fills stay empty
+    # positions without a column of X stay empty
     coo = sp.coo_array(X)
     keep = column_map[coo.col] >= 0
     matrix = sp.csr_array(
@@ -138,7 +138,7 @@ def _rearrange(X: Any, column_map: np.ndarray, width: int, names: Any) -> tuple[
 def _entries(
     indices: np.ndarray, indptr: np.ndarray, shared: bool, layout: ViewLayout
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return row, column and view of every entry."""
+    """Return row, column and view of each entry."""
     row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     column = np.tile(indices, len(indptr) - 1) if shared else indices
     return row, column, np.searchsorted(layout.ptr, column, side="right") - 1
@@ -166,7 +166,7 @@ def _missing_views(
     present: np.ndarray | None,
     names: Any,
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Mark views that are all NaN in a row as missing; any other NaN or infinity is an error."""
+    """Mark views that are NaN throughout as missing; raise an error for other nonfinite values."""
     row, column, view = _entries(indices, indptr, shared, layout)
     nan = np.isnan(data)
     count = np.zeros((len(indptr) - 1, layout.n_views), dtype=np.int64)
@@ -289,7 +289,7 @@ def stack_views(views: list[ViewRows]) -> ViewRows:
 
 
 def matrix_of(view: ViewRows, first: int, width: int) -> sp.csr_array:
-    """Return the view, whose first column is ``first``, as a matrix of its own."""
+    """Return the view, whose first column is ``first``, as a separate matrix."""
     data, columns, indptr = flat_view(view)
     return sp.csr_array(
         (data, columns.astype(np.int64) - first, indptr), shape=(len(indptr) - 1, width)

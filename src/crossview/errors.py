@@ -1,4 +1,4 @@
-"""Errors about input, in one line."""
+"""Errors about the input of the user."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Sequence
 
 
 class InputError(ValueError):
-    """Data, a column name, a parameter or a file that cannot be used as it is.
+    """Error in the input: data, a column name, a parameter or a file.
 
-    The message is one line that says what is wrong, where, and what to do.
-    ``str`` of the error names whichever of file, row and column are known.
+    The message is one line: what is wrong, where, and what to do.  ``str`` of the error starts with
+    the file, the row and the column, as far as they are known.
 
     Parameters
     ----------
     message : str
-        What is wrong, and what to do.
+        What is wrong and what to do.
     file : str or None
-        The file it was read from.
+        The file with the error.
     row : int or None
-        The row, from 0 for the first row of data in that file or table.
+        The row with the error; 0 is the first data row of the file or table.
     column : str or None
-        The column, by its name where it has one.
+        The column with the error: its name, or its position.
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class InputError(ValueError):
         return f"{', '.join(where)}: {self.message}" if where else self.message
 
     def __reduce__(self) -> tuple:
-        # an exception with keyword arguments does not pickle by itself, and
-        # joblib sends errors between processes
+        # joblib sends errors between processes, and an exception with keyword arguments needs this
+        # method to be pickled
         return _rebuild, (type(self), self.message, self.file, self.row, self.column)
 
 
@@ -60,7 +60,7 @@ def _rebuild(
 
 
 def closest_names(name: str, known: Sequence[str], most: int = 20) -> str:
-    """Return the end of an error message about an unknown name: the closest name, and all names."""
+    """Return the end of a message about an unknown name: the closest name and all known names."""
     import difflib
 
     close = difflib.get_close_matches(str(name), [str(k) for k in known], n=1)

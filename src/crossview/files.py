@@ -1,4 +1,4 @@
-"""Output files that are whole or not there."""
+"""Atomic writing of output files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["check_writable", "replacing"]
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse early a file that could not be written at the end.
+    """Raise an error if a file cannot be written, before the work starts.
 
     Parameters
     ----------
@@ -24,14 +24,14 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        It is a folder, or its folder is absent or cannot be written to.
+        The path is a folder, or its folder does not exist or is not writable.
     """
     path = Path(path)
     if path.is_dir():
         raise InputError("is a folder; name a file in it", file=str(path))
     if not path.parent.is_dir():
         raise InputError(
-            f"cannot be written: there is no folder {str(path.parent)!r}; make it", file=str(path)
+            f"cannot be written: there is no folder {str(path.parent)!r}; create it", file=str(path)
         )
     if not os.access(path.parent, os.W_OK):
         raise InputError("cannot be written: its folder is read-only", file=str(path))
@@ -39,17 +39,17 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a file to write instead of ``path``, and rename it to ``path`` when it is complete.
+    """Yield a temporary file to write, and rename it to ``path`` when it is complete.
 
     Parameters
     ----------
     path : path-like
-        The file.  An older one of that name stays as it is if anything fails.
+        The file.  An existing file of this name is not changed if an error occurs.
 
     Yields
     ------
     unfinished : Path
-        A file that does not exist yet, in a folder that is removed at the end.
+        A file that does not exist yet, in a temporary folder.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     path = Path(path)
     check_writable(path)
     try:
-        # in the same folder, so that the last step is a rename
+        # in the same folder, so that the rename is atomic
         with tempfile.TemporaryDirectory(prefix=".crossview-", dir=path.parent) as folder:
             unfinished = Path(folder) / path.name
             yield unfinished

@@ -1,4 +1,4 @@
-"""Missing labels: the one definition."""
+"""Definition of a missing label."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["has_label"]
 
 
 def has_label(y: Any) -> np.ndarray:
-    """Return which labels are there: a label of None, NaN or pandas' NA is missing.
+    """Return which labels are present; None, NaN and pandas' NA are missing.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def has_label(y: Any) -> np.ndarray:
         return np.asarray(~np.isnan(y))
     if y.dtype.kind != "O":
         return np.ones(len(y), dtype=bool)
-    return np.fromiter((_is_there(label) for label in y), dtype=bool, count=len(y))
+    return np.fromiter((_is_present(label) for label in y), dtype=bool, count=len(y))
 
 
-def _is_there(label: Any) -> bool:
-    """NaN is the one value that differs from itself; comparing pandas' NA gives NA again."""
+def _is_present(label: Any) -> bool:
+    """Return whether a label is present: NaN differs from itself, and pandas' NA has no truth."""
     return label is not None and type(label).__name__ != "NAType" and bool(label == label)

@@ -1,7 +1,7 @@
 """Model files without pickle: one ``.safetensors`` file, arrays and a JSON header.
 
-Loading runs no code: the header names classes of a fixed list, those of the catalog, and the
-arrays are numbers.  A file is complete or not there.
+Loading runs no code from the file: the header names classes from a fixed list, that of the
+catalog, and the arrays are numeric.  Files are written atomically.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ VERSION = 2
 
 
 def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = None) -> None:
-    """Write a fitted learner, or a Pipeline of an encoder and a learner, to a model file.
+    """Write a fitted learner, or a Pipeline of encoder and learner, to a model file.
+
+    The format is safetensors: numeric arrays and a JSON header, no pickle.
 
     Parameters
     ----------
     model : learner or Pipeline
         A fitted Crossview estimator, or a scikit-learn Pipeline of them.
     path : path-like
-        The file; by custom it ends in ``.safetensors``.  An older one is replaced
-        only when the new one is complete.
+        The file to write, usually ``*.safetensors``.  An existing file is replaced
+        atomically, once the new one is complete.
     info : dict, default=None
-        Anything that JSON can hold, given back by `read_info`.
+        Metadata that JSON can represent; `read_info` returns it.
 
     Raises
     ------
     InputError
-        The model is of a kind that model files do not hold, or the file cannot
-        be written.
+        Model files do not support the type of the model, or the file cannot be written.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
         kind = type(step).__name__
         if classes.get(kind) != type(step).__module__:
             raise InputError(
-                f"a model file cannot hold a {kind}; it holds {', '.join(classes)}, "
+                f"a model file cannot store a {kind}; it stores {', '.join(classes)}, "
                 "alone or in a Pipeline"
             )
         header.append(
@@ -88,23 +89,23 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
 
 
 def load(path: str | os.PathLike) -> Any:
-    """Read a model file.
+    """Load a model that `save` wrote.
 
     Parameters
     ----------
     path : path-like
-        A file that `save` wrote.
+        The model file.
 
     Returns
     -------
     model : learner or Pipeline
-        As it was saved; it goes on learning exactly as if it had never stopped.
+        The saved model.  `partial_fit` and `learn_one` resume exactly where they stopped.
 
     Raises
     ------
     InputError
-        The file is absent, is not a model file, is damaged, or was written by an older or a
-        newer version of the format.
+        The file does not exist, is not a model file, is damaged, or has another version of the
+        format.
 
     Examples
     --------
@@ -128,7 +129,7 @@ def load(path: str | os.PathLike) -> Any:
         for entry in json.loads(metadata["steps"]):
             if entry["class"] not in classes:
                 raise InputError(
-                    f"holds a {entry['class']}, which this version does not know; "
+                    f"contains a {entry['class']}, which this version does not support; "
                     "use a newer version of crossview",
                     file=str(path),
                 )
@@ -145,7 +146,7 @@ def load(path: str | os.PathLike) -> Any:
 
 
 def read_info(path: str | os.PathLike) -> dict[str, Any]:
-    """Read what `save` was given as ``info``, without loading the model.
+    """Return the ``info`` that was passed to `save`, without loading the model.
 
     Parameters
     ----------
@@ -155,26 +156,26 @@ def read_info(path: str | os.PathLike) -> dict[str, Any]:
     Returns
     -------
     info : dict
-        As it was given.
+        The metadata.
     """
     return dict(json.loads(_metadata(path)["info"]))
 
 
 def _metadata(path: str | os.PathLike) -> dict[str, str]:
-    """Return the header of a model file, or raise an error that says why it is none."""
+    """Return the header of a model file; `InputError` if the file is not a valid one."""
     from safetensors import SafetensorError, safe_open
 
     if not Path(path).is_file():
-        raise InputError("there is no such model file", file=str(path))
+        raise InputError("no such model file", file=str(path))
     try:
         with safe_open(str(path), framework="numpy") as file:
             metadata = dict(file.metadata() or {})
     except (SafetensorError, OSError) as error:
         raise InputError(
-            f"is not a model file, or is cut short ({error})", file=str(path)
+            f"is not a model file, or is truncated ({error})", file=str(path)
         ) from error
     if metadata.get("format") != FORMAT:
-        raise InputError("is a safetensors file, but not a model of crossview", file=str(path))
+        raise InputError("is a safetensors file, but not a crossview model", file=str(path))
     version = metadata.get("version", "")
     if version != str(VERSION):
         older = version.isdigit() and int(version) < VERSION
@@ -188,7 +189,7 @@ def _metadata(path: str | os.PathLike) -> dict[str, str]:
 
 
 def _to_json(value: Any, key: str) -> Any:
-    """A parameter as JSON: plain values, and what views= may hold."""
+    """Return a parameter as JSON: plain values, and the types that ``views=`` accepts."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -202,8 +203,8 @@ def _to_json(value: Any, key: str) -> Any:
     if isinstance(value, list | np.ndarray | range):
         return [_to_json(item, key) for item in value]
     if isinstance(value, np.random.RandomState):
-        return None  # a fitted learner does not draw from it again
-    raise InputError(f"a model file cannot hold {key}={value!r}")
+        return None  # a fitted learner does not use it again
+    raise InputError(f"a model file cannot store {key}={value!r}")
 
 
 def _from_json(value: Any) -> Any:

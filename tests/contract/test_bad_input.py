@@ -28,7 +28,7 @@ def test_what_is_not_finite_is_named_with_row_and_column(name, container, word):
 
 BAD = {
     "one class": (lambda m, X, y: m.fit(X, ["a"] * len(y)), "one class, 'a'"),
-    "no classes": (lambda m, X, y: m.partial_fit(X, y), "classes= must be given"),
+    "no classes": (lambda m, X, y: m.partial_fit(X, y), "classes= is required"),
     "other classes": (
         lambda m, X, y: m.partial_fit(X, y, np.unique(y)).partial_fit(X, y, ["x", "y"]),
         "not the same as in the first call",
@@ -40,11 +40,11 @@ BAD = {
     ),
     "balanced": (
         lambda m, X, y: m.set_params(class_weight="balanced").partial_fit(X, y, np.unique(y)),
-        "needs all labels at once",
+        "needs the labels of all rows",
     ),
     "text column": (
         lambda m, X, y: m.fit(pd.DataFrame(X, columns=COLUMN_NAMES).assign(c3="text"), y),
-        "column 'c3': holds string and not numbers",
+        "column 'c3': has the type string, which is not numeric",
     ),
     "too few columns": (lambda m, X, y: m.fit(X, y).predict(X[:, :5]), "5 features"),
     "negative weight": (lambda m, X, y: m.fit(X, y, sample_weight=-np.ones(len(y))), "[Nn]egative"),

@@ -62,7 +62,7 @@ def test_a_parameter_that_is_documented_nowhere_is_refused():
 
         def __init__(self, *, C=2.0, alpha=0.1): ...
 
-    with pytest.raises(TypeError, match="'alpha' of Learner is documented nowhere"):
+    with pytest.raises(TypeError, match="'alpha' of Learner is not documented"):
         document_parameters()(Learner)
     shared = {"alpha": ("float", "Shared."), "C": ("int", "Overridden."), "other": ("int", "No.")}
     assert documented(document_parameters(shared)(Learner).__doc__) == [

@@ -281,7 +281,7 @@ def test_missing_views_are_compared_as_they_are():
         ({"y": ["yes", "no"]}, "2 labels for 150 rows"),
         (
             {"models": ["pa:squared", "svmperf:error_rate"], "progressive": True},
-            "model 'svmperf:error_rate' needs all rows at once.*; compare it by folds",
+            "model 'svmperf:error_rate' needs all rows in memory.*; compare it by folds",
         ),
         ({"y": np.linspace(0, 1, 150)}, "is not a class"),
         ({"X": MultiView({"only": np.ones((150, 2))})}, "one view, 'only'"),

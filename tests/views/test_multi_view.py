@@ -69,7 +69,7 @@ def test_views_are_read_and_selected_by_name():
         (lambda: MultiView({"a": P}, feature_names={"a": ["x"]}), "1 feature names for the 3"),
         (lambda: MultiView({"a": P})[0, 1], "indexed by rows"),
         (lambda: MultiView({"a": P})["b"], "no view 'b'"),
-        (lambda: MultiView.from_matrix(P, ViewLayout(["a"], [2])), "3 columns for"),
+        (lambda: MultiView.from_matrix(P, ViewLayout(["a"], [2])), "3 columns, but"),
     ],
 )
 def test_impossible_containers_are_refused(make, message):

@@ -1,7 +1,7 @@
 """The views of a row: their entries, scores and margins.
 
 Functions of W are compiled for two classes, with one weight vector (W of one dimension), or for
-several (W of two dimensions); the branch on ``W.ndim`` is gone then.
+several (W of two dimensions); the compiler removes the branch on ``W.ndim``.
 """
 
 from typing import NamedTuple
@@ -15,17 +15,17 @@ from crossview.kernels.rows import ZERO, Row, dot_and_sqnorm, dots_and_sqnorm, v
 
 
 class ViewBuffers(NamedTuple):
-    """The views that take part in a row, in order; each row overwrites them."""
+    """Buffers for the views that are present and nonempty in a row; overwritten by each row."""
 
-    v: np.ndarray  # int64 (n_views,): which view it is ...
+    v: np.ndarray  # int64 (n_views,): index of the view ...
     lo: np.ndarray  # uint64 (n_views,): ... where its entries begin ...
     hi: np.ndarray  # ... and end
     score: np.ndarray  # (n_views, n_classes), or (n_views, 1) for two classes
     sqnorm: np.ndarray  # (n_views,): x·x, with the constant feature
-    wrong: np.ndarray  # int64 (n_views,): the class that the true one must win against
-    rho: np.ndarray  # (n_views,): the precision of its step
+    wrong: np.ndarray  # int64 (n_views,): the wrong class of the margin
+    rho: np.ndarray  # (n_views,): the precision of its update
     joint: np.ndarray  # (n_classes,): the sum of the scores ...
-    past: np.ndarray  # ... and of those of u
+    past: np.ndarray  # ... and of the averaging sums
     steps: ViewSteps
 
 
@@ -52,7 +52,7 @@ def view_buffers(V: int, K: int) -> ViewBuffers:
 
 @inlined_borrowing
 def n_scores(W):
-    """How many scores a row has: one per weight vector."""
+    """Return the number of scores per row: one per weight vector."""
     if W.ndim == 1:
         return 1
     return W.shape[1]
@@ -99,19 +99,19 @@ def write_scores(scores, i, score, past, t, count):
                 scores[i, k] /= count
 
 
-# --- the views that take part ---------------------------------------------------
+# --- the present views ----------------------------------------------------------
 
 
 @inlined_borrowing
 def row_of_view(rows, i, bias, buffers, a):
-    """Return view number ``a`` of those that take part in row i."""
+    """Return view number ``a`` of the present views of row i."""
     offset = rows.indptr[i] if rows.shared else ZERO
     return Row(rows.data, rows.indices, buffers.lo[a], buffers.hi[a], offset, buffers.v[a], bias)
 
 
 @inlined_borrowing
 def find_views(rows, i, buffers):
-    """Write which views of row i are not missing, and their entries; return how many."""
+    """Write the views that are present in row i, and their entries; return their number."""
     j, ptr, present = rows.indices, rows.ptr, rows.present
     V = ptr.shape[0] - 1
     lo, end = rows.indptr[i], rows.indptr[i + 1]
@@ -128,7 +128,7 @@ def find_views(rows, i, buffers):
 
 @inlined_borrowing
 def keep_view(row, sqnorm, count, buffers):
-    """Make the view number ``count`` of those that take part, unless it is empty; count on."""
+    """Store the view as number ``count`` unless it is empty; return the new count."""
     if sqnorm + row.bias > 0.0:
         buffers.v[count], buffers.lo[count], buffers.hi[count] = row.v, row.lo, row.hi
         buffers.sqnorm[count] = sqnorm + row.bias
@@ -138,7 +138,7 @@ def keep_view(row, sqnorm, count, buffers):
 
 @inlined_borrowing
 def read_views(rows, i, W, b, bias, buffers):
-    """Write the views that take part in row i and their scores; return how many, and x·x."""
+    """Write the nonempty views of row i and their scores; return their number, and x·x."""
     count, total = 0, 0.0
     for a in range(find_views(rows, i, buffers)):
         row = row_of_view(rows, i, bias, buffers, a)
@@ -160,7 +160,7 @@ def sum_scores(count, buffers):
 
 @inlined_borrowing
 def read_past(rows, i, U, c, bias, count, buffers):
-    """past <- U'x + c, the sum over the views that take part."""
+    """past <- U'x + c, the sum over the present views."""
     buffers.past[:] = 0.0
     for a in range(count):
         add_scores(row_of_view(rows, i, bias, buffers, a), U, c, buffers.past)
@@ -171,7 +171,7 @@ def read_past(rows, i, U, c, bias, count, buffers):
 
 @inlined_borrowing
 def one_margin(W, y, score):
-    """Return the margin y w·x, or that against the best wrong class, and which class that is."""
+    """Return the margin y w·x, or that against the best wrong class, and that class."""
     if W.ndim == 1:
         return y * score[0], 0
     wrong = best_wrong(score, y)
@@ -180,10 +180,10 @@ def one_margin(W, y, score):
 
 @inlined_borrowing
 def find_margins(y, coupling, count, buffers):
-    """Write m_v, and the class that the true one must win against; return the sum of m_v.
+    """Write the margins m_v and their wrong classes; return the sum of m_v.
 
-    That class is the best of the wrong ones in the joint score, or, where the views are
-    independent, in the view's own score.
+    The margin is the score of the true class minus that of the wrong class with the highest joint
+    score or, for independent views, with the highest score of the view.
     """
     m, score, wrong = buffers.steps.m, buffers.score, buffers.wrong
     several = score.shape[1] > 1

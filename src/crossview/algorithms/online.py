@@ -1,18 +1,18 @@
-"""One pass of a linear learner: read a row, margins, step, update.
+"""One pass of a linear learner over the rows: scores, margins, step sizes, update.
 
-A learner is three independent choices: a step rule (`rules`), how the views share a step
-(`couplings`) and what moving a weight costs (`geometries`).  A pass is what all of them have in
-common.  For each row it computes, view by view, the scores w_v·x_v, the margins m_v and the
-squared norms n_v = x_v'S_v x_v; rule and coupling give the steps P_v and the precisions rho_v; then
+A learner combines an update rule (`rules`), a coupling of the views (`couplings`) and a geometry,
+the norm of the weight change (`geometries`).  The pass is the same for all of them.  For each row
+it computes, view by view, the scores w_v·x_v, the margins m_v and the squared norms
+n_v = x_v'S_v x_v; rule and coupling give the steps P_v and the precisions rho_v; then
 
     w_v <- w_v + P_v y S_v x_v,   S_v^-1 <- S_v^-1 + rho_v x_v x_v'.
 
-Averaging: the mean of the weights after each row is w - u / t, where u gathers s - 1 times the
+Averaging: the mean of the weights over all rows is w - u / t, where u is the sum of s - 1 times the
 update of row s, and t is the number of rows.
 
-There are three passes and not one.  A pass in Euclidean geometry is bound by memory, and has no
-time for the tests of `learn_with_covariance`.  `learn_one_view` does what `learn` does for one
-view: a row of 10 entries takes 36 ns instead of 47.
+There are three passes for speed.  A pass in Euclidean geometry is bound by memory, and the branches
+of `learn_with_covariance` would slow it down.  `learn_one_view` is `learn` for one view: a row of
+10 entries takes 36 ns instead of 47.
 """
 
 from typing import NamedTuple
@@ -60,13 +60,13 @@ from crossview.kernels.rows import ONE, TWO, ZERO, Row, Rows, prefetch_row
 
 __all__ = ["Examples", "Weights", "learn", "learn_one_view", "learn_with_covariance"]
 
-# CW on labels that contradict each other halves the digits of x'Sx at each of them, without
-# end: one step makes it smaller by no more than this, and what is left of it, by x·x, is left
+# contradicting labels make CW shrink x'Sx towards underflow: one update shrinks it at most by the
+# first factor, and rows whose x'Sx is below the second factor times x·x are skipped
 MOST_SHRINKAGE, EXHAUSTED = 1e15, 1e-150
 
 
 class Weights(NamedTuple):
-    """What a linear learner has learned; the passes write into it."""
+    """Learned weights of a linear learner; the passes update them."""
 
     W: np.ndarray  # (n_columns,) for two classes, else (n_columns, n_classes)
     b: np.ndarray  # intercepts: (n_views,), else (n_views, n_classes); or one for all views
@@ -79,8 +79,8 @@ class Examples(NamedTuple):
     """The labeled rows of a pass, and their scores, which the pass writes."""
 
     rows: Rows
-    order: np.ndarray  # int64: the rows to learn from, one after the other
-    y: np.ndarray  # float64 -1 or +1 for two classes, else int64 the number of the class
+    order: np.ndarray  # int64: the rows to learn from, in order
+    y: np.ndarray  # float64 -1 or +1 for two classes, else int64 the class code
     weight: np.ndarray  # float64 (n_rows,)
     scores: np.ndarray  # (n_rows,), else (n_rows, n_classes): just before the row was learned
 
@@ -135,18 +135,18 @@ def learn(examples: Examples, model: Weights, bias: float, rule: Rule, coupling:
     examples : Examples
         The rows.
     model : Weights
-        What the pass changes.
+        Updated in place.
     bias : float
         1 or 0: with or without intercept.
     rule : Rule
         Perceptron or PA.
     coupling : Coupling
-        How the views share a step.
+        The coupling of the views.
 
     Returns
     -------
     nonfinite_row : int
-        The last row that was passed over because its x·x is not finite, or -1.
+        The last row that was skipped because its x·x is not finite, or -1.
     """
     K = 1 if model.W.ndim == 1 else model.W.shape[1]
     buffers = view_buffers(len(examples.rows.ptr) - 1, K)
@@ -220,27 +220,27 @@ def learn_with_covariance(
     examples : Examples
         The rows; ``scores`` has a class axis, of length 1 for two classes, and ``y`` is float64.
     model : Weights
-        What the pass changes; ``W`` and ``U`` have the class axis, too.
+        Updated in place; ``W`` and ``U`` have a class axis, too.
     S : Covariance
-        What the pass changes.
+        Updated in place.
     bias : float
         1 or 0: with or without intercept.
     rule : Rule
-        PAM, AROW, CW, SCW or SOP; PAM where the views are coupled.
+        PAM, AROW, CW, SCW or SOP; PAM if the views are coupled.
     coupling : Coupling
-        How the views share a step.
+        The coupling of the views.
 
     Returns
     -------
     learned : int
-        How many rows of the order were learned: not all where a low-rank covariance lacks room.
+        Number of rows of the order that were learned; not all if a low-rank covariance is full.
     nonfinite_row : int
-        The last row that was passed over because its x·x is not finite, or -1.
+        The last row that was skipped because its x·x is not finite, or -1.
     """
     K, w = model.W.shape[1], model.W.reshape(-1)
     is_diagonal = S.form in (geometries.DIAGONAL, geometries.DIAGONAL_COVARIANCE)
     fused = is_diagonal and K == 1 and len(model.U) == 0 and rule.kind != SOP
-    # for a pass that is long enough to pay for it, weights and variances lie side by side
+    # a long pass is faster with interleaved weights and variances
     interleaved = fused and int(examples.rows.indptr[-1]) > len(w)
     pair = Interleaved(w, S.D, ONE, ZERO)
     if interleaved:
@@ -304,7 +304,7 @@ def covariance_pass(examples, model, S, bias, rule, coupling, work):
 
 @inlined_borrowing
 def _read_views(rows, i, model, S, bias, work):
-    """`read_views`; with one weight vector and a diagonal, x'Sx comes along with the scores."""
+    """`read_views`; with one weight vector and a diagonal it also computes x'Sx."""
     W, b, buffers = model.W, model.b, work.buffers
     if W.shape[1] > 1:
         return read_views(rows, i, W, b, bias, buffers)
@@ -333,7 +333,7 @@ def _read_past(rows, i, model, bias, count, buffers):
 
 @inlined_borrowing
 def _find_step(row, a, weight, rule, is_coupled, S, work):
-    """Write n and rho of view ``a``, and P where the views are independent."""
+    """Write n and rho of view ``a``, and P if the views are independent."""
     buffers = work.buffers
     several = buffers.score.shape[1] > 1
     m, n, P, _, _ = buffers.steps
@@ -352,7 +352,7 @@ def _find_step(row, a, weight, rule, is_coupled, S, work):
 
 @inlined_borrowing
 def _update(row, a, y, rule, model, S, work):
-    """Move the weights of view ``a`` by its step, and let S^-1 grow by rho x x'."""
+    """Update the weights of view ``a``, and S^-1 <- S^-1 + rho x x'."""
     W, b, U, c, t = model
     buffers, scratch, step = work.buffers, work.scratch, work.step
     P, rho, n = buffers.steps.P[a], buffers.rho[a], buffers.steps.n[a]

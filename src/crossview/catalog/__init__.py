@@ -1,4 +1,4 @@
-"""What there is: one entry per learner, per metric and per reader; everything else derives from it.
+"""Registry: one entry per learner, per metric and per reader, from which everything derives.
 
 The public names, the classes that model files may hold, ``--help`` and shell completion, `compare`,
 `train`, `predict`, ``inspect`` and the generated tests read these entries.  The catalog imports
@@ -11,7 +11,7 @@ from crossview.catalog.learners import LEARNERS
 
 __all__ = ["PUBLIC", "SAVED", "public_names", "saved_classes"]
 
-# what is public besides the estimators of `LEARNERS`
+# public names besides the estimators of `LEARNERS`
 PUBLIC: dict[str, str] = {
     "InputError": "crossview.errors",
     "KernelSearchCV": "crossview.estimators.kernel.search",
@@ -27,7 +27,7 @@ PUBLIC: dict[str, str] = {
     "save": "crossview.persistence",
     "train": "crossview.evaluation.train",
 }
-# what a model file may hold besides learners
+# classes that a model file may contain besides learners
 SAVED = ("ViewEncoder",)
 
 
@@ -38,6 +38,6 @@ def public_names() -> dict[str, str]:
 
 
 def saved_classes() -> dict[str, str]:
-    """Return the module of each class that a model file may hold, and nothing else."""
+    """Return the module of each class that a model file may contain."""
     learners = {entry.class_name: entry.path.partition(":")[0] for entry in LEARNERS}
     return dict(sorted({**{name: PUBLIC[name] for name in SAVED}, **learners}.items()))

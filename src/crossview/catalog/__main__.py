@@ -6,7 +6,7 @@ from crossview.catalog import public_names
 
 
 def stub() -> str:
-    """Return what ``__init__.pyi`` says."""
+    """Return the content of ``__init__.pyi``."""
     imports = [f"from {module} import {name} as {name}" for name, module in public_names().items()]
     head = "# Written by `python -m crossview.catalog`: the public names, for type checkers.\n"
     return "\n".join([head, *sorted(imports), "", "__version__: str", ""])

@@ -1,4 +1,4 @@
-"""What an entry of a learner says."""
+"""The catalog entry of a learner."""
 
 from __future__ import annotations
 
@@ -19,61 +19,61 @@ EACH_VIEW = "one group per view"
 
 @dataclass(frozen=True)
 class Learner:
-    """One way of using the views: an estimator, its parameters, and what it can do.
+    """Catalog entry: an estimator, its fixed and tunable parameters, and its capabilities.
 
     Attributes
     ----------
     name : str
         As in ``crossview train --model``: a family, or ``family:variant``.
     title : str
-        As in the table of `compare`; ``{metric}`` stands for what it is trained for.
+        As in the table of `compare`; ``{metric}`` is replaced by the metric.
     path : str
         The estimator, ``"module:Class"``.
     about : str
-        What ``--help`` says of it, and of the entries next to it with the same words.
+        Description in ``--help``; adjacent entries with the same description are grouped.
     task : {"classification", "regression"}
         What it predicts.
     fixed : mapping of str to value
-        Parameters that make it what it is.
+        Parameters that define the entry.
     grid : mapping of str to tuple
-        Parameters that validation chooses, and the values to try.
+        Parameters to tune, and their candidate values.
     settable : tuple of str
-        Parameters that ``--set`` takes, besides those of the grid.
+        Parameters that ``--set`` accepts, besides those of the grid.
     tuning_params : mapping of str to value
-        Parameters that are precise enough while those of the grid are chosen.
+        Less precise, faster parameters during tuning.
     streams : bool
-        Whether it learns row after row (``partial_fit``).  One that does not needs all rows at
-        once, makes no passes, and stops by itself.
+        Whether it has ``partial_fit``.  Otherwise it needs all rows in memory and has its own
+        stopping criterion.
     random : bool
         Whether it takes a ``random_state``.
     draws_rows : bool
         Whether `fit` draws a number of rows, instead of making passes over all of them.
     stops_early : bool
-        Whether `fit` makes passes until the loss on held-out rows stops falling.
+        Whether `fit` uses early stopping on held-out rows.
     learns_unlabeled : bool
-        Whether it learns from unlabeled rows, too.
+        Whether it also learns from unlabeled rows.
     trained_for_metric : bool
         Whether it takes the metric as ``measure``, its ``k`` and the class ``pos_label``.
     gives_probabilities : bool
-        Whether it has ``predict_proba`` without being asked for it.
+        Whether it has ``predict_proba`` by default.
     explained_by : {"weights", "interactions", "support rows"}
         What ``crossview inspect`` shows of it.
     quadratic : bool
         Whether a pass costs the square of the number of columns (or rows, if fewer).
     cheaper : str or None
-        The entry that `compare` takes instead where that costs too much.
+        The entry that `compare` uses instead if the cost is too high.
     compared : {"always", "unlabeled", "never"}
-        When it is a row of `compare`: always, where some rows have no label, or when named.
+        When `compare` includes it: always, if some rows are unlabeled, or only by name.
     measured_against : str or None
-        The entry that is the same without what is special about this one.
+        The baseline entry: the same without the distinctive feature of this one.
     stream_params : mapping of str to value
-        Parameters by which one that draws rows learns a stream instead.
+        Parameters that make a learner that draws rows learn a stream instead.
     memory_params : mapping of str to value
         Parameters that bound its memory on a stream.
     bounded_by : mapping of str to tuple
-        Parameters, and the values of them with which its memory is bounded anyway.
+        Parameters, and their values for which memory is bounded without ``memory_params``.
     view : str or None
-        The only view that it sees; None: all.
+        The only view it uses; None: all.
     """
 
     name: str
@@ -114,7 +114,7 @@ class Learner:
 
     @property
     def short_title(self) -> str:
-        """The title without what stands in parentheses."""
+        """The title without the part in parentheses."""
         return self.title.partition(" (")[0]
 
     def parameters(self) -> list[str]:
@@ -172,10 +172,10 @@ class Learner:
         return bool(switch) and all(setting.get(name) == value for name, value in switch)
 
     def on_stream(self, setting: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the setting, with what makes it learn a stream in bounded memory."""
+        """Return the setting with the parameters for a stream in bounded memory."""
         bounded = any(setting.get(name) in values for name, values in self.bounded_by.items())
         return {**self.stream_params, **({} if bounded else self.memory_params), **setting}
 
     def select_view(self, X: Any) -> Any:
-        """Return what the learner sees of the rows."""
+        """Return the view of the learner, or all views."""
         return X if self.view is None else X.select([self.view])

@@ -1,4 +1,4 @@
-"""The metrics: one entry each, and their names with a k in them."""
+"""The metrics: one entry each, and the parsing of names such as ``precision_at_10%``."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ class Metric:
     name : str
         As in ``--metric``; one that takes a k ends in ``_at_k``.
     kind : {"decision", "order", "error"}
-        What it is about: the predicted classes, the order of the scores, or predicted numbers.
+        Whether it evaluates the predicted classes, the ranking by score, or predicted numbers.
     path : str
-        Its function, ``"module:function"``; `crossview.evaluation.metrics` says of each kind
-        what the function takes and returns.
+        Its function, ``"module:function"``; `crossview.evaluation.metrics` documents the
+        interface of each kind.
     trains : str or None
-        The measure that an SVM is trained for instead; None: it cannot be trained for this one.
+        The measure that an SVM optimizes for this metric; None: it cannot be optimized.
     higher_is_better : bool
-        The direction.
+        Whether a higher value is better.
     root_mean_square : bool
         Of an error: whether the value is the root of the mean square of the rows' errors, and
         not their mean.
     scope : {"class", "classes", "rows"}
-        What it is of: one class (the positive one of two, or the mean over more), all classes
-        alike, or all rows.
+        Whether it evaluates one class (the positive one of two, or the mean over more), all classes
+        equally, or all rows.
     about : str
-        What ``--help`` says of it.
+        Description in ``--help``.
     """
 
     name: str
@@ -129,17 +129,17 @@ def describe_metrics(task: str) -> str:
 
 
 def metric_of(name: str) -> Metric:
-    """Return the entry of a metric, whose name may say its k."""
+    """Return the entry of a metric; the name may contain k."""
     return METRICS[parse_metric(name)[0]]
 
 
 def parse_metric(name: str) -> tuple[str, int | float | None]:
     """Return ``precision_at_k`` and 0.1 of ``precision_at_10%``; without k, the name and None."""
-    says = re.fullmatch(r"(\w+_at_)(?:(\d+)|(\d+(?:\.\d+)?(?:e-\d+)?)%)", name)
-    if says is None:
+    found = re.fullmatch(r"(\w+_at_)(?:(\d+)|(\d+(?:\.\d+)?(?:e-\d+)?)%)", name)
+    if found is None:
         takes_k = name in METRICS and METRICS[name].takes_k
         return name, DEFAULT_K if takes_k else None
-    stem, rows, share = says.groups()
+    stem, rows, share = found.groups()
     return f"{stem}k", int(rows) if rows else float(share) / 100.0
 
 
@@ -149,7 +149,7 @@ def check_metric(name: str, *, task: str = "classification", k: Any = None) -> s
     Parameters
     ----------
     name : str
-        May say its k: ``precision_at_10``, ``recall_at_5%``.
+        May contain k: ``precision_at_10``, ``recall_at_5%``.
     task : {"classification", "regression"}, default="classification"
         What is predicted.
     k : int or float, default=None
@@ -164,7 +164,7 @@ def check_metric(name: str, *, task: str = "classification", k: Any = None) -> s
     Raises
     ------
     InputError
-        There is no such metric for the task, or the k is none.
+        The task has no such metric, or k is invalid.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tasks, and names that stand for code or for nothing."""
+"""Tasks, lookup of objects by name, and errors about unknown names."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ TASKS: dict[str, tuple[str, ...]] = {
 
 
 def load_object(path: str) -> Any:
-    """Return what ``"module:name"`` names."""
+    """Import and return the object ``"module:name"``."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
 
 def check_task(name: str) -> str:
-    """Return the name, if it is one of `TASKS`; else raise an `InputError` that lists them."""
+    """Return the name if it is one of `TASKS`; otherwise raise an `InputError` that lists them."""
     if name not in TASKS:
         raise unknown_name("task", name, TASKS)
     return name
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
-    """Return the error about a name that does not exist; it says what there is instead."""
+    """Return the error about an unknown name, with the closest and all known names."""
     return InputError(f"no {what} {name!r}{closest_names(name, list(known))}")

@@ -14,14 +14,14 @@ class Reader:
     Attributes
     ----------
     name : str
-        What messages call it.
+        Name of the format in messages.
     path : str
         Its class, ``"module:Class"``, made from the list of files; `crossview.streams.source`
-        says what it has.
+        documents its interface.
     suffixes : tuple of str
-        Ends of the file names that it reads; none for a query and a table in memory.
+        Suffixes of the files that it reads; none for a query and a table in memory.
     kind : {"columnar", "sparse"}
-        Whether it gives columns, which a `ViewEncoder` makes views of, or views and labels.
+        Whether it yields columns, for a `ViewEncoder`, or views and labels.
     compressed : bool
         Whether it also reads those files as ``.gz`` and ``.zst``.
     """

@@ -11,7 +11,7 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; what is wrong with its input becomes one line on stderr.
+    """Run the command; errors in the input are printed as one line on stderr.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `train
 Label = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN", help="The column to predict; not where the file has it by itself."
+        metavar="COLUMN", help="The column to predict; leave it out if the file format has labels."
     ),
 ]
 Views = Annotated[
@@ -229,7 +229,7 @@ def train(
     epochs: Annotated[
         int,
         typer.Option(
-            help="Passes over the rows; not for models that draw rows or need all at once."
+            help="Passes over the rows; not for models that draw rows or need all rows in memory."
         ),
     ] = 1,
     classes: Annotated[

@@ -1,4 +1,4 @@
-"""What each command does: options to library calls, answers to text."""
+"""The commands: options to library calls, results to text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WIDTH_OF_A_FILE = 160
 
 @dataclass
 class Columns:
-    """Which column is what, as the options say it."""
+    """The columns and their kinds, from the command-line options."""
 
     label: str | None
     views: dict[str, list[str]] | None
@@ -178,7 +178,7 @@ def _summary(trained: training.Trained) -> list[str]:
         speed = (trained.rows + trained.unlabeled) * trained.passes / trained.seconds
         lines.append(f"{rows}, {passes}, {trained.seconds:.1f} s, {speed:,.0f} rows/s")
     if trained.left_out:
-        lines.append(f"{trained.left_out:,} unlabeled rows were left out")
+        lines.append(f"{trained.left_out:,} unlabeled rows were skipped")
     if trained.metric is not None:
         form = ".4g" if trained.task == "regression" else ".4f"
         values = {"loss": trained.loss, "accuracy": trained.accuracy}
@@ -211,7 +211,7 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def _literal(text: str) -> Any:
-    """What an option says: a number, a truth value, None, or a word, such as PA-II."""
+    """Return the value of an option: a number, a Boolean, None, or text, such as PA-II."""
     try:
         words = {"true": "True", "false": "False", "none": "None"}
         return ast.literal_eval(words.get(text.lower(), text))

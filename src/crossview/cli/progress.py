@@ -1,4 +1,4 @@
-"""How a training run is doing, on stderr."""
+"""Progress of training and comparison, on stderr."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Two real tables with natural views, to try things on without a download.
+"""Two real data sets with natural views, available without a download.
 
 Both come with scikit-learn.  Their columns are called ``view__column``, so that
-``ViewEncoder()`` finds the views by itself.
+``ViewEncoder()`` derives the views from the names.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def load(name: str) -> pa.Table:
         their ``mean``, standard ``error`` and ``worst`` value over the nuclei; the label is
         ``diagnosis``, 'benign' or 'malignant'.  ``digits``: 1797 handwritten digits of 8 x 8
         pixels in three views: ``pixels``, ``profile`` (sums of rows and of columns) and
-        ``fourier`` (magnitudes of the 2-D Fourier coefficients, which a cyclic
-        shift of the digit leaves as they are); the label is ``digit``.
+        ``fourier`` (magnitudes of the 2-D Fourier coefficients, which are
+        invariant to cyclic shifts of the digit); the label is ``digit``.
 
     Returns
     -------
@@ -76,14 +76,14 @@ def load(name: str) -> pa.Table:
 
 
 def write(name: str, path: str | os.PathLike[str]) -> None:
-    """Write one of the bundled tables to a file, whole or not at all.
+    """Write one of the bundled tables to a file, atomically.
 
     Parameters
     ----------
     name : {'breast-cancer', 'digits'}
         See `load`.
     path : path
-        Where to; ``.parquet`` or ``.csv``.  A file of that name is replaced.
+        The file, ``.parquet`` or ``.csv``; an existing file is replaced.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def _digits() -> dict[str, Any]:
 
     bunch = load_digits()
     images, n = bunch.images, len(bunch.images)
-    # the magnitudes of real input are symmetric: half of them say it all
+    # the magnitudes of a real image are symmetric: half of them suffice
     fourier = np.abs(np.fft.rfft2(images))
     blocks = {
         "pixels": (images, [f"{r}_{c}" for r in range(8) for c in range(8)]),

@@ -1,1 +1,1 @@
-"""scikit-learn faces: validate, call the loop, store."""
+"""scikit-learn estimators: validate the input, call the learning loop, store the result."""

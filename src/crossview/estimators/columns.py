@@ -1,4 +1,4 @@
-"""Rows as mappings: columns known by name, added as they come."""
+"""Rows as mappings of feature names to values; new features get new columns."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["NamedColumns"]
 
 
 class NamedColumns:
-    """Map of each named feature of each view to a column of the state.
+    """Map from the feature names of each view to the columns of the learned state.
 
-    Views are consecutive blocks of ``slots``, each with room to grow.  The room of a full view
-    doubles and the blocks after it move, so that n features cost O(n).
+    Views are consecutive blocks of ``slots``, each with spare columns.  When a block is full, its
+    size doubles and the blocks after it move, so that adding n features costs O(n).
 
     Parameters
     ----------
     views : sequence of str
-        Views known from the start; others are added as they come.
+        Views known from the start; later rows may add others.
     """
 
     def __init__(self, views: list[str]) -> None:
@@ -37,9 +37,10 @@ class NamedColumns:
     def of_fitted(
         cls, layout: ViewLayout, column_map: np.ndarray | None, names: Any
     ) -> NamedColumns:
-        """Return the fixed names of the columns of a learner that was fitted on a matrix.
+        """Return the names of the columns of a learner that was fitted on a matrix.
 
-        The name of a feature is its column name, or its position in its view.
+        No column can be added to them.  The name of a feature is its column name, or its position
+        in its view.
         """
         self = cls(list(layout.names))
         self.room = list(layout.widths)
@@ -56,24 +57,24 @@ class NamedColumns:
 
     @property
     def slots(self) -> ViewLayout:
-        """Columns of the state, with the room to grow."""
+        """Columns of the state, spare ones included."""
         return ViewLayout(list(self.views), self.room)
 
     @property
     def layout(self) -> ViewLayout:
-        """Features known so far; a view without any counts one."""
+        """Views and the number of their features so far; 1 for a view without features."""
         return ViewLayout(list(self.views), [max(1, len(known)) for known in self.views.values()])
 
     @property
     def column_map(self) -> np.ndarray:
-        """Column of the state of every feature, view after view, in order of arrival."""
+        """Column of each feature in the state, view by view, in the order of first occurrence."""
         if self.fixed is not None:
             return self.fixed
         starts, widths = self.slots.ptr, self.layout.widths
         return np.concatenate([starts[v] + np.arange(width) for v, width in enumerate(widths)])
 
     def only_view(self) -> str:
-        """Return the view of a row that names none; `InputError` if there are several."""
+        """Return the view of a row that names no view; `InputError` if there are several views."""
         if len(self.views) > 1:
             raise InputError(
                 "a row of a learner with several views is a mapping of view to features, such as "
@@ -86,7 +87,7 @@ class NamedColumns:
 
         Return the new position of each old column of the state if the columns grew, else None.
         """
-        # 1. refuse what is wrong before anything changes
+        # 1. raise errors before anything changes
         row: list[tuple[str, Any, float]] = []
         for view, features in x.items():
             if view not in self.views and self.fixed is not None:
@@ -139,13 +140,13 @@ class NamedColumns:
         return np.concatenate([np.empty(0, dtype=np.int64), *moved])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the names for a model file, which can hold text, numbers and Booleans."""
+        """Return the names for a model file; they must be text, numbers or Booleans."""
         for view, known in self.views.items():
             for feature in known:
                 if not isinstance(feature, str | int | float | bool):
                     raise InputError(
                         f"feature {feature!r} of view {view!r} is not text; a model file "
-                        "cannot keep its name"
+                        "stores only names that are text"
                     )
         return {
             "views": [[name, list(known)] for name, known in self.views.items()],

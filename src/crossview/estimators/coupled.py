@@ -33,42 +33,45 @@ COUPLINGS = {
 class MultiViewPAClassifier(CovarianceClassifier):
     """Passive-aggressive learning on several views, with a disagreement penalty.
 
-    One weight vector per view.  With margins ``m_v = y w_v·x_v`` each row whose
-    joint loss ``1 - mean m_v`` is positive solves
+    Keeps one weight vector per view.  With margins ``m_v = y w_v·x_v``, each row whose joint
+    loss ``1 - mean m_v`` is positive solves
 
         min ½ sum_v |w_v - w_v,t|² + γ D(s) + slack(1 - mean s_v),
 
-    where ``s_v`` are the margins afterwards, D their disagreement over all
-    pairs of views, γ the parameter ``disagreement``, and the slack that of the variant, as in
-    `PassiveAggressiveClassifier`.  Any number of views; a view that is missing
-    or empty in a row takes no part in it.  With ``geometry="mahalanobis"`` each
-    view keeps a covariance ``S_v`` of its own, the first term is
-    ``½ sum_v (w_v - w_v,t)' S_v^-1 (w_v - w_v,t)``, and ``S_v^-1`` grows by ``x_v x_v'``
-    at each row with a joint loss, as in `PAMClassifier`.
+    where ``s_v = y w_v·x_v`` are the margins after the update, D is their disagreement over all
+    pairs of views, γ is the parameter ``disagreement``, and ``slack`` is the slack term of the
+    variant, as in `PassiveAggressiveClassifier`.  The number of views is arbitrary.  A view that
+    is missing or empty in a row is neither scored nor updated.
+
+    With ``geometry="mahalanobis"`` each view has its own covariance ``S_v``, the first term is
+    ``½ sum_v (w_v - w_v,t)' S_v^-1 (w_v - w_v,t)``, and each row with a positive joint loss
+    updates ``S_v^-1 <- S_v^-1 + x_v x_v'``, as in `PAMClassifier`.
 
     Parameters
     ----------
     variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
-        No slack, or a slack that costs C or C times its square.
+        Slack term for a loss ξ that remains after the update: not allowed ("PA"), C ξ ("PA-I") or
+        C ξ² ("PA-II").
     disagreement : float, default=0.1
-        Price of disagreement, in [0, inf).  At 0 the views share the loss and nothing else; a
-        higher value pulls their scores together.  It is multiplied by the squared norm of a view:
-        for rows of length 1 try 0.01 to 1, for 100 standardized columns 0.0001 to 0.01.  Not used
-        where the views are independent or concatenated.
+        Weight γ of the disagreement penalty, in [0, inf).  At 0 the views share only the joint
+        loss; a higher value pulls their scores together.  Its effect scales with the squared norm
+        of a view's row: try 0.01 to 1 for rows of norm 1, and 0.0001 to 0.01 for 100 standardized
+        columns.  Ignored if the views are independent or concatenated.
     coupling : {"squared", "absolute", "independent", "concatenated"}, default="squared"
-        How the views share a step.  "squared": half the sum of squared
-        differences over all pairs, solved in closed form.  "absolute": the
-        paper's sum of absolute differences, in closed form for two views and
-        exactly by a finite search for more.  "independent": every view learns
-        alone and their scores are summed.  "concatenated": one learner on all
-        columns.  The last two are baselines that are often hard to beat.
+        Disagreement D that couples the views.  "squared": half the sum of squared differences
+        over all pairs of views, solved in closed form.  "absolute": the sum of absolute
+        differences, as in the paper, solved in closed form for two views and by Newton's method,
+        exactly, for more.  "independent": each view learns alone, and the scores of the views are
+        summed.  "concatenated": one weight vector for all columns.  The last two are baselines
+        that are often hard to beat.
     update : {"exact", "published"}, default="exact"
-        "published" is Algorithm 1 as the paper prints it: two views, "absolute",
-        PA-I.  It does not minimize its own objective.
+        "exact" minimizes the objective.  "published" is Algorithm 1 as printed in the paper, for
+        two views, "absolute" and PA-I; it does not reach the minimum of the paper's objective.
     geometry : {"euclidean", "mahalanobis"}, default="euclidean"
-        What moving a weight costs: the same in all directions, or more in
-        well-observed directions.  The second is slower, and often much more
-        accurate on correlated columns; disagreement is then multiplied by ``x_v'S_v x_v``.
+        Norm of the weight change.  "euclidean": all directions cost the same.  "mahalanobis":
+        directions that earlier rows covered cost more, as in `PAMClassifier`; this is slower, and
+        often much more accurate on correlated columns.  The effect of ``disagreement`` then
+        scales with ``x_v'S_v x_v`` in place of the squared norm.
 
     Attributes
     ----------
@@ -87,17 +90,16 @@ class MultiViewPAClassifier(CovarianceClassifier):
 
     Notes
     -----
-    The joint score is the mean of the scores of the views that take part, the
-    sum where they are independent or concatenated.  A row's weight multiplies
-    its C.  Several classes: the true class must win against the wrong class with
-    the highest joint score.
+    The joint score is the mean of the scores of the views that are present, or their sum for
+    "independent" and "concatenated".  The sample weight of a row multiplies C.  With more than
+    two classes the margin is the score of the true class minus the score of the wrong class that
+    has the highest joint score.
 
     References
     ----------
     T. T. Nguyen, K. Chang, S. C. Hui, "Two-View Online Learning", PAKDD 2012,
-    :doi:`10.1007/978-3-642-30217-6_7`.  Any number of views, the squared
-    disagreement, PA and PA-II, several classes, missing views and Mahalanobis
-    geometry are ours.
+    :doi:`10.1007/978-3-642-30217-6_7`.  The paper treats two views, two
+    classes, absolute disagreement and PA-I; all else extends it.
 
     Examples
     --------
@@ -173,8 +175,8 @@ class MultiViewPAClassifier(CovarianceClassifier):
     def _n_biases(self) -> int:
         return 1 if self.coupling == "concatenated" else self._slots.n_views
 
-    def _combine(self, own: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
-        total = own.sum(axis=1)
+    def _combine(self, view_scores: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
+        total = view_scores.sum(axis=1)
         if self.coupling in ("independent", "concatenated"):
             return total
         return total / np.maximum(takes_part.sum(axis=1), 1)[:, None]

@@ -1,4 +1,4 @@
-"""What learners with a covariance share: its parameters, its state, and room for it."""
+"""Base class and parameters of the learners that keep a covariance of their weights."""
 
 from __future__ import annotations
 
@@ -28,35 +28,38 @@ COVARIANCE: dict[str, ParameterDoc] = {
     "covariance": (
         '{"auto", "full", "diagonal", "low-rank"}',
         """
-        Form of the covariance.  "full": all pairs of columns; a step costs as much as half of that
-        matrix has entries.  "diagonal": one variance per column, for many columns and long
-        streams.  "low-rank": exact for the first ``rank`` updates, whose rows it keeps; then the
-        older half of them goes into the diagonal, again and again.  "auto": exact as long as that
-        is affordable.  With up to 64 columns it is full from the start; where half of the matrix
-        takes at most 256 MiB (some 8,000 columns), low-rank for as many updates as there are
-        columns, then full; beyond, low-rank for 1024 updates, then diagonal.
-        ``covariance_form_`` says which it is.
+        Form of the covariance matrix.  "full": all pairs of columns; for d columns an update
+        costs O(d²).  "diagonal": one variance per column, for many columns and long streams.
+        "low-rank": exact for the first ``rank`` updates, whose rows it stores; whenever the store
+        is full, the older half of the rows is reduced to its diagonal.  "auto": exact as long as
+        time and memory allow.  Up to 64 columns it is full from the start.  If the triangle of
+        the matrix takes at most 256 MiB (about 8,000 columns), it is low-rank for the first d
+        updates, then full.  Otherwise it is low-rank for 1024 updates, then diagonal.
+        ``covariance_form_`` is the current form.
         """,
     ),
     "rank": (
         "int",
         """
-        Rows that "low-rank" keeps.  A higher value is closer to "full" and slower: a step costs
-        rank² and the entries of the kept rows.
+        Number of rows that "low-rank" stores.  A higher value is closer to "full" and slower: an
+        update costs O(rank²) plus the nonzero entries of the stored rows.  Typical values: 64 to
+        1024.
         """,
     ),
     "diagonal": (
         '{"precision", "covariance"}',
         """
-        Which diagonal "diagonal" keeps at each step: that of the inverse covariance (as in SOL; the
-        variance of a column then depends on its own values only), or that of the covariance.
+        Which matrix "diagonal" reduces to its diagonal after each update: "precision", the inverse
+        covariance (as in the SOL library; the variance of a column then depends only on its own
+        values), or "covariance", the covariance.
         """,
     ),
     "initial_variance": (
         "float",
         """
-        Variance of every weight at the start, in (0, inf).  A higher value lets the first rows
-        move the weights further.  It matters where columns have another unit than 1.
+        Initial variance of each weight, in (0, inf).  A higher value takes larger steps on the
+        first rows.  It matters most for columns that are not standardized.  Typical values: 0.01
+        to 1.
         """,
     ),
 }
@@ -64,7 +67,7 @@ COVARIANCE: dict[str, ParameterDoc] = {
 COVARIANCE_ATTRIBUTES: dict[str, ParameterDoc] = ATTRIBUTES | {
     "covariance_form_": (
         "str",
-        'Form that the covariance has now: "full", "diagonal" or "low-rank".',
+        'Current form of the covariance: "full", "diagonal" or "low-rank".',
     ),
 }
 
@@ -77,7 +80,7 @@ FORMS = {
 
 
 class CovarianceClassifier(CovarianceState):
-    """Base of the learners that keep a covariance of their weights, one per view."""
+    """Base class of the learners that keep a covariance of their weights, one per view."""
 
     _parameter_constraints: ClassVar[dict] = {
         **CovarianceState._parameter_constraints,
@@ -87,11 +90,11 @@ class CovarianceClassifier(CovarianceState):
         "initial_variance": [Interval(Real, 0, None, closed="neither")],
     }
 
-    # --- what users see -------------------------------------------------------
+    # --- attributes -----------------------------------------------------------
 
     @property
     def covariance_form_(self) -> str:
-        """Form that the covariance has now: "full", "diagonal" or "low-rank"."""
+        """Current form of the covariance: "full", "diagonal" or "low-rank"."""
         check_is_fitted(self, "classes_")
         if not self._has_covariance():
             raise AttributeError("in Euclidean geometry there is no covariance")
@@ -103,19 +106,18 @@ class CovarianceClassifier(CovarianceState):
         Parameters
         ----------
         view : str, default=None
-            Name of the view; None where there is one covariance for all columns.
+            Name of the view; None if there is one covariance for all columns.
 
         Returns
         -------
         S : ndarray of shape (n, n)
-            Rows and columns are the view's columns in the order of
-            `view_columns`, or all columns view after view; with
-            ``fit_intercept`` the last is the constant feature.
+            Its rows and columns are the columns of the view, in the order of `view_columns`, or
+            all columns, view by view; with ``fit_intercept`` the constant feature is the last.
 
         Raises
         ------
         InputError
-            There is no such view, or no view is named and there are several.
+            No view has this name, or ``view`` is None and there are several covariances.
         """
         check_is_fitted(self, "classes_")
         if not self._has_covariance():
@@ -139,7 +141,7 @@ class CovarianceClassifier(CovarianceState):
         return S[np.ix_(order, order)]
 
     def _columns_of(self, v: int, ptr: np.ndarray) -> np.ndarray:
-        """Positions in view v that a column of X has; the others are room to grow."""
+        """Return the positions in view v that a column of X fills; the others are spare."""
         column_map = self._column_map
         if column_map is None:
             return np.arange(int(ptr[v + 1] - ptr[v]))
@@ -149,11 +151,11 @@ class CovarianceClassifier(CovarianceState):
     # --- learning -------------------------------------------------------------
 
     def _rule(self) -> Rule:
-        """The step rule and its parameters."""
+        """Return the update rule and its parameters."""
         raise NotImplementedError
 
     def _coupling(self) -> Coupling:
-        """How the views share a step."""
+        """Return how the views are coupled."""
         return Coupling(couplings.INDEPENDENT)
 
     def _learn(
@@ -161,7 +163,7 @@ class CovarianceClassifier(CovarianceState):
     ) -> int:
         model = online.Weights(*(self._state[name] for name in "WbUct"))
         ptr = self._covariance_ptr()
-        if len(ptr) < len(rows.ptr):  # all views are one
+        if len(ptr) < len(rows.ptr):  # one covariance for all views
             everywhere = read_only(np.empty((0, 1), dtype=bool))
             rows = rows._replace(ptr=read_only(ptr.view(np.uint64)), present=everywhere)
         y, scores = read_only(y.astype(np.float64)), scores.reshape(len(scores), -1)
@@ -184,5 +186,5 @@ class CovarianceClassifier(CovarianceState):
 
 
 def normal_quantile(confidence: float) -> float:
-    """Return phi: a normal variable is below it with that probability."""
+    """Return the quantile phi of the standard normal distribution at this probability."""
     return float(ndtri(confidence))

@@ -1,4 +1,4 @@
-"""The state of a covariance: its form, growth with the columns, and room for rows."""
+"""State of the covariance: changes of form, new columns, and memory for low-rank rows."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ __all__ = ["DIAGONALS", "CovarianceState"]
 
 DIAGONALS = {"precision": forms.DIAGONAL, "covariance": forms.DIAGONAL_COVARIANCE}
 
-# "auto": with up to so many columns it is full from the start ...
+# "auto" is full from the start up to this number of columns ...
 MAX_COLUMNS_FULL_AT_ONCE = 64
-# ... beyond, it keeps rows until they are as many as columns, then it is full if that takes at
-# most so many bytes; if it takes more, it keeps fewer rows, and then it is diagonal
+# ... and low-rank beyond.  If the full form takes at most this memory, it becomes full after as
+# many rows as there are columns, ...
 MAX_FULL_BYTES = 256 * 2**20
+# ... otherwise diagonal after this number of rows
 MAX_ROWS_BEFORE_DIAGONAL = 1024
 
 STORED = [name for name in Covariance._fields if name not in ("form", "ptr")]
 
 
 class CovarianceState(LinearOnlineClassifier):
-    """Base of the learners with a covariance: one per view, in a form that may change."""
+    """Base class of the learners with a covariance, whose form may change while they learn."""
 
     # parameters of the subclasses
     covariance: str
@@ -54,7 +55,7 @@ class CovarianceState(LinearOnlineClassifier):
         return float(self.fit_intercept)
 
     def _covariance_ptr(self) -> np.ndarray:
-        """First column of each view that has its own covariance, and the end."""
+        """Return the first column of each view that has its own covariance, and the end."""
         ptr: np.ndarray = self._slots.ptr
         return np.array(ptr if self._n_biases() == self._slots.n_views else ptr[[0, -1]])
 
@@ -77,7 +78,7 @@ class CovarianceState(LinearOnlineClassifier):
         self._covariance = forms.init_covariance(form, ptr, self.initial_variance)
 
     def get_state(self) -> dict[str, np.ndarray]:
-        """Return everything that was learned, as arrays."""
+        """Return the learned state as arrays."""
         state = super().get_state()
         if self._has_covariance():
             state |= _as_state(forms.trimmed(self._covariance))
@@ -99,7 +100,7 @@ class CovarianceState(LinearOnlineClassifier):
             self._covariance = changes.rearranged(S, moved, ptr, self.initial_variance)
 
     def _make_room(self, entries: int) -> None:
-        """Make room for one more row, with so many entries, in a low-rank covariance."""
+        """Make room for one more row with this number of entries in a low-rank covariance."""
         S, bias = self._covariance, self._bias()
         widths = np.diff(S.ptr).tolist()
         rank = self.rank if self.covariance == "low-rank" else _rows_before_change(widths)
@@ -123,7 +124,7 @@ def _as_state(S: Covariance) -> dict[str, np.ndarray]:
 
 
 def _rows_before_change(widths: list[int]) -> int:
-    """How many rows "auto" keeps before the covariance becomes full or diagonal."""
+    """Return the number of rows that "auto" stores before it becomes full or diagonal."""
     if forms.full_bytes(widths) > MAX_FULL_BYTES:
         return MAX_ROWS_BEFORE_DIAGONAL
     return max(*widths, MAX_COLUMNS_FULL_AT_ONCE)
@@ -132,11 +133,11 @@ def _rows_before_change(widths: list[int]) -> int:
 def _check_memory(widths: list[int]) -> None:
     """Raise `InputError` if a full covariance takes more than half of the machine's memory."""
     size = forms.full_bytes(widths)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # Linux and macOS say
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # Linux and macOS
     if size > memory / 2:
         columns = " + ".join(f"{w:,}" for w in widths)
         raise InputError(
             f"covariance='full' of {columns} columns needs {size / 2**30:,.1f} GiB, more than "
             f"half of the {memory / 2**30:,.1f} GiB of this machine; set covariance='diagonal', "
-            "or 'low-rank', or 'auto', which chooses"
+            "'low-rank' or 'auto'"
         )

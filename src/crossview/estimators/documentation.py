@@ -1,8 +1,8 @@
 """Complete docstrings from parameters that are documented once.
 
-Learners share most of their parameters.  A class writes in its ``Parameters`` section only those
-that mean something of their own to it; `document_parameters` adds the others from a table, in the
-order of the signature, with the default that the signature has.
+Learners share most of their parameters.  The docstring of a class documents only the parameters
+that are specific to it; `document_parameters` adds the others from a table, in the order and with
+the defaults of the signature.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ def document_parameters(
     ----------
     *tables : mapping of str to (str, str)
         The type and the description of each shared parameter, by its name.  A later table
-        overrides an earlier one, and what the class itself documents overrides all of them.
+        overrides an earlier one, and the docstring of the class overrides all of them.
     attributes : mapping of str to (str, str), default=None
-        The same for the ``Attributes`` section: a line that is only a name there stands for the
-        entry of this table.
+        The same for the ``Attributes`` section: a line that consists of a name is replaced by
+        the entry of this table.
 
     Returns
     -------
     decorator : callable
-        Sets ``__doc__`` and returns the class; raises ``TypeError`` if a parameter of the
-        signature is documented nowhere, or the class documents one that it does not have.
+        Sets ``__doc__`` and returns the class.  Raises ``TypeError`` if a parameter of the
+        signature is not documented, or a documented parameter is not in the signature.
 
     Examples
     --------
@@ -75,8 +75,8 @@ def document_parameters(
         parameters = inspect.signature(cls).parameters
         unknown = set(own) - set(parameters)
         if unknown:
-            raise TypeError(f"{cls.__name__} documents {unknown}, which it does not take")
-        entries = dict.fromkeys(  # "C, gamma : float" stands once
+            raise TypeError(f"{cls.__name__} documents {unknown}, which are not parameters of it")
+        entries = dict.fromkeys(  # one entry for "C, gamma : float"
             own[name].rstrip() if name in own else _entry(cls, parameter, shared)
             for name, parameter in parameters.items()
         )
@@ -92,7 +92,7 @@ def document_parameters(
 
 
 def _names(entry: str) -> list[str]:
-    """The names that an entry such as ``C, r : float`` documents."""
+    """Return the names that an entry such as ``C, r : float`` documents."""
     head = entry.partition("\n")[0].partition(" : ")[0]
     return [name.strip() for name in head.split(",")]
 
@@ -100,9 +100,9 @@ def _names(entry: str) -> list[str]:
 def _entry(
     cls: Callable, parameter: inspect.Parameter, shared: Mapping[str, tuple[str, str]]
 ) -> str:
-    """The entry of a shared parameter, with the default of this signature."""
+    """Return the entry of a shared parameter, with the default of this signature."""
     if parameter.name not in shared:
-        raise TypeError(f"the parameter {parameter.name!r} of {cls.__name__} is documented nowhere")
+        raise TypeError(f"the parameter {parameter.name!r} of {cls.__name__} is not documented")
     kind, description = shared[parameter.name]
     default: Any = parameter.default
     if default is not inspect.Parameter.empty:

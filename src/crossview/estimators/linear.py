@@ -22,10 +22,10 @@ SLACKS = {"PA": rules.HARD, "PA-I": rules.LINEAR, "PA-II": rules.QUADRATIC}
 
 
 class FirstOrderClassifier(LinearOnlineClassifier):
-    """Base of the learners on one view in Euclidean geometry."""
+    """Base class of the first-order learners with one weight vector for all columns."""
 
     def _rule(self) -> Rule:
-        """The step rule and its parameters."""
+        """Return the update rule and its parameters."""
         raise NotImplementedError
 
     def _learn(
@@ -38,21 +38,21 @@ class FirstOrderClassifier(LinearOnlineClassifier):
 
 @document_parameters(LINEAR, attributes=ATTRIBUTES)
 class Perceptron(FirstOrderClassifier):
-    """Rosenblatt's perceptron: on a mistake, add the row to the weights.
+    """Rosenblatt's perceptron: each mistake adds the row to the weights.
 
-    With label y in {-1, +1}: where ``y w·x <= 0``, ``w <- w + y x``.  Several
-    classes: the row is added to its class and taken from the best wrong one.
+    With label y in {-1, +1}, a row with ``y w·x <= 0`` updates ``w <- w + y x``.  With more than
+    two classes a mistake adds the row to the weights of its class and subtracts it from those of
+    the wrong class with the highest score.
 
-    The simplest and fastest learner, with nothing to tune.  It stops learning as soon as it makes
-    no mistakes, however narrow its margins are; prefer `PassiveAggressiveClassifier`, or set
-    ``average=True``.
+    The simplest and fastest learner, with no parameter to tune.  It does not enforce a margin;
+    prefer `PassiveAggressiveClassifier`, or set ``average=True``.
 
     Parameters
     ----------
     average : bool, default=False
         Whether to predict with the mean of the weights after each row instead of the last weights.
-        The last weights of a perceptron depend much on its last mistakes, so the mean is usually
-        better; it needs a second vector of weights.
+        The last weights of a perceptron depend strongly on its last mistakes, so the mean usually
+        predicts better; it needs a second weight vector.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Perceptron(FirstOrderClassifier):
 
     Notes
     -----
-    A row of weight 2 moves the weights twice as far; a row of weight 0 is passed over.
+    The sample weight of a row multiplies its update; a row of weight 0 is skipped.
 
     References
     ----------
@@ -105,18 +105,20 @@ class Perceptron(FirstOrderClassifier):
 
 @document_parameters(LINEAR, attributes=ATTRIBUTES)
 class PassiveAggressiveClassifier(FirstOrderClassifier):
-    """Passive-aggressive learning: the smallest change that gets this row right.
+    """Passive-aggressive (PA) learning: the smallest update that gives the row a margin of 1.
 
-    Each row solves ``min ½|w - w_t|² + slack`` such that ``y w·x >= 1``, where
-    the slack is not allowed (PA), costs C l (PA-I) or C l²
-    (PA-II).  With loss ``l = max(0, 1 - y w·x)`` and ``n = x·x`` the answer is
-    ``w <- w + P y x`` with P = l / n, min(C, l / n) or l / (n + 1/(2C)).
-    Several classes: the true class must win against the best wrong one by 1.
+    Each row solves ``min ½|w - w_t|²`` subject to ``y w·x >= 1`` (PA), or
+    ``min ½|w - w_t|² + C ξ`` (PA-I) or ``+ C ξ²`` (PA-II) subject to ``y w·x >= 1 - ξ``.
+    With loss ``l = max(0, 1 - y w_t·x)`` and squared norm ``n = x·x`` the solution is
+    ``w <- w_t + P y x`` with ``P = l / n`` (PA), ``min(C, l / n)`` (PA-I) or ``l / (n + 1/(2C))``
+    (PA-II).  With more than two classes the margin is the score of the true class minus the
+    highest score of a wrong class.
 
     Parameters
     ----------
     variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
-        The slack; see above.
+        Slack term for a loss ξ that remains after the update: not allowed ("PA"), C ξ ("PA-I") or
+        C ξ² ("PA-II").  With noisy labels do not use "PA".
 
     Attributes
     ----------
@@ -129,13 +131,13 @@ class PassiveAggressiveClassifier(FirstOrderClassifier):
 
     See Also
     --------
-    MultiViewPAClassifier : The same with one weight vector per view, coupled.
+    MultiViewPAClassifier : One weight vector per view, with a disagreement penalty.
 
     Notes
     -----
-    A row's weight multiplies its C.  For PA-I a row of weight 2 is exactly the
-    row learned twice; PA has no price, so only a weight of 0 matters: the row is
-    passed over.
+    The sample weight of a row multiplies C.  For PA-I a row of weight 2 equals two updates with the
+    row.  PA has no C, so its sample weights have no effect, except that rows of weight 0 are
+    skipped.
 
     References
     ----------

@@ -11,9 +11,9 @@ VIEWS: dict[str, ParameterDoc] = {
     "views": (
         "dict, list of int or None",
         """
-        Which columns of ``X`` form each view: a dict of name to columns (a slice, positions,
+        Columns of ``X`` that form each view: a dict of view name to columns (a slice, positions,
         names, or a glob such as ``"user_*"``), or a list of the widths of consecutive blocks.
-        None: ``X`` is a MultiView and names its views itself, or it is one view.
+        None: the views of ``X`` if it is a MultiView; otherwise one view with all columns.
         """,
     ),
 }
@@ -22,28 +22,28 @@ ONLINE: dict[str, ParameterDoc] = {
     "n_epochs": (
         "int",
         """
-        Passes over the rows in `fit`.  `partial_fit` always makes one.  More passes fit the
-        training rows more closely.
+        Number of passes over the rows in `fit`; `partial_fit` always makes one.  More passes fit
+        the training rows more closely.  Typical values: 1 to 10.
         """,
     ),
     "shuffle": (
         "bool",
         """
-        Whether `fit` takes the rows in a new random order in every pass.  Set it to False where
-        the order carries meaning.  `partial_fit` never shuffles.
+        Whether `fit` shuffles the rows before each pass.  Set it to False if the order of the rows
+        matters, as in a time series.  `partial_fit` never shuffles.
         """,
     ),
     "class_weight": (
         'dict, "balanced" or None',
         """
-        Weight of each class, multiplied by the row's weight.  "balanced": inversely proportional
-        to the frequency of the class (`fit` only).
+        Weight of each class, which multiplies the sample weight.  "balanced": inversely
+        proportional to the frequency of the class (`fit` only).
         """,
     ),
     "random_state": (
         "int, RandomState or None",
         """
-        Seed of everything that is drawn at random.  Pass an int for the same result in every run.
+        Seed of the random number generator.  Pass an int for reproducible results.
         """,
     ),
 }
@@ -52,23 +52,24 @@ LINEAR: dict[str, ParameterDoc] = ONLINE | {
     "C": (
         "float",
         """
-        Aggressiveness, in (0, inf).  A higher value follows each row further; a lower one is
-        more robust to label noise.  Typical values: 0.001 to 10.
+        Aggressiveness: the weight of the loss against the change of the weights, in (0, inf).  A
+        higher value takes larger steps; a lower value is more robust to label noise.  Typical
+        values: 0.001 to 10.
         """,
     ),
     "fit_intercept": (
         "bool",
         """
-        Whether to learn an intercept, as the weight of a constant feature of value 1 that counts
-        in the squared norm of a row.  On rows of length 1, such as normalized text, the constant
-        feature takes half of each step, and False is often more accurate.
+        Whether to learn an intercept, as the weight of a constant feature of value 1, which is
+        part of the squared norm of a row.  On rows of norm 1, such as normalized text, half of
+        each step goes into the intercept, and False is often more accurate.
         """,
     ),
     "average": (
         "bool",
         """
-        Whether to predict with the mean of the weights after each row instead of the last
-        weights.  The mean is more stable and needs a second vector of weights.
+        Whether to predict with the mean of the weights over all rows (averaging) instead of the
+        last weights.  The mean has less variance; it needs a second weight vector.
         """,
     ),
 }
@@ -77,7 +78,7 @@ ATTRIBUTES: dict[str, ParameterDoc] = {
     "classes_": ("ndarray of shape (n_classes,)", "The labels, sorted."),
     "coef_": (
         "ndarray of shape (1, n_features) or (n_classes, n_features)",
-        "Weights of all views in the order of the columns; 0 for columns that are in no view.",
+        "Weights in the order of the columns of ``X``; 0 for columns that are in no view.",
     ),
     "intercept_": (
         "ndarray of shape (1,) or (n_classes,)",
@@ -87,6 +88,6 @@ ATTRIBUTES: dict[str, ParameterDoc] = {
     "n_features_in_": ("int", "Number of columns."),
     "feature_names_in_": (
         "ndarray of shape (n_features_in_,)",
-        "Names of the columns, if ``X`` was a data frame.",
+        "Names of the columns, if ``X`` is a data frame.",
     ),
 }

@@ -1,4 +1,4 @@
-"""Labels and numeric targets as the learners take them: read, checked, coded and weighted."""
+"""Labels, numeric targets and sample weights: checked and encoded for the learning loops."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def read_labels(y: Any, n_rows: int, learner: str) -> np.ndarray:
             "the label is missing (NaN, None or infinity); leave the row out, or label it",
             row=int(np.argmax(missing)),
         )
-    if y.dtype.kind not in "iubUS":  # these are classes, whatever their values
+    if (
+        y.dtype.kind not in "iubUS"
+    ):  # integers, Booleans and text are classes, whatever their values
         check_classification_targets(y)
     return y
 
@@ -60,7 +62,7 @@ def read_numbers(y: Any, n_rows: int, learner: str) -> np.ndarray:
 
 
 def one_per_row(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
-    """Return the targets as an array; `InputError` if there are none, or not ``n_rows``."""
+    """Return the targets as an array; `InputError` if y is None or its length is not ``n_rows``."""
     if y is None:
         raise InputError(f"{learner} requires y to be passed, but the target y is None")
     y = column_or_1d(y, warn=True)
@@ -70,7 +72,7 @@ def one_per_row(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
 
 
 def _check_length(y: np.ndarray, n_rows: int) -> None:
-    if len(y) != n_rows:  # in the words that scikit-learn's checks expect
+    if len(y) != n_rows:  # the wording that scikit-learn's estimator checks expect
         raise InputError(
             f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}"
         )
@@ -88,7 +90,7 @@ def class_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
-    """Return a weight for each row; `InputError` or `ValueError` for a negative one."""
+    """Return the weight of each row; `InputError` or `ValueError` if one is negative."""
     if isinstance(sample_weight, int | float | np.number):  # the same for all rows
         if not 0.0 <= float(sample_weight) < np.inf:
             raise InputError(f"sample_weight={sample_weight!r}; give a number of 0 or more")
@@ -101,7 +103,7 @@ def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
 def class_weights(
     class_weight: Mapping[Any, float] | str, classes: np.ndarray, y: np.ndarray
 ) -> np.ndarray:
-    """Return the weight of each class; "balanced": by its frequency in ``y``."""
+    """Return the weight of each class; "balanced": inversely proportional to its frequency."""
     if class_weight == "balanced":
         return np.asarray(compute_class_weight("balanced", classes=classes, y=y))
     assert not isinstance(class_weight, str)

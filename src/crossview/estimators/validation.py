@@ -1,7 +1,6 @@
-"""What we use of scikit-learn's private validation, in one place.
+"""The private functions of scikit-learn that Crossview uses.
 
-scikit-learn keeps its parameter constraints private and may move them; then this file changes
-and no other.
+scikit-learn may move or change them in any version; only this file imports them.
 """
 
 from sklearn.utils import _safe_indexing as select_rows

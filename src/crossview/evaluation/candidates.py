@@ -1,4 +1,4 @@
-"""Which learners `compare` compares on some data."""
+"""The learners that `compare` includes by default."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def compared_learners(
         Whether some rows have no label; then those that learn from them are last, after the same
         without them.
     metric : str, default=None
-        What decides, if all rows are there at once; None in a stream, which leaves those out that
-        need all rows.
+        The metric that ranks the models.  None on a stream, which excludes learners that need all
+        rows in memory.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Which way of using the views is best on some data, and by how much."""
+"""Comparison of the ways to use several views."""
 
 from __future__ import annotations
 
@@ -48,81 +48,76 @@ def compare(
 ) -> Comparison:
     """Compare each view alone, all views concatenated, independent, and coupled.
 
-    Learners with a covariance are among them, on all views concatenated (PAM-II, AROW, CW, SCW-I)
-    and coupled.  They take longer: from 5e8 rows times columns squared on, their parameters are
-    chosen on one of the three folds, and from 5e9 on their covariance is diagonal.
+    All models are evaluated on the same shuffled, stratified folds.  Nested cross-validation with
+    three inner folds (one split of 80 to 20 beyond 50,000 rows) tunes the parameters of each model
+    within each training part.  The comparison includes
 
-    Then comes `MultiViewSVMPerf`, trained for the metric itself, with a disagreement penalty and
-    on all views concatenated; and the same trained for the error rate, which shows whether
-    training for the metric pays.  Where the metric is precision or recall it is trained for f1,
-    because either alone is best with one row, or all rows, predicted positive.  It needs all rows
-    at once, so it is not compared progressively.  Its parameters are chosen on one of the three
-    folds of at most 20,000 training rows (ten times k, if that is more), to a gap of 0.01.
+    - passive-aggressive learners: each view alone, and all views concatenated, independent and
+      coupled;
+    - second-order learners: PAM-II, AROW, CW and SCW-I on the concatenated views, and coupled
+      PAM-II.  If rows times squared columns exceed 5e8, one inner fold tunes them; beyond 5e9 their
+      covariance is diagonal;
+    - `MultiViewSVMPerf`, trained for the metric (for f1 if the metric is precision or recall, which
+      have trivial optima), with a disagreement penalty and on the concatenated views, and trained
+      for the error rate as a baseline.  One inner fold of at most 20,000 training rows (or ten
+      times k, if that is more) tunes it, to a gap of 0.01.  It needs all rows in memory and is not
+      compared progressively;
+    - models with interactions: factorization, multi-view and support tensor machines, with early
+      stopping on a held-out tenth of the training rows.  One inner fold tunes them.
 
-    The last rows are the models with interactions: factorization, multi-view and support tensor
-    machines.  They make passes until the loss on a held-out tenth of the training rows stops
-    falling, and their parameters are chosen on one of the three folds.
+    Unlabeled rows are allowed: NaN or None in ``y``, or an empty field.  They are in no fold and
+    never scored.  Only KeCo learns from them, in each training part; Pegasos, the same model
+    without unlabeled rows, is its baseline (``Comparison.unlabeled_benefit``).
 
-    The parameters of each model are chosen inside each training part, by a validation with three
-    folds (one split of 80 to 20 beyond 50,000 rows), so that the comparison is fair to all.  The
-    folds are stratified, shuffled and the same for every model.
-
-    Rows may have no label: NaN or None in ``y``, or an empty field.  They are in no fold and never
-    scored; the folds, the encoders and all models but KeCo see the labeled rows alone.  KeCo then
-    learns from all of them in every training part, and stands beside Pegasos, which is the same
-    model without them: the difference is what they contribute (``Comparison.unlabeled_benefit``).
-
-    With ``task="regression"`` the target is a number: each view alone and all of them in a linear
-    model, then factorization and multi-view machines.
+    With ``task="regression"`` the models are linear models of each view and of all views, and
+    factorization and multi-view machines.
 
     Parameters
     ----------
     X : MultiView, data frame, path, glob or query
-        The rows.  Columns are encoded by a `ViewEncoder`, which is fitted on each training part
-        by itself.
+        The rows.  A `ViewEncoder` encodes columns; it is fitted to each training part
+        separately.
     y : array-like of shape (n_samples,) or str, default=None
-        The labels (regression: numbers), or the name of their column.  None where the file has
-        them in their own place.
+        The labels (regression: numbers), or the name of their column.  None if the file format has
+        labels.
     cv : int, default=5
         Number of folds.
     progressive : bool, default=False
-        Instead of folds, predict, score, then learn, in the order of the rows, with memory
-        bounded by the batch.  The parameters are those that do best on the first part of the
-        stream (a tenth, at most 10,000 rows; 1000 where its length is not known), which is
-        learned but not scored.  KeCo and Pegasos then keep 500 support rows per view.
+        Whether to use progressive validation in place of folds: predict, score, then learn each
+        row, in order, in memory for one batch.  The first part of the stream (a tenth, at most
+        10,000 rows; 1000 if its length is unknown) tunes the parameters, and is not scored.  KeCo
+        and Pegasos keep at most 500 support vectors per view.
     seed : int, default=0
         Seed of the folds and of all shuffling.
     epochs : int, default=None
-        Passes over the training rows.  None: models with interactions stop early, by the loss on
-        a held-out tenth of the rows, and all others make one.  KeCo and Pegasos draw 1000 rows,
-        and the SVMs stop where the gap is below 0.001, whatever this says.  Progressive: always
-        one.
+        Number of passes over the training rows.  None: models with interactions use early stopping
+        on a held-out tenth of the rows, and all others make one pass.  It does not apply to KeCo
+        and Pegasos, which draw 1000 rows, nor to the SVMs, which stop at a gap of 0.001.
+        Progressive validation always makes one pass.
     grid : mapping of str to sequence, default=None
-        Values to try, for example ``{"C": [0.1, 1]}``.  None: those of `crossview.catalog`.
+        Parameter grid, for example ``{"C": [0.1, 1]}``.  None: the grids of `crossview.catalog`.
     models : sequence of str, default=None
-        What to compare, two or more, by the names of ``crossview train --model``.  None: each
-        view alone, then every way of using all of them; KeCo and Pegasos where some rows have no
-        label.
+        Names of two or more models to compare, as in ``crossview train --model``.  None: all
+        models above; KeCo and Pegasos only if some rows are unlabeled.
     on_step : callable, default=None
-        Called with a few words on what is being done.
+        Called with a short text on the current step.
 
     Returns
     -------
     Comparison
-        Rows, folds, choices, the tests against the best row, the verdict.
-        `crossview.report.tables` makes a table of it.
+        One row per model, with its scores, chosen parameters and p value against the best row.
+        `crossview.report.tables` formats it as a table.
 
     Notes
     -----
-    The best row is tested against the others.  Folds share most of their training rows, so the
-    plain t-test over folds finds differences that are not there; this one is corrected
-    (`corrected_t_test`).  Progressive: an exact McNemar test on which rows were predicted right;
-    of numbers, a normal test of the differences in error row by row (`error_test`).
+    The best row is tested against each other row.  Because the training parts of the folds overlap,
+    a plain t-test over folds is too liberal; the t-test here is corrected for the overlap
+    (`corrected_t_test`).  Progressive validation uses the exact McNemar test and, for regression, a
+    normal test of the paired errors (`error_test`).
 
-    Of rows with equal scores, any may be among the highest: prbep, precision_at_k and recall_at_k
-    are the mean over all orders of such rows.  Progressive, they and the other metrics of the
-    order of the scores come from a histogram, in which scores that differ by less than a bin are
-    equal (about 0.0001 near 0).
+    With tied scores prbep, precision_at_k and recall_at_k are the mean over all orders of the ties.
+    Progressive validation computes ranking metrics from a histogram of the scores, in which scores
+    of the same bin (about 0.0001 wide near 0) are tied.
 
     References
     ----------
@@ -159,7 +154,7 @@ def compare(
     )
     if source.layout.n_views < 2:
         raise InputError(f"one view, {source.layout.names[0]!r}; comparing needs two or more")
-    # unlabeled rows do not count, so these are read before the learners are known
+    # read the labels first: the choice of learners depends on the number of labeled rows
     rows = source.load() if source.some_unlabeled and not progressive else None
     n_rows = source.n_rows if rows is None else int(has_label(rows[1]).sum())
     learners = _learners(source, n_rows, task, None if progressive else metric, models)
@@ -186,7 +181,7 @@ def compare(
 def _check_options(
     task: str, positive: Any, grid: Mapping[str, Any], epochs: int | None, progressive: bool
 ) -> None:
-    """Refuse options that contradict each other."""
+    """Raise an error for options that contradict each other."""
     if task == "regression" and positive is not None:
         raise InputError("positive= is about classes; leave it out where task='regression'")
     for name in grid:
@@ -204,7 +199,7 @@ def _learners(
     metric: str | None,
     models: Sequence[str] | None,
 ) -> list[Learner]:
-    """What is compared: the models that are named, or all that suit the data."""
+    """Return the learners of the given models, or all that apply to the data."""
     if models is None:
         return compared_learners(
             source.layout, n_rows, task, unlabeled=source.some_unlabeled, metric=metric
@@ -220,6 +215,6 @@ def _refuse_batch_learners(learners: Sequence[Learner]) -> None:
     for learner in learners:
         if not learner.streams:
             raise InputError(
-                f"model {learner.name!r} needs all rows at once, and cannot learn them in stream "
-                "order; compare it by folds, without progressive"
+                f"model {learner.name!r} needs all rows in memory and cannot learn from a stream; "
+                "compare it by folds, without progressive"
             )

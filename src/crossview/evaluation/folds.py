@@ -25,7 +25,7 @@ __all__ = ["compare_folds", "draw_rows"]
 
 # an inner validation with three folds up to this many rows, one split beyond
 MOST_ROWS_FOR_INNER_FOLDS = 50_000
-# rows that choose the parameters of a learner that needs all rows at once
+# rows that choose the parameters of a learner that needs all rows in memory
 MOST_ROWS_AT_ONCE = 20_000
 
 Split = tuple[np.ndarray, np.ndarray]

@@ -1,4 +1,4 @@
-"""Scoring rows with a fitted model."""
+"""Predictions of a fitted model for rows of any source."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def predict(
     *,
     keep: Sequence[str] = (),
 ) -> pa.Table | int:
-    """Score rows: a prediction, a score, and one score per view.
+    """Return or write the prediction, the score and one score per view for each row.
 
-    With two classes a score above 0 predicts the second, sorted.  With more there is one score
-    per class, and a view's score is that for the predicted class.  Where a number is predicted
-    there is no score, and a view's is the prediction from that view alone.  A view that is
+    With two classes a score above 0 predicts the second of the sorted classes.  With more there is
+    one score per class, and the score of a view is that for the predicted class.  A regressor has
+    no joint score, and the score of a view is the prediction from that view alone.  A view that is
     missing in a row has no score.
 
     Parameters
@@ -46,17 +46,17 @@ def predict(
     model : path-like, Pipeline or learner
         A model file, or a fitted model such as ``train(...).fitted``.
     X : MultiView, data frame, path, glob or query
-        The rows.  A view of which no column is there counts as missing, with a warning.
+        The rows.  A view without any of its columns is missing, with a warning.
     output : path-like, default=None
-        The file to write: ``.csv``, ``.parquet`` or ``.jsonl``.  Memory is then bounded by the
-        batch.  None: the predictions are returned.
+        The file to write: ``.csv``, ``.parquet`` or ``.jsonl``.  Only one batch is then in
+        memory.  None: the predictions are returned.
     keep : sequence of str, default=()
         Columns of ``X`` to copy, such as an id.
 
     Returns
     -------
     pyarrow.Table or int
-        The predictions in the order of the rows, or how many rows were written.
+        The predictions in the order of the rows, or the number of rows written.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class _Columns:
             )
         here = [column for v, group in views.items() if v not in absent for column in group]
         self.missing_views = absent
-        self._gone = [column for view in absent for column in views[view]]
+        self._absent_columns = [column for view in absent for column in views[view]]
         self._keep = list(keep)
         self._encoder = encoder
         self._stream: TableStream = stream.select([*here, *keep])
@@ -191,7 +191,7 @@ class _Columns:
             if not batch.data.num_rows:
                 continue
             data = batch.data
-            for column in self._gone:
+            for column in self._absent_columns:
                 data = data.append_column(column, pa.nulls(data.num_rows))
             with with_row_location(batch):
                 X = self._encoder.transform(data)
@@ -199,7 +199,7 @@ class _Columns:
 
 
 class _Rows:
-    """Rows that are views already."""
+    """Rows of views, which need no encoder."""
 
     def __init__(self, X: Any, model: str | None) -> None:
         self._rows: MultiView | RowStream

@@ -21,12 +21,12 @@ __all__ = ["Record", "progressive"]
 
 @dataclass(frozen=True)
 class Record:
-    """How a model did on a stream so far.
+    """Progressive loss and metric of a model on a stream so far.
 
     Attributes
     ----------
     rows : int
-        Rows predicted and then learned, without those that have no label.
+        Number of labeled rows that were predicted and then learned.
     loss : float
         Mean hinge loss of these rows, each before it was learned; where a
         number is predicted, the mean squared error.
@@ -37,7 +37,7 @@ class Record:
     accuracy : float
         Share of these rows predicted right; NaN where a number is predicted.
     seconds : float
-        Time since the start, reading included.
+        Time since the start, with reading.
     """
 
     rows: int
@@ -57,19 +57,18 @@ def progressive(
     k: int | float | None = None,
     positive: Any = None,
 ) -> Iterator[Record]:
-    """Let a model predict every row of a stream, score it, then learn the row.
+    """Evaluate a model by progressive validation: predict, score, then learn each row.
 
-    Every row is predicted by a model that has learned all rows before it and
-    none after, so the score needs no held-out set, and the model is trained
-    when the generator ends.
+    Each row is predicted by the model that has learned from the rows before it, so that no held-out
+    set is needed; at the end the model is trained on the stream.
 
     Parameters
     ----------
     model : online classifier or regressor
-        With the `score_then_learn` of this package.
+        A model of this package with `score_then_learn`.
     batches : iterable of (X, y)
-        The stream, in its order.  An unlabeled row (None, NaN) is learned by
-        learners that can use it, and not scored.
+        The stream, in its order.  Unlabeled rows (None, NaN) are not
+        scored; semi-supervised models learn from them.
     classes : array-like of shape (n_classes,), default=None
         All labels that may occur; a regressor has none.
     metric : str, default=None

@@ -31,7 +31,7 @@ MAX_ABS_TARGET = 1e75
 
 
 class Located(Protocol):
-    """A batch that knows where it was read."""
+    """A batch with its file and its first row."""
 
     @property
     def file(self) -> str | None:
@@ -68,10 +68,7 @@ def with_label(batches: Iterable[tuple[Any, np.ndarray]]) -> Iterator[tuple[Any,
 def missing_label() -> str:
     """Return what to do where a label is missing, for learners that need one."""
     models = " or ".join(entry.name for entry in LEARNERS if entry.learns_unlabeled)
-    return (
-        f"leave the row out, label it, or use --model {models}, which learns from rows without "
-        "label"
-    )
+    return f"leave the row out, label it, or use --model {models}, which learns from unlabeled rows"
 
 
 def read_classes(y: Any, *, unlabeled: bool = False) -> np.ndarray:

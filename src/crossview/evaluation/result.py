@@ -1,4 +1,4 @@
-"""What `compare` answers."""
+"""The result of `compare`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Comparison", "ComparisonRow"]
 
 @dataclass
 class ComparisonRow:
-    """How one way of using the views did.
+    """Scores and chosen parameters of one model.
 
     Attributes
     ----------
@@ -64,12 +64,12 @@ class ComparisonRow:
 
 @dataclass
 class Comparison:
-    """The answer of `compare`.
+    """The result of `compare`: one row per model, and tests.
 
     Attributes
     ----------
     metric : str
-        What decides; with its k, such as ``precision_at_10%``.
+        The metric that ranks the models; with its k, such as ``precision_at_10%``.
     positive : label or None
         The class that the metric is about; None with more than two classes, and for numbers.
     classes : list
@@ -148,7 +148,7 @@ class Comparison:
 
     @property
     def learns_unlabeled(self) -> list[str]:
-        """What learns from unlabeled rows, of the rows."""
+        """Titles of the models that learn from unlabeled rows."""
         entries = [self._entry(row) for row in self.rows]
         return [entry.short_title for entry in entries if entry.learns_unlabeled]
 

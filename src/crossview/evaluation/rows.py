@@ -28,7 +28,7 @@ from crossview.views import MultiView, ViewLayout
 
 __all__ = ["LabeledRows"]
 
-# rows of a MultiView that a learner on a stream has at once
+# rows per batch when a MultiView is streamed
 ROWS_AT_ONCE = 10_000
 
 
@@ -127,7 +127,7 @@ class LabeledRows:
                 )
             self.some_unlabeled |= not known.all()
             found.update(np.unique(batch.y[known]).tolist())
-            if given is not None:  # the first labels say of which type they are
+            if given is not None:  # the first labels determine their type
                 break
         if given is None:
             return check_classes(found, None, unlabeled=self.some_unlabeled)

@@ -78,7 +78,7 @@ def compare_stream(run: Run, source: Labeled) -> Comparison:
 
 
 class _Contest:
-    """The models of all learners on one stream, and what they did so far."""
+    """The models of all learners on one stream, and their scores so far."""
 
     def __init__(self, run: Run) -> None:
         self.run = run

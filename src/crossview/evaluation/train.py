@@ -1,4 +1,4 @@
-"""Training one model on a stream of rows, or on all of them at once."""
+"""Training of one model, on a stream of rows or in memory."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from crossview.views import MultiView
 
 __all__ = ["Trained", "TrainingObserver", "train"]
 
-# the last rows of training, on which the views' shares of the score are measured
+# number of last training rows on which the shares of the views in the score are measured
 ROWS_FOR_SHARE = 1000
 
 
 @dataclass
 class Trained:
-    """The answer of `train`.
+    """The result of `train`: the fitted model and training statistics.
 
     Attributes
     ----------
     fitted : Pipeline or learner
-        The encoder and the learner; the learner alone if the rows were views already.
+        The encoder and the learner; the learner alone if the input had views.
     name : str
         The model's name for ``crossview train --model``.
     task : {"classification", "regression"}
@@ -51,25 +51,25 @@ class Trained:
     label : str or None
         The column of the labels.
     rows : int
-        Rows with a label that were learned.
+        Number of labeled rows that were learned.
     unlabeled : int
-        Unlabeled rows that were learned, too.
+        Number of unlabeled rows that were learned.
     left_out : int
-        Unlabeled rows that were not.
+        Number of unlabeled rows that were skipped.
     passes : int or None
-        Passes over the rows; None where the learner had all of them at once.
+        Number of passes over the rows; None if the learner had all rows in memory.
     seconds : float
-        Time of training, reading included.
+        Training time, with reading.
     loss, accuracy : float or None
-        Of the first pass, each row predicted before it was learned; None where there was no pass
-        or it is not defined.
+        Progressive loss and accuracy of the first pass: each row is predicted before it is
+        learned.  None without passes, or if not defined.
     metric : dict or None
-        ``name``, ``positive`` and ``value`` of the metric, likewise.
+        ``name``, ``positive`` and progressive ``value`` of the metric, or None.
     view_shares : dict of str to float or None
-        Mean absolute score of each view, as a share of all; None where a score is not the sum of
-        those of the views.
+        Mean absolute score of each view, as a fraction of the sum over the views; None for models
+        with interactions, whose score is not a sum over views.
     rows_of_view_shares : int
-        Number of rows, the last ones, on which those were measured.
+        Number of last rows on which ``view_shares`` was measured.
     """
 
     fitted: Any
@@ -94,23 +94,23 @@ class Trained:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What a model file keeps of it."""
+        """The metadata for the model file."""
         left_out = ("fitted", "name", "left_out", "seconds")
         known = {key: value for key, value in vars(self).items() if key not in left_out}
         return {"crossview": __version__, "model": self.name, **known}
 
 
 class TrainingObserver:
-    """Observer of the progress of `train`; this one does nothing."""
+    """Observer of the progress of `train`; override the methods, which do nothing."""
 
     def start_pass(self, number: int, n_passes: int, n_rows: int | None) -> None:
-        """Take note that a pass starts, the first of which is 1, over so many rows if known."""
+        """Handle the start of pass ``number``, from 1; ``n_rows`` is None if it is unknown."""
 
     def add_rows(self, n_rows: int) -> None:
-        """Take note that so many more rows were learned."""
+        """Handle ``n_rows`` more learned rows."""
 
     def add_record(self, record: Record) -> None:
-        """Take note of how the model did so far in this pass."""
+        """Handle a record of the progressive loss and metric."""
 
 
 @document_parameters(ENCODING, SCORING)
@@ -136,36 +136,36 @@ def train(
 ) -> Trained:
     """Train a model on a stream of rows, in their order.
 
-    Memory is bounded by the batch, not by the source.  But KeCo and Pegasos draw rows, all of
-    which are in memory; with ``schedule="stream"`` they learn each row once, in order, and keep
-    500 support rows per view (``budget``).  The SVMs have all rows in memory, too, and are trained
-    for the metric.
+    Online learners need memory for one batch, whatever the size of the source.  KeCo and Pegasos
+    load all rows, because they draw rows at random; with ``schedule="stream"`` they learn each row
+    once, in order, and keep at most 500 support vectors per view (``budget``).  The SVMs
+    (``"svmperf"``) also load all rows, and are trained for the metric.
 
     Parameters
     ----------
     X : MultiView, data frame, path, glob or query
         The rows.
     y : array-like of shape (n_samples,) or str, default=None
-        The labels (regression: numbers), or the name of their column.  None where the file has
-        them in their own place.
+        The labels (regression: numbers), or the name of their column.  None if the file format has
+        labels.
     model : str
-        What to train, such as ``"pa:squared"``, by the names of ``crossview train --model``.
+        Name of the model, such as ``"pa:squared"``; ``crossview train --help`` lists them.
     settings : mapping of str to value, default=None
         Parameters of the model, such as ``{"C": 0.1}``.
     output : path-like, default=None
-        The model file to write.  None: none is written.
+        The model file to write.  None: no file.
     epochs : int, default=1
-        Passes over the rows; not where rows are drawn, or all there at once.
+        Number of passes over the rows; only for online learners.
     classes : sequence, default=None
-        All labels that may occur.  None: the labels are read once before.
+        All labels that may occur.  None: an additional pass reads the label column first.
     observer : TrainingObserver, default=None
-        Observer of the progress; see `TrainingObserver`.
+        Object whose methods are called during training; see `TrainingObserver`.
 
     Returns
     -------
     Trained
-        The fitted model, and how it did: in the first pass each row is predicted before it is
-        learned.
+        The fitted model, and its progressive loss and metric: in the first pass each row is
+        predicted before it is learned.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def train(
     >>> trained.fitted.predict(datasets.load("breast-cancer"))[:2].tolist()
     ['malignant', 'malignant']
     """
-    # 1. refuse what can be refused before a row is read
+    # 1. check the arguments before a row is read
     if output is not None:
         check_writable(output)
     metric = check_metric(metric or TASKS[check_task(task)][0], task=task, k=k)
@@ -222,33 +222,35 @@ def train(
 
 
 def _check_settings(entry: Learner, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings, with what bounds the memory where they make it learn a stream."""
+    """Return the settings, with the parameters that bound the memory of a stream."""
     known = entry.parameters()
     for name in settings:
         if name in entry.fixed:
-            raise InputError(f"model {entry.name} sets {name} by itself; leave it out")
+            raise InputError(f"model {entry.name!r} fixes {name}; leave it out")
         if name not in known:
-            raise InputError(f"model {entry.name} has no {name!r}{closest_names(name, known)}")
+            raise InputError(
+                f"model {entry.name!r} has no parameter {name!r}{closest_names(name, known)}"
+            )
     if entry.in_memory and entry.is_streamed(settings):
         return entry.on_stream(settings)
     return dict(settings)
 
 
 def _check_one_pass(entry: Learner, epochs: int) -> None:
-    """Refuse passes where none are made."""
+    """Raise an error if ``epochs`` does not apply to the learner."""
     if epochs == 1:
         return
     if not entry.streams:
         raise InputError(
-            f"epochs={epochs}: {entry.name} has all rows at once and stops by itself; leave epochs "
-            "out, or set tol=0.0001"
+            f"epochs={epochs}: {entry.name} makes no passes but stops by its parameter tol; leave "
+            "epochs out, or set tol=0.0001"
         )
     switch = ", ".join(f"{name}={value}" for name, value in entry.stream_params.items())
     raise InputError(f"epochs={epochs}: {entry.name} draws rows; leave epochs out, or set {switch}")
 
 
 class _Stream:
-    """Passes over a stream, of which the first is scored; later ones see rows that they know."""
+    """Passes over a stream; only the first one is scored on unseen rows."""
 
     def __init__(
         self, entry: Learner, learner: Any, source: Labeled, metric: str, positive: Any
@@ -256,7 +258,7 @@ class _Stream:
         self.entry, self.learner, self.source = entry, learner, source
         self.metric, self.positive = metric, positive
         self.encoder: Any = None if source.encoder is None else clone(source.encoder)
-        # the last rows that went by
+        # the last rows of the stream
         self.tail: MultiView | None = None
         self.n_unlabeled = self.n_left_out = 0
 
@@ -306,7 +308,7 @@ class _Stream:
     def _watch(
         self, batches: Iterator[tuple[MultiView, np.ndarray]], observer: TrainingObserver
     ) -> Iterator[tuple[MultiView, np.ndarray]]:
-        """The rows that are learned, on their way to the learner."""
+        """Yield the rows to learn, count them, and notify the observer."""
         for X, y in batches:
             n_missing = 0 if not len(self.source.classes) else int((~has_label(y)).sum())
             if n_missing and not self.entry.learns_unlabeled:
@@ -322,7 +324,7 @@ class _Stream:
 
 
 def _learn_at_once(entry: Learner, learner: Any, source: Labeled, about: dict[str, Any]) -> Trained:
-    """All rows in memory, as in `compare` by folds; the learner may draw some of them."""
+    """Fit the learner to all rows in memory, as in `compare` by folds."""
     start = time.perf_counter()
     data, y = source.load()
     known = np.flatnonzero(has_label(y))
@@ -359,9 +361,9 @@ def _fitted(encoder: Any, learner: Any) -> Any:
 
 
 def _view_shares(entry: Learner, learner: Any, X: MultiView | None) -> dict[str, float] | None:
-    """Mean absolute score of each view, as a share of all; a missing view scores 0.
+    """Return the mean absolute score of each view as a fraction of the sum; 0 for a missing view.
 
-    A score with interactions is not the sum of those of the views, and has no shares.
+    None for a model with interactions, whose score is not a sum over views.
     """
     if X is None or entry.explained_by == "interactions":
         return None

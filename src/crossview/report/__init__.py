@@ -1,1 +1,1 @@
-"""Comparisons and models as tables for people."""
+"""Comparisons and models as tables."""

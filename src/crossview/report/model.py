@@ -1,4 +1,4 @@
-"""What a model has learned, as tables."""
+"""Fitted models as tables."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def model_tables(
 
 
 def training_summary(learner: Any) -> str:
-    """Return what a learner that makes no passes did: steps, or rounds of cutting planes."""
+    """Return the steps, or the cutting-plane iterations, of a learner without passes."""
     if hasattr(learner, "n_steps_"):
         return f"{learner.n_steps_:,} steps"
     gap = float(np.max(learner.dual_gap_))

@@ -63,7 +63,7 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:
-    """Return what the table does not say: the verdict, how it was scored, what p is."""
+    """Return the notes below the table: the verdict, the evaluation, the test of p."""
     c = comparison
     about = c.metric
     labeled = c.n_rows - c.unlabeled

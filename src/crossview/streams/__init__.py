@@ -1,1 +1,1 @@
-"""Readers: files and tables to batches, and raw columns to views; no models."""
+"""Readers: files, queries and tables to batches, and raw columns to views."""

@@ -1,4 +1,4 @@
-"""What the readers share: Arrow tables, column names, and errors of one line."""
+"""Helpers of the readers: Arrow tables, column names, and error messages."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _eager(frame: Any) -> Any:
 
 
 def check_unique(names: Sequence[str], file: str | None) -> None:
-    """Refuse column names of which two are equal."""
+    """Raise an error for duplicate column names."""
     for name in names:
         if list(names).count(name) > 1:
             raise InputError(f"two columns are called {name!r}; rename one", file=file)
@@ -98,7 +98,7 @@ def check_unique(names: Sequence[str], file: str | None) -> None:
 def check_same_columns(
     names: Sequence[str], expected: Sequence[str], file: str, first: str
 ) -> None:
-    """Refuse a file whose columns are not those of the first file."""
+    """Raise an error if the columns of a file differ from those of the first file."""
     missing = [name for name in expected if name not in names]
     extra = [name for name in names if name not in expected]
     if missing:
@@ -109,7 +109,7 @@ def check_same_columns(
 
 @contextmanager
 def one_line(file: str | None) -> Iterator[None]:
-    """Turn what Arrow and DuckDB raise into an `InputError` of one line."""
+    """Convert errors of Arrow and DuckDB to an `InputError` of one line."""
     try:
         yield
     except InputError:

@@ -29,7 +29,7 @@ _LARGEST = 1e100
 
 
 class Column(NamedTuple):
-    """A column that is encoded: its view, its kind, and whether the user said the kind."""
+    """A column to encode: its view, its kind, and whether the user declared the kind."""
 
     name: str
     view: str
@@ -52,7 +52,7 @@ class Batch(NamedTuple):
 
 
 def match_names(patterns: Sequence[str], names: list[str], option: str) -> list[str]:
-    """Return the names that an option such as ``text=`` means."""
+    """Return the column names that match an option such as ``text=``."""
     found: dict[str, None] = {}
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
         matching = [n for n in names if n == pattern or fnmatch.fnmatchcase(n, pattern)]
@@ -65,7 +65,7 @@ def match_names(patterns: Sequence[str], names: list[str], option: str) -> list[
 
 
 def kind_of(kind: pa.DataType, column: str) -> str:
-    """Return what a column is, by its Arrow type."""
+    """Return the kind of a column by its Arrow type."""
     if _is_number(kind):
         return "numeric"
     if _is_category(kind):

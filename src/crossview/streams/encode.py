@@ -2,12 +2,11 @@
 
 A view's block holds, in this order: its numeric columns, an indicator "is
 missing" for each of them, and ``2**hash_bits`` slots that its categorical and
-text columns share by hashing.  The width is fixed before the first row is
-seen, so a stream may bring new categories and words at any time.
+text columns share by feature hashing.  The width does not depend on the rows, so new categories and
+words may occur at any time in a stream.
 
-The work follows the dictionary, not the rows: a column of text becomes its distinct values and a
-code per row; the values are hashed, once as long as the dictionary stays the same, and the codes
-are looked up.
+The encoder hashes the distinct values of a column, not the rows: a text column is a dictionary and
+a code per row, and the hashes of an unchanged dictionary are reused.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ __all__ = ["ViewEncoder"]
 
 
 class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
-    """What an encoder has learned, and how a model file keeps it."""
+    """Learned state of an encoder, and its conversion for a model file."""
 
     _plan: Plan
     _moments: Moments
@@ -42,7 +41,7 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
     layout_: ViewLayout
 
     def _start(self, columns: list[Column]) -> None:
-        """Take these columns, and learn from nothing yet."""
+        """Initialize the state for these columns."""
         n_slots = 1 << self.hash_bits
         self._plan = Plan(columns, n_slots)
         self.layout_ = self._plan.layout
@@ -50,7 +49,7 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         self._slots = SlotTables(n_slots, self.ngram_range, self.remember_names, self.layout_.names)
 
     def get_header(self) -> dict[str, Any]:
-        """Return what the arrays of the state do not say: classes, columns and names.
+        """Return the part of the learned state that is not arrays: columns and names.
 
         Returns
         -------
@@ -64,7 +63,7 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         }
 
     def set_header(self, header: Mapping[str, Any]) -> None:
-        """Take a header that `get_header` returned.
+        """Restore the header that `get_header` returned.
 
         Parameters
         ----------
@@ -76,12 +75,12 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         self._start([Column(*column) for column in header["columns"]])
 
     def get_state(self) -> dict[str, np.ndarray]:
-        """Return everything that was learned, as arrays.
+        """Return the learned state as arrays.
 
         Returns
         -------
         state : dict of str to ndarray
-            The arrays by name; with the header and the parameters they are the whole learner.
+            The arrays by name; header, parameters and state together restore the encoder.
         """
         check_is_fitted(self, "layout_")
         moments = self._moments
@@ -89,7 +88,7 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         return numbers | self._slots.state()
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take a state that `get_state` returned.
+        """Restore the state that `get_state` returned.
 
         Parameters
         ----------
@@ -102,22 +101,22 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
 
 
 class _Described(_Stored):
-    """What a fitted encoder says of its columns."""
+    """Attributes and column names of a fitted encoder."""
 
     @property
     def count_(self) -> np.ndarray:
-        """Number of the numbers seen of each numeric column."""
+        """Number of values seen in each numeric column, without missing ones."""
         check_is_fitted(self, "layout_")
         return self._moments.count
 
     @property
     def mean_(self) -> np.ndarray:
-        """Mean of the numbers seen of each numeric column."""
+        """Mean of each numeric column over the rows seen so far."""
         check_is_fitted(self, "layout_")
         return self._moments.mean
 
     def feature_name(self, view: str, column: int) -> str:
-        """Return what a column of the output stands for.
+        """Return the meaning of an output column.
 
         Parameters
         ----------
@@ -130,8 +129,8 @@ class _Described(_Stored):
         -------
         str
             The column's name, ``"age is missing"``, ``"city=Oslo"``, ``"page:word"``, or
-            ``"slot 7"`` where no name was remembered.  Of several that share a
-            slot it is the first one seen.
+            ``"slot 7"`` if no name was stored.  If several values share a slot, it is the first
+            one seen.
         """
         check_is_fitted(self, "layout_")
         block = self.layout_.block(view)
@@ -166,7 +165,7 @@ class _Described(_Stored):
         return np.array(names, dtype=object)
 
     def view_columns(self) -> dict[str, list[str]]:
-        """Return the columns of the table that each view is made of.
+        """Return the table columns of each view.
 
         Returns
         -------
@@ -180,7 +179,7 @@ class _Described(_Stored):
         return columns
 
     def declared_columns(self) -> dict[str, list[str]]:
-        """Return the columns whose kind the user said, by name instead of by glob.
+        """Return the columns of ``text``, ``categorical`` and ``numeric``, with globs expanded.
 
         Returns
         -------
@@ -195,33 +194,35 @@ class _Described(_Stored):
 
 
 class ViewEncoder(_Described):
-    """Encoder that turns columns of numbers, categories and text into views.
+    """Encoder of tables with numbers, categories and text into sparse views.
+
+    Numbers are standardized, categories and words are hashed into slots (feature hashing).
 
     Parameters
     ----------
     views : mapping of str to columns, default=None
         View name -> a column name, a list of names, or a glob such as
         ``"user_*"``.  None: a column called ``user__age`` belongs to the view
-        ``user``.  Columns in no view are left out.
+        ``user``.  Columns in no view are ignored.
     text : sequence of str, default=()
         Columns (names or globs) of free text: counts of lower-case words (of two
-        letters or more) and n-grams, scaled so that each text's part of the row
-        has Euclidean length 1, however long the text is.
+        letters or more) and n-grams, scaled so that the counts of each text have Euclidean
+        norm 1.
     categorical : sequence of str, default=()
         Columns of numbers that are categories, such as ids.
-        Strings, booleans and dictionaries are categories without being named.
+        Strings, booleans and dictionaries are always categories.
     numeric : sequence of str, default=()
-        Columns that are numbers although they hold strings or booleans.
+        Columns of strings or booleans to convert to numbers.
     hash_bits : int, default=18
-        Each view has ``2**hash_bits`` slots for categories and words.  More
-        means fewer of them share a slot, and larger models.
+        Each view has ``2**hash_bits`` slots for categories and words.  A
+        higher value has fewer hash collisions and larger models.  Typical values: 14 to 22.
     ngram_range : (int, int), default=(1, 1)
-        Shortest and longest run of words of a text that is counted.
+        Shortest and longest n-gram of words to count, such as (1, 2).
     standardize : bool, default=True
-        Bring numbers to mean 0 and variance 1, by the rows seen in fitting so
-        far.  A column with a single value becomes 0.
+        Whether to scale numbers to mean 0 and variance 1, by the rows fitted so far.  A constant
+        column becomes 0.
     remember_names : int, default=50_000
-        The most names of slots that are kept per view, first come, for inspection.
+        Maximum number of slot names to store per view, for inspection; the first ones are stored.
 
     Attributes
     ----------
@@ -232,14 +233,14 @@ class ViewEncoder(_Described):
     feature_names_in_ : ndarray of str
         Their names.
     mean_, count_ : ndarray of shape (n_numeric_columns,)
-        Mean and number of the numbers seen of each numeric column.
+        Mean and number of the values seen in each numeric column.
 
     Notes
     -----
     A missing number (null; in pandas and NumPy also NaN) becomes 0 and sets its
-    indicator to 1.  A missing category or text has no entry.  Where all columns
-    of a view are missing, the view is missing in that row: no entries, and
-    ``present`` is False.  A NaN that is not null, and an infinity, are errors.
+    indicator to 1.  A missing category or text has no entry.  If all columns of a
+    view are missing in a row, the view is missing: no entries, and ``present`` is False.  A NaN
+    that is not null, and an infinity, raise an error.
 
     A category is hashed as ``column=value``, a word as ``column:word``, by
     scikit-learn's `FeatureHasher`; two that share a slot are added.
@@ -302,12 +303,12 @@ class ViewEncoder(_Described):
         return self.partial_fit(X)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Update the statistics by another batch of rows.
+        """Update the statistics with another batch of rows.
 
         Parameters
         ----------
         X : pandas, polars or Arrow table, or ndarray of shape (n_samples, n_columns)
-            The columns; the first call fixes which there are and their kinds.
+            The table; the first call determines the columns and their kinds.
         y : None
             Ignored.
 
@@ -330,7 +331,7 @@ class ViewEncoder(_Described):
         return self
 
     def transform(self, X: Any) -> MultiView:
-        """Encode rows by what is known so far; nothing is learned.
+        """Encode rows with the statistics fitted so far, without updating them.
 
         Parameters
         ----------
@@ -395,7 +396,7 @@ def _encode_rows(
         slots[:, start:stop].sort(axis=1)
     most = n_rows * (len(plan.numbers) + len(categories))
     if max(most, plan.layout.n_columns) > np.iinfo(np.int32).max:
-        raise InputError(f"{n_rows} rows are too many at once; transform them in batches")
+        raise InputError(f"{n_rows} rows are too many for one call; transform them in batches")
     indptr = np.zeros(n_rows + 1, dtype=np.int32)
     indices = np.empty(most, dtype=np.int32)
     data = np.empty(most)

@@ -1,7 +1,7 @@
 """Categories and words to slots, and the names of the slots.
 
-The work follows the dictionary, not the rows: the distinct values of a column are hashed, once as
-long as the dictionary stays the same.
+Only the distinct values of a column are hashed, and the hashes of an unchanged dictionary are
+reused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["SlotTables"]
 
 
 class _Table(NamedTuple):
-    """A dictionary and what its values become."""
+    """A dictionary and the hashes of its values."""
 
     dictionary: pa.Array
     content: Any
@@ -34,16 +34,16 @@ class _Table(NamedTuple):
 
 
 class SlotTables:
-    """What the values of categorical and text columns become, and what the slots are called.
+    """Hashes of the values of categorical and text columns, and names of the slots.
 
     Parameters
     ----------
     n_slots : int
         Slots of each view.
     ngram_range : (int, int)
-        Shortest and longest run of words of a text that is counted.
+        Shortest and longest n-gram of words to count.
     remember_names : int
-        The most names of slots that are kept per view, first come.
+        Maximum number of slot names to store per view.
     views : sequence of str
         Names of all views.
     """
@@ -59,10 +59,10 @@ class SlotTables:
         self._tables: dict[str, _Table] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tables": {}}  # which only save work
+        return {**self.__dict__, "_tables": {}}  # a cache
 
     def look_up(self, column: Column, dictionary: pa.Array, remember: bool = False) -> Any:
-        """Return what each value of a dictionary becomes: its slot, or the row of its words.
+        """Return the slot of each category, or the sparse row of word counts of each text.
 
         The last one stands for null: the slot -1, or an empty row.
         """

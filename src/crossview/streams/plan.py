@@ -1,4 +1,4 @@
-"""Which columns of a table make up which view, and of which kind they are."""
+"""The columns of each view, and their kinds."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Plan:
         self._recent: tuple[Any, Batch] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_recent": None}  # which only saves work
+        return {**self.__dict__, "_recent": None}  # a cache
 
     def first_slot(self, view: str) -> int:
         """Return the column of the output at which the slots of a view start."""
@@ -110,7 +110,7 @@ def plan_columns(X: Any, views: Any, declared: Mapping[str, Sequence[str]]) -> l
     views : mapping of str to columns, or None
         As for `ViewEncoder`.
     declared : mapping of str to sequence of str
-        Columns whose kind the user says, by kind: names or globs.
+        Columns whose kind the user declares, by kind: names or globs.
 
     Returns
     -------

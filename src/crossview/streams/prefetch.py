@@ -1,4 +1,4 @@
-"""Prefetching: the next item is made while the current one is used."""
+"""Prefetching of the next item in a thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _END = object()
 
 
 def prefetch(items: Iterable[Item]) -> Iterator[Item]:
-    """Yield the same items in the same order, each made while the one before is used.
+    """Yield the items in order, computing the next one in a thread.
 
     One thread draws the next item while the caller works on this one, so that
     reading, encoding and learning, which all run outside the interpreter's

@@ -13,14 +13,14 @@ __all__ = ["RowStream", "open_rows"]
 
 
 class RowStream:
-    """Rows with views and labels that are read in batches, as often as it is iterated over.
+    """Iterable over the batches of rows with views and labels.
 
     Parameters
     ----------
     source : RowSource
         A sparse reader.
     batch_rows : int
-        The most rows a batch has.
+        Maximum number of rows per batch.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ def open_rows(source: Any, *, batch_rows: int = 65536) -> RowStream:
     source : path, glob or list of paths
         Files that a sparse reader of `crossview.catalog` reads.
     batch_rows : int, default=65536
-        The most rows a batch has.
+        Maximum number of rows per batch.
 
     Returns
     -------
@@ -64,5 +64,5 @@ def open_rows(source: Any, *, batch_rows: int = 65536) -> RowStream:
         raise InputError(f"batch_rows={batch_rows}; a batch has at least 1 row")
     reader, content = find_reader(source)
     if reader.kind != "sparse":
-        raise InputError(f"is {reader.name}, which holds columns and no views", file=content[0])
+        raise InputError(f"is {reader.name}, which has columns and no views", file=content[0])
     return RowStream(load_object(reader.path)(content), int(batch_rows))

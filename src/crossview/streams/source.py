@@ -1,4 +1,4 @@
-"""What a reader is made from, and what it gives.
+"""Interface of the readers.
 
 The entry of a reader in `crossview.catalog` names its class and its kind.  The class is made from
 the list of its files (a query from its text, a table in memory from the table), and finds out all
@@ -112,7 +112,7 @@ class RowSource(Protocol):
 
 
 def find_reader(source: Any) -> tuple[Reader, Any]:
-    """Return the entry that reads a source, and what its class is made from.
+    """Return the reader of a source, and the argument of its class.
 
     Parameters
     ----------

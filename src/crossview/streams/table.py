@@ -1,7 +1,7 @@
 """Columns of files, queries and data frames as a stream of Arrow record batches.
 
-Memory is bounded by the batch, never by the file, and rows come in the order in which they stand
-in the source.  Nothing here knows of views or models.
+Only one batch is in memory, whatever the size of the source, and the order of the rows is that of
+the source.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["TableStream", "open_table"]
 
 
 class TableStream:
-    """A table that is read in batches, as often as it is iterated over.
+    """Iterable over the batches of a table; returned by `open_table`.
 
-    Made by `open_table`.  Each iteration opens the source afresh.
+    Each iteration reads the source from the start.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class TableStream:
     columns : list of str
         The columns to read, in this order.
     batch_rows : int
-        The most rows a batch has.
+        Maximum number of rows per batch.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class TableStream:
     n_rows : int or None
         Number of rows, if it is known without reading them.
     files : list of str
-        The files behind it, in reading order; empty for a query or a table in memory.
+        The files, in reading order; empty for a query or a table in memory.
     """
 
     def __init__(self, source: TableSource, columns: list[str], batch_rows: int) -> None:
@@ -73,7 +73,7 @@ class TableStream:
         return TableStream(self._source, list(dict.fromkeys(columns)), self._batch_rows)
 
     def distinct(self, column: str, *, empty: bool = False) -> list[Any]:
-        """Return the values that a column takes, sorted; only that column is read.
+        """Return the sorted distinct values of a column, reading only this column.
 
         Parameters
         ----------
@@ -122,12 +122,12 @@ def open_table(source: Any, *, batch_rows: int = 65536) -> TableStream:
         Parquet (``.parquet``), CSV with a header line (``.csv``, ``.tsv``) or JSON lines
         (``.jsonl``, ``.ndjson``, ``.json``); the last two also as ``.gz`` and ``.zst``.
         A glob is read in the order of the names; all its files have the same columns.
-        Text that starts with SELECT, WITH or FROM is a query for DuckDB, in which files
-        stand for tables: ``"SELECT * FROM 'clicks.parquet' ORDER BY ts"``.  A table in
+        Text that starts with SELECT, WITH or FROM is a query for DuckDB, in which file
+        names are tables: ``"SELECT * FROM 'clicks.parquet' ORDER BY ts"``.  A table in
         memory may be of pandas, polars or Arrow.
     batch_rows : int, default=65536
-        The most rows a batch has; memory grows with it, and below some
-        thousand reading becomes slow.
+        Maximum number of rows per batch; memory grows with it, and reading is slow
+        below some thousand.
 
     Returns
     -------

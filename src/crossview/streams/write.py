@@ -22,7 +22,7 @@ __all__ = ["write_csv", "writing"]
 def writing(
     path: str | os.PathLike[str], schema: pa.Schema
 ) -> Iterator[Callable[[pa.RecordBatch], None]]:
-    """Give a function that writes record batches to a file, whole or not at all.
+    """Yield a function that writes record batches to a file, atomically.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def writing(
 
 @contextmanager
 def write_csv(file: IO[bytes], schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
-    """Give a function that writes record batches as CSV to an open file."""
+    """Yield a function that writes record batches as CSV to an open file."""
     from pyarrow import csv
 
     options = csv.WriteOptions(quoting_style="needed")

@@ -1,8 +1,9 @@
-"""Views: which columns belong together, and the container that carries them.
+"""Views: groups of columns, and the container of several views.
 
-A *view* is a group of columns that describes one side of a row.  `ViewLayout` holds the names and
-the column blocks of views, `MultiView` a matrix whose columns lie view after view and which slices
-by rows, so that scikit-learn's splitters take it as it is.
+A *view* is a group of columns that describes one aspect of each row, such as the text and the links
+of a web page.  `ViewLayout` stores the names and the column blocks of the views; `MultiView` stores
+a matrix whose columns are ordered by view and supports row indexing, so that scikit-learn's
+splitters accept it.
 """
 
 from crossview.views.layout import ViewLayout, match_columns, resolve_views

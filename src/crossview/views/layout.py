@@ -1,4 +1,4 @@
-"""Names and column blocks of views, and how ``views=`` names them."""
+"""Names and column blocks of views, and the ``views=`` parameter."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class ViewLayout:
         self.widths = tuple(int(width) for width in widths)
         if len(self.names) != len(self.widths):
             raise InputError(
-                f"{len(self.names)} view names and {len(self.widths)} widths; give as many of each"
+                f"{len(self.names)} names and {len(self.widths)} widths; give one width per view"
             )
         if not self.names:
-            raise InputError("no views; name at least one")
+            raise InputError("there are no views; give at least one")
         if len(set(self.names)) != len(self.names):
             twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise InputError(f"view {twice!r} is named twice; give each view its own name")
+            raise InputError(f"view {twice!r} is given twice; view names must be unique")
         for name, width in zip(self.names, self.widths, strict=True):
             if width < 1:
                 raise InputError(f"view {name!r} has no columns; leave it out or give it columns")
@@ -58,7 +58,7 @@ class ViewLayout:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns of all views together."""
+        """Total number of columns of all views."""
         return int(self.ptr[-1])
 
     def index(self, name: str) -> int:
@@ -120,11 +120,11 @@ def resolve_views(
         None: one view with all columns.  A sequence of widths: consecutive
         blocks, called ``view0``, ``view1``, ...  A mapping of view name to
         columns: a slice, integer positions, column names, one column name, or
-        a glob such as ``"user_*"``.  Columns in no view are left out.
+        a glob such as ``"user_*"``.  Columns in no view are ignored.
     n_features : int
         Number of columns of ``X``.
     feature_names : sequence of str, default=None
-        Their names, where they have any.
+        Names of the columns of ``X``, if they have names.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def resolve_views(
                     label = feature_names[column] if feature_names is not None else column
                     raise InputError(
                         f"column {label!r} is in view {owner[column]!r} and again in {name!r}; "
-                        "a column belongs to one view"
+                        "give each column to one view only"
                     )
                 owner[column] = name
         return layout, columns
@@ -161,7 +161,7 @@ def resolve_views(
     layout = ViewLayout([f"view{v}" for v in range(len(views))], list(views))
     if layout.n_columns != n_features:
         raise InputError(
-            f"views= names {layout.n_columns} columns ({' + '.join(map(str, views))}) "
+            f"views= has {layout.n_columns} columns ({' + '.join(map(str, views))}) "
             f"and X has {n_features}"
         )
     return layout, None
@@ -197,12 +197,16 @@ def _choose(
         return np.asarray(list(dict.fromkeys(columns)), dtype=np.int64)
     if items and all(isinstance(item, bool | np.bool_) for item in items):
         if len(items) != n_features:
-            raise InputError(f"view {view!r}: a mask of {len(items)} for {n_features} columns")
+            raise InputError(
+                f"view {view!r}: the mask has {len(items)} entries, but X has {n_features} columns"
+            )
         return np.flatnonzero(np.asarray(items))
     if not all(isinstance(item, int | np.integer) for item in items):
         raise InputError(f"view {view!r}: columns are a slice, positions or names, not {spec!r}")
     positions = np.asarray(items, dtype=np.int64)
     for column in positions.tolist():
         if not -n_features <= column < n_features:
-            raise InputError(f"view {view!r}: column {column} of {n_features}")
+            raise InputError(
+                f"view {view!r}: column {column} is out of range; X has {n_features} columns"
+            )
     return positions % n_features

@@ -1,4 +1,4 @@
-"""The container of several views of the same rows."""
+"""Container of several views of the same rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from crossview.views.layout import ViewLayout
 
 
 class MultiView:
-    """Several views of the same rows, in one container that slices by rows.
+    """Container of several views of the same rows, indexed by rows like a matrix.
 
-    ``GridSearchCV``, ``cross_val_score``, ``train_test_split`` and ``Pipeline``
-    take it like a matrix.  Inside, the views lie side by side in one array, or
-    in one CSR matrix as soon as one of them is sparse.
+    ``GridSearchCV``, ``cross_val_score``, ``train_test_split`` and ``Pipeline`` accept it as ``X``.
+    The views are stored as column blocks of one array, or of one CSR matrix if any view is sparse.
 
     Parameters
     ----------
@@ -25,19 +24,19 @@ class MultiView:
         The blocks, in the order of the views.  Data frames
         (pandas, polars, Arrow) keep their column names.
     present : array-like of bool of shape (n_samples, n_views), default=None
-        False where a view is missing in a row; the values of the block there are ignored.
-        None: a view is missing where all its columns are NaN.
+        False where a view is missing in a row; its values there are ignored.  None: a view is
+        missing in a row if all its columns are NaN.
     feature_names : mapping of str to sequence of str, default=None
-        Names of the columns of each view, for those that are not data frames.
+        Names of the columns of each view that is not a data frame.
 
     Attributes
     ----------
     layout : ViewLayout
         Names and widths.
     matrix : ndarray or csr_array of shape (n_samples, n_columns), float64
-        The views side by side.
+        The views as consecutive column blocks.
     present : ndarray of bool of shape (n_samples, n_views) or None
-        Which views each row has; None: all of them, except for all-NaN blocks.
+        False where a view is missing in a row; None: only views that are NaN throughout.
 
     Examples
     --------
@@ -52,7 +51,7 @@ class MultiView:
     (3, 2)
     """
 
-    # numpy must hand comparisons and arithmetic back instead of iterating over the rows
+    # otherwise numpy would iterate over the rows in comparisons and arithmetic
     __array_ufunc__ = None
 
     def __init__(
@@ -77,12 +76,12 @@ class MultiView:
         present: Any = None,
         feature_names: Mapping[str, Sequence[str]] | None = None,
     ) -> MultiView:
-        """Wrap a matrix whose columns already lie view after view, without a copy.
+        """Wrap a matrix whose columns are already ordered by view, without a copy.
 
         Parameters
         ----------
         matrix : ndarray or CSR of shape (n_samples, layout.n_columns), float64
-            The views side by side.
+            The views as consecutive column blocks.
         layout : ViewLayout
             Names and widths of the blocks.
         present : array-like of bool of shape (n_samples, n_views), default=None
@@ -96,7 +95,9 @@ class MultiView:
             The views, sharing memory with ``matrix``.
         """
         if matrix.shape[1] != layout.n_columns:
-            raise InputError(f"{matrix.shape[1]} columns for {layout}")
+            raise InputError(
+                f"the matrix has {matrix.shape[1]} columns, but {layout} has {layout.n_columns}"
+            )
         self = cls.__new__(cls)
         names = {str(n): tuple(c) for n, c in (feature_names or {}).items()}
         self._set(matrix, layout, _as_present(present, matrix.shape[0], layout.n_views), names)
@@ -122,12 +123,12 @@ class MultiView:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows, and number of columns of all views together."""
+        """Number of rows, and total number of columns."""
         return int(self.matrix.shape[0]), int(self.matrix.shape[1])
 
     @property
     def ndim(self) -> int:
-        """2, as of a matrix."""
+        """Number of dimensions: 2."""
         return 2
 
     @property
@@ -139,7 +140,7 @@ class MultiView:
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
-        """Return the view of that name, or the rows of that slice, mask or list of positions."""
+        """Return a view by its name, or rows by a slice, mask or list of positions."""
         if isinstance(key, str):
             return self.matrix[:, self.layout.block(key)]
         if isinstance(key, tuple):  # scikit-learn indexes rows as X[rows, ...]
@@ -169,7 +170,7 @@ class MultiView:
         return self.layout.names
 
     def select(self, names: Iterable[str]) -> MultiView:
-        """Return the same rows with the views ``names`` only, in that order.
+        """Return the same rows with some of the views, in the given order.
 
         Parameters
         ----------
@@ -202,7 +203,7 @@ class MultiView:
 def _assemble(
     views: Mapping[str, Any],
 ) -> tuple[Any, ViewLayout, dict[str, tuple[str, ...]]]:
-    """Return the views side by side in one matrix, their layout, and their column names."""
+    """Return the concatenated views, their layout, and their column names."""
     if not isinstance(views, Mapping):
         raise InputError(
             "MultiView takes a mapping of view name to columns, such as "
@@ -240,11 +241,11 @@ def _as_matrix(block: Any, view: str) -> tuple[Any, tuple[str, ...] | None]:
         array = np.asarray(block, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"view {view!r} holds something that is not a number ({error}); "
+            f"view {view!r} has a value that is not a number ({error}); "
             "encode it first, for example with crossview.ViewEncoder"
         ) from None
     if array.ndim != 2:
-        raise InputError(f"view {view!r} has {array.ndim} dimensions; a view is a 2-D table")
+        raise InputError(f"view {view!r} has {array.ndim} dimension(s); a view must be a 2-D table")
     return array, columns
 
 

@@ -90,7 +90,7 @@ def test_after_all_rows_at_once_a_stream_may_follow():
     model = MultiViewMachineRegressor(WIDTHS, optimizer="lbfgs", random_state=0).fit(X, y)
     before = model.predict(X)
     assert not hasattr(model, "partial_fit")
-    with pytest.raises(InputError, match="needs all rows at once"):
+    with pytest.raises(InputError, match="needs all rows in memory"):
         model.learn_one(X[0], y[0])
     model.set_params(optimizer="adagrad").partial_fit(X[:1], y[:1])
     assert not np.array_equal(model.predict(X), before)
@@ -264,7 +264,7 @@ BAD = {
     ),
     "a view twice": (
         lambda: MultiViewMachineRegressor(WIDTHS, groups=[["view0", "view0"]]).fit(X_BAD, Y_BAD),
-        "each once",
+        "list of different view names",
     ),
     "no groups": (
         lambda: MultiViewMachineRegressor(WIDTHS, groups=[]).fit(X_BAD, Y_BAD),
@@ -272,11 +272,11 @@ BAD = {
     ),
     "als of classes": (
         lambda: MultiViewMachineClassifier(WIDTHS, optimizer="als").fit(X_BAD, Y_BAD > 5000),
-        "loss='logistic'; its loss is 'squared'",
+        "loss='logistic'; set loss='squared'",
     ),
     "als with l1": (
         lambda: MultiViewMachineRegressor(WIDTHS, optimizer="als", penalty="l1").fit(X_BAD, Y_BAD),
-        "its penalty is 'l2'",
+        "set penalty='l2'",
     ),
     "als of all pairs": (
         lambda: FactorizationMachineRegressor(WIDTHS, optimizer="als").fit(X_BAD, Y_BAD),
@@ -296,13 +296,13 @@ BAD = {
         lambda: MultiViewMachineRegressor(
             WIDTHS, optimizer="sgd", learning_rate=10.0, random_state=0
         ).fit(X_BAD, Y_BAD),
-        "grows without bound",
+        "diverges",
     ),
     "a stream of turns": (
         lambda: SupportTensorMachineClassifier(WIDTHS).score_then_learn(
             X_BAD, Y_BAD > 5000, [False, True]
         ),
-        "needs all rows at once",
+        "needs all rows in memory",
     ),
     "turns without a penalty": (
         lambda: SupportTensorMachineClassifier(WIDTHS, alpha=0.0).fit(X_BAD, Y_BAD > 5000),

@@ -69,7 +69,7 @@ def test_published_rounds_stay_above_the_minimum_with_a_warning():
     model = MultiViewSVMPerf(
         [2, 2], C1=1.0, C2=0.3, scaling="published", solver="published", max_iter=40
     )
-    with pytest.warns(ConvergenceWarning, match="take solver='joint'"):
+    with pytest.warns(ConvergenceWarning, match="set solver='joint'"):
         model.fit(np.hstack(views), y)
     joint = MultiViewSVMPerf([2, 2], C1=1.0, C2=0.3, scaling="published").fit(np.hstack(views), y)
     assert model.objective_history_[-1, 1] > 1.01 * joint.objective_history_[-1, 1]

@@ -1,23 +1,23 @@
-"""Couplings: how views share one step.
+"""Couplings: joint update steps of several views.
 
-References: Nguyen, Chang, Hui, "Two-View Online Learning", PAKDD 2012, and beyond it any number
+References: Nguyen, Chang, Hui, "Two-View Online Learning", PAKDD 2012, extended to any number
 of views, the squared disagreement, the PA and PA-II slacks, missing views and several classes.
 
 Symbols, one example with views v = 1 .. V: label y, margin m_v = y w_v·x_v, squared norm
-n_v = x_v'S_v x_v (the constant feature of the intercept counts), joint loss l = 1 - mean m_v,
-C the aggressiveness, gamma the price of disagreement.  Every update is
+n_v = x_v'S_v x_v (with the constant feature of the intercept), joint loss l = 1 - mean m_v,
+aggressiveness C, disagreement penalty gamma.  Every update is
 w_v <- w_v + P_v y S_v x_v, after which view v has the margin s_v = m_v + P_v n_v.  The step
-minimizes, where l > 0,
+minimizes, if l > 0,
 
     sum_v (s_v - m_v)² / (2 n_v) + gamma D(s) + slack(max(0, 1 - mean s_v))
 
-with the disagreement D of the coupling; slack(e) is C e for PA-I, C e² for PA-II, and for PA there
-is none allowed.  tau is the multiplier of the margin constraint: at most C for PA-I.  The problem
-knows the geometry through n_v only.
+with the disagreement D of the coupling; slack(e) is C e for PA-I, C e² for PA-II, and a hard
+constraint for PA.  tau is the Lagrange multiplier of the margin constraint, at most C for PA-I.
+The geometry enters only through n_v.
 
-A view that is missing or empty (n_v = 0) takes no part; means run over the others.  Several
-classes: m_v is the score of the true class minus that of the class that is best among the wrong
-ones in the joint score, and n_v doubles.
+A view that is missing or empty (n_v = 0) is skipped; means are over the other views.  With more
+than two classes m_v is the score of the true class minus that of the wrong class with the highest
+joint score, and n_v doubles.
 """
 
 from typing import NamedTuple
@@ -42,14 +42,14 @@ INDEPENDENT, ABSOLUTE, SQUARED, PUBLISHED = range(4)
 
 
 class Coupling(NamedTuple):
-    """A coupling and its price of disagreement."""
+    """A coupling and its disagreement penalty gamma."""
 
     kind: int  # one of the numbers above
     gamma: float = 0.0
 
 
 class ViewSteps(NamedTuple):
-    """The margins and squared norms of the views that take part in a row, and their steps."""
+    """The margins and squared norms of the present views of a row, and their steps."""
 
     m: np.ndarray  # (n_views,)
     n: np.ndarray  # (n_views,)
@@ -60,7 +60,7 @@ class ViewSteps(NamedTuple):
 
 @inlined_borrowing
 def coupled_step(coupling, slack, C, V, steps):
-    """Write P_v of V views; ``C`` already carries the row's weight."""
+    """Write P_v of V views; ``C`` includes the sample weight."""
     m, n, P, _, _ = steps
     if coupling.kind == INDEPENDENT:
         independent.step(slack, C, V, m, n, P)

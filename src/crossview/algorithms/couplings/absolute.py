@@ -1,7 +1,7 @@
 """Absolute disagreement: D(s) = sum_{u<v} |s_u - s_v|.
 
-Reference: Nguyen, Chang, Hui, "Two-View Online Learning" (2012), section 3.3, solved exactly;
-more than two views are ours.
+Reference: Nguyen, Chang, Hui, "Two-View Online Learning" (2012), section 3.3, solved exactly
+and extended to more than two views.
 """
 
 import numpy as np
@@ -9,13 +9,13 @@ import numpy as np
 from crossview._jit import borrowing, inlined_borrowing
 from crossview.algorithms.rules.pa import LINEAR, QUADRATIC
 
-# Newton's method on tau: a handful of steps is enough, the bound is a guard
+# Newton's method on tau converges in a few steps; the limit is a safeguard
 NEWTON_STEPS = 100
 
 
 @inlined_borrowing
 def two_view_step(slack, gamma, C, m, n, P):
-    """Two views: closed form.
+    """Solve two views in closed form.
 
     Maximizes the concave dual D(tau, delta) = tau l + delta (m_A - m_B)
     - n_A (tau/2 - delta)^2 / 2 - n_B (tau/2 + delta)^2 / 2 [- tau^2 / (4C) for PA-II]
@@ -27,7 +27,7 @@ def two_view_step(slack, gamma, C, m, n, P):
     most = C if slack == LINEAR else np.inf
     soft = 0.5 / C if slack == QUADRATIC else 0.0
 
-    # the stationary point: a 2 x 2 system, solved so that nothing cancels
+    # the stationary point: a 2 x 2 system, solved without cancellation
     a = 0.25 * (nA + nB) + soft
     half = 0.5 * (nA - nB)
     det = nA * nB + soft * (nA + nB)
@@ -63,11 +63,11 @@ def margins(gamma, tau, V, steps):
 
         s = (sum m_v / n_v + size (tau / V + gamma (above - below))) / sum 1 / n_v.
 
-    It stays together as long as no k of its views, those that pull up hardest,
-    pull together harder than the gamma k (size - k) that binds them to the
-    rest; else it parts there.  (The penalty is the Lovasz extension of
+    A group is split if the sum of the k largest forces of its views exceeds
+    gamma k (size - k), the largest force of the penalty between the two parts.
+    (The penalty is the Lovasz extension of
     gamma k (V - k), and this is the decomposition algorithm of Groenevelt 1991
-    for it: exact, at most V - 1 partings.)  The margins
+    for it: exact, at most V - 1 splits.)  The margins
     are left in ``steps.P``.
     """
     m, n, s, order, cut = steps
@@ -87,7 +87,7 @@ def margins(gamma, tau, V, steps):
             b += 1.0 / n[order[p]]
         drift = tau / V + gamma * (low - (V - high))
         level = (a + size * drift) / b
-        # the pull of each view, strongest first
+        # the force on each view, largest first
         for p in range(low, high):
             s[order[p]] = (m[order[p]] - level) / n[order[p]] + drift
         for p in range(low + 1, high):
@@ -117,7 +117,7 @@ def margins(gamma, tau, V, steps):
 
 @borrowing
 def step(slack, gamma, C, V, steps):
-    """Any number of views: exact.
+    """Solve any number of views exactly.
 
     1 - mean s falls piecewise linearly with tau, so Newton's method between
     bounds ends after a few steps at the tau where it is 0 (tau / (2C) for

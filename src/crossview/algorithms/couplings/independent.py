@@ -6,6 +6,6 @@ from crossview.algorithms.rules import pa
 
 @inlined_borrowing
 def step(slack, C, V, m, n, P):
-    """P_v of PA from m_v and n_v alone."""
+    """Write P_v of PA from m_v and n_v."""
     for v in range(V):
         P[v] = pa.step(slack, m[v], n[v], C)

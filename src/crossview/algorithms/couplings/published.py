@@ -1,9 +1,9 @@
-"""The two-view step as published, faults included.
+"""The two-view step as published, with its errors.
 
 Reference: Nguyen, Chang, Hui, "Two-View Online Learning" (2012), Algorithm 1.
 
 It does not minimize the paper's objective: tau lacks the factor 2 of equation (11), alpha - beta
-is divided by n_A + n_B once too often, and clipping one after the other is not the joint optimum.
+is divided by n_A + n_B once too often, and sequential clipping does not give the joint optimum.
 """
 
 from crossview._jit import inlined_borrowing

@@ -1,6 +1,6 @@
 """Squared disagreement: D(s) = ½ sum_{u<v} (s_u - s_v)².
 
-"Two-View Online Learning" (2012) calls it hard (section 3.2); the closed form is ours.
+"Two-View Online Learning" (2012) considers it hard to solve (section 3.2); this closed form is new.
 """
 
 from crossview._jit import inlined_borrowing
@@ -9,15 +9,15 @@ from crossview.algorithms.rules.pa import LINEAR, QUADRATIC
 
 @inlined_borrowing
 def step(slack, gamma, C, V, m, n, P):
-    """Any number of views: closed form, O(V).
+    """Solve any number of views in closed form, O(V).
 
     b_v = 1 / (1/n_v + gamma V), a_v = b_v m_v / n_v, A = sum a, B = sum b;
     tau = V (V (1 - gamma B) - A) / B, clipped to [0, C] (for PA-II the
     denominator grows instead); T = (A + tau B / V) / (1 - gamma B);
     s_v = a_v + (tau / V + gamma T) b_v; P_v = (s_v - m_v) / n_v.
 
-    1 - gamma B is the mean of 1 / (1 + gamma V n_v), which keeps its digits
-    where gamma B is close to 1.
+    1 - gamma B is the mean of 1 / (1 + gamma V n_v), which avoids
+    cancellation if gamma B is close to 1.
     """
     A = B = all_but = 0.0  # all_but: V (1 - gamma B)
     for v in range(V):
@@ -34,5 +34,5 @@ def step(slack, gamma, C, V, m, n, P):
     share = tau / V
     T = V * (A + share * B) / all_but
     for v in range(V):
-        # (s_v - m_v) / n_v, written so that nothing cancels
+        # (s_v - m_v) / n_v, without cancellation
         P[v] *= share + gamma * (T - V * m[v])

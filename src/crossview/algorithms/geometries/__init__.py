@@ -1,14 +1,12 @@
-"""Geometries: what moving a weight costs, the covariance S of a learner's weights.
+"""Geometries: the covariance S of the weights, whose inverse is the norm of a weight change.
 
-S is the identity, or one covariance per view that is learned.  It changes in one way, for every
-learner and every form,
+S is the identity, or a learned covariance per view.  All learners and all forms update it by
 
     S <- S - rho S x x' S / (1 + rho x'Sx),   that is   S^-1 <- S^-1 + rho x x',
 
-with a precision rho >= 0 that the rule chooses.  Each form has a file: x'Sx (`sqnorm`),
-W <- W + P S x (`move`), and the step of S (`grow`).  For one row they are called in this order:
-`sqnorm`, `find_direction`, `move` once or more, `grow`; `Scratch` carries what the form needs in
-between.
+with a precision rho >= 0 from the update rule.  Each form has a file with x'Sx (`sqnorm`),
+W <- W + P S x (`move`) and the update of S (`grow`).  The order of calls for a row is `sqnorm`,
+`find_direction`, `move` at least once, `grow`; `Scratch` holds intermediate results.
 """
 
 from crossview._jit import borrowing, inlined_borrowing
@@ -42,7 +40,7 @@ __all__ = [
 
 @inlined_borrowing
 def is_diagonal(S):
-    """Whether S has nothing off its diagonal."""
+    """Whether S is diagonal."""
     return S.form not in (FULL, LOW_RANK)
 
 
@@ -58,14 +56,14 @@ def sqnorm(row, S, scratch):
 
 @inlined_borrowing
 def find_direction(rho, row, S, scratch):
-    """Find S x of a full S, which its step computes on the way: so this is its step, too."""
+    """Compute S x of a full S; the same loop also updates S."""
     if S.form == FULL:
         full.grow(rho, row.v, S, scratch)
 
 
 @borrowing
 def move(steps, row, S, scratch, W, b):
-    """W_k <- W_k + steps_k S x for every k, and the same for the intercepts of the view."""
+    """W_k <- W_k + steps_k S x for each k, and the same for the intercepts of the view."""
     v, bias = row.v, row.bias
     base, end = S.ptr[v], S.ptr[v + 1]
     for k in range(steps.shape[0]):

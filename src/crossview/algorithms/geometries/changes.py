@@ -19,7 +19,7 @@ from crossview.kernels.rows import ZERO, Row
 
 @borrowing
 def grow_low_rank(S, v, bias, kept, scratch):
-    """Keep rows of a view that keeps none: their Cholesky factor anew."""
+    """Store rows in a view without stored rows: recompute their Cholesky factor."""
     x, j, indptr, rho = kept
     for p in range(rho.shape[0]):
         row = Row(x, j, indptr[p], indptr[p + 1], ZERO, v, bias)
@@ -29,7 +29,7 @@ def grow_low_rank(S, v, bias, kept, scratch):
 
 @borrowing
 def grow_full(S, v, bias, kept, scratch):
-    """Take the steps of kept rows on a full covariance."""
+    """Update a full covariance with stored rows."""
     x, j, indptr, rho = kept
     for p in range(rho.shape[0]):
         full.sqnorm(Row(x, j, indptr[p], indptr[p + 1], ZERO, v, bias), S, scratch)
@@ -37,7 +37,7 @@ def grow_full(S, v, bias, kept, scratch):
 
 
 def kept_rows(S: Covariance, v: int, first: int, last: int) -> tuple[np.ndarray, ...]:
-    """Return rows first .. last - 1 that view v keeps, as they came: x, j, indptr and rho."""
+    """Return the stored rows first .. last - 1 of view v, unscaled: x, j, indptr and rho."""
     begin, end = S.begin[v, first:last], S.end[v, first:last]
     indptr = np.concatenate([[0], np.cumsum(end - begin)])
     positions = np.repeat(begin - indptr[:-1], end - begin) + np.arange(indptr[-1])
@@ -63,7 +63,7 @@ def add_to_diagonal(
 
 
 def forget_older_half(S: Covariance, bias: float, rank: int) -> Covariance:
-    """Put the older half of the rows into the diagonal, in views that keep ``rank`` rows."""
+    """Reduce the older half of the rows to the diagonal, in views with ``rank`` stored rows."""
     views = range(len(S.d))
     n_leaving = [(int(k) + 1) // 2 if k == rank else 0 for k in S.kept]
     staying = [kept_rows(S, v, n_leaving[v], int(S.kept[v])) for v in views]
@@ -78,7 +78,7 @@ def forget_older_half(S: Covariance, bias: float, rank: int) -> Covariance:
 
 
 def to_full(S: Covariance, bias: float) -> Covariance:
-    """Return a low-rank covariance in full; exact."""
+    """Convert a low-rank covariance to a full one, exactly."""
     new = init_covariance(FULL, S.ptr, 1.0)._replace(D=S.D.copy(), d=S.d.copy())
     for v in range(len(S.d)):
         grow_full(new, v, bias, kept_rows(S, v, 0, int(S.kept[v])), make_scratch(new))
@@ -86,7 +86,7 @@ def to_full(S: Covariance, bias: float) -> Covariance:
 
 
 def to_diagonal(S: Covariance, bias: float) -> Covariance:
-    """Return a full or low-rank covariance without what is off its diagonal."""
+    """Convert a full or low-rank covariance to a diagonal one."""
     D, d = S.D.copy(), S.d.copy()
     for v in range(len(d)):
         block = slice(int(S.ptr[v]), int(S.ptr[v + 1]))
@@ -140,7 +140,7 @@ def dense(S: Covariance, v: int, bias: float) -> np.ndarray:
             T[:c, c] = S.T[at : at + c]
         return (T * D) @ T.T
     if S.form == LOW_RANK and S.kept[v]:
-        # S^-1 = A'A with A = [D^-1/2; rho^1/2 B], so S = R^-1 R'^-1 of A = QR: no difference
+        # S^-1 = A'A with A = [D^-1/2; rho^1/2 B], so S = R^-1 R'^-1 with A = QR: no cancellation
         k = int(S.kept[v])
         x, j, indptr, rho = kept_rows(S, v, 0, k)
         A = np.zeros((width + 1 + k, width + 1))

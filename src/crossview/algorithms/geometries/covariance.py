@@ -1,4 +1,4 @@
-"""The state of a covariance: one per view, in one of the forms.
+"""State of the covariance: one per view, in one of four forms.
 
 The coordinates of a view's covariance are the constant feature of the intercept, then the view's
 columns.
@@ -13,7 +13,7 @@ FULL, DIAGONAL, DIAGONAL_COVARIANCE, LOW_RANK = 0, 1, 2, 3
 
 
 class Covariance(NamedTuple):
-    """One covariance per view, in one of the forms; the passes write into it."""
+    """One covariance per view, in one of the forms; the passes update it."""
 
     form: int  # FULL, DIAGONAL, DIAGONAL_COVARIANCE or LOW_RANK
     ptr: np.ndarray  # int64 (n_views + 1,): view v has the columns ptr[v] .. ptr[v + 1] - 1
@@ -30,13 +30,13 @@ class Covariance(NamedTuple):
     L: np.ndarray  # (n_views, room (room + 1) / 2): the Cholesky factors, row after row
     values: np.ndarray  # the entries of the kept rows times D ...
     columns: np.ndarray  # ... and their columns
-    used: np.ndarray  # int64 (1,): how many there are
+    used: np.ndarray  # int64 (1,): number of entries in use
 
 
 class Scratch(NamedTuple):
-    """What `sqnorm` of a row leaves behind for its step; the entries are overwritten."""
+    """Intermediate results of `sqnorm` for the update of a row; overwritten by each row."""
 
-    z: np.ndarray  # a row spread out over all columns; 0 between calls
+    z: np.ndarray  # a row in dense form; 0 between calls
     f: np.ndarray  # full: T'x of each view
     g: np.ndarray  # full: S x of one view
     half: np.ndarray  # low-rank (n_views, room): L^-1 B D x
@@ -44,7 +44,7 @@ class Scratch(NamedTuple):
 
 
 def make_scratch(S: Covariance) -> Scratch:
-    """Return scratch for a pass with S."""
+    """Return scratch arrays for a pass with S."""
     columns, (V, room) = len(S.D), S.begin.shape
     is_diagonal = S.form not in (FULL, LOW_RANK)
     return Scratch(
@@ -95,7 +95,7 @@ def no_rows(n_views: int, room: int, n_columns: int) -> dict[str, Any]:
 
 
 def with_room(S: Covariance, rows: int = 0, entries: int = 0) -> Covariance:
-    """Return S with room for that many rows per view, and for that many more entries."""
+    """Return S with space for this number of rows per view, and of additional entries."""
     old = S.begin.shape[1]
     if rows > old:
         new = no_rows(len(S.d), rows, len(S.D))
@@ -114,7 +114,7 @@ def with_room(S: Covariance, rows: int = 0, entries: int = 0) -> Covariance:
 
 
 def trimmed(S: Covariance) -> Covariance:
-    """Return S without room: entries that have no meaning are 0; what a model file holds."""
+    """Return S without spare space and with unused entries set to 0, for a model file."""
     rows, used = int(S.kept.max(initial=0)), int(S.used[0])
     is_kept = np.arange(rows) < S.kept[:, None]
     in_factor = np.repeat(is_kept, np.arange(1, rows + 1), axis=1)

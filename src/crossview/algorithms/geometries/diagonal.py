@@ -1,6 +1,6 @@
 """Diagonal covariance: S = diag(D).
 
-The step S^-1 <- S^-1 + rho x x' leaves the diagonal, so one of two diagonals is kept: that of S^-1,
+The update S^-1 <- S^-1 + rho x x' is not diagonal, so one of two diagonals is kept: that of S^-1,
 D <- D / (1 + rho D x²), or that of S.
 """
 
@@ -55,7 +55,7 @@ def shrinkage(form, rho, n, part):
 
 @inlined_borrowing
 def grow(rho, n, row, S):
-    """The step of S."""
+    """Update S."""
     x, j, D, d = row.x, row.j, S.D, S.d
     for p in range(row.lo, row.hi):
         q = j[p - row.offset]
@@ -65,7 +65,7 @@ def grow(rho, n, row, S):
 
 @borrowing
 def grow_with_sums(signs, rho, n, row, S, model):
-    """The step of S and of all w_k = S v_k where v_k gains rho signs_k x (`rules.sop`)."""
+    """Update S, and all w_k = S v_k with v_k <- v_k + rho signs_k x (`rules.sop`)."""
     W, b, U, c, t = model
     x, j, D, d, v = row.x, row.j, S.D, S.d, row.v
     for p in range(row.lo, row.hi):
@@ -86,15 +86,15 @@ def grow_with_sums(signs, rho, n, row, S, model):
     d[v] *= factor
 
 
-# --- one vector of weights: weights and variances are read and changed in one go ---
+# --- one weight vector: weights and variances are read and updated in one loop ---
 
 
 class Interleaved(NamedTuple):
-    """Weights and variances that may lie side by side in one array.
+    """Weights and variances, interleaved in one array or in separate arrays.
 
-    They then come from memory together: of a row whose columns are all over a large array, half
-    as many cache lines.  ``w`` and ``D`` are one array, with the weight of column q at 2 q and its
-    variance at 2 q + 1; else stride is 1 and other is 0.
+    Interleaved, a sparse row of a large array touches half as many cache lines.  ``w`` and
+    ``D`` are one array, with the weight of column q at 2 q and its variance at 2 q + 1;
+    otherwise stride is 1 and other is 0.
     """
 
     w: np.ndarray
@@ -118,7 +118,7 @@ def dot_and_sqnorms(row, pair):
 
 @inlined_borrowing
 def move_and_grow(step, rho, n, row, S, pair, b):
-    """`move` and `grow` in one go, with the constant feature."""
+    """Do `move` and `grow` in one loop, with the constant feature."""
     x, j, d, v = row.x, row.j, S.d, row.v
     for p in range(row.lo, row.hi):
         q = pair.stride * j[p - row.offset]

@@ -1,9 +1,9 @@
 """Full covariance: S = T diag(D) T', T upper triangular with 1 on its diagonal.
 
-The step changes T and D in place (Bierman, "Factorization Methods for Discrete Sequential
-Estimation", 1977).  D is multiplied with quotients of positive numbers, so S is symmetric and
-positive definite whatever the rounding, where subtracting a product from S is not.  The triangle of
-a view is stored column after column.
+The update changes T and D in place (Bierman, "Factorization Methods for Discrete Sequential
+Estimation", 1977).  It multiplies D by ratios of positive numbers, so that S stays symmetric and
+positive definite under rounding, unlike S - rho S x x' S / (1 + rho n).  The triangle of a view is
+stored by columns.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from crossview._jit import borrowing
 from crossview.kernels.dense import dot
 
-# a row with fewer than one entry in so many columns is summed entry by entry
+# a row with fewer than one nonzero entry per this number of columns uses the sparse loop
 SPARSE = 16
 
 
@@ -53,7 +53,7 @@ def sqnorm(row, S, scratch):
 
 @borrowing
 def bierman_column(slope, factor, column, g):
-    """column <- column - slope g and g <- g + factor column, with the column as it was."""
+    """column <- column - slope g and g <- g + factor column, with the old column."""
     for i in range(column.shape[0]):
         old = column[i]
         column[i] = old - slope * g[i]
@@ -62,7 +62,7 @@ def bierman_column(slope, factor, column, g):
 
 @borrowing
 def grow(rho, v, S, scratch):
-    """The step of S for f = T'x; g <- S x with S as it was."""
+    """Update S for f = T'x; g <- S x with the old S."""
     D, d, T = S.D, S.d, S.T
     base, width, start = S.ptr[v], S.ptr[v + 1] - S.ptr[v], S.triangle_ptr[v]
     f, g = scratch.f[base + v :], scratch.g

@@ -1,6 +1,6 @@
-"""Euclidean geometry: S is the identity and stays it.
+"""Euclidean geometry: S is the identity.
 
-x'Sx = x·x, which comes along with the scores (`kernels.rows.dot_and_sqnorm`).
+x'Sx = x·x is computed with the scores (`kernels.rows.dot_and_sqnorm`).
 """
 
 from crossview._jit import inlined_borrowing

@@ -1,8 +1,8 @@
 """Low-rank covariance: S^-1 = diag(1/D) + sum_p rho_p b_p b_p' over the rows of the last updates.
 
-So S = D - D B' (L L')^-1 B D with L L' = diag(1/rho) + B D B'.  That is D - U U', never formed:
-rows stay as sparse as they came.  It is exact for as many updates as there is room; then the older
-half of the rows goes into the diagonal (`changes.forget_older_half`).
+So S = D - D B' (L L')^-1 B D with L L' = diag(1/rho) + B D B'.  The matrix is never formed, and
+the rows stay sparse.  It is exact until the store of rows is full; then the older half of the rows
+is reduced to its diagonal (`changes.forget_older_half`).
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from crossview._jit import borrowing
 from crossview.algorithms.geometries import diagonal
 from crossview.kernels.dense import add_column, add_to, dot
 
-# x'Sx below this part of x'Dx has lost its digits to cancellation, and is computed anew
+# x'Sx below this fraction of x'Dx suffers from cancellation, and is recomputed
 CANCELLED = 1e-6
 
 
@@ -89,7 +89,7 @@ def move(step, row, S, solution, W, k):
 
 @borrowing
 def grow(rho, n, row, S, half):
-    """The step of S: the row is kept."""
+    """Update S: store the row."""
     x, j, lo, hi, offset, v, _ = row
     k, used = S.kept[v], S.used[0]
     at = k * (k + 1) // 2
@@ -110,13 +110,13 @@ def grow(rho, n, row, S, half):
 
 @borrowing
 def has_room(row, S, n_entries):
-    """Whether the row can be kept, and so many entries with it."""
+    """Whether there is space to store the row, with this number of entries."""
     return S.kept[row.v] < S.begin.shape[1] and S.used[0] + n_entries <= S.values.shape[0]
 
 
 @borrowing
 def kept_dot(values, columns, z, base, width):
-    """Return a kept row's entries times ``z``; a row without gaps lies in order."""
+    """Return the dot product of a stored row and ``z``; a dense row is contiguous."""
     if values.shape[0] == width:
         return dot(values, z[base : base + width])
     total = 0.0

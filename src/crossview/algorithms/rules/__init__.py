@@ -1,20 +1,20 @@
-"""Step rules: from the margin m and the squared norm n of a row to its step P and precision rho.
+"""Update rules: step size P and precision rho from the margin m and the squared norm n of a row.
 
 Symbols, one example: label y in {-1, +1}, margin m = y w·x, hinge loss l = max(0, 1 - m),
-squared norm n = x'Sx in the geometry of S (the constant feature of the intercept counts), price C
-of a loss that remains, quantile phi of the confidence.  Every update is
+squared norm n = x'Sx in the geometry of S (with the constant feature of the intercept), weight C
+of the slack, normal quantile phi of the confidence.  Every update is
 
     w <- w + P y S x,   S^-1 <- S^-1 + rho x x',
 
-and a rule says P and rho.  Without a covariance S is the identity and stays it.
+and a rule computes P and rho.  Without a covariance S is always the identity.
 
-Several classes share S.  m is the score of the true class minus that of the best wrong class r,
-and its variance is 2 n: P is found with 2 n, and w_y <- w_y + P S x, w_r <- w_r - P S x.
+With more than two classes all classes share S.  m is the score of the true class y minus the
+highest score of a wrong class r, and its variance is 2 n: P is computed with 2 n in place of n,
+and w_y <- w_y + P S x, w_r <- w_r - P S x.
 
-A row of weight c has C multiplied by c (PA, PAM, SCW), r divided by c (AROW), and counts c times
-in the covariance of PAM and SOP.  Of two full AROW or SOP steps on the same row, one with c = 2 is
-the exact sum.  The perceptron has no price and multiplies its step.  CW has no price: only c = 0
-matters.
+The sample weight c of a row multiplies C (PA, PAM, SCW), divides r (AROW), multiplies rho (PAM,
+SOP) or multiplies P (perceptron).  With a full covariance, one AROW or SOP update with c = 2 equals
+two updates with c = 1.  CW ignores sample weights other than 0.
 """
 
 from typing import NamedTuple
@@ -49,17 +49,17 @@ PERCEPTRON, PA, PAM, AROW, SOP, CW_VARIANCE, CW_STDEV, SCW = range(8)
 
 
 class Rule(NamedTuple):
-    """A step rule and its parameters."""
+    """An update rule and its parameters."""
 
     kind: int  # one of the numbers above
-    slack: int = HARD  # PA, PAM, SCW: what a loss that remains costs
-    C: float = 1.0  # its price; 1/r for AROW
+    slack: int = HARD  # PA, PAM, SCW: the slack term
+    C: float = 1.0  # the weight of the slack; 1/r for AROW
     phi: float = 0.0  # CW, SCW: the quantile of the confidence
 
 
 @inlined_borrowing
 def euclidean_step(rule, m, n, weight):
-    """P of a rule without covariance, for a row of that weight, where n > 0 and weight > 0."""
+    """Return P of a rule without covariance, for n > 0 and a sample weight above 0."""
     if rule.kind == PERCEPTRON:
         return weight * perceptron.step(m)
     return pa.step(rule.slack, m, n, weight * rule.C)
@@ -67,7 +67,7 @@ def euclidean_step(rule, m, n, weight):
 
 @borrowing
 def covariance_step(rule, m, n, weight):
-    """P and rho of a rule with a covariance; SOP says rho, and P from it (`sop.step`)."""
+    """Return P and rho of a rule with a covariance; for SOP only rho (P: see `sop.step`)."""
     if rule.kind == AROW:
         return arow.step(m, n, 1.0 / (weight * rule.C))
     if rule.kind == CW_STDEV:
@@ -85,7 +85,7 @@ def covariance_step(rule, m, n, weight):
 
 @inlined_borrowing
 def can_step(rule, m):
-    """Whether a row of this margin can cause a step; spares the others their x'Sx."""
+    """Whether a row with this margin can cause an update; if not, x'Sx is not computed."""
     if rule.kind == SOP:
         return m <= 0.0
     if rule.kind in (AROW, PAM):
@@ -95,9 +95,8 @@ def can_step(rule, m):
 
 @inlined_borrowing
 def pair_precision(rule):
-    """How often S^-1 gains rho x x' from a row of several classes.
+    """Return the factor of rho x x' in the update of S^-1 with more than two classes.
 
-    Once; but twice for CW and SCW, whose constraint on the variance 2 n of the margin is only
-    then met.
+    It is 1, but 2 for CW and SCW, whose constraint is on the variance 2 n of the margin.
     """
     return 2.0 if rule.kind in (CW_VARIANCE, CW_STDEV, SCW) else 1.0

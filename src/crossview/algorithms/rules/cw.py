@@ -2,11 +2,11 @@
 
 References: Dredze, Crammer, Pereira, "Confidence-Weighted Linear Classification", ICML 2008
 (variance); Crammer, Dredze, Pereira, "Exact Convex Confidence-Weighted Learning", NIPS 2008
-(standard deviation).  In equation 17 of the first, x'x stands where x x' is meant.
+(standard deviation).  Equation 17 of the first has a misprint: x'x in place of x x'.
 
 After the step the margin is m' = phi n' (variance) or m' = phi sqrt(n') (standard deviation),
-with the quantile phi of the confidence and the margin's variance n'.  P is written in the one of
-two ways in which nothing cancels.
+with the quantile phi of the confidence and the margin's variance n'.  Of two equivalent
+formulas for P the code uses the one without cancellation.
 """
 
 import numpy as np

@@ -1,15 +1,15 @@
-"""The margin of a row: against the best wrong class, and when it counts as reached."""
+"""The wrong class of a margin, and the tolerance of a margin constraint."""
 
 from crossview._jit import inlined_borrowing
 
-# after a step the row's constraint holds with equality, but for rounding; where the same row
-# comes again, this part of it is no reason to count the row in S once more
+# after an update the constraint of the row holds with equality up to rounding; with this tolerance
+# the same row does not update S again because of rounding
 MARGIN_TOL = 1.0 - 1e-12
 
 
 @inlined_borrowing
 def best_wrong(scores, true):
-    """Return the class with the highest score other than the true one; the first of equals.
+    """Return the class with the highest score other than the true one; the first one in a tie.
 
     Crammer et al. (2006), section 9: the class r of the margin w_y·x - w_r·x.
     """

@@ -9,7 +9,7 @@ not allowed (PA), C l (PA-I) or C l² (PA-II).
 
 from crossview._jit import inlined_borrowing
 
-# the slack: what a loss that remains after the step costs
+# the slack term: hard constraint, C l, C l²
 HARD, LINEAR, QUADRATIC = 0, 1, 2
 
 

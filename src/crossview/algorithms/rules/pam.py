@@ -1,9 +1,8 @@
-"""PAM, PAM-I and PAM-II: passive-aggressive learning in the geometry of the data.
+"""PAM, PAM-I and PAM-II: passive-aggressive learning in Mahalanobis geometry.
 
 Reference: Nguyen, Chang, Hui, "Distribution-Aware Online Classifiers", IJCAI 2011.
 
-The paper's Algorithm 1 takes S before this row in one place and after it in another; here it is
-S before.
+The paper's Algorithm 1 mixes S before and after the row; here all terms use S before the row.
 """
 
 from crossview._jit import inlined_borrowing

@@ -32,6 +32,6 @@ def quadratic_step(m, n, phi, C):
     wide = k + n * phi * phi
     g = phi * np.hypot(phi * m * n, 2.0 * np.sqrt(k) * np.sqrt(n * wide))
     b = m * (k + wide)
-    # of two ways to write it the one in which nothing cancels
+    # the formula without cancellation, by the sign of m
     P = 2.0 * (phi * phi * n - m * m) / (g + b) if m > 0.0 else 0.5 * (g - b) / (k * wide)
     return P, stdev_precision(P, n, phi)

@@ -4,8 +4,8 @@ Reference: Cesa-Bianchi, Conconi, Gentile, "A Second-Order Perceptron Algorithm"
 on Computing 34 (2005).
 
 SOP keeps v, the sum of y x over its mistakes, and predicts the sign of v'(S^-1 + x x')^-1 x,
-which is that of v'S x.  We keep w = S v, so a mistake changes w in two ways: v gains y x, and S
-shrinks.
+which is that of v'S x.  This implementation stores w = S v, so a mistake changes w in two
+ways: through v <- v + y x and through S.
 """
 
 from crossview._jit import inlined_borrowing
@@ -19,11 +19,11 @@ def precision(m, weight):
 
 @inlined_borrowing
 def step(y, score, rho, n):
-    """The step along S x: w <- w + rho (y - w·x) S x / (1 + rho n), which is S v afterwards."""
+    """Return the step of w <- w + rho (y - w·x) S x / (1 + rho n), which is the new S v."""
     return rho * (y - score) / (1.0 + rho * n)
 
 
 @inlined_borrowing
 def rescaled(w, added, shrinkage):
-    """One weight where S is diagonal: w_i <- (w_i + rho y S_i x_i) S'_i / S_i."""
+    """Return one weight for a diagonal S: w_i <- (w_i + rho y S_i x_i) S'_i / S_i."""
     return (w + added) * shrinkage

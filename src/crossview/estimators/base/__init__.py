@@ -1,10 +1,10 @@
-"""What learners share, in layers, one file each.
+"""Base classes of the learners, one per file.
 
-`RowReader` reads rows of any kind; `ViewLearner` adds `fit` and the state, `ViewClassifier` labels
-and classes, `LinearClassifier` a weight for every column.  `OnlineLearner` makes passes over the
-rows; `OnlineClassifier`, `OnlineRegressor` and `LinearOnlineClassifier` are the contract of a
-stream.  A learner says what its state is, and how a batch is learned (`_learn`, or `_fit` for all
-rows at once); the rest is here.
+`RowReader` converts the input to rows; `ViewLearner` adds `fit` and the learned state,
+`ViewClassifier` labels and classes, `LinearClassifier` a weight per column.  `OnlineLearner` makes
+passes over the rows; `OnlineClassifier`, `OnlineRegressor` and `LinearOnlineClassifier` add
+`partial_fit`, `learn_one` and `score_then_learn`.  A subclass defines its state and how it learns
+from a batch (`_learn`), or from all rows in a batch solver (`_fit`).
 """
 
 from crossview.estimators.base.classifier import ViewClassifier

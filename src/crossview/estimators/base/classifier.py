@@ -1,4 +1,4 @@
-"""Labels, classes, and the prediction of classes."""
+"""Base class of the classifiers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crossview.kernels.rows import Rows
 
 
 class ViewClassifier(ClassifierMixin, ViewLearner):
-    """Base of the classifiers: labels, classes, and predictions."""
+    """Base class of the classifiers: labels, classes and predictions."""
 
     # --- predicting ----------------------------------------------------------------
 
@@ -30,8 +30,8 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: a score above 0 predicts ``classes_[1]``.  More: the highest score
-            predicts its class, the first one in a tie.
+            With two classes a score above 0 predicts ``classes_[1]``.  With more than two the
+            highest score decides, and the first class in a tie.
         """
         check_is_fitted(self, "classes_")
         scores = self._joint_scores(self._read(X, reset=False))
@@ -54,7 +54,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         return self.decide(scores)
 
     def predict_one(self, x: Any) -> Any:
-        """Return the predicted class of one row; None before anything was learned.
+        """Return the predicted class of one row; None before the first row was learned.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         return self.decide(scores[:, 0] if scores.shape[1] == 1 else scores).tolist()[0]
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
-        """Return the class that each row's scores predict.
+        """Return the predicted class of each row from its scores.
 
         Parameters
         ----------
@@ -103,24 +103,24 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
     def _targets(
         self, y: np.ndarray, sample_weight: Any, class_weight: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the target of each row as its loop takes it, and its weight."""
+        """Return the encoded target of each row, for the learning loop, and its weight."""
         codes = class_codes(y, self.classes_)
         weight = row_weights(sample_weight, len(y))
         if class_weight is not None:
             weight *= class_weights(class_weight, self.classes_, y)[codes]
         if len(self.classes_) > 2:
             return codes.astype(np.int64), weight
-        # a class that is the only one so far is the positive one
+        # a single class so far is the positive one
         positive = codes == len(self.classes_) - 1
         return np.where(positive, 1.0, -1.0), weight
 
     def get_header(self) -> dict[str, Any]:
-        """Return what the arrays of the state do not say."""
+        """Return the part of the state that is not arrays."""
         classes = {"dtype": self.classes_.dtype.str, "values": self.classes_.tolist()}
         return {"classes": classes, **super().get_header()}
 
     def set_header(self, header: Mapping[str, Any]) -> None:
-        """Take a header that `get_header` returned."""
+        """Restore the header that `get_header` returned."""
         classes = header["classes"]
         kind = np.dtype(classes["dtype"])
         self.classes_ = np.asarray(classes["values"], dtype=kind)

@@ -1,4 +1,4 @@
-"""What is learned from rows of any kind, and how it is kept."""
+"""Base class of all learners."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from crossview.views import ViewLayout
 
 
 class ViewLearner(RowReader):
-    """Base of all learners: `fit`, and the learned state."""
+    """Base class of all learners: `fit`, and the learned state."""
 
-    # --- what a learner adds --------------------------------------------------
+    # --- to be implemented by subclasses --------------------------------------
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Learn from rows of any kind."""
+        """Learn from the rows; `fit` without its checks."""
         raise NotImplementedError
 
     def _start_state(self) -> None:
-        """Set a state that has learned nothing."""
+        """Initialize the learned state."""
         raise NotImplementedError
 
     def _n_scores(self) -> int:
@@ -42,16 +42,16 @@ class ViewLearner(RowReader):
     # --- learning ----------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch.
+        """Learn from scratch, or from the learned state with ``warm_start``.
 
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            Labels of two or more classes; numbers for a regressor.
+            Labels of two or more classes; numeric targets for a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row, at least 0; the class says what it multiplies.
+            Weight of each row, at least 0; see the notes of the class for its effect.
 
         Returns
         -------
@@ -70,33 +70,33 @@ class ViewLearner(RowReader):
         return self
 
     def check_params(self) -> None:
-        """Raise an error for a parameter that is out of its range.
+        """Raise an error if a parameter is out of its range.
 
-        `fit` and `partial_fit` do so by themselves; call it to refuse a parameter before the
-        first row is read.
+        `fit` and `partial_fit` call this method; call it directly to check the parameters before
+        any data is read.
 
         Raises
         ------
         InvalidParameterError
-            The message names the parameter, its range and what it was given.
+            The message names the parameter, its range and the given value.
         """
         self._validate_params()
 
     # --- state -------------------------------------------------------------------
 
     def get_state(self) -> dict[str, np.ndarray]:
-        """Return everything that was learned, as arrays.
+        """Return the learned state as arrays.
 
         Returns
         -------
         state : dict of str to ndarray
-            The arrays by name; with the header and the parameters they are the whole learner.
+            The arrays by name; header, parameters and state together restore the learner.
         """
         check_is_fitted(self, "_state")
         return dict(self._state)
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take a state that `get_state` returned.
+        """Restore the state that `get_state` returned.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class ViewLearner(RowReader):
         self._state = {name: np.array(value) for name, value in state.items()}
 
     def get_header(self) -> dict[str, Any]:
-        """Return what the arrays of the state do not say: classes, columns and names.
+        """Return the part of the learned state that is not arrays: classes, columns and names.
 
         Returns
         -------
@@ -124,7 +124,7 @@ class ViewLearner(RowReader):
         }
 
     def set_header(self, header: Mapping[str, Any]) -> None:
-        """Take a header that `get_header` returned.
+        """Restore the header that `get_header` returned.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class ViewLearner(RowReader):
         self._column_map = None if column_map is None else np.asarray(column_map)
 
     def _forget(self) -> None:
-        """Forget everything that was learned."""
+        """Delete the learned state."""
         for name in ("_state", "classes_", "layout_", "_named", "feature_names_in_"):
             if name in self.__dict__:
                 delattr(self, name)

@@ -1,4 +1,4 @@
-"""A weight for every column."""
+"""Base classes of the linear classifiers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from crossview.kernels.rows import Rows, score_views
 
 
 class LinearClassifier(ViewClassifier):
-    """Base of the classifiers that keep a weight for every column."""
+    """Base class of the classifiers with a weight per column."""
 
-    # --- what a learner adds -----------------------------------------------------
+    # --- to be implemented by subclasses -----------------------------------------
 
     def _n_biases(self) -> int:
         """Return the number of intercepts: one per view, or one for the concatenation."""
         return 1
 
-    def _combine(self, own: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
-        """Return joint scores (n_samples, K) from those of the views (n_samples, n_views, K)."""
-        return own.sum(axis=1)
+    def _combine(self, view_scores: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
+        """Return joint scores (n_samples, K) from view scores (n_samples, n_views, K)."""
+        return view_scores.sum(axis=1)
 
     # --- predicting ----------------------------------------------------------------
 
@@ -40,13 +40,13 @@ class LinearClassifier(ViewClassifier):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and per class, for more than two); NaN where the view is
-            missing.
+            One score per view (and per class, for more than two classes); NaN where the view
+            is missing.
         """
         check_is_fitted(self, "classes_")
-        own, _, missing = self._scores(self._read(X, reset=False))
-        own[missing] = np.nan
-        return own[:, :, 0] if own.shape[2] == 1 else own
+        scores, _, missing = self._scores(self._read(X, reset=False))
+        scores[missing] = np.nan
+        return scores[:, :, 0] if scores.shape[2] == 1 else scores
 
     @property
     def coef_(self) -> np.ndarray:
@@ -62,7 +62,7 @@ class LinearClassifier(ViewClassifier):
 
     @property
     def intercept_(self) -> np.ndarray:
-        """Intercepts, one per view: (n_views,) or (n_classes, n_views); see the class."""
+        """Intercepts: one per class, or one per view and class; see the class."""
         check_is_fitted(self, "classes_")
         b = self._prediction_weights("b")
         if b.shape[1] == 1:
@@ -72,40 +72,40 @@ class LinearClassifier(ViewClassifier):
     # --- weights and scores ------------------------------------------------------
 
     def _prediction_weights(self, name: str) -> np.ndarray:
-        """Return the weights ``W`` or intercepts ``b`` that predict."""
+        """Return the weights ``W`` or the intercepts ``b`` to predict with."""
         return self._state[name]
 
-    def _apply_averaging(self, own: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
-        """Turn the scores of the last weights into those of the averaged ones, in place."""
+    def _apply_averaging(self, view_scores: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
+        """Turn the scores of the last weights into those of the averaged weights, in place."""
 
     def _n_scores(self) -> int:
         return int(self._state["W"].shape[1])
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
-        own, takes_part, _ = self._scores(rows)
-        return self._combine(own, takes_part)
+        view_scores, takes_part, _ = self._scores(rows)
+        return self._combine(view_scores, takes_part)
 
     def _scores(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the views' scores, which views count in the joint score, and which are missing."""
+        """Return the view scores, and masks of the views that are scored and that are missing."""
         n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
         K = self._state["W"].shape[1]
-        own, norms = np.zeros((n, V, K)), np.empty((n, V))
-        score_views(rows, read_only(self._state["W"]), own, norms)
-        self._apply_averaging(own, rows, norms)
+        scores, norms = np.zeros((n, V, K)), np.empty((n, V))
+        score_views(rows, read_only(self._state["W"]), scores, norms)
+        self._apply_averaging(scores, rows, norms)
         b = self._prediction_weights("b")
         missing = ~rows.present if len(rows.present) else np.zeros((n, V), dtype=bool)
         takes_part = ~missing & ((norms > 0.0) | bool(self.fit_intercept))
         if len(b) < V:
-            # one intercept for all views: an equal share of it for each
-            own += b / np.maximum(takes_part.sum(axis=1), 1)[:, None, None]
+            # a single intercept is divided equally among the views
+            scores += b / np.maximum(takes_part.sum(axis=1), 1)[:, None, None]
         else:
-            own += b
-        own[~takes_part] = 0.0
-        return own, takes_part, missing
+            scores += b
+        scores[~takes_part] = 0.0
+        return scores, takes_part, missing
 
 
 class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
-    """Base of the linear online classifiers: the weights, and their mean over the rows."""
+    """Base class of the linear online classifiers: weights and averaged weights."""
 
     _parameter_constraints: ClassVar[dict] = {
         **OnlineClassifier._parameter_constraints,
@@ -127,7 +127,7 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
         }
 
     def _weights(self) -> Weights:
-        """Return the state as the loops take it: without the class axis for two classes."""
+        """Return the state for the learning loops: without the class axis for two classes."""
         W, b, U, c, t = (self._state[name] for name in "WbUct")
         if W.shape[1] > 1:
             return Weights(W, b, U, c, t)
@@ -140,12 +140,12 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
             return self._state[name]
         return self._state[name] - self._state["U" if name == "W" else "c"] / t
 
-    def _apply_averaging(self, own: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
+    def _apply_averaging(self, view_scores: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
         t = self._state["t"][0]
         if self.average and t > 0:
-            past = np.zeros_like(own)
+            past = np.zeros_like(view_scores)
             score_views(rows, read_only(self._state["U"]), past, norms)
-            own -= past / t
+            view_scores -= past / t
 
     def _grow_state(self, moved: np.ndarray) -> None:
         K = self._n_scores()
@@ -162,15 +162,15 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
             new[moved if name in "WU" else np.arange(len(old))] = old
             self._state[name] = new
 
-    def _insert_class(self, old: np.ndarray, place: int) -> None:
+    def _insert_class(self, old: np.ndarray, position: int) -> None:
         for name in "WbUc":
             value = self._state[name]
             if len(old) == 1:
-                # the only class so far was the positive one
-                value = -value if place == 1 else value
+                # the only class so far is the positive one
+                value = -value if position == 1 else value
             elif len(old) == 2:
                 # w·x > 0 predicts the second class: half of w for it, half against the first
-                value = np.insert(np.hstack([-value / 2, value / 2]), place, 0.0, axis=1)
+                value = np.insert(np.hstack([-value / 2, value / 2]), position, 0.0, axis=1)
             else:
-                value = np.insert(value, place, 0.0, axis=1)
+                value = np.insert(value, position, 0.0, axis=1)
             self._state[name] = np.ascontiguousarray(value)

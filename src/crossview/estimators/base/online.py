@@ -1,4 +1,4 @@
-"""Passes over the rows."""
+"""Base class of the online learners."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crossview.kernels.rows import Rows
 
 
 class OnlineLearner(ViewLearner):
-    """Base of all online learners: passes over the rows."""
+    """Base class of the online learners: passes over the rows."""
 
     _parameter_constraints: ClassVar[dict] = {
         "n_epochs": [Interval(Integral, 1, None, closed="left")],
@@ -23,33 +23,33 @@ class OnlineLearner(ViewLearner):
         "random_state": ["random_state"],
     }
 
-    # --- what a learner adds --------------------------------------------------
+    # --- to be implemented by subclasses --------------------------------------
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        """Make one pass of the learner's loop; return the last nonfinite row it skipped, or -1."""
+        """Make one pass over the rows; return the last nonfinite row that was skipped, or -1."""
         raise NotImplementedError
 
     def _first_targets(
         self, y: Any, sample_weight: Any, rows: Rows
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Start from the labels of `fit`; return each row's target for the loop, and its weight."""
+        """Initialize from the labels of `fit`; return the encoded targets and the weights."""
         raise NotImplementedError
 
     def check_streams(self) -> None:
-        """Raise an error if the learner, with these parameters, cannot learn row after row.
+        """Raise an error if these parameters do not allow `partial_fit`.
 
         Raises
         ------
         InputError
-            The message names the parameter that needs all rows at once.
+            The message names the parameter that needs all rows in memory.
         """
 
     # --- learning ----------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        # nobody checks the values first: the first pass reports a row that is not finite
+        # the values are not checked in advance: the first pass reports a nonfinite row
         rows = self._read(X, reset=True, checked=False)
         target, weight = self._first_targets(y, sample_weight, rows)
         random_state = check_random_state(self.random_state)
@@ -58,7 +58,7 @@ class OnlineLearner(ViewLearner):
             order = random_state.permutation(n) if self.shuffle else np.arange(n)
             _, nonfinite_row = self._pass(rows, order, target, weight)
             if epoch == 0 and nonfinite_row >= 0:
-                # a missing view, and then the pass starts again, or an error
+                # the row has a missing view, and the pass is repeated; or reading raises an error
                 rows = self._read(X, reset=False)
                 self._start_state()
                 self._pass(rows, order, target, weight)
@@ -66,7 +66,7 @@ class OnlineLearner(ViewLearner):
     def _pass(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray
     ) -> tuple[np.ndarray, int]:
-        """Make one pass; return each row's scores just before it was learned, and `_learn`'s."""
+        """Make one pass; return the scores before each update, and a nonfinite row or -1."""
         K = self._n_scores()
         scores = np.zeros((len(rows.indptr) - 1, K))
         nonfinite_row = self._learn(

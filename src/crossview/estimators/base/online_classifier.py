@@ -1,4 +1,4 @@
-"""The contract of a stream of labeled rows."""
+"""Base class of the online classifiers."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from crossview.labels import has_label
 
 
 class OnlineClassifier(ViewClassifier, OnlineLearner):
-    """Base of the online classifiers: the contract of a stream."""
+    """Base class of the online classifiers: `partial_fit`, `learn_one`, `score_then_learn`."""
 
     _parameter_constraints: ClassVar[dict] = {
         **OnlineLearner._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
-    def _insert_class(self, old: np.ndarray, place: int) -> None:
-        """Take in the class at that position of ``classes_``; the others keep what they learned."""
+    def _insert_class(self, old: np.ndarray, position: int) -> None:
+        """Add the state of the class at this position of ``classes_``; the others keep theirs."""
         raise NotImplementedError
 
     def _has_no_label(self, y: Any) -> bool:
-        """Whether a row has no label; an error for learners that need one."""
+        """Return whether a row is unlabeled; raise an error if the learner needs labels."""
         if not has_label([y])[0]:
             raise InputError("the label is missing (NaN or None); leave the row out, or label it")
         return False
@@ -35,7 +35,7 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
     # --- learning ----------------------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, each once, in their order.
+        """Make one pass over more rows, in their order.
 
         Parameters
         ----------
@@ -44,9 +44,9 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of shape (n_classes,), default=None
-            All classes that can come; needed in the first call.
+            All classes that may occur; required in the first call.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row, at least 0; the class says what it multiplies.
+            Weight of each row, at least 0; see the notes of the class for its effect.
 
         Returns
         -------
@@ -59,10 +59,10 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
     def score_then_learn(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> np.ndarray:
-        """Learn as `partial_fit` does, and return each row's score just before it was learned.
+        """Learn as `partial_fit` does, and return the score of each row before it was learned.
 
-        This is progressive validation in one pass: the model that scores a row has learned
-        from all rows before it and from none after it.
+        This is progressive validation: each row is scored by the model that has learned from the
+        rows before it.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As `decision_function` would have returned them, row by row.
+            As `decision_function` returns them.
         """
         self.check_params()
         self.check_streams()
@@ -92,14 +92,16 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _check_classes(self, first: bool, classes: Any) -> None:
-        """Refuse classes that are not known in the first call, or differ in a later one."""
+        """Raise an error if ``classes`` is missing in the first call or differs in a later one."""
         if self.class_weight == "balanced":
             raise InputError(
-                "class_weight='balanced' needs all labels at once; for a stream give the weights, "
+                "class_weight='balanced' needs the labels of all rows; for a stream give "
                 "class_weight={label: weight, ...}"
             )
         if first and classes is None:
-            raise InputError("classes= must be given in the first call: all labels that can come")
+            raise InputError(
+                "classes= is required in the first call; give all labels that may occur"
+            )
         if not (first or classes is None or np.array_equal(np.unique(classes), self.classes_)):
             raise InputError(
                 f"classes={classes!r} is not the same as in the first call, "
@@ -112,12 +114,11 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         Parameters
         ----------
         x : mapping or array-like of shape (n_features,)
-            A mapping of view to a mapping of feature to number, a mapping of feature to number
-            (one view), or a plain row.  A view that is not in it is missing; a feature that is
-            not in it is 0.  A learner whose first row is a mapping takes in new features and
-            views as they come.
+            A mapping of views to mappings of features to numbers, a mapping of features to numbers
+            (one view), or an array.  An absent view is missing; an absent feature is 0.  If the
+            first row is a mapping, later rows may have new features and new views.
         y : label
-            Its class.  The learner takes in new classes as they come.
+            Its class, which may be new.
         sample_weight : float, default=1.0
             Weight of the row.
 
@@ -131,7 +132,7 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         self.check_streams()
         labeled = not self._has_no_label(y)
         if not labeled and not hasattr(self, "classes_"):
-            return self  # before the first class there is nothing to agree on
+            return self  # an unlabeled row has no effect before the first label
         rows = self._read_one(x, learn=True)
         if labeled:
             self._add_class(y)
@@ -139,7 +140,7 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
         return self
 
-    # --- classes as they come -----------------------------------------------------
+    # --- classes ------------------------------------------------------------------
 
     def _first_targets(
         self, y: Any, sample_weight: Any, rows: Rows
@@ -155,7 +156,7 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         return self._targets(y, sample_weight, self.class_weight)
 
     def _add_class(self, label: Any) -> None:
-        """Take in a new class; the others keep what they learned."""
+        """Add a class if it is new."""
         if not hasattr(self, "classes_"):
             self._set_classes(np.asarray([label]))
             return

@@ -1,4 +1,4 @@
-"""The contract of a stream of rows with a numeric target."""
+"""Base class of the online regressors."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from crossview.kernels.rows import Rows
 
 
 class OnlineRegressor(RegressorMixin, OnlineLearner):
-    """Base of the online regressors.
+    """Base class of the online regressors.
 
     The learner standardizes the targets, and returns predictions in their original units.
-    `fit` uses the mean and the standard deviation of all its rows.  A stream uses those of the
-    rows so far, each row's own target included, so that a row is learned in the same units
-    however the stream is cut into batches.
+    `fit` uses the mean and the standard deviation of all rows; a stream uses those of all rows up
+    to and including the current one, so that the result does not depend on the batch size.
     """
 
     # --- learning ----------------------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from more rows, each once, in their order.
+        """Make one pass over more rows, in their order.
 
         Parameters
         ----------
@@ -36,7 +35,7 @@ class OnlineRegressor(RegressorMixin, OnlineLearner):
         y : array-like of shape (n_samples,)
             Their targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row, at least 0; the class says what it multiplies.
+            Weight of each row, at least 0; see the notes of the class for its effect.
 
         Returns
         -------
@@ -47,7 +46,7 @@ class OnlineRegressor(RegressorMixin, OnlineLearner):
         return self
 
     def score_then_learn(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
-        """Learn as `partial_fit` does, and return each row's prediction just before.
+        """Learn as `partial_fit` does, and return each prediction before its row was learned.
 
         Parameters
         ----------
@@ -57,7 +56,7 @@ class OnlineRegressor(RegressorMixin, OnlineLearner):
         Returns
         -------
         predictions : ndarray of shape (n_samples,)
-            As `predict` would have returned them, row by row.
+            As `predict` returns them.
         """
         self.check_params()
         self.check_streams()
@@ -80,10 +79,9 @@ class OnlineRegressor(RegressorMixin, OnlineLearner):
         Parameters
         ----------
         x : mapping or array-like of shape (n_features,)
-            A mapping of view to a mapping of feature to number, a mapping of feature to number
-            (one view), or a plain row.  A view that is not in it is missing; a feature that is
-            not in it is 0.  A learner whose first row is a mapping takes in new features and
-            views as they come.
+            A mapping of views to mappings of features to numbers, a mapping of features to numbers
+            (one view), or an array.  An absent view is missing; an absent feature is 0.  If the
+            first row is a mapping, later rows may have new features and new views.
         y : float
             Its target.
         sample_weight : float, default=1.0
@@ -105,7 +103,7 @@ class OnlineRegressor(RegressorMixin, OnlineLearner):
         return self
 
     def _learn_in_order(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Make one pass, each target in the units of the rows up to it; return predictions."""
+        """Make one pass, each target standardized by the rows up to it; return predictions."""
         mean, scale = np.empty(len(y) + 1), np.empty(len(y) + 1)
         running_units(self._state["units"], read_only(y), read_only(weight), mean, scale)
         scores, _ = self._pass(rows, np.arange(len(y)), (y - mean[1:]) / scale[1:], weight)
@@ -130,7 +128,7 @@ class OnlineRegressor(RegressorMixin, OnlineLearner):
         return self._in_units(self._joint_scores(self._read(X, reset=False))[:, 0])
 
     def predict_one(self, x: Any) -> float | None:
-        """Return the predicted target of one row; None before anything was learned.
+        """Return the predicted target of one row; None before the first row was learned.
 
         Parameters
         ----------
@@ -155,7 +153,7 @@ class OnlineRegressor(RegressorMixin, OnlineLearner):
         weight = row_weights(sample_weight, len(y))
         if not hasattr(self, "_state"):
             self._start_state()
-            # of all rows at once; a warm start keeps its units
+            # moments of all rows; a warm start keeps the earlier ones
             units = self._state["units"]
             units[0] = weight.sum()
             if units[0] > 0.0:
@@ -169,6 +167,6 @@ class OnlineRegressor(RegressorMixin, OnlineLearner):
         return np.asarray(mean + scale * score)
 
     def _in_inner_units(self, y: np.ndarray) -> np.ndarray:
-        """Return standardized targets."""
+        """Return the standardized targets."""
         mean, scale = units_of(*self._state["units"])
         return np.asarray((y - mean) / scale)

@@ -1,4 +1,4 @@
-"""Rows of any kind, as the loops take them."""
+"""Input of any supported type to rows for the learning loops."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from crossview.views import MultiView, ViewLayout, resolve_views
 
 
 class RowReader(BaseEstimator):
-    """Base of all learners: reads rows with their views, from containers or mappings.
+    """Base class of all learners: converts arrays, data frames, views and mappings to rows.
 
-    Subclasses store their parameters in ``__init__`` and name them in
+    Subclasses set their parameters in ``__init__`` and declare their ranges in
     ``_parameter_constraints``.
     """
 
     layout_: ViewLayout
     _named: NamedColumns | None
-    _slots: ViewLayout  # the columns of the state; wider than layout_ where there is room to grow
+    _slots: ViewLayout  # the columns of the state; wider than layout_ if it has spare columns
     _column_map: np.ndarray | None
     _state: dict[str, np.ndarray]
 
@@ -52,7 +52,7 @@ class RowReader(BaseEstimator):
         return dict(zip(self.layout_.names, np.split(columns, cuts), strict=True))
 
     def _read(self, X: Any, *, reset: bool, checked: bool = True) -> Rows:
-        """Return any X as the rows of the loops; ``reset`` makes its columns the learner's."""
+        """Return X as rows for the learning loops; ``reset`` takes over its columns and views."""
         matrix, present = (
             self._read_views(X, reset) if isinstance(X, MultiView) else self._read_matrix(X, reset)
         )
@@ -66,10 +66,10 @@ class RowReader(BaseEstimator):
         )
 
     def _read_views(self, X: MultiView, reset: bool) -> tuple[Any, np.ndarray | None]:
-        """Return the matrix of a MultiView, and which views each row has."""
+        """Return the matrix of a MultiView, and which views are present in each row."""
         if reset:
             if getattr(self, "views", None) is not None:
-                raise InputError("X is a MultiView and names its views; leave views= at None")
+                raise InputError("X is a MultiView, which has its own views; leave views= at None")
             self.layout_, self.n_features_in_ = X.layout, X.layout.n_columns
             self._use_columns(None)
         elif X.layout != self.layout_:
@@ -79,7 +79,7 @@ class RowReader(BaseEstimator):
         return X.matrix, X.present
 
     def _read_matrix(self, X: Any, reset: bool) -> tuple[Any, None]:
-        """Return any other X as a matrix; its views are those of ``views=``."""
+        """Return an array, sparse matrix or data frame as a matrix with the views ``views=``."""
         _check_numeric(X)
         matrix = validate_data(
             self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, reset=reset
@@ -96,13 +96,13 @@ class RowReader(BaseEstimator):
         return matrix, None
 
     def _use_columns(self, column_map: np.ndarray | None) -> None:
-        """Map column c of X to column ``column_map[c]`` of the state; -1: to none; None: to c."""
+        """Map column c of X to column ``column_map[c]`` of the state, -1: none; None: identity."""
         self._column_map = column_map
         self._slots = self.layout_
         self._named = None
 
     def _read_one(self, x: Any, *, learn: bool) -> Rows:
-        """Return the row of `learn_one` or `predict_one`; ``learn`` takes in new columns."""
+        """Return the row of `learn_one` or `predict_one`; ``learn`` adds its new columns."""
         if not isinstance(x, Mapping):
             row = (
                 sp.csr_array(x)
@@ -125,7 +125,7 @@ class RowReader(BaseEstimator):
         return make_rows(named.row, self._slots, named.present)
 
     def _grow(self, moved: np.ndarray) -> None:
-        """Take in new columns; column ``i`` of the state moves to ``moved[i]``."""
+        """Add new columns; column ``i`` of the state moves to ``moved[i]``."""
         assert self._named is not None
         self._slots = self._named.slots
         self.layout_ = self._named.layout
@@ -149,7 +149,7 @@ def _check_numeric(X: Any) -> None:
         for name, kind in frame.schema.items():
             if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown)):
                 raise InputError(
-                    f"holds {str(kind).lower()} and not numbers; encode it first, "
+                    f"has the type {str(kind).lower()}, which is not numeric; encode it first, "
                     "for example with crossview.ViewEncoder",
                     column=str(name),
                 )

@@ -1,4 +1,4 @@
-"""Features whose inner product approximates the kernel of a view."""
+"""Explicit feature maps whose inner product approximates the kernel of a view."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ApproximatedKernel", "ViewApproximation", "view_matrices"]
 
 
 class ApproximatedKernel(NamedTuple):
-    """The kernel of each view, and how it is approximated."""
+    """The kernel of each view, and its approximation."""
 
     method: str  # "fourier" or "nystroem"
     kernel: str
@@ -27,12 +27,12 @@ class ApproximatedKernel(NamedTuple):
 
 
 class ViewApproximation:
-    """A transformer of scikit-learn per view, `RBFSampler` or `Nystroem`.
+    """A scikit-learn transformer per view, `RBFSampler` or `Nystroem`.
 
     Parameters
     ----------
     kernel : ApproximatedKernel
-        What is approximated.
+        The kernel to approximate.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class ViewApproximation:
         self.kernel = kernel
 
     def fit(self, rows: Rows, n_components: int, random_state: np.random.RandomState) -> Self:
-        """Draw the features of each view; "nystroem" takes its points from the rows.
+        """Fit the transformer of each view; "nystroem" samples its landmarks from the rows.
 
         Parameters
         ----------
@@ -55,7 +55,7 @@ class ViewApproximation:
         n_components : int
             Features per view.
         random_state : RandomState
-            What draws them.
+            Source of randomness.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class ViewApproximation:
 
     @property
     def n_features(self) -> int:
-        """Features of all views together."""
+        """Number of features of all views."""
         first = self.kernel.method == "fourier"
         return sum(arrays[0].shape[int(first)] for arrays in map(self._arrays, self.transformers_))
 
@@ -105,12 +105,12 @@ class ViewApproximation:
         return state
 
     def from_state(self, state: Mapping[str, np.ndarray]) -> Self:
-        """Make the transformers from the arrays of `to_state`.
+        """Restore the transformers from the arrays of `to_state`.
 
         Parameters
         ----------
         state : mapping of str to ndarray
-            It holds them.
+            The state; it contains these arrays.
 
         Returns
         -------
@@ -153,7 +153,7 @@ class ViewApproximation:
 
 
 def view_matrices(rows: Rows) -> list[Any]:
-    """Return each view as a matrix of its own, dense if the rows are."""
+    """Return each view as a separate matrix, dense if the rows are."""
     found = [
         matrix_of(view, int(rows.ptr[v]), int(rows.ptr[v + 1] - rows.ptr[v]))
         for v, view in enumerate(views_of(rows))

@@ -1,4 +1,4 @@
-"""γ of each view: given, or found from the rows."""
+"""γ of each view: given, or estimated from the rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from crossview.kernels.rows import Rows
 
 __all__ = ["later_gammas", "view_gammas"]
 
-# rows whose distances are computed for their median
+# number of rows for the median of the pairwise distances
 ROWS_FOR_MEDIAN = 500
 
 
 def view_gammas(gamma: Any, rows: Rows, names: Sequence[str]) -> np.ndarray:
-    """Return γ of each view, from the rows that have the view if ``gamma`` names a rule."""
+    """Return γ of each view; "median" and "scale" estimate it from the rows that have the view."""
     found = []
     for v, view in enumerate(views_of(rows)):
         rule, width = _of_view(gamma, names[v]), int(rows.ptr[v + 1] - rows.ptr[v])
@@ -36,7 +36,7 @@ def view_gammas(gamma: Any, rows: Rows, names: Sequence[str]) -> np.ndarray:
 
 
 def later_gammas(gamma: Any, names: Sequence[str], widths: Sequence[int]) -> np.ndarray:
-    """Return γ of views that come after the first rows: there is no median of a single row."""
+    """Return γ of views that are added later, for which a single row has no median distance."""
     rules = [gamma.get(name, "median") if isinstance(gamma, Mapping) else gamma for name in names]
     return np.asarray(
         [
@@ -50,12 +50,12 @@ def _of_view(gamma: Any, name: str) -> Any:
     if not isinstance(gamma, Mapping):
         return gamma
     if name not in gamma:
-        raise InputError(f"gamma= has nothing for view {name!r}; give a number for each view")
+        raise InputError(f"gamma= has no value for view {name!r}; give one for each view")
     return gamma[name]
 
 
 def _gamma_of_rows(rule: str, view: ViewRows, width: int, last: int) -> float:
-    """Return γ by the rule, or 1 / columns if the rows do not say; columns are below ``last``."""
+    """Return γ by the rule, or 1 / columns if the rows do not determine it."""
     n, found = len(view.begin), 0.0
     if rule == "scale" and n:
         entries, _, _ = flat_view(view)

@@ -1,4 +1,4 @@
-"""A weight per feature: the linear kernel, and approximations of others."""
+"""Explicit weights: the linear kernel, and approximations of other kernels."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from crossview.views import ViewLayout
 
 __all__ = ["STEPS_AT_ONCE", "FeatureWeights"]
 
-# steps between two updates of the progress bar, and rows whose features are in memory at once
+# steps between two updates of the progress bar, and rows per block of features in memory
 STEPS_AT_ONCE = 4096
 
 
 class FeatureWeights:
-    """What a learner with a weight per feature keeps: W, and how features are made.
+    """Model with explicit weights: W and the feature map.
 
     Parameters
     ----------
@@ -52,13 +52,13 @@ class FeatureWeights:
         self.kernel = kernel
 
     def start(self, K: int) -> None:
-        """Begin with weights of 0."""
+        """Initialize the weights with 0."""
         self.state["W"] = np.zeros((0 if self.method else self.blocks.n_columns, K))
 
     def prepare(
         self, rows: Rows, n_components: int, random_state: Callable[[], np.random.RandomState]
     ) -> None:
-        """Make the approximation with the first rows."""
+        """Fit the approximation to the first rows."""
         if self.method is None:
             return
         made = self._approximation().fit(rows, n_components, random_state())
@@ -74,7 +74,7 @@ class FeatureWeights:
         settings: Settings,
         advance: Callable[[int], None],
     ) -> int:
-        """Make a step with each of ``draws``; return how many these are."""
+        """Make a step with each of ``draws``; return the number of steps."""
         features = Features(self._features(rows), self.state["W"])
         memory = init_memory(len(rows.ptr) - 1, examples.labels.shape[1], len(drawn))
         t = 0
@@ -101,17 +101,18 @@ class FeatureWeights:
         score_views(self._features(rows), read_only(self.state["W"]), out, sqnorms)
 
     def grow(self, moved: np.ndarray, K: int) -> None:
-        """Make room for new columns; column i has become ``moved[i]``."""
+        """Add new columns; column i moves to ``moved[i]``."""
         if self.method:
             raise InputError(
-                "an approximation has the columns of its first rows; give all rows the same"
+                "an approximation is fitted to the first rows and cannot add columns; "
+                "leave approximation= at None, or give all rows the same columns"
             )
         W = np.zeros((self.blocks.n_columns, K))
         W[moved] = self.state["W"]
         self.state["W"] = W
 
     def class_axes(self) -> dict[str, int]:
-        """Return the arrays that have an axis of classes, and which axis that is."""
+        """Return the arrays with a class axis, and the number of that axis."""
         return {"W": 1}
 
     def _features(self, rows: Rows) -> Rows:

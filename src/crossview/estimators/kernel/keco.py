@@ -1,4 +1,4 @@
-"""KeCo."""
+"""KeCo: kernel-based online co-agreement."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ __all__ = ["KeCoClassifier"]
 
 @document_parameters(KERNEL, attributes=KERNEL_ATTRIBUTES)
 class KeCoClassifier(KernelLearner):
-    """Kernel machines, one per view, that label the unlabeled rows for each other.
+    """Kernel-based online co-agreement (KeCo): semi-supervised kernel SVMs, one per view.
 
-    Each view has a support vector machine of its own, learned by stochastic steps.  In an
-    unlabeled row each view learns the co-agreement of the others: the sign of the sum of their
-    scores.  So unlabeled rows bring the views closer to each other.  The joint score is the mean
-    of the views' scores.
+    Each view n has a kernel SVM, trained by stochastic subgradient steps (Pegasos).  At step t it
+    scores the drawn row with ``ŷ_n = 1/(λ t) sum_j α_n[j] z_n[j] K(x, x_j)``, and updates
+    ``α_n <- α_n + 1`` for this row if ``z_n ŷ_n < 1`` (Algorithm 1).  For a labeled row ``z_n`` is
+    the label; for an unlabeled row it is the co-agreement of the other views, the sign of the sum
+    of their scores.  Unlabeled rows thereby increase the agreement of the views.  The joint score
+    is the mean of the view scores.
 
     Parameters
     ----------
     unlabeled_ratio : float, default=1/3
-        On a stream, learn at most this many unlabeled rows per labeled row and skip the others;
-        in [0, inf], where infinity learns all.  The paper's schedule has a third.  If few rows
-        have a label, a higher ratio lets the unlabeled rows outvote them.
+        Maximum number of unlabeled rows per labeled row that a stream learns; it skips the others.
+        In [0, inf]; infinity learns all.  The default is the ratio of the paper's schedule.  With
+        a high ratio and few labeled rows, the unlabeled rows dominate.
 
     Attributes
     ----------
@@ -42,29 +44,27 @@ class KeCoClassifier(KernelLearner):
     Raises
     ------
     InputError
-        Parameters that exclude each other; a budget in a `fit` that is no stream.
+        Parameters contradict each other, or ``budget`` is set for a `fit` that draws rows.
 
     Warns
     -----
     UserWarning
-        Unlabeled rows and one view: there is no other view to label them.
+        Some rows are unlabeled and there is only one view.
 
     See Also
     --------
-    PegasosClassifier : The same without the unlabeled rows.
-    KernelSearchCV : Chooses ``lam`` and ``gamma`` and computes no kernel value twice.
+    PegasosClassifier : The same without learning from unlabeled rows.
+    KernelSearchCV : Grid search for ``lam`` and ``gamma`` with shared kernel values.
 
     Notes
     -----
-    At step t view n has the score ``ŷ_n = 1/(λ t) sum_j α_n[j] z_n[j] K(x, x_j)``; if
-    ``z_n ŷ_n < 1`` the row's count α_n grows by 1, or by the row's weight.  The label z_n of
-    an unlabeled row is kept until the row is drawn again.  If the other views do not say (their
-    sum is 0) it is 0: the row is counted, and has no effect.  A missing view is not scored, has
-    no part in the co-agreement and learns nothing.  Several classes: one against the rest,
-    each with labels of its own, over the same draws.  There is no intercept; for uneven
-    classes ``class_weight="balanced"`` moves the decision threshold.  A row of weight 0 is left
-    out.  The features of an approximation are rounded in batches, so learning row by row
-    equals one batch up to rounding.
+    A step of a row with sample weight c adds c in place of 1; rows of weight 0 are skipped.  The
+    pseudo-label z_n of an unlabeled row is stored until the row is drawn again.  If the scores of
+    the other views sum to 0, z_n is 0: the step counts in t and changes nothing else.  A missing
+    view is neither scored nor updated, and does not count in the co-agreement.  More than two
+    classes: one against the rest, with separate pseudo-labels and the same draws.  There is no
+    intercept; for imbalanced classes set ``class_weight="balanced"``.  With an approximation,
+    results depend on the batch size up to rounding.
 
     References
     ----------

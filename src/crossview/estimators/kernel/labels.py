@@ -1,4 +1,4 @@
-"""Classifiers whose labels may be missing."""
+"""Base class of the semi-supervised classifiers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["SemiSupervisedClassifier"]
 
 
 class SemiSupervisedClassifier(OnlineClassifier):
-    """Base of the classifiers that take unlabeled rows.
+    """Base class of the classifiers that accept unlabeled rows.
 
-    ``learns_unlabeled`` tells whether such rows change what is learned, or are skipped.
+    ``learns_unlabeled``: whether the model learns from them; otherwise they only count as steps.
     """
 
     learns_unlabeled: ClassVar[bool]
@@ -31,7 +31,7 @@ class SemiSupervisedClassifier(OnlineClassifier):
         return bool(self._unlabeled(np.asarray([y], dtype=object))[0])
 
     def _unlabeled(self, y: np.ndarray) -> np.ndarray:
-        """Return which rows have no label: a missing one, or that of ``unlabeled``."""
+        """Return which rows have no label: NaN, None or the value of ``unlabeled``."""
         missing = ~has_label(y)
         if self.unlabeled is not None:
             missing |= np.asarray(y == self.unlabeled, dtype=bool)
@@ -60,21 +60,22 @@ class SemiSupervisedClassifier(OnlineClassifier):
     def _targets(
         self, y: np.ndarray, sample_weight: Any, class_weight: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Labels (n, K): -1 and 1, and 0 in an unlabeled row; and the weights of the rows."""
+        """Return labels (n, K): -1 and 1, 0 in unlabeled rows; and the weights of the rows."""
         known = np.flatnonzero(~self._unlabeled(y))
-        own = _plain(y[known])
+        labels_known = _plain(y[known])
         K = self._n_scores()
         labels = np.zeros((len(y), K))
         weight = row_weights(sample_weight, len(y))
-        unknown = ~np.isin(own, self.classes_)
+        unknown = ~np.isin(labels_known, self.classes_)
         if unknown.any():
             row = int(np.argmax(unknown))
             raise InputError(
-                f"label {own.tolist()[row]!r} is not among the classes {self.classes_.tolist()!r}",
+                f"label {labels_known.tolist()[row]!r} is not among the classes "
+                f"{self.classes_.tolist()!r}",
                 row=int(known[row]),
             )
         if len(known):
-            codes, factor = super()._targets(own, 1.0, class_weight)
+            codes, factor = super()._targets(labels_known, 1.0, class_weight)
             weight[known] *= factor
             labels[known] = (
                 codes[:, None] if K == 1 else np.where(np.arange(K) == codes[:, None], 1.0, -1.0)
@@ -83,5 +84,5 @@ class SemiSupervisedClassifier(OnlineClassifier):
 
 
 def _plain(labels: np.ndarray) -> np.ndarray:
-    """Return labels of the dtype of their values, where they stood among missing ones."""
+    """Return an object array of labels with the dtype of its values."""
     return np.asarray(labels.tolist()) if labels.dtype.kind == "O" and len(labels) else labels

@@ -1,4 +1,4 @@
-"""What KeCo and Pegasos share: learning from rows, and scores of new ones."""
+"""Base class of KeCo and Pegasos: learning and scoring."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ __all__ = ["KernelLearner", "TrainingSet", "read_training_set", "training_kernel
 
 
 class KernelLearner(CalibratedKernelState):
-    """Base of KeCo and Pegasos: `fit` over rows that are drawn, passes over a stream, scores."""
+    """Base class of KeCo and Pegasos: `fit` on drawn rows, passes over a stream, scores."""
 
     # --- learning ------------------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         if self.budget and self.schedule != "stream":
             raise InputError(
-                "budget= is for streams; take schedule='stream', by which fit learns each row "
-                "once, or partial_fit"
+                "budget= is for streams; set schedule='stream', with which fit learns each row "
+                "once, or use partial_fit"
             )
         rows = self._read(X, reset=True)
         labels, weight = self._first_targets(y, sample_weight, rows)
@@ -61,7 +61,7 @@ class KernelLearner(CalibratedKernelState):
             )
 
     def _prepare(self, rows: Rows) -> None:
-        """Set what depends on the first rows: γ, and the features of an approximation."""
+        """Initialize what depends on the first rows: γ, and the features of an approximation."""
         state = self._state
         if state["gamma"].size:
             return
@@ -117,7 +117,7 @@ class KernelLearner(CalibratedKernelState):
     # --- scores --------------------------------------------------------------------------
 
     def _view_sums(self, rows: Rows) -> np.ndarray:
-        """Return sum_j α z K of every view, (n, V, K); 0 if the view is missing."""
+        """Return sum_j α z K of each view, (n, V, K); 0 if the view is missing."""
         n, V, K = len(rows.indptr) - 1, len(rows.ptr) - 1, self._n_scores()
         sums = np.zeros((n, V, K))
         if self._state["t"][0] == 0:
@@ -137,7 +137,7 @@ class KernelLearner(CalibratedKernelState):
         return out
 
     def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view by itself.
+        """Return the score of each view.
 
         Parameters
         ----------
@@ -152,14 +152,14 @@ class KernelLearner(CalibratedKernelState):
         """
         check_is_fitted(self, "_state")
         rows = self._read(X, reset=False)
-        own = self._view_sums(rows) / (float(self.lam) * max(int(self._state["t"][0]), 1))
+        scores = self._view_sums(rows) / (float(self.lam) * max(int(self._state["t"][0]), 1))
         if len(rows.present):
-            own[~rows.present] = np.nan
-        return own[:, :, 0] if own.shape[2] == 1 else own
+            scores[~rows.present] = np.nan
+        return scores[:, :, 0] if scores.shape[2] == 1 else scores
 
 
 class TrainingSet(NamedTuple):
-    """What `fit` would learn from."""
+    """The rows, labels and weights that `fit` learns from."""
 
     rows: Rows
     labels: np.ndarray  # (n, K): -1 and 1; 0 in an unlabeled row
@@ -167,12 +167,12 @@ class TrainingSet(NamedTuple):
 
 
 def read_training_set(learner: KernelLearner, X: Any, y: Any) -> TrainingSet:
-    """Return what ``learner.fit(X, y)`` would learn from; the learner learns nothing."""
+    """Return the training set of ``learner.fit(X, y)`` without fitting."""
     learner.check_params()
     rows = learner._read(X, reset=True)
     return TrainingSet(rows, *learner._first_targets(y, None, rows))
 
 
 def training_kernels(learner: KernelLearner, gamma: Any, rows: Rows) -> ViewKernels:
-    """Return the kernels that ``learner`` would have of ``rows`` with this γ."""
+    """Return the kernels of ``learner`` for ``rows`` with this γ."""
     return learner._kernels(learner._gammas(gamma, rows))

@@ -1,4 +1,4 @@
-"""The parameters of KeCo and Pegasos, and which of them exclude each other."""
+"""The parameters of KeCo and Pegasos, and checks of their combinations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["KernelOptions"]
 
 
 class KernelOptions(RandomViewsClassifier):
-    """Base of KeCo and Pegasos: what the user sets."""
+    """Base class of KeCo and Pegasos: their parameters."""
 
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
@@ -110,11 +110,11 @@ class KernelOptions(RandomViewsClassifier):
             return None
         if self.approximation or self.kernel in ("linear", "precomputed"):
             return (
-                "budget= is for kernels that keep support vectors, and not for 'linear', "
-                "'precomputed' and approximations"
+                "budget= bounds the support vectors, and does not apply to kernel='linear', "
+                "kernel='precomputed' or approximation=; leave it at None"
             )
         if self.maintenance == "merging" and self.kernel != "rbf":
-            return "maintenance='merging' is for the kernel 'rbf'; take 'projection' or 'removal'"
+            return "maintenance='merging' is for kernel='rbf'; set 'projection' or 'removal'"
         return None
 
     def _wrong_random_views(self) -> str | None:
@@ -127,13 +127,13 @@ class KernelOptions(RandomViewsClassifier):
             isinstance(given[0], Integral) and int(given[0]) >= 1 and 0.0 < float(given[1]) <= 1.0
         ):
             return (
-                f"random_views={given!r}; give the number of views and the part of the columns "
+                f"random_views={given!r}; give the number of views and the fraction of the columns "
                 "in each, such as (2, 0.75)"
             )
         return None
 
     def check_streams(self) -> None:
-        """Raise an error for a precomputed kernel, which needs all rows at once.
+        """Raise an error for a precomputed kernel, which needs all rows in memory.
 
         Raises
         ------
@@ -141,4 +141,4 @@ class KernelOptions(RandomViewsClassifier):
             The message names the parameter.
         """
         if self.kernel == "precomputed":
-            raise InputError("kernel='precomputed' needs all rows at once, in fit")
+            raise InputError("kernel='precomputed' needs all rows in memory; use fit")

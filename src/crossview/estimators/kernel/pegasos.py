@@ -1,4 +1,4 @@
-"""Pegasos."""
+"""Pegasos: primal estimated subgradient solver for SVMs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ __all__ = ["PegasosClassifier"]
 
 @document_parameters(KERNEL, attributes=KERNEL_ATTRIBUTES)
 class PegasosClassifier(KernelLearner):
-    """Pegasos: support vector machines with a kernel, one per view, by stochastic steps.
+    """Pegasos: kernel SVMs, one per view, trained by stochastic subgradient steps.
 
-    Each view learns by itself from the labeled rows; the joint score is the mean of the views'
-    scores.  With one view it is Pegasos.  It makes the same steps as `KeCoClassifier`, over
-    the same draws; a step with an unlabeled row changes nothing.
+    Minimizes ``λ/2 |w|² + mean_i max(0, 1 - y_i w·φ(x_i))`` for each view independently.  At step t
+    view n scores the drawn row with ``ŷ_n = 1/(λ t) sum_j α_n[j] y_j K(x, x_j)``, and updates
+    ``α_n <- α_n + 1`` for this row if ``y ŷ_n < 1`` (figure 3 of the paper).  The joint score is
+    the mean of the view scores.  It makes the same draws as `KeCoClassifier`; a step with an
+    unlabeled row counts in t and changes nothing else.
 
     Parameters
     ----------
     unlabeled_ratio : float, default=1/3
-        On a stream, count at most this many unlabeled rows per labeled row as steps, as
-        `KeCoClassifier` does; in [0, inf].
+        Maximum number of unlabeled rows per labeled row that a stream counts as steps, as in
+        `KeCoClassifier`; in [0, inf].
 
     Attributes
     ----------
@@ -40,20 +42,18 @@ class PegasosClassifier(KernelLearner):
     Raises
     ------
     InputError
-        Parameters that exclude each other; a budget in a `fit` that is no stream.
+        Parameters contradict each other, or ``budget`` is set for a `fit` that draws rows.
 
     See Also
     --------
-    KeCoClassifier : Learns from unlabeled rows, too.
-    KernelSearchCV : Chooses ``lam`` and ``gamma`` and computes no kernel value twice.
+    KeCoClassifier : Also learns from unlabeled rows.
+    KernelSearchCV : Grid search for ``lam`` and ``gamma`` with shared kernel values.
 
     Notes
     -----
-    At step t view n has the score ``ŷ_n = 1/(λ t) sum_j α_n[j] y_j K(x, x_j)``; if
-    ``y ŷ_n < 1`` the row's count α_n grows by 1, or by the row's weight.  A step with an
-    unlabeled row counts in t, as in the paper's experiments.  There is no intercept; for uneven
-    classes ``class_weight="balanced"`` moves the decision threshold.  A row of weight 0 is left
-    out.
+    A step of a row with sample weight c adds c in place of 1; rows of weight 0 are skipped.  More
+    than two classes: one against the rest, with the same draws.  There is no intercept; for
+    imbalanced classes set ``class_weight="balanced"``.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Probabilities from scores, by Platt's calibration on held-out rows."""
+"""Platt scaling: probabilities from scores, calibrated on held-out rows."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["CalibratedKernelState"]
 
 def _has_probabilities(learner: Any) -> bool:
     if not learner.probability:
-        raise AttributeError("there are no probabilities; take probability=True")
+        raise AttributeError("predict_proba needs probability=True")
     return True
 
 
 class CalibratedKernelState(KernelState):
-    """Base of KeCo and Pegasos: probabilities, for ``probability=True``."""
+    """Base class of KeCo and Pegasos: `predict_proba` for ``probability=True``."""
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -39,11 +39,13 @@ class CalibratedKernelState(KernelState):
         -------
         p : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``: a logistic function of the score; with more than two
-            classes those of all scores, divided by their sum.
+            classes one per score, normalized to sum 1.
         """
         scores = self.decision_function(X).reshape(-1, self._n_scores())
         if "calibration" not in self._state:
-            raise InputError("there is no calibration yet; it is made in fit, not in partial_fit")
+            raise InputError(
+                "the probabilities are not calibrated; only fit calibrates, not partial_fit"
+            )
         slope, shift = self._state["calibration"].T
         p = expit(slope * scores + shift)
         if len(self.classes_) == 2:
@@ -53,7 +55,7 @@ class CalibratedKernelState(KernelState):
     def _hold_out(
         self, labels: np.ndarray, weight: np.ndarray, random_state: np.random.RandomState
     ) -> np.ndarray:
-        """Return the labeled rows that `fit` does not learn, for the calibration."""
+        """Return the labeled rows that `fit` holds out for the calibration."""
         if not self.probability:
             return np.empty(0, dtype=np.intp)
         rows = np.flatnonzero((labels[:, 0] != 0.0) & (weight > 0.0))
@@ -63,7 +65,7 @@ class CalibratedKernelState(KernelState):
         if counts.min() < 2 or n < len(kinds) or len(rows) - n < len(kinds):
             raise InputError(
                 f"{len(rows)} labeled rows of {len(kinds)} classes are too few to hold out "
-                f"{self.calibration_fraction:g} of them for the calibration; label more, or take "
+                f"{self.calibration_fraction:g} of them for calibration; label more rows, or set "
                 "probability=False"
             )
         return np.sort(

@@ -13,7 +13,7 @@ __all__ = ["progress_bar"]
 
 @contextmanager
 def progress_bar(title: str, total: int, verbose: Any) -> Iterator[Callable[[int], None]]:
-    """Show a bar if ``verbose``; call what it yields with the steps that were made."""
+    """Show a progress bar if ``verbose``; yield a function to call with the steps made."""
     if not verbose:
         yield lambda n: None
         return
@@ -22,7 +22,7 @@ def progress_bar(title: str, total: int, verbose: Any) -> Iterator[Callable[[int
         from rich.progress import Progress
     except ImportError:
         raise InputError(
-            "verbose=True shows a bar and needs rich; install crossview[cli], or leave it out"
+            "verbose=True needs rich: pip install 'crossview[cli]', or leave verbose out"
         ) from None
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=total)

@@ -1,4 +1,4 @@
-"""Views of columns that are drawn at random."""
+"""Views of randomly drawn columns."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = ["RandomViews", "RandomViewsClassifier"]
 
 
 class RandomViews(TransformerMixin, BaseEstimator):
-    """Views of one table, each a random part of its columns.
+    """Transformer that splits a table into views of randomly drawn columns.
 
     Parameters
     ----------
     n_views : int, default=2
-        How many views to make.
+        Number of views.
     fraction : float, default=0.75
-        The part of the columns in each view, in (0, 1].  Views of fewer columns share fewer of
-        them and lack more.
+        Fraction of the columns in each view, in (0, 1].  With a lower value the views overlap less,
+        and each has less information.
     random_state : int, RandomState or None, default=None
-        Seed of the columns that are drawn.
+        Seed of the draw.
 
     Attributes
     ----------
@@ -93,19 +93,21 @@ class RandomViews(TransformerMixin, BaseEstimator):
 
 
 class RandomViewsClassifier(SemiSupervisedClassifier):
-    """Base of the classifiers with ``random_views=``: they may draw their views themselves."""
+    """Base class of the classifiers with ``random_views=``."""
 
     _random_views: RandomViews
 
     def _blocks(self) -> ViewLayout:
-        """Return the blocks of columns in the rows that the loops read."""
+        """Return the layout of the rows that the learning loops read."""
         return self._slots if self.random_views is None else self.layout_
 
     def _read(self, X: Any, *, reset: bool, checked: bool = True) -> Rows:
         if self.random_views is None:
             return super()._read(X, reset=reset, checked=checked)
         if isinstance(X, MultiView):
-            raise InputError("X is a MultiView and names its views; leave random_views= at None")
+            raise InputError(
+                "X is a MultiView, which has its own views; leave random_views= at None"
+            )
         drawn = None if reset else self.layout_
         rows = super()._read(X, reset=reset, checked=True)
         table = matrix_of(views_of(rows)[0], 0, self.n_features_in_)
@@ -122,11 +124,11 @@ class RandomViewsClassifier(SemiSupervisedClassifier):
 
     def _read_one(self, x: Any, *, learn: bool) -> Rows:
         if self.random_views is not None and isinstance(x, Mapping):
-            raise InputError("random_views= needs plain rows, not mappings")
+            raise InputError("random_views= does not support rows that are mappings; give arrays")
         return super()._read_one(x, learn=learn)
 
     def view_columns(self) -> dict[str, np.ndarray]:
-        """Return the columns that form each view, for instance to take ``coef_`` apart.
+        """Return the columns that form each view, for example to split ``coef_`` by view.
 
         Returns
         -------
@@ -139,14 +141,14 @@ class RandomViewsClassifier(SemiSupervisedClassifier):
         return dict(zip(self.layout_.names, self._random_views.columns_, strict=True))
 
     def get_header(self) -> dict[str, Any]:
-        """Return what the arrays of the state do not say."""
+        """Return the part of the state that is not arrays."""
         columns = None
         if self.random_views is not None:
             columns = [part.tolist() for part in self._random_views.columns_]
         return {"subsets": columns, **super().get_header()}
 
     def set_header(self, header: Mapping[str, Any]) -> None:
-        """Take a header that `get_header` returned."""
+        """Restore the header that `get_header` returned."""
         super().set_header(header)
         if header["subsets"] is not None:
             self._random_views = RandomViews()

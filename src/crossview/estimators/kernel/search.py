@@ -1,4 +1,4 @@
-"""A grid search over λ and γ that shares the kernel values."""
+"""Grid search over λ and γ with shared kernel values."""
 
 from __future__ import annotations
 
@@ -35,47 +35,48 @@ __all__ = ["KernelSearchCV", "grams_of_gammas"]
 
 
 class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A search for ``lam`` and ``gamma`` of KeCo or Pegasos that computes no kernel value twice.
+    """Grid search with cross-validation for ``lam`` and ``gamma`` of KeCo or Pegasos.
 
-    It does what `GridSearchCV` does.  All folds and all values of ``lam`` share the kernel values:
-    products of rows are computed once, and kernel values once for each γ.
+    A faster `GridSearchCV`: inner products of rows are computed once, kernel values once per γ, and
+    all folds and all values of ``lam`` share them.
 
     Parameters
     ----------
     estimator : KeCoClassifier or PegasosClassifier
-        With the kernel "rbf", "linear" or "poly", and a schedule that draws rows.
+        The learner to tune, with kernel "rbf", "linear" or "poly", and a schedule that draws rows.
     lams : sequence of float, default=(1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
-        Values of λ to try.
+        Grid of λ.
     gammas : sequence of float, "median" or "scale", default=("median",)
-        Values of γ to try, the same for all views; not used with "linear".
+        Grid of γ; a value applies to all views.  Ignored with "linear".
     cv : int or splitter, default=5
-        Number of stratified folds, shuffled by ``random_state`` of the estimator; the unlabeled
-        rows are stratified as a class of their own.  Held-out ones are neither learned nor scored.
+        Number of stratified folds, shuffled by ``random_state`` of the estimator.  Unlabeled rows
+        are stratified as an additional class; those in the test fold are neither learned nor
+        scored.
     scoring : {"roc_auc", "accuracy"}, default="roc_auc"
-        The measure of the held-out labeled rows; the ROC area of more than two classes is the
-        mean over them, each against the rest.
+        Metric on the labeled rows of the test fold; with more than two classes the ROC AUC is the
+        mean over the classes, each against the rest.
     refit : bool, default=True
-        Whether to learn all rows with the best setting, the first of equals.
+        Whether to fit the best parameters to all rows; of equal ones the first is the best.
 
     Attributes
     ----------
     best_params_ : dict
         The best ``lam`` and ``gamma``.
     best_score_ : float
-        Its mean score over the folds.
+        The mean score of ``best_params_`` over the folds.
     best_estimator_ : estimator
-        The estimator that learned all rows with it.
+        The estimator with ``best_params_``, fitted to all rows.
     cv_results_ : dict of str to ndarray
         "param_lam", "param_gamma", "mean_test_score", "std_test_score", and
-        "split_test_score" of shape (n_settings, n_folds).  A fold whose score is not defined,
-        because it has rows of one class, is NaN and does not count.
+        "split_test_score" of shape (n_settings, n_folds).  The score of a test fold with a
+        single class is NaN and does not enter the mean.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
 
     Raises
     ------
     InputError
-        Another estimator or kernel; no fold whose score is defined.
+        The estimator or its kernel is not supported, or all test folds have a single class.
 
     Examples
     --------
@@ -106,7 +107,7 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.refit = refit
 
     def fit(self, X: Any, y: Any) -> KernelSearchCV:
-        """Try all settings, and learn all rows with the best.
+        """Cross-validate all parameters, and fit the best to all rows.
 
         Parameters
         ----------
@@ -145,7 +146,7 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _check_estimator(self) -> None:
         if self.scoring not in ("roc_auc", "accuracy"):
-            raise InputError(f"scoring={self.scoring!r}; take 'roc_auc' or 'accuracy'")
+            raise InputError(f"scoring={self.scoring!r}; set 'roc_auc' or 'accuracy'")
         if not isinstance(self.estimator, KernelLearner) or self.estimator.kernel not in KERNELS:
             raise InputError(
                 "estimator= is not a KeCoClassifier or PegasosClassifier with the kernel 'rbf', "
@@ -153,14 +154,14 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         if self.estimator.schedule == "stream" or self.estimator.approximation:
             raise InputError(
-                "the search is over exact kernels and schedules that draw rows; leave "
-                "approximation= at None and take another schedule than 'stream'"
+                "the search needs exact kernels and a schedule that draws rows; leave "
+                "approximation= at None and set a schedule other than 'stream'"
             )
 
     def _store(self, settings: list[tuple[float, Any]], table: np.ndarray) -> None:
         if not np.isfinite(table).any(axis=1).all():
             raise InputError(
-                f"no fold has a defined {self.scoring}; take fewer folds, or label more rows"
+                f"{self.scoring} is not defined in any fold; set fewer folds, or label more rows"
             )
         mean = np.nanmean(table, axis=1)
         best = int(mean.argmax())
@@ -196,7 +197,7 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self._best().decision_function(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class of every row, by ``best_estimator_``.
+        """Return the class of each row, by ``best_estimator_``.
 
         Parameters
         ----------
@@ -227,7 +228,7 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def _folds(cv: Any, labels: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the folds, stratified by class; the unlabeled rows are one."""
+    """Return the folds, stratified by class, where the unlabeled rows are an additional class."""
     labeled = labels[:, 0] != 0.0
     kinds = labels[:, 0]
     if labels.shape[1] > 1:
@@ -236,14 +237,14 @@ def _folds(cv: Any, labels: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.
         cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
         fewest = int(np.unique(kinds[labeled], return_counts=True)[1].min())
         if fewest < cv.get_n_splits():
-            with warnings.catch_warnings():  # folds without a class are not scored
+            with warnings.catch_warnings():  # folds with a single class are not scored
                 warnings.simplefilter("ignore", UserWarning)
                 return list(cv.split(np.zeros(len(kinds)), kinds))
     return list(cv.split(np.zeros(len(kinds)), kinds))
 
 
 def _score(scoring: str, labels: np.ndarray, scores: np.ndarray) -> float:
-    """Return the measure of held-out rows; NaN if it is not defined."""
+    """Return the metric of the test rows; NaN if it is not defined."""
     if scoring == "accuracy":
         if labels.shape[1] > 1:
             return float(accuracy_score(labels.argmax(axis=1), scores.argmax(axis=1)))
@@ -259,7 +260,7 @@ def _score(scoring: str, labels: np.ndarray, scores: np.ndarray) -> float:
 def grams_of_gammas(
     learner: KernelLearner, rows: Rows, gammas: Sequence[Any]
 ) -> Iterator[tuple[Any, np.ndarray]]:
-    """Yield each γ and the kernel values (V, n, n) of all rows, from products made once."""
+    """Yield each γ and the kernel values (V, n, n) of all rows, from shared inner products."""
     views = views_of(rows)
     products = np.stack(
         [
@@ -278,7 +279,7 @@ def grams_of_gammas(
 
 
 class _Fold:
-    """The rows that are drawn and those that are scored in one fold."""
+    """The draws of the training part of a fold, and its test rows."""
 
     def __init__(
         self, learner: KernelLearner, data: TrainingSet, test: np.ndarray, seed: int
@@ -298,7 +299,7 @@ class _Fold:
         self.labels = labels[self.test]
 
     def scores(self, gram: np.ndarray, lam: float) -> np.ndarray:
-        """Return the scores (n, K) of the held-out rows, up to the factor 1 / (λ T)."""
+        """Return the scores (n, K) of the test rows, up to the factor 1 / (λ T)."""
         n, K = self.examples.labels.shape
         memory = init_memory(len(gram), K, n)
         settings = Settings(

@@ -1,4 +1,4 @@
-"""What a kernel learner has learned: support vectors, or a weight per feature."""
+"""Learned state of the kernel learners: support vectors, or explicit weights."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["KernelState"]
 
 
 class KernelState(KernelOptions):
-    """Base of KeCo and Pegasos: the state, and how it follows new columns and classes."""
+    """Base class of KeCo and Pegasos: the learned state, and how it grows."""
 
     @property
     def _explicit(self) -> bool:
-        """Whether there is a weight per feature, and no support vectors."""
+        """Whether the model has explicit weights, and no support vectors."""
         return self.kernel == "linear" or self.approximation is not None
 
     @property
@@ -31,7 +31,7 @@ class KernelState(KernelOptions):
         return not callable(self.kernel) and self.kernel not in ("linear", "precomputed")
 
     def _model(self) -> FeatureWeights | SupportLearner:
-        """Return what learns, on this state."""
+        """Return the model that learns, on this state."""
         if self._explicit:
             kernel = {"kernel": self.kernel, "degree": self.degree, "coef0": self.coef0}
             return FeatureWeights(self._state, self._blocks(), self.approximation, kernel)
@@ -71,17 +71,17 @@ class KernelState(KernelOptions):
             later = later_gammas(self.gamma, blocks.names, blocks.widths)
             self._state["gamma"] = np.concatenate([gamma, later[len(gamma) :]])
 
-    def _insert_class(self, old: np.ndarray, place: int) -> None:
+    def _insert_class(self, old: np.ndarray, position: int) -> None:
         for name, axis in self._model().class_axes().items():
             value = np.moveaxis(self._state[name], axis, 0)
             if len(old) == 1:
-                # the class that was alone was the positive one; is it still?
-                value = -value if place == 1 else value
+                # the only class so far is the positive one; its sign changes if it becomes first
+                value = -value if position == 1 else value
             elif len(old) == 2:
                 # half of the score for the second class, half against the first
-                value = np.insert(np.concatenate([-value / 2, value / 2]), place, 0.0, axis=0)
+                value = np.insert(np.concatenate([-value / 2, value / 2]), position, 0.0, axis=0)
             else:
-                value = np.insert(value, place, 0.0, axis=0)
+                value = np.insert(value, position, 0.0, axis=0)
             self._state[name] = np.ascontiguousarray(np.moveaxis(value, 0, axis))
         self._state.pop("calibration", None)
 
@@ -89,12 +89,12 @@ class KernelState(KernelOptions):
 
     @property
     def n_support_(self) -> dict[str, int]:
-        """Number of support vectors of each view; empty with a weight per feature."""
+        """Number of support vectors of each view; empty with explicit weights."""
         return {name: beta.shape[1] for name, beta in self.dual_coef_.items()}
 
     @property
     def dual_coef_(self) -> dict[str, np.ndarray]:
-        """α z of the support vectors of each view, (n_scores, n_support); empty likewise."""
+        """Coefficients α z of the support vectors of each view, (n_scores, n_support)."""
         check_is_fitted(self, "_state")
         if self._explicit:
             return {}
@@ -102,13 +102,13 @@ class KernelState(KernelOptions):
 
     @property
     def n_steps_(self) -> int:
-        """Number of steps made, t."""
+        """Number of steps t so far."""
         check_is_fitted(self, "_state")
         return int(self._state["t"][0])
 
     @property
     def gamma_(self) -> dict[str, float]:
-        """γ of each view, once there have been rows."""
+        """γ of each view; empty before the first rows."""
         check_is_fitted(self, "_state")
         return dict(zip(self.layout_.names, self._state["gamma"].tolist(), strict=False))
 
@@ -117,7 +117,7 @@ class KernelState(KernelOptions):
         """Weights of the columns, (1 or n_classes, n_features), for ``kernel="linear"``."""
         check_is_fitted(self, "_state")
         if self.kernel != "linear":
-            raise AttributeError("only kernel='linear' has coef_")
+            raise AttributeError("coef_ is only available for kernel='linear'")
         W = self._state["W"] / (float(self.lam) * max(int(self._state["t"][0]), 1))
         V = len(self.layout_.names)
         coef = np.zeros((W.shape[1], self.n_features_in_))

@@ -1,4 +1,4 @@
-"""Learning with support vectors: over rows that are drawn, and over rows that come once."""
+"""Learning with support vectors: from drawn rows, and from a stream."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ __all__ = ["SupportLearner"]
 
 
 class SupportLearner(SupportVectors):
-    """Support vectors that learn."""
+    """Kernel model that learns support vectors."""
 
-    # --- rows that are drawn ---------------------------------------------------------------
+    # --- drawn rows ------------------------------------------------------------------------
 
     def learn_draws(
         self,
@@ -43,7 +43,7 @@ class SupportLearner(SupportVectors):
         settings: Settings,
         advance: Callable[[int], None],
     ) -> int:
-        """Make a step with each of ``draws``; return how many these are."""
+        """Make a step with each of ``draws``; return the number of steps."""
         memory = init_memory(len(rows.ptr) - 1, examples.labels.shape[1], len(drawn))
         t = 0
         for part, gram in self._gram_of_draws(rows, drawn, draws):
@@ -60,7 +60,7 @@ class SupportLearner(SupportVectors):
     def _gram_of_draws(
         self, rows: Rows, drawn: np.ndarray, draws: np.ndarray
     ) -> Iterator[tuple[Draws, np.ndarray]]:
-        """Yield as many steps as the cache has kernel values for, and these."""
+        """Yield blocks of draws with their kernel values, as many as the cache holds."""
         n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
         in_cache = int(self.cache_size * 2**20 / (8.0 * V * max(n, 1)))
         if in_cache >= n:
@@ -82,7 +82,7 @@ class SupportLearner(SupportVectors):
             return np.stack([self.kernels.given(v, x, drawn) for v, (x, _) in enumerate(pairs)])
         return np.stack([self.kernels.between(v, x, z) for v, (x, z) in enumerate(pairs)])
 
-    # --- rows that come once ---------------------------------------------------------------
+    # --- rows of a stream ------------------------------------------------------------------
 
     def learn_block(
         self, rows: Rows, examples: Examples, settings: Settings, stream: Stream, t: int
@@ -98,7 +98,7 @@ class SupportLearner(SupportVectors):
         return t
 
     def _pool(self, old: list[ViewRows], new: list[ViewRows], K: int) -> Pool:
-        """Return the kernel values of the support vectors there are and the rows that come."""
+        """Return the kernel values among the present support vectors and the new rows."""
         m = len(new[0].begin)
         n_old = max(len(view.begin) for view in old)
         size = n_old + m

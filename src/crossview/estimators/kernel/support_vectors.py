@@ -17,16 +17,16 @@ from crossview.views import ViewLayout
 
 __all__ = ["MAINTENANCE", "SupportVectors"]
 
-# rows whose kernel values are in memory at once
+# rows per block of kernel values in memory
 ROWS_AT_ONCE = 256
 
 MAINTENANCE = {"removal": REMOVAL, "projection": PROJECTION, "merging": MERGING}
 
 
 class SupportVectors:
-    """What a learner with support vectors keeps: the rows of each view, and β = α z of each.
+    """Support vectors of each view, with their coefficients β = α z.
 
-    With a budget also the Gram matrix of the support vectors.
+    With a budget also their Gram matrix.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class SupportVectors:
     kernels : ViewKernels
         The kernel of each view.
     budget : int or None
-        The most support vectors per view.
+        Maximum number of support vectors per view.
     maintenance : str
-        What makes room.
+        Budget maintenance: "removal", "projection" or "merging".
     cache_size : float
-        Megabytes of kernel values in memory at once.
+        Size of the cache of kernel values, in MB.
     """
 
     score_at_once = ROWS_AT_ONCE
@@ -64,7 +64,7 @@ class SupportVectors:
 
     @property
     def rows_at_once(self) -> int:
-        """Rows of a stream to learn at once: with a budget their Gram matrix grows with them."""
+        """Rows per block of a stream; smaller with a budget, which needs their Gram matrix."""
         if not self.budget:
             return ROWS_AT_ONCE
         return max(ROWS_AT_ONCE // 4, min(ROWS_AT_ONCE, self.budget))
@@ -77,7 +77,7 @@ class SupportVectors:
     # --- state -----------------------------------------------------------------------------
 
     def start(self, K: int) -> None:
-        """Begin without support vectors."""
+        """Initialize without support vectors."""
         for v in range(self.blocks.n_views):
             self._start_view(v, K)
 
@@ -100,12 +100,12 @@ class SupportVectors:
         for name, width in zip(self.blocks.names, self.blocks.widths, strict=True):
             if self.precomputed and width != n:
                 raise InputError(
-                    f"kernel='precomputed' of {n} rows has {width} columns in view {name!r}; "
-                    "a view of fit is a square matrix, rows by rows"
+                    f"kernel='precomputed': view {name!r} has {n} rows and {width} columns; in fit "
+                    "it must be a square matrix of kernel values"
                 )
 
     def grow(self, moved: np.ndarray, K: int) -> None:
-        """Follow the columns of the support vectors: column i has become ``moved[i]``."""
+        """Move the columns of the support vectors: column i moves to ``moved[i]``."""
         for v in range(self.blocks.n_views):
             if f"data{v}" in self.state:
                 old = self.state[f"indices{v}"]
@@ -114,7 +114,7 @@ class SupportVectors:
                 self._start_view(v, K)
 
     def class_axes(self) -> dict[str, int]:
-        """Return the arrays that have an axis of classes, and which axis that is."""
+        """Return the arrays with a class axis, and the number of that axis."""
         return {f"beta{v}": 0 for v in range(self.blocks.n_views)}
 
     def support_vectors(self, v: int) -> ViewRows:
@@ -130,7 +130,7 @@ class SupportVectors:
         )
 
     def store(self, v: int, rows: ViewRows, beta: np.ndarray) -> None:
-        """Make these the support vectors of view ``v``, and β their coefficients."""
+        """Set the support vectors of view ``v`` and their coefficients β."""
         data, indices, indptr = flat_view(rows)
         self.state |= {
             f"data{v}": data,

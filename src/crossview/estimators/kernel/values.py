@@ -1,4 +1,4 @@
-"""Kernel values of each view, by whatever kernel the learner has."""
+"""Kernel values of each view."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class ViewKernels:
     Parameters
     ----------
     kernel : str or callable
-        A name of `KERNELS`, "precomputed" or a function of two matrices.
+        A key of `KERNELS`, "precomputed" or a function of two matrices.
     gammas : ndarray of shape (n_views,)
         γ of each view.
     coef0, degree : float
-        Of the polynomial kernel.
+        Parameters of the polynomial kernel.
     ptr : ndarray of shape (n_views + 1,)
         The first column of each view.
     dense : bool
-        Whether a function gets arrays, or sparse arrays.
+        Whether a callable kernel receives dense arrays; otherwise CSR arrays.
     """
 
     kernel: Any
@@ -44,7 +44,7 @@ class ViewKernels:
     dense: bool
 
     def __getitem__(self, v: int) -> gram.Kernel:
-        """Return the kernel of view ``v``, as the loops take it."""
+        """Return the kernel of view ``v`` for the learning loops."""
         kind = KERNELS[self.kernel]
         return gram.Kernel(kind, float(self.gammas[v]), float(self.coef0), float(self.degree))
 
@@ -71,8 +71,8 @@ class ViewKernels:
         values = np.ascontiguousarray(self.kernel(x, z), dtype=np.float64)
         if values.shape != (x.shape[0], z.shape[0]):
             raise InputError(
-                f"the kernel of {x.shape[0]} and {z.shape[0]} rows has the shape {values.shape}; "
-                f"it must be {(x.shape[0], z.shape[0])}"
+                f"kernel= returned the shape {values.shape} for {x.shape[0]} and {z.shape[0]} "
+                f"rows; it must return {(x.shape[0], z.shape[0])}"
             )
         return values
 
@@ -101,6 +101,6 @@ class ViewKernels:
 
 
 def without_overflowing_rows(rows: Rows, weight: np.ndarray) -> np.ndarray:
-    """Return the weights, 0 for a row whose squared norm overflows: it has no kernel value."""
+    """Return the weights, with 0 for rows whose squared norm overflows."""
     finite = [np.isfinite(gram.sqnorms_of(view)) for view in views_of(rows)]
     return np.where(np.all(finite, axis=0), weight, 0.0)

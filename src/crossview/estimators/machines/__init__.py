@@ -1,4 +1,4 @@
-"""Machines: interactions between views, factorized; for classes and for numbers."""
+"""Multi-view machines, factorization machines and support tensor machines."""
 
 from crossview.estimators.machines.factorization_machine import (
     FactorizationMachineClassifier,

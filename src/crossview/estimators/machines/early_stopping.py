@@ -1,4 +1,4 @@
-"""When `fit` stops: by the loss on rows that are held out."""
+"""Early stopping by the loss on held-out rows."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def split_held_out(
     weight: np.ndarray,
     random_state: np.random.RandomState,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Split n rows into those to learn from and those to hold out, stratified by ``labels``.
+    """Split n rows into training rows and held-out rows, stratified by ``labels``.
 
-    None are held out if all rows would be, or if only rows of weight 0 would be.  Rows are
-    not stratified where a class has too few of them.
+    The held-out part is empty if it would take all rows, or only rows of weight 0.  The split is
+    not stratified if a class has too few rows.
     """
     rows = np.arange(n)
     n_held_out = int(np.ceil(fraction * n))
@@ -41,18 +41,18 @@ def split_held_out(
 
 
 class EarlyStopping:
-    """Watches the held-out loss after each pass, and keeps a copy of the best parameters.
+    """Early stopping: evaluates the held-out loss, and keeps the best parameters.
 
     Parameters
     ----------
     held_out_loss : callable or None
-        Returns the loss of the parameters as they are; None if no rows are held out.
+        Returns the held-out loss of the current parameters; None if no rows are held out.
     copy_parameters : callable
-        Returns a copy of the parameters as they are.
+        Returns a copy of the current parameters.
     tol : float
-        Relative decrease of the loss that counts as one.
+        Relative decrease of the loss that counts as an improvement.
     n_iter_no_change : int
-        Passes without such a decrease before it is time to stop.
+        Number of passes without improvement before stopping.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class EarlyStopping:
         self.n_iter = 0
         self.best_loss, self.best_iter = np.inf, 0
         self.best_parameters: Any = None
-        # the lowest loss that was lower by ``tol``, and when
+        # the last loss that was an improvement by ``tol``, and its pass
         self.goal, self.goal_iter = np.inf, 0
         self.initial_loss = np.inf if held_out_loss is None else held_out_loss()
 
     def after_each(self) -> bool:
-        """Note the loss after a pass; return True if it is time to stop."""
+        """Record the loss after a pass; return whether to stop."""
         self.n_iter += 1
         if self.held_out_loss is None:
             return False

@@ -1,4 +1,4 @@
-"""Factorization machines: interactions of pairs of columns."""
+"""Factorization machines: pairwise interactions of columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONSTRAINTS: dict[str, list] = {
 
 
 class _FactorizationMachine(MachineLearner):
-    """The model of both."""
+    """The model of the classifier and the regressor."""
 
     def _model(self) -> int:
         return CROSS_PAIRS if self.cross_view_only else ALL_PAIRS
@@ -36,23 +36,24 @@ class _FactorizationMachine(MachineLearner):
         if self.optimizer == "als" and not self.cross_view_only:
             raise InputError(
                 "optimizer='als' with cross_view_only=False; "
-                "only pairs across views are linear in each view"
+                "the score is linear in each view only with cross_view_only=True; set it"
             )
 
 
 @document_parameters(parameters.CLASSIFIER, parameters.FACTORIZED, attributes=parameters.ATTRIBUTES)
 class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
-    """Classifier with factorized interactions of pairs of columns.
+    """Factorization machine for classification: factorized interactions of pairs of columns.
 
-    A column i has a linear weight w_i and k factors v_i; the score is
-    ``c + sum_i w_i x_i + sum_i<j v_i·v_j x_i x_j``, over all pairs of columns or
-    over those of different views, at a cost linear in columns and k.
+    Each column i has a linear weight w_i and a vector v_i of k factors.  The score is
+    ``c + sum_i w_i x_i + sum_i<j v_i·v_j x_i x_j`` (equation 26 of the paper), where the second sum
+    runs over all pairs of columns, or over the pairs of columns of different views.  The cost is
+    linear in the number of nonzero columns and in k.
 
     Parameters
     ----------
     cross_view_only : bool, default=False
         Whether to use only the pairs of columns of different views, equation (27) of the
-        paper, instead of all pairs.  "als" needs it.
+        paper, instead of all pairs.  ``optimizer="als"`` requires it.
 
     Attributes
     ----------
@@ -68,19 +69,19 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     Raises
     ------
     InputError
-        "als" with another loss or penalty or with all pairs;
-        "lbfgs" and "als" on a stream.
+        The optimizer is "als" and loss, penalty or ``cross_view_only`` do not match it, or it is
+        "lbfgs" or "als" on a stream.
 
     See Also
     --------
-    FactorizationMachineRegressor : For numbers.
+    FactorizationMachineRegressor : For numeric targets.
     MultiViewMachineClassifier : Interactions of every order between views.
 
     Notes
     -----
-    `fit` starts with the intercept at the log odds of the classes.
-    The weight of a row multiplies its loss, and not the penalty.  A missing view contributes
-    nothing.  Memory is k numbers per column, and as many again for "adagrad".
+    `fit` initializes the intercept with the log odds of the classes.
+    The sample weight of a row multiplies its loss, and not the penalty.  A missing view adds no
+    terms to the score.  Memory: k + 1 numbers per column and class; "adagrad" doubles it.
 
     References
     ----------
@@ -149,17 +150,18 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
 
 @document_parameters(parameters.REGRESSOR, parameters.FACTORIZED, attributes=parameters.ATTRIBUTES)
 class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
-    """Regressor with factorized interactions of pairs of columns.
+    """Factorization machine for regression: factorized interactions of pairs of columns.
 
-    A column i has a linear weight w_i and k factors v_i; the score is
-    ``c + sum_i w_i x_i + sum_i<j v_i·v_j x_i x_j``, over all pairs of columns or
-    over those of different views, at a cost linear in columns and k.
+    Each column i has a linear weight w_i and a vector v_i of k factors.  The score is
+    ``c + sum_i w_i x_i + sum_i<j v_i·v_j x_i x_j`` (equation 26 of the paper), where the second sum
+    runs over all pairs of columns, or over the pairs of columns of different views.  The cost is
+    linear in the number of nonzero columns and in k.
 
     Parameters
     ----------
     cross_view_only : bool, default=False
         Whether to use only the pairs of columns of different views, equation (27) of the
-        paper, instead of all pairs.  "als" needs it.
+        paper, instead of all pairs.  ``optimizer="als"`` requires it.
 
     Attributes
     ----------
@@ -174,8 +176,8 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
     Raises
     ------
     InputError
-        "als" with another loss or penalty or with all pairs;
-        "lbfgs" and "als" on a stream.
+        The optimizer is "als" and loss, penalty or ``cross_view_only`` do not match it, or it is
+        "lbfgs" or "als" on a stream.
 
     See Also
     --------
@@ -184,12 +186,11 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
 
     Notes
     -----
-    The weight of a row multiplies its loss, and not the penalty.  A missing view contributes
-    nothing.  Memory is k numbers per column, and as many again for "adagrad".
+    The sample weight of a row multiplies its loss, and not the penalty.  A missing view adds no
+    terms to the score.  Memory: k + 1 numbers per column and class; "adagrad" doubles it.
 
-    The target is centered and scaled inside.  On a stream, mean and standard deviation are
-    those of the rows up to each row, so the result does not depend on how the stream is cut
-    into batches.
+    The learner standardizes the target internally.  On a stream, mean and standard deviation are
+    those of all rows up to the current one, so that the result does not depend on the batch size.
 
     References
     ----------

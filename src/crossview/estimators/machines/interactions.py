@@ -1,4 +1,4 @@
-"""What a machine has learned: its weights, and the strongest interactions."""
+"""Learned weights of a machine, and its strongest interactions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ __all__ = ["Interaction", "InterpretableMachine"]
 
 
 class Interaction(NamedTuple):
-    """One term of the score: the product of one column of each of some views, and its weight.
+    """One interaction of the score: a product of columns, one per view, and its weight.
 
-    ``columns`` are positions in the views, in the order of `view_columns`;
-    ``label`` is the class whose score it is part of, None for two classes and
-    for regression.
+    ``columns`` are positions within the views, in the order of `view_columns`; ``label`` is the
+    class of the score, None for two classes and for regression.
     """
 
     views: tuple[str, ...]
@@ -30,19 +29,19 @@ class Interaction(NamedTuple):
 
 
 class InterpretableMachine(OnlineLearner):
-    """Weights and interactions of what was learned."""
+    """Base class of the machines: attributes and `interactions` of the learned model."""
 
     def _machine(self) -> Machine:
-        """The state as the loops take it."""
+        """Return the state for the learning loops."""
         raise NotImplementedError
 
     def _output_labels(self) -> list[Any]:
-        """The class of each score; None if there is one score."""
+        """Return the class of each score; None if there is one score."""
         return [None]
 
     @property
     def intercept_(self) -> np.ndarray:
-        """Intercepts (1,) or (n_classes,), of the score inside (see `interactions`)."""
+        """Intercepts (1,) or (n_classes,); of a regressor, in standard deviations of the target."""
         check_is_fitted(self, "_state")
         return np.array(self._state["c"][0])
 
@@ -50,8 +49,8 @@ class InterpretableMachine(OnlineLearner):
     def factors_(self) -> dict[str, np.ndarray]:
         """Weights of each view's columns, (n_columns, n_parts * n_classes * n_factors).
 
-        A view has one part per group that it is in; the columns are in the order of
-        `view_columns`.  A factorization machine has its linear weights first.
+        A view has one part per group that contains it; the columns are in the order of
+        `view_columns`.  In a factorization machine the linear weight comes before the factors.
         """
         check_is_fitted(self, "_state")
         return {
@@ -71,13 +70,13 @@ class InterpretableMachine(OnlineLearner):
         }
 
     def view_norms(self) -> dict[str, tuple[int, float]]:
-        """Return how many columns of each view have been seen, and the norm of their factors.
+        """Return the number of learned columns of each view, and the norm of their factors.
 
         Returns
         -------
         norms : dict of str to (int, float)
-            The number of columns that had a value other than 0 in a row, and the root of
-            the sum of their squared factors.
+            The number of columns that were nonzero in at least one row, and the Euclidean norm of
+            their factors.
         """
         check_is_fitted(self, "_state")
         norms = {}
@@ -90,16 +89,15 @@ class InterpretableMachine(OnlineLearner):
     def interactions(self, top: int = 10) -> list[Interaction]:
         """Return the strongest interactions between views, of each order.
 
-        The weight of a combination of one column of each of some views is
-        ``sum_f prod_v A_v[i_v, f]`` times the bias rows of all other views: what
-        the score changes by with the product of the columns' values (for a regressor,
-        in standard deviations of the target).  Order 1 is
-        the weight of a column by itself.  Columns that no row had are left out.
+        The weight of an interaction of one column i_v per view v is ``sum_f prod_v A_v[i_v, f]``,
+        times the bias rows of all other views: the coefficient of the product of the columns in
+        the score (for a regressor, in standard deviations of the target).  Order 1 is the weight
+        of a single column.  Columns that are 0 in all rows are skipped.
 
         Parameters
         ----------
         top : int, default=10
-            How many of each order.
+            Number of interactions per order.
 
         Returns
         -------
@@ -108,8 +106,8 @@ class InterpretableMachine(OnlineLearner):
 
         Notes
         -----
-        Orders 1 and 2 are exact for views of up to 1000 columns.  Beyond, it is a beam search
-        over the 1000 columns, and then combinations, that an upper bound ranks highest.
+        Orders 1 and 2 are exact for views of up to 1000 columns.  Higher orders and wider views use
+        a beam search over the 1000 columns, and then combinations, with the highest upper bound.
         """
         check_is_fitted(self, "_state")
         found = [
@@ -126,7 +124,7 @@ class InterpretableMachine(OnlineLearner):
     def _interactions_of(
         self, a: int, top: int
     ) -> list[tuple[tuple[str, ...], tuple[int, ...], float]]:
-        """The strongest of each combination of views, in the score of class ``a``."""
+        """Return the strongest interactions per combination of views for score ``a``."""
         machine = self._machine()
         k = machine.B.shape[2] // machine.c.shape[1]
         own = slice(a * k, (a + 1) * k)
@@ -148,7 +146,7 @@ class InterpretableMachine(OnlineLearner):
         return found
 
     def _part_columns(self, p: int) -> np.ndarray:
-        """The columns of the rows that part ``p`` has, in the order of `view_columns`."""
+        """Return the columns of part ``p`` in the state, in the order of `view_columns`."""
         v = int(self._state["views"][p])
         lo, hi = self._slots.ptr[v : v + 2]
         if self._column_map is None:
@@ -156,11 +154,11 @@ class InterpretableMachine(OnlineLearner):
         return np.sort(self._column_map[(self._column_map >= lo) & (self._column_map < hi)])
 
     def _seen(self, p: int) -> np.ndarray:
-        """Which columns of part ``p`` were in a row."""
+        """Return which columns of part ``p`` were nonzero in at least one row."""
         return self._state["seen"][part_slots(self._state, p, self._part_columns(p))]
 
     def _part_factors(self, p: int) -> np.ndarray:
-        """The weights of part ``p``, by the columns of its view."""
+        """Return the weights of part ``p``, in the order of `view_columns`."""
         A = self._state["A"][part_slots(self._state, p, self._part_columns(p)), 0]
         return np.asarray(A, dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""What all machines share: passes with early stopping, and the outputs of the two tasks."""
+"""Base classes of the machines: passes with early stopping, solvers, and outputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOSSES = {
     "hinge": losses.HINGE,
 }
 PENALTIES = {"l2": optimizers.L2, "l1": optimizers.L1}
-# learn one row at a time; the solvers need all rows
+# these learn row by row; the solvers below need all rows in memory
 STREAMING = {"adagrad": optimizers.ADAGRAD, "sgd": optimizers.SGD}
 SOLVERS = {
     "lbfgs": lbfgs.fit,
@@ -41,7 +41,7 @@ SOLVERS = {
 
 
 class MachineLearner(MachineModel):
-    """Base of all machines: passes with early stopping, and the solvers."""
+    """Base class of the machines: passes with early stopping, and solvers."""
 
     _parameter_constraints: ClassVar[dict] = {
         **OnlineLearner._parameter_constraints,
@@ -56,21 +56,21 @@ class MachineLearner(MachineModel):
         "warm_start": ["boolean"],
     }
 
-    # --- what a machine adds --------------------------------------------------
+    # --- to be implemented by subclasses --------------------------------------
 
     def _loss(self) -> int:
-        """The loss that the passes minimize."""
+        """Return the loss to minimize."""
         return LOSSES[self.loss]
 
     def _check_optimizer(self) -> None:
-        """Raise `InputError` if the optimizer does not go with the other parameters."""
+        """Raise `InputError` if the optimizer does not support the other parameters."""
         if self.optimizer == "als" and self.loss != "squared":
-            raise InputError(f"optimizer='als' with loss={self.loss!r}; its loss is 'squared'")
+            raise InputError(f"optimizer='als' with loss={self.loss!r}; set loss='squared'")
         if self.optimizer == "als" and self.penalty != "l2":
-            raise InputError(f"optimizer='als' with penalty={self.penalty!r}; its penalty is 'l2'")
+            raise InputError(f"optimizer='als' with penalty={self.penalty!r}; set penalty='l2'")
 
     def _init_intercepts(self, target: np.ndarray, weight: np.ndarray) -> None:
-        """Set the intercepts with which `fit` begins; targets are centered already."""
+        """Initialize the intercepts of `fit`; numeric targets are already centered."""
 
     # --- learning -------------------------------------------------------------
 
@@ -96,11 +96,11 @@ class MachineLearner(MachineModel):
         return int(nonfinite_row)
 
     def check_streams(self) -> None:
-        """Raise `InputError` if the optimizer needs all rows at once."""
+        """Raise `InputError` if the optimizer needs all rows in memory."""
         if self.optimizer not in STREAMING:
             raise InputError(
-                f"optimizer={self.optimizer!r} needs all rows at once, in fit; "
-                "for a stream take 'adagrad' or 'sgd'"
+                f"optimizer={self.optimizer!r} needs all rows in memory; use fit, "
+                "or set optimizer='adagrad' or 'sgd' for a stream"
             )
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -139,7 +139,7 @@ class MachineLearner(MachineModel):
         self._finish(stopping)
 
     def _solve(self, rows: Rows, examples: Examples, stopping: EarlyStopping) -> None:
-        """Minimize over all examples at once."""
+        """Run a batch solver over all examples."""
         cast_state(self._state, self._design())
         examples = Examples(*map(read_only, examples))
         machine = self._machine()
@@ -150,7 +150,7 @@ class MachineLearner(MachineModel):
     def _mean_loss(
         self, rows: Rows, order: np.ndarray, target: np.ndarray, weight: np.ndarray
     ) -> float:
-        """The mean loss of the rows in ``order``."""
+        """Return the mean loss of the rows in ``order``."""
         row_scores = np.zeros((len(rows.indptr) - 1, self._n_scores()))
         scores.score_rows(rows, order, self._frozen(), row_scores)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -158,7 +158,7 @@ class MachineLearner(MachineModel):
             return float(np.average(each, weights=weight[order]))
 
     def _copy_parameters(self) -> dict[str, np.ndarray]:
-        """Copy the parameters; of A those of the columns seen, as all others are 0."""
+        """Copy the parameters; of A only the columns seen, because all others are 0."""
         state = self._state
         return {"A": state["A"][state["seen"]], "B": state["B"].copy(), "c": state["c"].copy()}
 
@@ -166,7 +166,7 @@ class MachineLearner(MachineModel):
         """Restore the best parameters."""
         if stopping.diverged:
             raise InputError(
-                "the loss grows without bound; scale the columns of X (for example with "
+                "the loss diverges; scale the columns of X (for example with "
                 f"StandardScaler), or lower learning_rate={self.learning_rate:g}"
             )
         best = stopping.best_parameters
@@ -181,7 +181,7 @@ class MachineLearner(MachineModel):
 
 
 class MachineClassifier(MachineLearner, OnlineClassifier):
-    """Base of the machines whose scores are of classes."""
+    """Base class of the machines for classification."""
 
     _parameter_constraints: ClassVar[dict] = {
         **MachineLearner._parameter_constraints,
@@ -204,8 +204,8 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
         return LOSSES[self.loss]
 
     def _init_intercepts(self, target: np.ndarray, weight: np.ndarray) -> None:
-        # else the columns would have to learn how rare a class is, and rows of new columns
-        # would be scored as if all classes were equally frequent
+        # otherwise the weights of the columns would have to learn the class frequencies, and rows
+        # with unseen columns would be scored as if all classes were equally frequent
         K = self._n_scores()
         classes = np.arange(K) if K > 1 else np.array([1.0])
         total = weight.sum()
@@ -236,14 +236,14 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
             return np.ones((len(found), 1))
         return np.column_stack([expit(-found), expit(found)])
 
-    def _insert_class(self, old: np.ndarray, place: int) -> None:
+    def _insert_class(self, old: np.ndarray, position: int) -> None:
         design = self._design()
         cast_state(self._state, design)
-        self._state |= insert_class(self._state, design, self._slots.ptr, len(old), place)
+        self._state |= insert_class(self._state, design, self._slots.ptr, len(old), position)
 
 
 class MachineRegressor(MachineLearner, OnlineRegressor):
-    """Base of the machines whose score is a number."""
+    """Base class of the machines for regression."""
 
     _parameter_constraints: ClassVar[dict] = {
         **MachineLearner._parameter_constraints,

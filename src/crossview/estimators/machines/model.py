@@ -1,4 +1,4 @@
-"""The state of a machine, and the scores that it gives."""
+"""State and scores of the machines."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ __all__ = ["MachineModel"]
 
 
 class MachineModel(InterpretableMachine):
-    """State and scores of all machines."""
+    """Base class of the machines: state and scores."""
 
-    # --- what a machine adds --------------------------------------------------
+    # --- to be implemented by subclasses --------------------------------------
 
     def _model(self) -> int:
-        """MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR."""
+        """Return MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR."""
         raise NotImplementedError
 
     def _n_outputs(self) -> int:
-        """One score, or one per class."""
+        """Return the number of scores: one, or one per class."""
         raise NotImplementedError
 
     def _in_units(self, score: np.ndarray) -> np.ndarray:
-        """Scores in the units of the target."""
+        """Return scores in the units of the target."""
         return score
 
-    # --- using ----------------------------------------------------------------
+    # --- scores ---------------------------------------------------------------
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         found = np.zeros((len(rows.indptr) - 1, self._n_scores()))
@@ -50,7 +50,7 @@ class MachineModel(InterpretableMachine):
         return found
 
     def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view by itself: that of the row if all others were missing.
+        """Return the score of each view alone, as if all other views were missing.
 
         Parameters
         ----------
@@ -67,13 +67,13 @@ class MachineModel(InterpretableMachine):
         rows = self._read(X, reset=False)
         n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
         present = rows.present if len(rows.present) else np.ones((n, V), dtype=np.bool_)
-        own = np.full((n, V, self._n_scores()), np.nan)
+        scores_of_views = np.full((n, V, self._n_scores()), np.nan)
         for v in range(V):
             alone = np.zeros((n, V), dtype=np.bool_)
             alone[:, v] = present[:, v]
             joint = self._joint_scores(rows._replace(present=read_only(alone)))
-            own[present[:, v], v] = self._in_units(joint)[present[:, v]]
-        return own[:, :, 0] if own.shape[2] == 1 else own
+            scores_of_views[present[:, v], v] = self._in_units(joint)[present[:, v]]
+        return scores_of_views[:, :, 0] if scores_of_views.shape[2] == 1 else scores_of_views
 
     # --- state ----------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class MachineModel(InterpretableMachine):
         return as_machine(self._state, self._design())
 
     def _frozen(self) -> Machine:
-        """The machine with read-only arrays, as they are in a file mapped into memory."""
+        """Return the machine with read-only arrays."""
         m = self._machine()
         return m._replace(
             A=read_only(m.A), B=read_only(m.B), c=read_only(m.c), seen=read_only(m.seen)

@@ -28,27 +28,28 @@ _CONSTRAINTS: dict[str, list] = {
 
 
 class _MultiViewMachine(MachineLearner):
-    """The model of both."""
+    """The model of the classifier and the regressor."""
 
     def _model(self) -> int:
-        # one view has no other to multiply: a linear model, whose intercept is enough
+        # one view alone has no interactions: a linear model, without a bias row
         linear = len(self.layout_.names) == 1 and self.groups is None
         return TENSOR if linear else MULTI_VIEW
 
 
 @document_parameters(parameters.CLASSIFIER, parameters.MULTI_VIEW, attributes=parameters.ATTRIBUTES)
 class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
-    """Classifier with interactions of every order between views, factorized together.
+    """Multi-view machine for classification: factorized interactions of all orders.
 
-    A column i of view v has k weights A_v[i], and each view a bias row b_v.  With
-    ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f``: the
-    interactions of one column of each of any number of views, all from the same
-    weights, at a cost linear in columns, views and k.  One view: a linear model.
+    Each column i of view v has a vector A_v[i] of k factors, and each view a bias row b_v.  With
+    ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f`` (equation 5 and
+    following): the interactions of one column per view, over all subsets of the views, share the
+    same factors.  The cost is linear in the number of nonzero columns, in the views and in k.  With
+    one view it is a linear model.
 
     Parameters
     ----------
     penalize_bias : bool, default=False
-        Whether every row also penalizes the bias rows, as in the paper.
+        Whether the penalty includes the bias rows, as in the paper.
 
     Attributes
     ----------
@@ -65,25 +66,25 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
     Raises
     ------
     InputError
-        ``groups`` names views that do not exist; "als" with another loss or penalty;
-        "lbfgs" and "als" on a stream.
+        ``groups`` contains an unknown view, the optimizer is "als" and loss or penalty do not
+        match it, or the optimizer is "lbfgs" or "als" on a stream.
 
     See Also
     --------
-    MultiViewMachineRegressor : For numbers.
+    MultiViewMachineRegressor : For numeric targets.
     FactorizationMachineClassifier : Interactions of order 2 only, with separate linear weights.
 
     Notes
     -----
-    `fit` starts with the intercept at the log odds of the classes.
-    The weight of a row multiplies its loss, and not the penalty.  A missing view contributes
-    its bias row only.  Memory is k numbers per column, and as many again for "adagrad".
+    `fit` initializes the intercept with the log odds of the classes.
+    The sample weight of a row multiplies its loss, and not the penalty.  For a missing view S_v is
+    the bias row.  Memory: k numbers per column and class; "adagrad" doubles it.
 
     References
     ----------
     B. Cao, H. Zhou, G. Li, P. S. Yu, "Multi-View Machines", WSDM 2016, equations (5)
-    to (21), with products over the other views where the paper divides by S_v, and with
-    other initial weights (``init``).
+    to (21), with products over the other views in place of the paper's division by S_v,
+    and with other initial weights (``init``).
 
     Examples
     --------
@@ -151,17 +152,18 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
 
 @document_parameters(parameters.REGRESSOR, parameters.MULTI_VIEW, attributes=parameters.ATTRIBUTES)
 class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
-    """Regressor with interactions of every order between views, factorized together.
+    """Multi-view machine for regression: factorized interactions of all orders.
 
-    A column i of view v has k weights A_v[i], and each view a bias row b_v.  With
-    ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f``: the
-    interactions of one column of each of any number of views, all from the same
-    weights, at a cost linear in columns, views and k.  One view: a linear model.
+    Each column i of view v has a vector A_v[i] of k factors, and each view a bias row b_v.  With
+    ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f`` (equation 5 and
+    following): the interactions of one column per view, over all subsets of the views, share the
+    same factors.  The cost is linear in the number of nonzero columns, in the views and in k.  With
+    one view it is a linear model.
 
     Parameters
     ----------
     penalize_bias : bool, default=False
-        Whether every row also penalizes the bias rows, as in the paper.
+        Whether the penalty includes the bias rows, as in the paper.
 
     Attributes
     ----------
@@ -177,8 +179,8 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
     Raises
     ------
     InputError
-        ``groups`` names views that do not exist; "als" with another loss or penalty;
-        "lbfgs" and "als" on a stream.
+        ``groups`` contains an unknown view, the optimizer is "als" and loss or penalty do not
+        match it, or the optimizer is "lbfgs" or "als" on a stream.
 
     See Also
     --------
@@ -187,18 +189,17 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
 
     Notes
     -----
-    The weight of a row multiplies its loss, and not the penalty.  A missing view contributes
-    its bias row only.  Memory is k numbers per column, and as many again for "adagrad".
+    The sample weight of a row multiplies its loss, and not the penalty.  For a missing view S_v is
+    the bias row.  Memory: k numbers per column and class; "adagrad" doubles it.
 
-    The target is centered and scaled inside.  On a stream, mean and standard deviation are
-    those of the rows up to each row, so the result does not depend on how the stream is cut
-    into batches.
+    The learner standardizes the target internally.  On a stream, mean and standard deviation are
+    those of all rows up to the current one, so that the result does not depend on the batch size.
 
     References
     ----------
     B. Cao, H. Zhou, G. Li, P. S. Yu, "Multi-View Machines", WSDM 2016, equations (5)
-    to (21), with products over the other views where the paper divides by S_v, and with
-    other initial weights (``init``).
+    to (21), with products over the other views in place of the paper's division by S_v,
+    and with other initial weights (``init``).
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What a machine has learned, as a flat dict of arrays: made, converted and grown.
+"""Learned state of a machine as a flat dict of arrays: initialization, conversion and growth.
 
-The keys are those of `Machine`, ``seed``, and ``ptr``, the first column of each view.
+The keys are the fields of `Machine`, ``seed``, and ``ptr``, the first column of each view.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ State = dict[str, np.ndarray]
 
 
 class Design(NamedTuple):
-    """The parameters of a learner that decide what its state looks like."""
+    """The parameters of a learner that determine the shape and type of its state."""
 
     model: int  # MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR
     groups: list[list[int]]  # the views of each group
@@ -47,7 +47,7 @@ class Design(NamedTuple):
 
     @property
     def n_columns_of_class(self) -> int:
-        """How many numbers a column has per class."""
+        """Number of weights per column and class."""
         if self.model == TENSOR:
             return 1
         if self.model != MULTI_VIEW:
@@ -56,15 +56,15 @@ class Design(NamedTuple):
 
     @property
     def layers(self) -> int:
-        """How many numbers a parameter has: AdaGrad needs a sum beside each."""
+        """Number of values per parameter: 2 for AdaGrad, with its sum of squared gradients."""
         return 2 if self.adagrad else 1
 
     @property
     def dtype(self) -> type:
-        """AdaGrad has single precision.
+        """Single precision for AdaGrad, else double.
 
-        So parameter and sum of 8 factors are one line of the cache, and a sum of squares
-        needs no more.
+        With single precision 8 factors and their sums fill one cache line; it is precise enough
+        for the sums of squares.
         """
         return np.float32 if self.adagrad else np.float64
 
@@ -77,7 +77,7 @@ def resolve_groups(groups: Sequence[Sequence[str]] | None, names: Sequence[str])
     for group in groups:
         if isinstance(group, str) or not len(group) or len(set(group)) < len(group):
             raise InputError(
-                f"groups= holds {group!r}; each group is a list of view names, each once, "
+                f"groups= contains {group!r}; give each group as a list of different view names, "
                 "such as [['user', 'ad'], ['ad', 'query']]"
             )
         for name in group:
@@ -90,9 +90,9 @@ def resolve_groups(groups: Sequence[Sequence[str]] | None, names: Sequence[str])
 
 
 def as_machine(state: Mapping[str, np.ndarray], design: Design) -> Machine:
-    """Return the state as the loops take it."""
+    """Return the state for the learning loops."""
     ends = state["ends"].astype(np.intp)
-    # linear weights begin at 0: those of a group of one part, but for the pairs within it
+    # linear weights start at 0: those of a group of one part, unless it has pairs
     pairs = design.model in (CROSS_PAIRS, ALL_PAIRS)
     n_parts = np.diff(ends, prepend=0)
     sizes = np.where((n_parts > 1) | pairs, design.init_scale, 0.0)
@@ -112,7 +112,7 @@ def as_machine(state: Mapping[str, np.ndarray], design: Design) -> Machine:
 
 
 def make_state(design: Design, ptr: np.ndarray, seed: int, class_ids: np.ndarray) -> State:
-    """Return a state that has learned nothing, in which no column was seen."""
+    """Return an initial state, in which no column was seen."""
     views = [v for group in design.groups for v in group]
     widths = [int(ptr[v + 1] - ptr[v]) for v in views]
     first_slots = np.cumsum([0, *widths])
@@ -137,7 +137,7 @@ def make_state(design: Design, ptr: np.ndarray, seed: int, class_ids: np.ndarray
 
 
 def cast_state(state: State, design: Design) -> None:
-    """Bring what another optimizer has learned into the layers and precision of this one."""
+    """Convert the state in place to the layers and precision of this optimizer."""
     layers, dtype = design.layers, design.dtype
     if state["A"].dtype == dtype and state["A"].shape[1] == layers:
         return
@@ -152,24 +152,24 @@ def cast_state(state: State, design: Design) -> None:
 
 
 def part_slots(state: Mapping[str, np.ndarray], p: int, columns: np.ndarray) -> np.ndarray:
-    """Return the slots of these columns of the rows in part ``p``."""
+    """Return the rows of A that hold these columns in part ``p``."""
     return (columns.astype(np.uint64) + state["column_offset"][p]).astype(np.intp)
 
 
 def _parts(state: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
-    """Group and view of each part."""
+    """Return group and view of each part."""
     ends, views = state["ends"].tolist(), state["views"].tolist()
     return [(int(np.searchsorted(ends, p, side="right")), v) for p, v in enumerate(views)]
 
 
 def _by_class(state: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    """A or B with an axis for the classes: (n, layers, K, k)."""
+    """Return A or B with an axis for the classes: (n, layers, K, k)."""
     value = state[name]
     return value.reshape(*value.shape[:2], len(state["class_ids"]), -1)
 
 
 def grow_state(old: State, design: Design, ptr: np.ndarray, moved: np.ndarray) -> State:
-    """Return the state with more columns, as if they had come first; i is now at ``moved[i]``."""
+    """Return the state with more columns, as if present from the start; i moves to ``moved[i]``."""
     new = make_state(design, ptr, int(old["seed"][0]), old["class_ids"])
     old_parts = {part: p for p, part in enumerate(_parts(old))}
     slots = {}
@@ -191,7 +191,7 @@ def grow_state(old: State, design: Design, ptr: np.ndarray, moved: np.ndarray) -
             A[here, :, :, :k] = old_A[there]
             B[p, :, :, :k] = old_B[old_parts[part]]
         elif part[0] in old_groups and design.model == MULTI_VIEW:
-            # a view that comes later multiplies what was learned by 1
+            # a view that is added later starts as the factor 1
             B[p, 0, :, :k] = 1.0
             B[p, 0, :, k:] = 0.0
     new["c"][:] = old["c"]
@@ -201,7 +201,7 @@ def grow_state(old: State, design: Design, ptr: np.ndarray, moved: np.ndarray) -
 def insert_class(
     old: State, design: Design, ptr: np.ndarray, n_classes: int, position: int
 ) -> State:
-    """Return the state with one more class, at ``position``; there were ``n_classes``."""
+    """Return the state of ``n_classes`` classes with one more class, at ``position``."""
     sources, class_ids = _class_sources(old, n_classes, position)
     new = make_state(design, ptr, int(old["seed"][0]), class_ids)
     new["seen"][:] = old["seen"]
@@ -220,7 +220,7 @@ def insert_class(
             if design.model in (MULTI_VIEW, TENSOR):
                 value[:] = before
                 value[of_first, 0] *= share
-            else:  # pairs scale by the square and keep their sign: a class against it begins anew
+            else:  # pairs scale by the square and keep their sign: a negative share starts anew
                 value[:, :, 0] = before[:, :, 0]
                 value[:, 0, 0] *= share
                 if share > 0.0:
@@ -232,10 +232,10 @@ def insert_class(
 def _class_sources(
     old: State, n_classes: int, position: int
 ) -> tuple[list[tuple[int, float] | None], np.ndarray]:
-    """Of each new score the old one and its share in it (None: a new one); and the class ids."""
+    """Return the old score and its factor for each new score (None: no old one), and class ids."""
     class_ids = old["class_ids"]
     sources: list[Any]
-    if n_classes == 1:  # the only class was the positive one; is it still?
+    if n_classes == 1:  # the only class so far is the positive one
         return [(0, -1.0 if position == 1 else 1.0)], class_ids
     if n_classes == 2:  # half of the score for the second class, half against the first
         sources, ids = [(0, -0.5), (0, 0.5)], [0, 1]

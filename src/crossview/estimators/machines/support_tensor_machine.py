@@ -1,4 +1,4 @@
-"""Support tensor machines: the interactions of the highest order."""
+"""Support tensor machines: rank-one interactions of the highest order."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ __all__ = ["SupportTensorMachineClassifier"]
 
 @document_parameters(parameters.CLASSIFIER, attributes=parameters.ATTRIBUTES)
 class SupportTensorMachineClassifier(MachineClassifier):
-    """Classifier with the highest-order interactions only, of rank one.
+    """Support tensor machine: interactions of the highest order, of rank one.
 
-    The score is ``c + prod_v w_v·x_v``: a weight for every combination of one column of
-    each view, ``prod_v w_v[i_v]``, and no terms of lower order.  `fit` takes the views in
-    turn: with all others fixed it is a linear machine on the view's columns times the
-    product of the others, with the penalty ``½ alpha n prod_v |w_v|²``.
+    The score is ``c + prod_v w_v·x_v`` (equation 25 of the paper).  Each combination of one column
+    per view has the weight ``prod_v w_v[i_v]``; there are no terms of lower order.  `fit` minimizes
+    ``sum_i loss_i + ½ alpha n prod_v |w_v|²`` over one view at a time: with all other views fixed
+    this is a linear SVM or a logistic regression on the columns of the view, scaled by the product
+    of the others.
 
     Parameters
     ----------
     loss : {"hinge", "logistic"}, default="hinge"
-        max(0, 1 - y s), a support vector machine per view, or log(1 + exp(-y s)), which
-        gives probabilities.  More than two classes: each against the rest (as a
-        stream, "logistic" is the softmax of all scores).
+        Loss of a score s: max(0, 1 - y s), a support vector machine per view, or
+        log(1 + exp(-y s)), which has `predict_proba`.  More than two classes: one against the rest
+        (on a stream, "logistic" is the cross entropy of the softmax).
     penalty : {"l2", "l1"}, default="l2"
-        Of "adagrad" and "sgd"; "alternating" has "l2".
+        Penalty of "adagrad" and "sgd"; "alternating" requires "l2".
     alpha : float, default=0.001
-        Strength of the penalty, in (0, inf) for "alternating" and in [0, inf) for the others.
-        A higher value fits more smoothly.  Typical values: 0.0001 to 0.1.
+        Regularization strength, in (0, inf) for "alternating" and in [0, inf) for the others.  A
+        higher value overfits less.  Typical values: 0.0001 to 0.1.
     optimizer : {"alternating", "adagrad", "sgd"}, default="alternating"
-        "alternating" fits one view after the other to all rows at once (`fit` only).  "adagrad"
-        and "sgd" learn one row at a time, as for the other machines.
+        "alternating" fits one view after the other over all rows (`fit` only).  "adagrad" and "sgd"
+        learn row by row, as for the other machines.
     init_scale : float, default=1.0
-        Standard deviation of the initial weights of the columns.  "alternating"
-        then scales them so that each view's part of the product is about 1; for
-        "adagrad" and "sgd" take about 1 over the length of a view's row.
+        Standard deviation of the initial weights of the columns.  "alternating" rescales them so
+        that ``w_v·x_v`` is about 1 for each view; for "adagrad" and "sgd" set about 1 over the norm
+        of a view's row.
     n_epochs : int, default=100
-        Passes over the rows in `fit` ("alternating": over the views); the
-        maximum, with early stopping.  `partial_fit` always makes one.
+        Number of passes over the rows in `fit` ("alternating": over the views); with early
+        stopping, the maximum.  `partial_fit` always makes one.
 
     Attributes
     ----------
@@ -59,7 +60,7 @@ class SupportTensorMachineClassifier(MachineClassifier):
     Raises
     ------
     InputError
-        "alternating" on a stream, with "l1" or with ``alpha=0``.
+        The optimizer is "alternating" on a stream, with ``penalty="l1"`` or with ``alpha=0``.
 
     See Also
     --------
@@ -67,8 +68,8 @@ class SupportTensorMachineClassifier(MachineClassifier):
 
     Notes
     -----
-    A row in which a view is missing has no product: its score is the intercept.
-    The weight of a row multiplies its loss.
+    The score of a row with a missing view is the intercept.  The sample weight of a row multiplies
+    its loss.
 
     References
     ----------
@@ -136,5 +137,5 @@ class SupportTensorMachineClassifier(MachineClassifier):
         if self.optimizer == "alternating" and (self.penalty != "l2" or self.alpha == 0.0):
             raise InputError(
                 f"optimizer='alternating' with penalty={self.penalty!r} and alpha={self.alpha!r}; "
-                "it has the penalty 'l2' and an alpha above 0"
+                "set penalty='l2' and alpha above 0"
             )

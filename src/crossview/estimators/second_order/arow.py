@@ -1,4 +1,4 @@
-"""AROW."""
+"""Adaptive regularization of weight vectors (AROW)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ["AROWClassifier"]
 class AROWClassifier(CovarianceClassifier):
     """Adaptive regularization of weight vectors (AROW).
 
-    Keeps a mean w and a covariance S of the weights.  A row with loss
-    ``l = max(0, 1 - y w·x)`` and ``n = x'S x`` gives ``w <- w + l y S x / (n + r)``
-    and ``S <- S - S x x' S / (n + r)``: the inverse of S grows by ``x x' / r``.
-    It is recursive ridge regression on the rows that have a loss, and robust
-    to label noise.
+    Keeps a mean w and a covariance S of the weights.  A row with loss ``l = max(0, 1 - y w·x) > 0``
+    and ``n = x'S x`` updates ``w <- w + l y S x / (n + r)`` and ``S <- S - S x x' S / (n + r)``
+    (figure 1 of the paper), which is ``S^-1 <- S^-1 + x x' / r``.  This is recursive ridge
+    regression on the rows with a positive loss.  Because each row changes the weights only in
+    part, AROW is robust to label noise.
 
     Parameters
     ----------
     r : float, default=1.0
-        Assumed noise of a row, in (0, inf).  A higher value takes smaller steps
-        and shrinks the covariance more slowly.
+        Regularization, the noise variance of a row, in (0, inf).  A higher value takes smaller
+        steps and shrinks the covariance more slowly.  Typical values: 0.1 to 100.
 
     Attributes
     ----------
@@ -44,17 +44,17 @@ class AROWClassifier(CovarianceClassifier):
     Raises
     ------
     InputError
-        ``covariance="full"`` of more columns than half of the memory holds.
+        ``covariance="full"`` would take more than half of the memory.
 
     See Also
     --------
-    PAMClassifier : C in the step only, and not in the covariance.
-    ConfidenceWeightedClassifier : Its predecessor, which trusts every label.
+    PAMClassifier : C affects the step, and not the covariance.
+    ConfidenceWeightedClassifier : The predecessor, which fits each row exactly.
 
     Notes
     -----
-    A row's weight divides its r; with a full covariance a row of weight 2 is
-    exactly the row learned twice.  Several classes share one covariance.
+    The sample weight of a row divides r; with a full covariance a row of weight 2 equals two
+    updates with the row.  All classes share one covariance.
 
     References
     ----------

@@ -26,24 +26,23 @@ KINDS = {"stdev": rules.CW_STDEV, "variance": rules.CW_VARIANCE}
 
 @document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
 class ConfidenceWeightedClassifier(CovarianceClassifier):
-    """Confidence-weighted learning (CW): a normal distribution of the weights.
+    """Confidence-weighted learning (CW): a normal distribution over the weights.
 
-    Each row moves the distribution N(w, S) as little as possible, in the sense
-    of Kullback and Leibler, such that a classifier drawn from it is right on
-    this row with probability ``confidence``.  With the quantile ``phi`` of that
-    probability this is ``y w·x >= phi sqrt(x'S x)``, and the variance form
-    leaves out the root.  A row that breaks it meets it with equality
-    afterwards, so a single mislabeled row can do great harm; see
-    `SoftConfidenceWeightedClassifier`.
+    Each row solves ``min KL(N(w, S) || N(w_t, S_t))`` such that a weight vector drawn from N(w, S)
+    classifies the row correctly with probability ``confidence``.  With the normal quantile ``phi``
+    of this probability the constraint is ``y w·x >= phi sqrt(x'S x)``, or ``y w·x >= phi x'S x`` in
+    the variance form.  The solution is in closed form.  The constraint is hard, so a single
+    mislabeled row can do much harm; for noisy labels use `SoftConfidenceWeightedClassifier` or
+    `AROWClassifier`.
 
     Parameters
     ----------
     confidence : float, default=0.7
-        Probability of being right on the row just learned, in (0.5, 1).  A higher
-        value takes larger steps and shrinks the covariance faster.
+        Probability with which the row just learned is classified correctly, in (0.5, 1).  A higher
+        value takes larger steps and shrinks the covariance faster.  Typical values: 0.55 to 0.9.
     form : {"stdev", "variance"}, default="stdev"
-        The constraint with the standard deviation of the margin, or with its
-        variance instead.
+        Constraint on the standard deviation of the margin ("Exact Convex CW", 2008), or on its
+        variance (ICML 2008).
 
     Attributes
     ----------
@@ -58,17 +57,17 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
     Raises
     ------
     InputError
-        ``covariance="full"`` of more columns than half of the memory holds.
+        ``covariance="full"`` would take more than half of the memory.
 
     See Also
     --------
-    SoftConfidenceWeightedClassifier : The constraint may be broken, at a price.
-    AROWClassifier : Squared loss for the constraint.
+    SoftConfidenceWeightedClassifier : A slack term in place of the hard constraint.
+    AROWClassifier : A squared loss in place of the hard constraint.
 
     Notes
     -----
-    CW has no price that a row's weight could multiply, so only a weight of 0
-    matters: the row is passed over.  Several classes share one covariance.
+    Sample weights have no effect, except that rows of weight 0 are skipped.  All classes share one
+    covariance.
 
     References
     ----------

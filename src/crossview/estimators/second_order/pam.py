@@ -1,4 +1,4 @@
-"""PAM, PAM-I and PAM-II."""
+"""Passive-aggressive learning in Mahalanobis geometry (PAM, PAM-I and PAM-II)."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ SLACKS = {"PAM": rules.HARD, "PAM-I": rules.LINEAR, "PAM-II": rules.QUADRATIC}
 
 @document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
 class PAMClassifier(CovarianceClassifier):
-    """Passive-aggressive learning in the geometry of the data (PAM).
+    """Passive-aggressive learning in Mahalanobis geometry (PAM).
 
-    Each row solves ``min ½ (w - w_t)' S^-1 (w - w_t) + slack`` such that
-    ``y w·x >= 1``, where ``S^-1`` is the identity plus ``x x'`` of all rows that
-    caused an update before: well-observed directions are costly to move.
-    With loss ``l = max(0, 1 - y w·x)`` and ``n = x'S x`` the answer is
-    ``w <- w + P y S x`` with P = l / n (PAM), min(C, l / n) (PAM-I) or
-    l / (n + 1/(2C)) (PAM-II), and then ``S <- S - S x x' S / (1 + n)``.
+    Each row solves ``min ½ (w - w_t)' S^-1 (w - w_t)`` subject to ``y w·x >= 1`` (PAM), or adds the
+    slack term C ξ (PAM-I) or C ξ² (PAM-II) and relaxes the constraint to ``y w·x >= 1 - ξ``.  With
+    loss ``l = max(0, 1 - y w_t·x)`` and ``n = x'S x`` the solution is ``w <- w_t + P y S x`` with
+    ``P = l / n`` (PAM), ``min(C, l / n)`` (PAM-I) or ``l / (n + 1/(2C))`` (PAM-II), equations 8 to
+    10 of the paper.  A row with a positive loss then updates ``S <- S - S x x' S / (1 + n)``, which
+    is ``S^-1 <- S^-1 + x x'``: changes in directions that earlier rows covered become more costly.
 
     Parameters
     ----------
     variant : {"PAM", "PAM-I", "PAM-II"}, default="PAM-II"
-        The slack: none is allowed, it costs C l, or C l².
+        Slack term for a loss ξ that remains after the update: not allowed ("PAM"), C ξ ("PAM-I") or
+        C ξ² ("PAM-II").  With noisy labels do not use "PAM".
 
     Attributes
     ----------
@@ -46,24 +47,24 @@ class PAMClassifier(CovarianceClassifier):
     Raises
     ------
     InputError
-        ``covariance="full"`` of more columns than half of the memory holds.
+        ``covariance="full"`` would take more than half of the memory.
 
     See Also
     --------
-    PassiveAggressiveClassifier : The same where S is the identity.
-    AROWClassifier : The step of PAM-II with r = 1/(2C), in the covariance too.
-    MultiViewPAClassifier : One covariance per view, and coupled steps.
+    PassiveAggressiveClassifier : The same with S fixed to the identity.
+    AROWClassifier : The step of PAM-II with r = 1/(2C), which also scales the covariance update.
+    MultiViewPAClassifier : One covariance per view, with a disagreement penalty.
 
     Notes
     -----
-    A row's weight multiplies its C, and S^-1 grows by that many times x x'.  Several classes
-    share one covariance.
+    The sample weight c of a row multiplies C, and the covariance update is
+    ``S^-1 <- S^-1 + c x x'``.  All classes share one covariance.
 
     References
     ----------
     T. T. Nguyen, K. Chang, S. C. Hui, "Distribution-Aware Online Classifiers",
-    IJCAI 2011, 1427-1432.  S is the one before this row in all equations,
-    which the paper's Algorithm 1 mixes; several classes are ours.
+    IJCAI 2011, 1427-1432.  The paper's Algorithm 1 mixes S before and after the row;
+    here n and the step use S before it.  More than two classes are an extension.
 
     Examples
     --------

@@ -26,17 +26,18 @@ SLACKS = {"SCW-I": rules.LINEAR, "SCW-II": rules.QUADRATIC}
 class SoftConfidenceWeightedClassifier(CovarianceClassifier):
     """Soft confidence-weighted learning (SCW).
 
-    Confidence-weighted learning in which a row may break its constraint: with
-    ``l = max(0, phi sqrt(x'S x) - y w·x)`` and the quantile ``phi`` of the
-    ``confidence`` each row minimizes ``KL(N(w, S), N(w_t, S_t)) + C l`` (SCW-I) or
-    ``+ C l²`` (SCW-II).
+    Confidence-weighted learning with a slack term in place of the hard constraint.  Each row
+    minimizes ``KL(N(w, S) || N(w_t, S_t)) + C l`` (SCW-I) or ``+ C l²`` (SCW-II) with the loss
+    ``l = max(0, phi sqrt(x'S x) - y w·x)`` and the normal quantile ``phi`` of ``confidence``.  The
+    solutions are in closed form (propositions 1 and 2 of the paper).
 
     Parameters
     ----------
     variant : {"SCW-I", "SCW-II"}, default="SCW-I"
-        What a broken constraint costs: C l or C l².
+        Slack term: C l ("SCW-I") or C l² ("SCW-II").
     confidence : float, default=0.7
-        Probability of being right on the row just learned, in (0.5, 1).
+        Probability with which a row should be classified correctly, in (0.5, 1).  A higher value
+        takes larger steps and shrinks the covariance faster.  Typical values: 0.55 to 0.9.
 
     Attributes
     ----------
@@ -51,15 +52,15 @@ class SoftConfidenceWeightedClassifier(CovarianceClassifier):
     Raises
     ------
     InputError
-        ``covariance="full"`` of more columns than half of the memory holds.
+        ``covariance="full"`` would take more than half of the memory.
 
     See Also
     --------
-    ConfidenceWeightedClassifier : C = infinity.
+    ConfidenceWeightedClassifier : The limit of an infinite C.
 
     Notes
     -----
-    A row's weight multiplies its C.  Several classes share one covariance.
+    The sample weight of a row multiplies C.  All classes share one covariance.
 
     References
     ----------

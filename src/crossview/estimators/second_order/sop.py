@@ -17,17 +17,16 @@ __all__ = ["SecondOrderPerceptron"]
 
 @document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
 class SecondOrderPerceptron(CovarianceClassifier):
-    """The second-order perceptron: on a mistake, add the row and its second moments.
+    """The second-order perceptron (SOP): a perceptron in the geometry of its mistakes.
 
-    Keeps the sum v of ``y x`` over its mistakes, and ``S^-1``, the identity plus
-    the sum of ``x x'`` over them; a row x is given the sign of
-    ``v'(S^-1 + x x')^-1 x``, which is that of ``v'S x``.
+    Each mistake updates ``v <- v + y x`` and ``S^-1 <- S^-1 + x x'``, from v = 0 and S = I.  The
+    prediction for a row x is the sign of ``v'(S^-1 + x x')^-1 x``, which is the sign of ``v'S x``.
 
     Parameters
     ----------
     initial_variance : float, default=1.0
-        Variance of every weight at the start, in (0, inf).  A higher value lets the first mistakes
-        move the weights further; the only parameter to tune.
+        Initial variance a of each weight, S = a I, in (0, inf).  A higher value takes larger steps
+        on the first mistakes.  It is the only parameter to tune.  Typical values: 0.01 to 100.
 
     Attributes
     ----------
@@ -42,20 +41,19 @@ class SecondOrderPerceptron(CovarianceClassifier):
     Raises
     ------
     InputError
-        ``covariance="full"`` of more columns than half of the memory holds.
+        ``covariance="full"`` would take more than half of the memory.
 
     See Also
     --------
-    Perceptron : The same where S is the identity.
-    AROWClassifier : The same step wherever there is a loss.
+    Perceptron : The same with S fixed to the identity.
+    AROWClassifier : Updates on each row with a positive hinge loss.
 
     Notes
     -----
-    ``coef_`` is ``S v``, and the scores are ``v'S x``.  A row's weight multiplies
-    what it adds to v and to ``S^-1``.  Where the covariance is diagonal, the row
-    to predict is still counted with all its pairs of columns (SOL counts its
-    squares only, and may differ on a row near 0).  Several classes share one
-    covariance.
+    ``coef_`` is ``S v``, and the scores are ``v'S x``.  The sample weight of a row multiplies its
+    terms in v and in ``S^-1``.  With a diagonal covariance the term ``x x'`` of the row to predict
+    is still the full matrix; the SOL library uses its diagonal, so that predictions may differ for
+    scores near 0.  All classes share one covariance.
 
     References
     ----------

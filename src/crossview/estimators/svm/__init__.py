@@ -1,1 +1,1 @@
-"""Multi-view support vector machines that are trained for a measure."""
+"""Multi-view support vector machines for multivariate performance measures."""

@@ -1,4 +1,4 @@
-"""A multi-view SVM that is trained for the measure that counts."""
+"""A multi-view SVM for multivariate performance measures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["MultiViewSVMPerf"]
 
 
 class _Learned(NamedTuple):
-    """One class against the rest."""
+    """The problem and the solution of one class against the rest."""
 
     sign: float  # -1: the class is the first of two
     problem: Problem
@@ -39,65 +39,68 @@ class _Learned(NamedTuple):
 
 @document_parameters(VIEWS, attributes=ATTRIBUTES)
 class MultiViewSVMPerf(SVMPerfOptions):
-    """Linear SVMs, one per view, trained together for F1, precision at k, ROC area, ...
+    """Linear SVMs, one per view, jointly trained for F1, precision at k, ROC AUC and others.
 
-    A measure such as F1 is one number for all rows, not a sum over them.  With scores
-    ``f = sum_v w_v·x_v`` this minimizes
+    A measure such as F1 is a function of all rows together, and not a sum over rows.  With scores
+    ``f = sum_v w_v·x_v`` the learner minimizes
 
         ½ sum_v |w_v|² + C1 n xi + (C2/2) sum_(u<v) |X_u w_u - X_v w_v|²,
 
-    where ``xi`` bounds the training loss (1 - measure) from above: it is the largest ``loss -
-    margin`` over all labelings of all rows, with the margin by which the true labels win.  The
-    last term penalizes disagreement between the views.  Cutting planes find the minimum to a
-    relative gap of at most ``tol``, which a lower bound proves.
+    where ``xi`` is an upper bound of the training loss (1 - measure): the maximum of
+    ``loss - margin`` over all labelings of the rows, where the margin is the difference between
+    the scores of the true labeling and the labeling.  The last term penalizes disagreement between
+    the views.  A cutting-plane algorithm finds the minimum; it stops when the relative gap between
+    the objective and a lower bound is at most ``tol``.
 
-    With one view, or ``C2=0``, it is SVM^perf on the concatenation.
+    With one view, or ``C2=0``, it is SVM^perf on the concatenated views.
 
     Parameters
     ----------
     measure : str, Measure or callable, default="f1"
-        The measure to train for; see the notes.  "f1", "fbeta", "error_rate",
+        Performance measure to optimize; see the notes.  "f1", "fbeta", "error_rate",
         "balanced_accuracy", "g_mean" (geometric mean of recall and specificity), "prbep"
         (precision/recall break-even point), "precision_at_k", "recall_at_k", "roc_auc",
         "average_precision"; a function ``(tp, fp, fn, tn) -> value`` of arrays,
-        where higher is better, or a `Measure`, which may promise a fast search.
+        where higher is better, or a `Measure`, which may declare a faster search.
     beta : float, default=1.0
         β of "fbeta", in (0, inf).  Above 1, recall counts more than precision.
     k : int or float, default=0.1
         k of "precision_at_k" and "recall_at_k": a number of rows, those with the highest scores,
-        or a share of the training rows, in (0, 1), rounded, at least one row.
+        or a fraction of the training rows, in (0, 1), rounded, at least one row.
     C1 : float, default=1.0
-        Price of the loss, in (0, inf).  A higher value fits the training rows more closely and
+        Weight of the loss, in (0, inf).  A higher value fits the training rows more closely and
         needs more cuts.  Typical values: 0.01 to 10.
     C2 : float, default=0.1
-        Price per row of the squared disagreement of two views, in [0, inf).  A higher value pulls
-        their scores together; with 0 the views share only the loss.  Typical values: 0 to 0.1.
+        Weight of the squared disagreement between the scores of two views, per row, in [0, inf).  A
+        higher value pulls the scores together; with 0 the views share only the loss.  Typical
+        values: 0 to 0.1.
     solver : {"joint", "alternating", "published"}, default="joint"
-        "joint": all views at once, the fastest.  "alternating": Algorithm 1 of the paper with
-        its sums corrected and one set of multipliers for all views, which reaches the same
-        minimum from above.  "published": Algorithm 1 as printed; with more than one view
-        it does not reach the minimum.
+        "joint": cutting planes over all views together, the fastest.  "alternating":
+        Algorithm 1 of the paper with corrected sums and one set of multipliers for all views,
+        which converges to the same minimum.  "published": Algorithm 1 as printed; with more
+        than one view it does not converge to the minimum.
     scaling : {"rows", "published"}, default="rows"
-        Unit of C1 and of the weights.  "rows": a wrong row asks for a margin of about 1, and C1 is
-        the price of one row, so that it means the same for any number of rows: with "error_rate"
-        it is the C of `sklearn.svm.LinearSVC` with the hinge loss.  "published": as printed in the
-        paper, see the notes.  C2 is the same in both.
+        Scale of C1 and of the weights.  "rows": C1 is the weight of the loss of one row, so that a
+        useful value does not depend on the number of rows; with "error_rate" it is the C of
+        `sklearn.svm.LinearSVC` with the hinge loss.  "published": as printed in the paper, see the
+        notes.  C2 is the same in both.
     tol : float, default=0.001
         Relative gap between the objective and its lower bound at which to stop, in (0, inf).
     max_iter : int, default=1000
-        Rounds after which to stop with a `ConvergenceWarning` if the gap is still above ``tol``.
-        Each round finds a most violated labeling or two and solves a quadratic program.
+        Maximum number of iterations; `fit` emits a `ConvergenceWarning` if the gap is still above
+        ``tol``.  Each iteration finds one or two most violated labelings and solves a quadratic
+        program.
     fit_intercept : bool, default=True
         Whether to learn an intercept per view, as the weight of a constant feature that is
-        regularized like all others; its value is ``1 / sqrt(n_views)``, so that with ``C2=0`` all
-        of them together are one constant of 1.  For measures that leave the decision threshold
-        open (see the notes) the intercepts contain it.
+        regularized like all others.  The feature has the value ``1 / sqrt(n_views)``, so that with
+        ``C2=0`` the intercepts together act as one constant feature of value 1.  For measures that
+        do not determine the decision threshold (see the notes) the intercepts contain it.
     pos_label : label, default=None
-        The positive class of the measure, if there are two.  None: ``classes_[1]``.
+        Positive class, with two classes.  None: ``classes_[1]``.
     warm_start : bool, default=False
-        Whether `fit` on the same labels and measure starts from the cuts that the last one needed,
-        with ``solver="joint"``: they hold for any C1, C2 and columns.  For a path of C1 start with
-        the smallest.
+        Whether `fit`, with ``solver="joint"`` and the same labels and measure, starts from the
+        active constraints of the previous call, which are valid for all values of C1, C2 and all
+        columns.  For a path of C1 begin with the smallest value.
 
     Attributes
     ----------
@@ -106,20 +109,20 @@ class MultiViewSVMPerf(SVMPerfOptions):
     intercept_ : ndarray of shape (n_views,) or (n_classes, n_views)
         One intercept per view.
     n_iter_ : int or ndarray of shape (n_classes,)
-        Number of rounds; an array if there are more than two classes, and likewise below.
+        Number of iterations; with more than two classes an array, as for the attributes below.
     dual_gap_ : float or ndarray of shape (n_classes,)
-        Gap between the objective and its lower bound at the end, relative to the objective.
+        Final gap between the objective and its lower bound, relative to the objective.
     working_set_size_ : int or ndarray of shape (n_classes,)
-        Labelings in the last quadratic program.
+        Number of constraints in the last quadratic program.
     objective_history_ : ndarray of shape (n_iter_, 2) or list of such arrays
-        The lower bound, and the best objective so far, after each round.
+        Lower bound and best objective after each iteration.
     layout_
     n_features_in_
     feature_names_in_
 
     See Also
     --------
-    MultiViewPAClassifier : Learns from streams, for the number of mistakes.
+    MultiViewPAClassifier : Learns online, with the hinge loss of each row.
     Measure : A custom measure.
 
     Notes
@@ -127,29 +130,30 @@ class MultiViewSVMPerf(SVMPerfOptions):
     The loss of a labeling with a true and b false positives of P positive and N other rows:
     F_beta ``1 - (1+β²) a / (a + β² P + b)``; error rate ``(P - a + b) / n``; balanced accuracy
     ``½ ((P-a)/P + b/N)``; G-mean ``1 - sqrt(a/P · (N-b)/N)``; break-even point ``1 - a/P`` where
-    a + b = P.  ROC area and average precision have orders of the rows in place of labelings: the
-    share of wrongly ordered pairs, and 1 - average precision.  Precision and recall at k are the
-    same up to a factor, so training for them is the same: ``1 - a/(a+b)`` where a + b >= k if
-    k < P, else ``1 - a/P`` where a + b <= k.
-    "precision_at_k:exact" is ``1 - a/k`` and "recall_at_k:exact" ``1 - a/P`` where a + b = k, as
-    printed in Joachims (2005); with k far from P the weights are worthless, because the true
-    labeling is not one of the labelings that count.
+    a + b = P.  ROC AUC and average precision have rankings of the rows in place of labelings: the
+    fraction of wrongly ordered pairs, and 1 - average precision.  Precision and recall at k are
+    equal up to a factor and have the same loss: ``1 - a/(a+b)`` with a + b >= k if k < P,
+    otherwise ``1 - a/P`` with a + b <= k.
+    "precision_at_k:exact" is ``1 - a/k`` and "recall_at_k:exact" ``1 - a/P`` with a + b = k, as
+    printed in Joachims (2005).  Do not use them with k far from P: the true labeling is then not
+    among the labelings of the loss, and the weights do not separate the classes.
 
-    The decision threshold: for the break-even point, ROC area and average precision the intercepts
-    are such that as many training rows are predicted positive as are positive; for precision and
-    recall at k, such that k are.
+    Decision threshold: for the break-even point, ROC AUC and average precision it is set so that
+    the number of training rows predicted positive equals the number of positive rows; for
+    precision and recall at k so that it equals k.
 
-    Several classes: one problem per class, against the rest.
+    More than two classes: one problem per class, against the rest.
 
-    Row weights are for the measures that are sums over rows or pairs: error rate, balanced accuracy
-    and ROC area.  A row of weight 2 counts as the row twice.  With the other measures weights that
-    differ, other than 0, are an error.  A row of weight 0 is left out.
+    Sample weights are supported for the measures that are sums over rows or pairs: error rate,
+    balanced accuracy and ROC AUC.  A row of weight 2 counts twice.  For the other measures unequal
+    nonzero weights raise an error.  Rows of weight 0 are skipped.
 
-    ``scaling="rows"``: weights of labelings are divided by a unit (n; 2P for F, the break-even
-    point and recall at k; 2k for precision at k; PN pairs for the orders), and the price of xi
-    is C1 times the unit (n for the orders).  ``scaling="published"`` is problem (7) as printed,
-    with ``Psi = sum_i y_i x_i``: its weights are ``1 / (2 unit)`` times as large, its C1 is that of
-    "rows" over ``4 unit`` (over ``4 unit² / n`` for the orders), and useful values move with n.
+    ``scaling="rows"``: the joint features of a labeling are divided by a unit (n; 2P for F, the
+    break-even point and recall at k; 2k for precision at k; PN pairs for the rankings), and the
+    weight of xi is C1 times the unit (n for the rankings).  ``scaling="published"`` is problem
+    (7) as printed, with ``Psi = sum_i y_i x_i``: its weights are ``1 / (2 unit)`` times as
+    large, its C1 is that of "rows" over ``4 unit`` (over ``4 unit² / n`` for the rankings), and
+    useful values depend on n.
 
     References
     ----------
@@ -178,11 +182,15 @@ class MultiViewSVMPerf(SVMPerfOptions):
         rows, y, weight = self._rows_with_weight(X, y, sample_weight)
         classes = np.unique(y)
         if len(classes) < 2:
-            held = f"one class, {classes.tolist()[0]!r}" if len(classes) else "no row of weight"
-            raise InputError(f"y has {held}; a classifier needs two or more")
+            what = (
+                f"one class, {classes.tolist()[0]!r}"
+                if len(classes)
+                else "no row with a positive weight"
+            )
+            raise InputError(f"y has {what}; a classifier needs two or more")
         self._check_weights(weight)
         positive = self._positive_classes(classes)
-        # 1. all views side by side, each with its constant, and how they disagree
+        # 1. concatenate the views, each with its constant feature, and form the disagreement term
         constants = ConstantFeatures(self.layout_, self.fit_intercept)
         blocks = constants.blocks(rows, weight)
         several = self.layout_.n_views > 1 and self.C2 > 0.0
@@ -217,7 +225,7 @@ class MultiViewSVMPerf(SVMPerfOptions):
     def _solve(
         self, blocks: ViewBlocks, problem: Problem, solve: Inverse, known: list[Cut]
     ) -> tuple[Solution, list[Cut]]:
-        """Return the solution, and for a warm start the cuts that it needed."""
+        """Return the solution, and its active constraints for a warm start."""
         C = float(self.C1) * problem.price
         if self.scaling == "published":
             C = published_price(float(self.C1), problem.unit)
@@ -239,9 +247,9 @@ class MultiViewSVMPerf(SVMPerfOptions):
             return
         advice = "raise max_iter or tol, lower C1, or scale the columns"
         if self.solver == "published":
-            advice = "take solver='joint', which reaches the minimum"
+            advice = "set solver='joint', which converges to the minimum"
         warnings.warn(
-            f"MultiViewSVMPerf stopped after {len(solution.history)} rounds with a gap of "
+            f"MultiViewSVMPerf stopped after {len(solution.history)} iterations with a gap of "
             f"{solution.gap:.2g}, above tol={self.tol:g}; {advice}",
             ConvergenceWarning,
             stacklevel=2,
@@ -267,42 +275,42 @@ class MultiViewSVMPerf(SVMPerfOptions):
             "history": np.concatenate(history),
         }
 
-    # --- what was learned --------------------------------------------------------
+    # --- attributes --------------------------------------------------------------
 
     def _n_biases(self) -> int:
         return self._slots.n_views
 
     def _per_class(self, name: str) -> Any:
-        """Return one number, or an array of one per class."""
+        """Return one number, or an array with one number per class."""
         check_is_fitted(self, "_state")
         values = self._state[name]
         return values if len(values) > 1 else values.tolist()[0]
 
     @property
     def n_iter_(self) -> Any:
-        """Number of rounds, for each of several classes."""
+        """Number of iterations; an array for more than two classes."""
         return self._per_class("n_iter")
 
     @property
     def dual_gap_(self) -> Any:
-        """Relative gap between the objective and its lower bound, for each of several classes."""
+        """Relative gap between the objective and its lower bound; an array for several classes."""
         return self._per_class("gap")
 
     @property
     def working_set_size_(self) -> Any:
-        """Number of cuts in the last quadratic program, for each of several classes."""
+        """Number of constraints in the last quadratic program; an array for several classes."""
         return self._per_class("size")
 
     @property
     def objective_history_(self) -> Any:
-        """Lower bound and best objective after each round; a list for several classes."""
+        """Lower bound and best objective after each iteration; a list for several classes."""
         check_is_fitted(self, "_state")
         parts = np.split(self._state["history"], np.cumsum(self._state["n_iter"])[:-1])
         return parts if len(parts) > 1 else parts[0]
 
 
 def _threshold(problem: Problem, f: np.ndarray) -> float:
-    """Return the score above which a row is to be predicted positive."""
+    """Return the decision threshold."""
     k = problem.n_predicted
     if k is None:
         return 0.0

@@ -1,4 +1,4 @@
-"""A constant feature in every view, whose weight is its intercept."""
+"""Intercepts of the views, as weights of constant features."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["ConstantFeatures"]
 
 
 class ConstantFeatures:
-    """A constant column after each view, 0 in a row where the view is missing.
+    """A constant column at the end of each view; it is 0 in rows that lack the view.
 
     Parameters
     ----------
     layout : ViewLayout
         The views.
     fit_intercept : bool
-        False: no such column.
+        Whether to add the columns.
 
     Attributes
     ----------
     value : float
-        ``1 / sqrt(n_views)``, so that all of them together are one constant of 1.
+        Value of the columns: ``1 / sqrt(n_views)``, so that their squared norm is 1.
     """
 
     def __init__(self, layout: ViewLayout, fit_intercept: bool) -> None:

@@ -1,4 +1,4 @@
-"""Custom measures."""
+"""Custom performance measures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crossview.errors import InputError
 
 __all__ = ["Measure"]
 
-# tables on which a custom measure is checked before it is used
+# number of random contingency tables on which a custom measure is checked
 TABLES_TO_CHECK = 1000
 
 
@@ -25,16 +25,16 @@ class Measure:
     function : callable
         ``function(tp, fp, fn, tn)`` takes arrays of counts (true positives, false
         positives, false negatives, true negatives; shapes that broadcast) and
-        returns an array of values.  Higher is better, and no table may be better than that
-        without mistakes.
+        returns an array of values.  Higher is better; the value without mistakes must be the
+        highest.
     concave : bool, default=False
-        Whether, for a given ``tp``, the loss (the best value minus the value) is concave
-        in ``fp``, as that of F1 is.  Then the most violated labeling is found in n log n
-        steps.  Otherwise all P times N tables are looked at.
+        Whether, for each ``tp``, the loss (the best value minus the value) is concave in ``fp``, as
+        for F1.  The most violated labeling is then found in O(n log n); otherwise the search
+        evaluates all tables, in O(P N).
 
     Examples
     --------
-    Jaccard's index of the positive rows:
+    The Jaccard index of the positive class:
 
     >>> from crossview import Measure
     >>> jaccard = Measure(lambda tp, fp, fn, tn: tp / (tp + fp + fn), concave=True)
@@ -46,7 +46,7 @@ class Measure:
     concave: bool = False
 
     def loss(self, a: Any, b: Any, P: int, N: int) -> Any:
-        """Return the best value minus that of some tables.
+        """Return the loss of contingency tables: the best value minus their values.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class Measure:
         Returns
         -------
         loss : float or ndarray
-            0 if there is no mistake.
+            0 for a table without mistakes.
         """
         return self.function(P, 0, 0, N) - self.function(a, b, P - a, N - b)
 
@@ -75,8 +75,8 @@ class Measure:
         Raises
         ------
         InputError
-            It does not take arrays; a value is not finite, or better than that without mistakes;
-            or the loss is not concave, with ``concave=True``.
+            The function does not accept arrays, a value is not finite or higher than the value
+            without mistakes, or the loss is not concave although ``concave=True``.
         """
         rng = np.random.default_rng(random_state)
         a = np.concatenate([[0, 0, P, P], rng.integers(0, P + 1, TABLES_TO_CHECK)])
@@ -87,8 +87,8 @@ class Measure:
                 sides = [np.asarray(self.loss(a, np.clip(b + d, 0, N), P, N)) for d in (-1, 1)]
         except Exception as error:
             raise InputError(
-                f"measure= failed on arrays of tp, fp, fn, tn ({error}); it must take them and "
-                "return an array of values"
+                f"measure= failed on arrays of tp, fp, fn, tn ({error}); it must accept "
+                "arrays and return an array of values"
             ) from error
         if loss.shape != a.shape:
             raise InputError(
@@ -106,5 +106,5 @@ class Measure:
         inner = (b > 0) & (b < N)
         if self.concave and (sides[0] + sides[1] - 2.0 * loss > 1e-9)[inner].any():
             raise InputError(
-                "measure= has concave=True, but its loss is not concave in fp; take concave=False"
+                "measure= has concave=True, but its loss is not concave in fp; set concave=False"
             )

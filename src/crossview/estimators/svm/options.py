@@ -1,4 +1,4 @@
-"""The parameters of `MultiViewSVMPerf`, and the problem that they make of some labels."""
+"""The parameters of `MultiViewSVMPerf`, and the optimization problem they define."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MEASURES = (
     "roc_auc",
     "average_precision",
 )
-# sums over rows or pairs, so that one row may count more than another
+# sums over rows or pairs, which support sample weights
 WEIGHTED = ("error_rate", "balanced_accuracy", "roc_auc")
 AT_K = ("precision_at_k", "recall_at_k", "precision_at_k:exact", "recall_at_k:exact")
 
 
 class SVMPerfOptions(LinearClassifier):
-    """Base of `MultiViewSVMPerf`: what the user sets."""
+    """Base class of `MultiViewSVMPerf`: its parameters."""
 
     _parameter_constraints: ClassVar[dict] = {
         "views": [Mapping, "array-like", None],
@@ -95,7 +95,9 @@ class SVMPerfOptions(LinearClassifier):
             beta = float(self.beta) if self.measure == "fbeta" else 1.0
             k = self.k if isinstance(self.k, Integral) else max(1, round(float(self.k) * n))
             if name in AT_K and k > n:
-                raise InputError(f"k={k} is more than the {n} rows; give a smaller one, or a share")
+                raise InputError(
+                    f"k={k} is more than the {n} rows; give a smaller k, or a fraction of the rows"
+                )
             return make_problem(name, signs, weight, beta=beta, k=int(k))
         measure = self.measure if isinstance(self.measure, Measure) else Measure(self.measure)
         measure.check(P, n - P)
@@ -104,19 +106,21 @@ class SVMPerfOptions(LinearClassifier):
     def _check_weights(self, weight: np.ndarray) -> None:
         if self.measure not in WEIGHTED and np.ptp(weight) > 0.0:
             raise InputError(
-                f"sample_weight has no meaning for measure={self.measure!r}, which is not a sum "
-                f"over rows; leave it out, or take one of: {', '.join(WEIGHTED)}"
+                f"sample_weight is not defined for measure={self.measure!r}, which is not a sum "
+                f"over rows; leave it out, or set measure to one of: {', '.join(WEIGHTED)}"
             )
 
     def _positive_classes(self, classes: np.ndarray) -> list[int]:
-        """Return the codes of the classes to learn against the rest."""
+        """Return the codes of the classes for one-against-rest problems."""
         if self.pos_label is None:
             return [1] if len(classes) == 2 else list(range(len(classes)))
         if len(classes) > 2:
             raise InputError(
-                f"pos_label is for two classes, and there are {len(classes)}; leave it out"
+                f"pos_label requires two classes, and y has {len(classes)}; leave it out"
             )
         found = np.flatnonzero(classes == self.pos_label)
         if not len(found):
-            raise InputError(f"pos_label={self.pos_label!r} is none of {classes.tolist()!r}")
+            raise InputError(
+                f"pos_label={self.pos_label!r} is not among the classes {classes.tolist()!r}"
+            )
         return [int(found[0])]

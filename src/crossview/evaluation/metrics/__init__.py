@@ -1,4 +1,4 @@
-"""Metrics by name, for rows at once and for a stream of any length.
+"""Metrics by name, for rows in memory and for a stream of any length.
 
 An entry of `crossview.catalog` names the function of each metric.  What the function takes and
 returns depends on its kind: see `decision` for metrics of the predicted classes, `order` for
