@@ -264,7 +264,7 @@ def test_missing_views_are_compared_as_they_are():
         ({"y": np.full(150, np.nan)}, "the label is empty in every row"),
         (
             {"y": ["yes", "no"] * 4 + [None] * 142},
-            r"'no' has 4 row\(s\), too few for 5 folds; .*label more of the 142 rows without",
+            r"'no' has 4 row\(s\), too few for 5 folds; .*label more of the 142 unlabeled rows",
         ),
         (
             {"y": ["yes", "no"] * 4 + [None] * 142, "progressive": True},
