@@ -138,7 +138,7 @@ def _svmperf() -> Iterator[Learner]:
             name,
             title,
             f"{_SVMPERF}:MultiViewSVMPerf",
-            "on all rows at once, trained for --metric, or for the error rate",
+            "batch, trained for --metric, or for the error rate",
             fixed=fixed,
             grid=grid,
             settable=SVMPERF,

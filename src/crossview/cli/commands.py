@@ -177,8 +177,8 @@ def _summary(trained: training.Trained) -> list[str]:
         passes = "1 pass" if trained.passes == 1 else f"{trained.passes} passes"
         speed = (trained.rows + trained.unlabeled) * trained.passes / trained.seconds
         lines.append(f"{rows}, {passes}, {trained.seconds:.1f} s, {speed:,.0f} rows/s")
-    if trained.left_out:
-        lines.append(f"{trained.left_out:,} unlabeled rows were skipped")
+    if trained.skipped:
+        lines.append(f"{trained.skipped:,} unlabeled rows were skipped")
     if trained.metric is not None:
         form = ".4g" if trained.task == "regression" else ".4f"
         values = {"loss": trained.loss, "accuracy": trained.accuracy}

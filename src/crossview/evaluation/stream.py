@@ -44,40 +44,40 @@ def compare_stream(run: Run, source: Labeled) -> Comparison:
         n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
     encoder: Any = None if source.encoder is None else clone(source.encoder)
     batches = source.encoded(encoder, learn=True, first=n_first)
-    contest = _Contest(run)
+    progress = _ProgressiveRun(run)
     # 1. the first part chooses the parameters; the model that learned it best continues
     for X, y in islice(batches, 1):
-        contest.choose(X, y)
+        progress.choose(X, y)
     # 2. all that comes after it is scored, then learned
     for X, y in batches:
-        contest.score_then_learn(X, y)
-        run.say(f"{contest.n_scored} rows scored")
-    if not contest.n_scored and contest.n_unlabeled:
+        progress.score_then_learn(X, y)
+        run.say(f"{progress.n_scored} rows scored")
+    if not progress.n_scored and progress.n_unlabeled:
         raise InputError(
             f"no row after the first {n_first}, which choose the parameters, has a label; "
             "shuffle the rows, or compare by folds"
         )
-    if not contest.n_scored:
+    if not progress.n_scored:
         raise InputError(
             f"the stream ends within its first {n_first} rows, which choose the parameters; "
             "compare it by folds instead"
         )
-    run.check_rows(contest.n_scored, "the stream, after the rows that choose parameters,")
+    run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
     answer = run.answer(
         source.layout,
-        contest.rows(),
-        n_rows=contest.n_scored + contest.n_unlabeled + contest.n_first,
-        n_scored=contest.n_scored,
-        unlabeled=contest.n_unlabeled,
+        progress.rows(),
+        n_rows=progress.n_scored + progress.n_unlabeled + progress.n_first,
+        n_scored=progress.n_scored,
+        unlabeled=progress.n_unlabeled,
         mode="progressive",
         test=run.task.test,
         folds=0,
     )
-    contest.test(answer)
+    progress.test(answer)
     return answer
 
 
-class _Contest:
+class _ProgressiveRun:
     """The models of all learners on one stream, and their scores so far."""
 
     def __init__(self, run: Run) -> None:

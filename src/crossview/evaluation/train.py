@@ -54,7 +54,7 @@ class Trained:
         Number of labeled rows that were learned.
     unlabeled : int
         Number of unlabeled rows that were learned.
-    left_out : int
+    skipped : int
         Number of unlabeled rows that were skipped.
     passes : int or None
         Number of passes over the rows; None if the learner had all rows in memory.
@@ -78,7 +78,7 @@ class Trained:
     label: str | None
     rows: int
     unlabeled: int
-    left_out: int
+    skipped: int
     passes: int | None
     seconds: float
     loss: float | None
@@ -95,8 +95,8 @@ class Trained:
     @property
     def info(self) -> dict[str, Any]:
         """The metadata for the model file."""
-        left_out = ("fitted", "name", "left_out", "seconds")
-        known = {key: value for key, value in vars(self).items() if key not in left_out}
+        excluded = ("fitted", "name", "skipped", "seconds")
+        known = {key: value for key, value in vars(self).items() if key not in excluded}
         return {"crossview": __version__, "model": self.name, **known}
 
 
@@ -260,7 +260,7 @@ class _Stream:
         self.encoder: Any = None if source.encoder is None else clone(source.encoder)
         # the last rows of the stream
         self.tail: MultiView | None = None
-        self.n_unlabeled = self.n_left_out = 0
+        self.n_unlabeled = self.n_skipped = 0
 
     def learn(self, epochs: int, observer: TrainingObserver, about: dict[str, Any]) -> Trained:
         start = time.perf_counter()
@@ -272,14 +272,14 @@ class _Stream:
                 observer.add_record(last)
             first = first or last
         if first is None:
-            rows = "row has a label" if self.n_unlabeled or self.n_left_out else "row is there"
+            rows = "row has a label" if self.n_unlabeled or self.n_skipped else "row is there"
             raise InputError(f"no {rows} to learn from", file=self.source.file)
         return Trained(
             fitted=_fitted(self.encoder, self.learner),
             **about,
             rows=first.rows,
             unlabeled=self.n_unlabeled,
-            left_out=self.n_left_out,
+            skipped=self.n_skipped,
             passes=epochs,
             seconds=time.perf_counter() - start,
             loss=first.loss,
@@ -294,7 +294,7 @@ class _Stream:
         )
 
     def _pass(self, observer: TrainingObserver, learn: bool) -> Iterator[Record]:
-        self.n_unlabeled = self.n_left_out = 0
+        self.n_unlabeled = self.n_skipped = 0
         batches = prefetch(self.source.encoded(self.encoder, learn=learn))
         classes = self.source.classes if len(self.source.classes) else None
         yield from progressive(
@@ -312,7 +312,7 @@ class _Stream:
         for X, y in batches:
             n_missing = 0 if not len(self.source.classes) else int((~has_label(y)).sum())
             if n_missing and not self.entry.learns_unlabeled:
-                self.n_left_out += n_missing
+                self.n_skipped += n_missing
                 kept = list(with_label([(X, y)]))
             else:
                 self.n_unlabeled += n_missing
@@ -343,7 +343,7 @@ def _learn_at_once(entry: Learner, learner: Any, source: Labeled, about: dict[st
         **about,
         rows=len(known),
         unlabeled=n_missing if entry.learns_unlabeled else 0,
-        left_out=0 if entry.learns_unlabeled else n_missing,
+        skipped=0 if entry.learns_unlabeled else n_missing,
         passes=None,
         seconds=seconds,
         loss=None,

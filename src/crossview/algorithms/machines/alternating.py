@@ -1,4 +1,4 @@
-"""One view after the other, all rows at once; with the others fixed the score is linear.
+"""One view after the other, over all rows; with the others fixed the score is linear.
 
 Alternating least squares (squared loss, L2) minimizes the objective of `lbfgs`.  In the
 parameters of one part p

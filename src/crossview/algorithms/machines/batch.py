@@ -1,4 +1,4 @@
-"""Sums over all rows at once, for the solvers that need them."""
+"""Sums over all rows, for the batch solvers."""
 
 from typing import NamedTuple
 

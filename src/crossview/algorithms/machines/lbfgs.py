@@ -1,4 +1,4 @@
-"""L-BFGS on all rows at once.
+"""L-BFGS over all rows.
 
 It minimizes what the passes of `online.learn` take steps on,
 

@@ -41,8 +41,8 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
     """Multi-view machine for classification: factorized interactions of all orders.
 
     Each column i of view v has a vector A_v[i] of k factors, and each view a bias row b_v.  With
-    ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f`` (equation 5 and
-    following): the interactions of one column per view, over all subsets of the views, share the
+    ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f`` (equation 6):
+    the interactions of one column per view, over all subsets of the views, share the
     same factors.  The cost is linear in the number of nonzero columns, in the views and in k.  With
     one view it is a linear model.
 
@@ -155,8 +155,8 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
     """Multi-view machine for regression: factorized interactions of all orders.
 
     Each column i of view v has a vector A_v[i] of k factors, and each view a bias row b_v.  With
-    ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f`` (equation 5 and
-    following): the interactions of one column per view, over all subsets of the views, share the
+    ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f`` (equation 6):
+    the interactions of one column per view, over all subsets of the views, share the
     same factors.  The cost is linear in the number of nonzero columns, in the views and in k.  With
     one view it is a linear model.
 
