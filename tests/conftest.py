@@ -16,7 +16,7 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / "cros
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # before numpy
 
-    import fcntl
+    import fcntl  # not on Windows, where the tests run in one process
 
     from numba.core.caching import IndexDataCacheFile
 
@@ -35,8 +35,12 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 def two_workers_compile_different_loops():
     """Fill an empty cache from both ends, so that two workers seldom compile the same loop."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    filled = Path(os.environ["NUMBA_CACHE_DIR"], "filled")
-    if worker and not filled.exists() and "NUMBA_DISABLE_JIT" not in os.environ:
+    if not worker or "NUMBA_DISABLE_JIT" in os.environ:
+        return
+    from crossview._jit import sources_digest
+
+    filled = Path(os.environ["NUMBA_CACHE_DIR"], f"filled-{sources_digest()[:16]}")
+    if not filled.exists():
         from contract.instances import run_every_loop
 
         run_every_loop(backwards=int(worker.removeprefix("gw")) % 2 == 1)
