@@ -30,16 +30,16 @@ def test_views_by_width_name_position_and_glob(views, widths, columns):
 @pytest.mark.parametrize(
     ("views", "names", "message"),
     [
-        ([2, 2], NAMES, r"names 4 columns \(2 \+ 2\) and X has 5"),
+        ([2, 2], NAMES, r"has 4 columns \(2 \+ 2\) and X has 5"),
         ({"a": "usr_*"}, NAMES, r"no column is called 'usr_\*'; did you mean 'user_"),
         ({"a": "user_*", "b": "user_age"}, NAMES, "'user_age' is in view 'a' and again in 'b'"),
         ({"a": "user_*"}, None, "X has no column names"),
-        ({"a": [7]}, NAMES, "column 7 of 5"),
+        ({"a": [7]}, NAMES, "column 7 is out of range; X has 5"),
         ({"a": []}, NAMES, "'a' has no columns"),
         ({}, NAMES, "no views"),
         ("user_*", NAMES, "views= takes None, a mapping"),
         ({"a": [0.5]}, NAMES, "a slice, positions or names"),
-        ({"a": [True, False]}, NAMES, "a mask of 2 for 5 columns"),
+        ({"a": [True, False]}, NAMES, "the mask has 2 entries, but X has 5 columns"),
     ],
 )
 def test_impossible_views_are_refused(views, names, message):

@@ -63,7 +63,7 @@ def test_views_are_read_and_selected_by_name():
     [
         (lambda: MultiView([P, L]), "a mapping of view name to columns"),
         (lambda: MultiView({"a": P, "b": L[:2]}), r"different numbers of rows \(a: 4, b: 2\)"),
-        (lambda: MultiView({"a": P[0]}), "1 dimensions"),
+        (lambda: MultiView({"a": P[0]}), r"1 dimension\(s\)"),
         (lambda: MultiView({"a": [["x"]]}), "not a number"),
         (lambda: MultiView({"a": P}, present=[1, 1, 1, 1]), "booleans of shape"),
         (lambda: MultiView({"a": P}, feature_names={"a": ["x"]}), "1 feature names for the 3"),

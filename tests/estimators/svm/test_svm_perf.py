@@ -27,7 +27,7 @@ def test_weights_without_a_meaning_are_an_error_and_weight_0_leaves_a_row_out():
     some = MultiViewSVMPerf().fit(X, y, weight)
     np.testing.assert_array_equal(some.coef_, MultiViewSVMPerf().fit(X[50:], y[50:]).coef_)
     weight[60] = 2.0
-    with pytest.raises(InputError, match=r"no meaning for measure='f1'.*error_rate"):
+    with pytest.raises(InputError, match=r"not defined for measure='f1'.*error_rate"):
         MultiViewSVMPerf().fit(X, y, weight)
 
 
@@ -63,7 +63,7 @@ def test_pos_label_is_the_positive_class():
     mirrored = MultiViewSVMPerf().fit(X, ~y)
     np.testing.assert_array_equal(bad.coef_, -mirrored.coef_)
     assert (bad.predict(X) == ~mirrored.predict(X)).all()
-    with pytest.raises(InputError, match="pos_label='ham' is none of"):
+    with pytest.raises(InputError, match="pos_label='ham' is not among"):
         MultiViewSVMPerf(pos_label="ham").fit(X, y)
 
 
@@ -108,7 +108,7 @@ def test_several_classes_are_one_problem_each(tmp_path):
 
 def test_stopping_early_is_a_warning_that_says_what_to_do():
     X, y = shared_data.ionosphere()
-    with pytest.warns(ConvergenceWarning, match=r"after 3 rounds with a gap of .*raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"after 3 iterations with a gap of .*raise max_iter"):
         MultiViewSVMPerf(max_iter=3).fit(X, y)
 
 
