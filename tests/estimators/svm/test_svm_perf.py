@@ -108,7 +108,7 @@ def test_several_classes_are_one_problem_each(tmp_path):
 
 def test_stopping_early_is_a_warning_that_says_what_to_do():
     X, y = shared_data.ionosphere()
-    with pytest.warns(ConvergenceWarning, match=r"after 3 iterations with a gap of .*raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"3 iterations with a gap of .*raise max_iter"):
         MultiViewSVMPerf(max_iter=3).fit(X, y)
 
 
