@@ -1,5 +1,7 @@
 """Calibration in the pass against its reference, and the batch fit against its minimum."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -53,7 +55,8 @@ def test_finds_the_probabilities_that_the_labels_were_drawn_from(K):
     calibration.calibrate(scores, y, weight, state)
     eta = scores / 10.0 + (0.5 if K == 2 else np.arange(K))
     true = np.hstack([1 - expit(eta), expit(eta)]) if K == 2 else softmax(eta, axis=1)
-    assert np.abs(calibration.probabilities(scores, state) - true).max() < 0.06
+    error = calibration.probabilities(scores, state) - true
+    assert np.sqrt((error**2).mean()) < 0.02
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -75,8 +78,27 @@ def test_pieces_and_rows_without_label(K):
     assert np.isfinite(p).all()
 
 
+@pytest.mark.parametrize("K", [2, 3])
+def test_long_streams_leave_rows_out_wherever_they_are_cut(K):
+    scores, y, weight = rows(9000, K)
+    states = [calibration.start(scores.shape[1]) for _ in range(3)]
+    p = calibration.calibrate(scores, y, weight, states[0])
+    cuts = [0, 4500, 4501, 4567, 5000, 9000]
+    q = [
+        calibration.calibrate(scores[a:b], y[a:b], weight[a:b], states[1])
+        for a, b in pairwise(cuts)
+    ]
+    calibration.calibrate(scores, y, weight, states[2], return_proba=False)
+    assert_array_equal(np.concatenate(q), p)
+    assert_array_equal(states[1], states[0])
+
+    assert_array_equal(states[2], states[0])
+    assert states[0][calibration.N] < 0.9 * weight.sum()
+    assert np.isfinite(p).all()
+
+
 def test_is_back_after_a_change():
-    # the slope changes its sign; without forgetting, 2,000 rows would not undo 100,000
+    # the slope changes its sign; without forgetting, 4,000 rows would not undo 100,000
     scores, y, weight = rows(100_000, 2)
     state = calibration.start(1)
     calibration.calibrate(scores, y, weight, state)
@@ -84,7 +106,7 @@ def test_is_back_after_a_change():
     losses = -np.log(np.where(y[2000:4000] == 1, p, 1 - p))
     eta = scores[2000:4000, 0] / 10.0 + 0.5
     best = np.log1p(np.exp(np.where(y[2000:4000] == 1, -eta, eta)))
-    assert losses.mean() < 1.05 * best.mean()
+    assert losses.mean() < 1.1 * best.mean()
 
 
 @pytest.mark.parametrize("K", [2, 4])

@@ -12,7 +12,7 @@ def blocks(weight):
         start = end
 
 
-def calibration_of_two(scores, y, weight, M=200.0):
+def calibration_of_two(scores, y, weight, M=100.0):
     """θ and scale after the rows, and p of each row before its update; y is 0 or 1."""
     theta, H, squares, count, n, ps = np.array([1.0, 0.0]), np.zeros((2, 2)), 0.0, 0.0, 0.0, []
     for lo, hi, is_full in blocks(weight):
@@ -32,7 +32,7 @@ def calibration_of_two(scores, y, weight, M=200.0):
     return theta, np.sqrt(squares / count), np.array(ps)
 
 
-def calibration_of_several(scores, y, weight, M=200.0):
+def calibration_of_several(scores, y, weight, M=100.0):
     """The same for several classes; y is the number of the class."""
     K = scores.shape[1]
     theta, H, squares, count, n, ps = np.zeros(K + 1), np.zeros((K + 1, K + 1)), 0.0, 0.0, 0.0, []

@@ -14,13 +14,13 @@ Kale 2007).  With φ the derivative of a z + b with respect to θ, a block of ro
 
     H <- λ H + Σ h φ φ',    θ <- θ - (I + H)^-1 Σ g φ.
 
-A block is one row at the beginning and 64 rows after the first 4,000: a step per row would take
-half as long as learning the row.  For several classes the part of H that belongs to the offsets
+A block is one row at the beginning and 64 rows after the first 4,000, of which three of four are
+then left out, because a step per row would take half as long as learning the row.  For several classes the part of H that belongs to the offsets
 is diag(p), an upper bound of diag(p) - p p', so that a row costs O(n_classes).
 
 The scores of the first rows come from a model that has learned little.  So the sums forget: for a
 row λ = min(n / (n + 2), M / (M + g²)).  After n rows one that is u rows old has the weight
-(1 - u/n)², and in a long stream the sums hold a bounded amount of evidence, M = 200 times the
+(1 - u/n)², and in a long stream the sums hold a bounded amount of evidence, M = 100 times the
 mean squared error of a row.  After a change the errors grow, and so does the rate of forgetting.
 """
 
@@ -42,21 +42,22 @@ __all__ = [
 ]
 
 # M: the evidence that a long stream keeps
-EVIDENCE = 200.0
+EVIDENCE = 100.0
 # rows of a block, from ROWS_OF_BLOCK² rows on
 ROWS_OF_BLOCK = 64
 # log odds beyond which exp overflows
 MOST = 700.0
 
 # A calibration of K scores is one array: θ (1 + K), its sums, the sums of the block, Σ g φ of the
-# block (1 + K), and in the last four places
-ERROR, ROWS, SCALE, N = -4, -3, -2, -1  # Σ g² and rows of the block, its scale, all rows
+# block (1 + K), and in the last five places Σ g² and rows of the block, its scale, all rows that
+# were used, and rows to leave out
+ERROR, ROWS, SCALE, N, SKIP = -5, -4, -3, -2, -1
 # The sums are H, as (a a), (a b_c) and (b_c b_c), and at their end Σ s² and Σ 1.
 
 
 def start(n_scores: int) -> np.ndarray:
     """Return a calibration that has seen no row: p = σ(z), or softmax(z)."""
-    state = np.zeros(6 * n_scores + 12)
+    state = np.zeros(6 * n_scores + 13)
     state[0] = 1.0
     return state
 
@@ -93,9 +94,12 @@ def step_of_several(s, true, weight, state, z, p):
     """
     K = s.shape[0]
     squares = weight * _center(s, z)
+    scale = state[SCALE]
     if state[ROWS] == 0.0:
-        state[SCALE] = scale_of_block(squares, weight, state, K)
-    mean = _softmax(state, z, p)
+        scale = scale_of_block(squares, weight, state, K)
+        if weight > 0.0:
+            state[SCALE] = scale
+    mean = _softmax(state, scale, z, p)
     if not weight > 0.0:
         return
     aa, ab, bb, G = 4 + 3 * K, 5 + 3 * K, 5 + 4 * K, 7 + 5 * K
@@ -127,11 +131,11 @@ def _center(s, z):
 
 
 @inlined_borrowing
-def _softmax(state, z, p):
+def _softmax(state, scale, z, p):
     """z <- z / scale, p <- softmax(a z + b); return the mean of z by p."""
     top, total, mean = -np.inf, 0.0, 0.0
     for c in range(z.shape[0]):
-        z[c] /= state[SCALE]
+        z[c] /= scale
         p[c] = state[0] * z[c] + state[1 + c]
         top = max(top, p[c])
     for c in range(z.shape[0]):
@@ -165,6 +169,8 @@ def end_block(state, K):
     for c in range(K):
         state[1 + c] -= (state[G + 1 + c] - state[ab + c] * step) / (1.0 + state[bb + c])
         state[G + 1 + c] = 0.0
+    if state[ROWS] >= ROWS_OF_BLOCK:
+        state[SKIP] = 3.0 * ROWS_OF_BLOCK
     state[G] = state[ERROR] = state[ROWS] = 0.0
 
 
@@ -172,7 +178,12 @@ def end_block(state, K):
 
 
 def calibrate(
-    scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, state: np.ndarray
+    scores: np.ndarray,
+    codes: np.ndarray,
+    weight: np.ndarray,
+    state: np.ndarray,
+    *,
+    return_proba: bool = True,
 ) -> np.ndarray:
     """Update a calibration by rows, in their order.
 
@@ -180,51 +191,63 @@ def calibrate(
     ----------
     scores : ndarray of shape (n_samples, n_scores)
         The scores of each row before it was learned; one for two classes.
-    codes : int64 ndarray of shape (n_samples,)
+    codes : int ndarray of shape (n_samples,)
         The classes; -1 for a row without label, which changes nothing.
     weight : ndarray of shape (n_samples,)
         Weights of the rows.
     state : ndarray
         As `start` returns it; updated in place.
+    return_proba : bool, default=True
+        Whether to compute p of rows that change nothing, too.
 
     Returns
     -------
     p : ndarray of shape (n_samples, n_scores)
         Of each row before the update by it: the probability of the second of two classes, or one
-        per class.
+        per class.  Incomplete without ``return_proba``.
     """
     p = np.empty(scores.shape)
     K = scores.shape[1]
     given = scores.reshape(-1) if K == 1 else scores
+    codes = np.ascontiguousarray(codes, dtype=np.int8 if K == 1 else np.int64)
     rows = [np.ascontiguousarray(value).view() for value in (given, codes, weight)]
     for value in rows:  # compiled for read-only arrays
         value.flags.writeable = False
     if K == 1:
-        calibrate_two(*rows, state, p.reshape(-1))
+        calibrate_two(*rows, state, p.reshape(-1), return_proba)
     else:
-        calibrate_several(*rows, state, np.empty(K), p)
+        calibrate_several(*rows, state, np.empty(K), p, return_proba)
     return p
 
 
 @borrowing
-def calibrate_two(scores, codes, weight, state, p):
+def calibrate_two(scores, codes, weight, state, p, return_proba):
     """The loop of `calibrate` for two classes."""
     n, lo = scores.shape[0], 0
     while lo < n:
-        # the rest of a block
-        hi = min(n, lo + np.int64(rows_of_block(state[N]) - state[ROWS]))
-        if state[ROWS] == 0.0:
+        # the rest of a block, or of the rows to leave out
+        is_used, scale = state[SKIP] == 0.0, state[SCALE]
+        left = rows_of_block(state[N]) - state[ROWS] if is_used else state[SKIP]
+        hi = min(n, lo + np.int64(left))
+        if not is_used:
+            state[SKIP] -= hi - lo
+            scale = scale_of_block(0.0, 0.0, state, 1)
+            if not return_proba:
+                lo = hi
+                continue
+        elif state[ROWS] == 0.0:
             w = weight[lo] if codes[lo] >= 0 else 0.0
             square = w * scores[lo] * scores[lo]
             if not (w > 0.0 and square < np.inf):  # the next row begins the block
                 w, square, hi = 0.0, 0.0, lo + 1
-            state[SCALE] = scale_of_block(square, w, state, 1)
-        a, b = state[0] / state[SCALE], state[1]
+            scale = state[SCALE] = scale_of_block(square, w, state, 1)
+        a, b = state[0] / scale, state[1]
         for i in range(lo, hi):
             p[i] = 1.0 / (1.0 + math.exp(-min(max(a * scores[i] + b, -MOST), MOST)))
-        _add_rows(lo, hi, scores, codes, weight, p, state)
-        if state[ROWS] >= rows_of_block(state[N]):
-            end_block(state, 1)
+        if is_used:
+            _add_rows(lo, hi, scores, codes, weight, p, state)
+            if state[ROWS] >= rows_of_block(state[N]):
+                end_block(state, 1)
         lo = hi
 
 
@@ -247,15 +270,20 @@ def _add_rows(lo, hi, scores, codes, weight, p, state):
 
 
 @borrowing
-def calibrate_several(scores, codes, weight, state, z, p):
+def calibrate_several(scores, codes, weight, state, z, p, return_proba):
     """The loop of `calibrate` for several classes."""
     K = scores.shape[1]
     for i in range(scores.shape[0]):
+        is_used = state[SKIP] == 0.0
+        if not is_used:
+            state[SKIP] -= 1.0
+            if not return_proba:
+                continue
         total = 0.0
         for c in range(K):
             total += scores[i, c] * scores[i, c]
         if math.isfinite(total):
-            w = weight[i] if codes[i] >= 0 else 0.0
+            w = weight[i] if codes[i] >= 0 and is_used else 0.0
             step_of_several(scores[i], codes[i], w, state, z, p[i])
         else:
             p[i, :] = 1.0 / K
@@ -309,7 +337,7 @@ def insert_class(state: np.ndarray, n_old: int, position: int) -> np.ndarray:
             part[1] *= sign
         return np.concatenate(parts)
     at, gap = 1 + position, [1 + position, 1 + K + position]
-    rare = -np.log1p(last[-1])  # one row among those so far
+    rare = -np.log1p(last[N])  # one row among those so far
     return np.concatenate(
         [
             np.insert(theta, at, rare),

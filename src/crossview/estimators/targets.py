@@ -91,6 +91,8 @@ def class_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     """Return the weight of each row; `InputError` or `ValueError` if one is negative."""
+    if sample_weight is None:
+        return np.ones(n_rows)
     if isinstance(sample_weight, int | float | np.number):  # the same for all rows
         if not 0.0 <= float(sample_weight) < np.inf:
             raise InputError(f"sample_weight={sample_weight!r}; give a number of 0 or more")

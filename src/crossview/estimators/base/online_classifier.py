@@ -9,6 +9,7 @@ import numpy as np
 from crossview.errors import InputError
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.online import OnlineLearner
+from crossview.estimators.base.probabilities import check_probabilities
 from crossview.estimators.base.self_calibrating import SelfCalibratingClassifier
 from crossview.estimators.validation import StrOptions
 from crossview.kernels.rows import Rows
@@ -80,12 +81,10 @@ class OnlineClassifier(SelfCalibratingClassifier):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             As `decision_function` returns them.
         p : ndarray of shape (n_samples, n_classes)
-            Only with ``return_proba``: as `predict_proba` returns them, for each row before it
-            was learned.  The calibration makes a step after each row at first, and after 64 rows
-            from 4,000 rows on.
+            Only with ``return_proba``: the probabilities of each row before it was learned.
         """
         if return_proba:
-            getattr(self, "predict_proba")  # noqa: B009 - the error says why there is none
+            check_probabilities(self)
         self.check_params()
         self.check_streams()
         first = not hasattr(self, "classes_")
@@ -101,7 +100,7 @@ class OnlineClassifier(SelfCalibratingClassifier):
                 self._forget()
             raise
         scores, _ = self._pass(rows, np.arange(len(codes)), codes, weight)
-        p = self._calibrate_in_pass(scores, *self._calibration_targets(codes, sample_weight))
+        p = self._calibrate_in_pass(scores, codes, sample_weight, return_proba)
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         return (scores, p) if return_proba else scores
 
@@ -152,7 +151,7 @@ class OnlineClassifier(SelfCalibratingClassifier):
             self._add_class(y)
         codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
         scores, _ = self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
-        self._calibrate_in_pass(scores, *self._calibration_targets(codes, sample_weight))
+        self._calibrate_in_pass(scores, codes, sample_weight)
         return self
 
     # --- classes ------------------------------------------------------------------

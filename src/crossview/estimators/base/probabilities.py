@@ -18,14 +18,14 @@ from crossview.estimators.base.learner import ViewLearner
 from crossview.estimators.targets import class_codes, read_labels, row_weights
 from crossview.estimators.validation import StrOptions
 
-__all__ = ["CalibratedLearner"]
+__all__ = ["CalibratedLearner", "check_probabilities"]
 
 # inner folds whose scores calibrate a batch learner
 FOLDS = 3
 
 
-def _has_probabilities(learner: Any) -> bool:
-    """Whether scores map to probabilities; `AttributeError` says why not."""
+def check_probabilities(learner: Any) -> bool:
+    """Return True if scores map to probabilities; raise `AttributeError` if they do not."""
     is_calibrated = "calibration" in getattr(learner, "_state", {})
     if learner.calibration == "none" and not (is_calibrated or learner.scores_are_log_odds):
         raise AttributeError(
@@ -42,6 +42,9 @@ class CalibratedLearner(ViewLearner):
     learners on the scores of inner folds.
     """
 
+    # a subclass may make it a parameter
+    calibration = "sigmoid"
+
     _parameter_constraints: ClassVar[dict] = {"calibration": [StrOptions({"sigmoid", "none"})]}
 
     @property
@@ -51,7 +54,7 @@ class CalibratedLearner(ViewLearner):
 
     # --- predicting ----------------------------------------------------------------
 
-    @available_if(_has_probabilities)
+    @available_if(check_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class.
 
@@ -69,7 +72,7 @@ class CalibratedLearner(ViewLearner):
         check_is_fitted(self, "classes_")
         return self.probabilities(self._joint_scores(self._read(X, reset=False)))
 
-    @available_if(_has_probabilities)
+    @available_if(check_probabilities)
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """Return the probability of each class for one row; empty before the first row.
 
@@ -88,7 +91,7 @@ class CalibratedLearner(ViewLearner):
         p = self.probabilities(self._joint_scores(self._read_one(x, learn=False)))
         return dict(zip(self.classes_.tolist(), p[0].tolist(), strict=True))
 
-    @available_if(_has_probabilities)
+    @available_if(check_probabilities)
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return the probability of each class for rows with these scores.
 

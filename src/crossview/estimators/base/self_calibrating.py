@@ -21,14 +21,16 @@ class SelfCalibratingClassifier(ViewClassifier, OnlineLearner):
     """
 
     def _calibrate_in_pass(
-        self, scores: np.ndarray, codes: np.ndarray, weight: np.ndarray
+        self, scores: np.ndarray, target: np.ndarray, sample_weight: Any, return_proba: bool = False
     ) -> np.ndarray:
         """Update the calibration by rows scored before they were learned; return p before it."""
         if self.calibration == "none" or len(self.classes_) == 1:
             known = len(self.classes_) == 1 or self.scores_are_log_odds
             return self.probabilities(scores) if known else np.empty((len(scores), 0))
-        p = calibration.calibrate(scores, codes, weight, self._state["calibration"])
-        return np.hstack([1.0 - p, p]) if p.shape[1] == 1 else p
+        codes, weight = self._calibration_targets(target, sample_weight)
+        state = self._state["calibration"]
+        p = calibration.calibrate(scores, codes, weight, state, return_proba=return_proba)
+        return np.hstack([1.0 - p, p]) if return_proba and p.shape[1] == 1 else p
 
     def _finish_fit(
         self, X: Any, y: Any, sample_weight: Any, scores: np.ndarray, order: np.ndarray
@@ -37,8 +39,9 @@ class SelfCalibratingClassifier(ViewClassifier, OnlineLearner):
             self._calibrate_by_folds(X, y, sample_weight)
             return
         target, _ = self._targets(np.asarray(y).reshape(-1), None, None)
-        codes, weight = self._calibration_targets(target, sample_weight)
-        self._calibrate_in_pass(scores, codes[order], weight[order])
+        if sample_weight is not None:
+            sample_weight = row_weights(sample_weight, len(target))[order]
+        self._calibrate_in_pass(scores, target[order], sample_weight)
 
     def _calibration_targets(
         self, target: np.ndarray, sample_weight: Any
@@ -49,7 +52,7 @@ class SelfCalibratingClassifier(ViewClassifier, OnlineLearner):
             missing = ~target.any(axis=1)
             codes = target.argmax(axis=1) if target.shape[1] > 1 else target[:, 0] > 0.0
             return np.where(missing, -1, codes), weight
-        return (target if len(self.classes_) > 2 else target > 0.0).astype(np.int64), weight
+        return target if len(self.classes_) > 2 else (target > 0.0).view(np.int8), weight
 
     # --- classes -----------------------------------------------------------------
 

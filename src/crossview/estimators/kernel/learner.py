@@ -42,7 +42,7 @@ class KernelLearner(KernelState):
         if self.schedule == "stream":
             scores = np.zeros(labels.shape)
             self._learn(rows, np.arange(len(weight)), labels, weight, scores)
-            self._calibrate_in_pass(scores, *self._calibration_targets(labels, sample_weight))
+            self._calibrate_in_pass(scores, labels, sample_weight)
         else:
             self._learn_draws(rows, labels, weight, random_state)
             self._calibrate_by_folds(X, y, sample_weight)
