@@ -84,6 +84,8 @@ def comparison_notes(comparison: Comparison) -> list[str]:
             f"{about}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}",
             f"{chosen}: chosen in each training part; the most frequent choice is shown",
         ]
+    if any(not math.isnan(row.threshold) for row in c.rows):
+        how.append(_about_cuts(c))
     if any("fit_intercept" in row.setting for row in c.rows):
         without = [row.title for row in c.rows if not row.setting.get("fit_intercept", True)]
         how.append(f"without intercept: {', '.join(without) or 'none'}")
@@ -101,6 +103,20 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         )
     benefit = [c.unlabeled_benefit] if c.unlabeled_benefit else []
     return [c.verdict, *benefit, *how, f"p: against the best row ({c.test})"]
+
+
+def _about_cuts(c: Comparison) -> str:
+    """What the column of thresholds says."""
+    what = f"cut: {c.positive!r} is predicted where its probability is above this threshold"
+    if not c.tuned:
+        return what
+    measure = metric_of(c.metric).threshold_for or c.metric
+    if c.mode == "progressive":
+        return f"{what}, the best for {measure} on the rows before each row; the last one is shown"
+    return (
+        f"{what}, the best for {measure} on rows held out of each training part; the median over "
+        "the folds is shown"
+    )
 
 
 def to_markdown(comparison: Comparison) -> str:
@@ -128,10 +144,12 @@ def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     # the columns that the metric is not already
     errors = comparison.task == "regression"
     others = [name for name in TASKS[comparison.task][1:] if name != comparison.metric]
-    titles = {"roc_auc": "AUC"}
+    titles = {"roc_auc": "AUC", "expected_calibration_error": "ECE"}
+    cuts = any(not math.isnan(row.threshold) for row in comparison.rows)
     header = [
         "views",
         titles.get(comparison.metric, comparison.metric),
+        *(["cut"] if cuts else []),
         *(titles.get(name, name) for name in others),
         "rows/s",
         "chosen",
@@ -147,6 +165,7 @@ def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
             [
                 row.title,
                 value,
+                *([number(row.threshold, 2)] if cuts else []),
                 *(number(getattr(row, name), decimals) for name in others),
                 speed(row.rows_per_second),
                 " ".join(
