@@ -380,8 +380,8 @@ def _check_threshold(threshold: Any, n_classes: int) -> float | str | None:
     number = isinstance(threshold, Real) and not isinstance(threshold, bool)
     if not (number and 0.0 <= float(threshold) <= 1.0):
         raise InputError(
-            f"threshold={threshold!r}; give a probability between 0 and 1, none (a score of 0 "
-            "decides) or tuned"
+            f"threshold={threshold!r}; give a probability between 0 and 1, or none (a score of 0 "
+            "decides)"
         )
     if n_classes != 2:
         raise InputError(
