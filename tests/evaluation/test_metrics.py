@@ -109,9 +109,7 @@ def test_measures_of_probabilities_are_those_of_scikit_learn(n_classes):
     shown = p[:, 1] if n_classes == 2 else p
     found = {name: measure(name, codes, scores, probabilities=p) for name in OF_PROBABILITIES}
     assert found["log_loss"] == pytest.approx(sk.log_loss(codes, p, labels=labels))
-    assert found["brier_score"] == pytest.approx(
-        sk.brier_score_loss(codes, shown, labels=labels)
-    )
+    assert found["brier_score"] == pytest.approx(sk.brier_score_loss(codes, shown, labels=labels))
     # Guo et al. (2017), equation (5), and Naeini et al. (2015): bin by bin
     confidence, right = p.max(axis=1), p.argmax(axis=1) == codes
     if n_classes == 2:
@@ -206,7 +204,11 @@ def test_k_is_for_some_metrics(name):
         ("f0", None, "'f0': put a β above 0 in the name, such as f0.5 or f2"),
         ("f_beta", None, "'f_beta': put a β above 0 in the name"),
         ("cost", None, "the metric cost needs costs: give that of a false positive"),
-        ("cost", "fp=1", r"cost fp=1: give that of a false positive \(fp\) and that of a false neg"),
+        (
+            "cost",
+            "fp=1",
+            r"cost fp=1: give that of a false positive \(fp\) and that of a false neg",
+        ),
         ("cost", {"fp": 1}, "cost fp=1: give that"),
         ("cost", "fp=-1,fn=x", "cost fp=-1: give a number of 0 or more"),
         ("cost", {"fp": 1, "fn": np.nan}, "cost fn=nan: give a number of 0 or more"),
@@ -348,7 +350,7 @@ def test_progressive_predicts_each_row_before_it_learns_it(n_classes):
 
     model = PassiveAggressiveClassifier()
     chunks = [(X[:3], y[:3]), (X[3:50], y[3:50]), (X[50:], y[50:])]
-    records = list(progressive(model, chunks, classes))
+    records = list(progressive(model, chunks, classes, threshold=None))
     assert [r.rows for r in records] == [1, 2, 4, 8, 16, 32, 64, 100]
     before = 0
     for r in records:

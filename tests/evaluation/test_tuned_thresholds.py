@@ -164,7 +164,9 @@ def test_on_a_stream_each_row_is_decided_by_the_rows_before_it():
     trained = train(X.select(["strong"]), y, model="pa:concatenated", settings={"C": 0.1})
     assert trained.threshold == trained.learner.threshold_ == row.threshold
     assert trained.metric["value"] == pytest.approx(
-        f1_score(y == "yes", RunningThreshold("f1").decide((y == "yes").astype(int), scores, p[:, 1]))
+        f1_score(
+            y == "yes", RunningThreshold("f1").decide((y == "yes").astype(int), scores, p[:, 1])
+        )
     )
 
 
@@ -193,7 +195,9 @@ def test_probabilities_are_scored_before_a_row_is_learned():
         model = PassiveAggressiveClassifier(C=0.1)
         records = list(progressive(model, [(X["strong"], y)], ["no", "yes"], metric=metric))
         assert records[-1].metric == pytest.approx(expected)
-    with pytest.raises(InputError, match="metric 'log_loss' needs probabilities, and the model has"):
+    with pytest.raises(
+        InputError, match="metric 'log_loss' needs probabilities, and the model has"
+    ):
         model = PassiveAggressiveClassifier(calibration="none")
         next(progressive(model, [(X["strong"], y)], ["no", "yes"], metric="log_loss"))
 

@@ -35,9 +35,7 @@ def best(metric, y, probabilities, positive=1):
     middle = [(a + b) / 2 for a, b in zip(distinct, distinct[1:], strict=False)]
     tried = [0.0, *middle, 1.0]
     sign = -1 if metric.startswith("cost") else 1
-    values = [
-        sign * value(metric, y, [int(p > t) for p in probabilities], positive) for t in tried
-    ]
+    values = [sign * value(metric, y, [int(p > t) for p in probabilities], positive) for t in tried]
     highest = max(values)
     ties = [t for t, v in zip(tried, values, strict=True) if v >= highest - 1e-12]
     return sign * highest, min(ties, key=lambda t: abs(t - 0.5))
