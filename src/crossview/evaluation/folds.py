@@ -166,20 +166,25 @@ def _run_fold(run: Run, column: _Column, learner: Learner, fold: _Fold, one_spli
 
 
 def _make(run: Run, learner: Learner, setting: dict[str, Any]) -> Any:
-    """A new estimator; one that needs all rows shall not fit more models for its probabilities.
+    """A new estimator, which fits no other models for its probabilities.
 
-    The rows held out by the inner validation calibrate it instead.
+    Unless one pass calibrates it, the rows held out by the inner validation do.
     """
-    if run.task.name == "classification" and learner.in_memory:
+    if run.task.name == "classification" and not _calibrates_in_pass(run, learner):
         setting = {**setting, "calibration": "none"}
     return run.make(learner, setting)
 
 
+def _calibrates_in_pass(run: Run, learner: Learner) -> bool:
+    """Whether the learner is calibrated by the one pass that it makes."""
+    return not (learner.in_memory or learner.stops_early) and (run.epochs or 1) == 1
+
+
 def _set_threshold(run: Run, learner: Learner, model: Any, chosen: _Chosen) -> None:
-    """Calibrate the model if its learner does not do so, and set its threshold."""
+    """Calibrate the model unless its pass did, and set its threshold."""
     if not run.task.needs_probabilities:
         return
-    if learner.in_memory:
+    if not _calibrates_in_pass(run, learner):
         model.calibrate(chosen.held_out.scores, chosen.y)
     threshold = chosen.threshold if run.task.tunes else run.task.fixed_threshold
     if threshold is not None:
@@ -205,7 +210,7 @@ def _choose(run: Run, learner: Learner, X: MultiView, y: np.ndarray, inner: list
     A setting that gets a threshold is judged at its best one, over the rows of all inner folds
     together.  So is one that is calibrated by them.
     """
-    calibrates = learner.in_memory and run.task.needs_probabilities
+    calibrates = run.task.needs_probabilities and not _calibrates_in_pass(run, learner)
     together = calibrates or run.task.tunes
     probabilities = run.task.needs_probabilities and not calibrates
     candidates = learner.candidates(run.grid)

@@ -149,10 +149,12 @@ class Classification:
 
     def score_then_learn(self, model: Any, X: Any, y: np.ndarray) -> Scored:
         """Return what the model says of each row just before it learns the row."""
-        if not self.needs_probabilities:
-            scores = np.asarray(model.score_then_learn(X, y, self.classes))
-            return Scored(scores, None, decide(scores))
-        return self.decide(*model.score_then_learn(X, y, self.classes, return_proba=True))
+        if self.needs_probabilities and model.calibration != "none":
+            return self.decide(*model.score_then_learn(X, y, self.classes, return_proba=True))
+        scores = np.asarray(model.score_then_learn(X, y, self.classes))
+        if self.needs_probabilities:  # a calibration that stays as it is
+            return self.decide(scores, model.probabilities(scores))
+        return Scored(scores, None, decide(scores))
 
     def decide(self, scores: np.ndarray, probabilities: np.ndarray) -> Scored:
         """Return the rows with what is predicted at a given threshold, or by the scores."""
@@ -362,8 +364,8 @@ Task = Classification | Regression
 
 
 def gives_probabilities(model: Any) -> bool:
-    """Return whether a classifier is calibrated."""
-    return getattr(model, "calibration", "none") != "none"
+    """Return whether a classifier has probabilities."""
+    return hasattr(model, "predict_proba")
 
 
 def check_classes_only(task: str, **options: Any) -> None:

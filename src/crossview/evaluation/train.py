@@ -276,6 +276,7 @@ class _Stream:
         start = time.perf_counter()
         first: Record | None = None
         threshold = self.task.fixed_threshold
+        calibration = getattr(self.learner, "calibration", None)
         for number in range(1, epochs + 1):
             observer.start_pass(number, epochs, self.source.n_rows)
             last = None
@@ -284,7 +285,11 @@ class _Stream:
                 observer.add_record(last)
             if number == 1 and one_pass.threshold is not None:
                 threshold = one_pass.threshold.place()
+            if calibration is not None:  # a later pass scores rows that were learned
+                self.learner.set_params(calibration="none")
             first = first or last
+        if calibration is not None:
+            self.learner.set_params(calibration=calibration)
         if first is None:
             rows = "row has a label" if self.n_unlabeled or self.n_skipped else "row is there"
             raise InputError(f"no {rows} to learn from", file=self.source.file)
