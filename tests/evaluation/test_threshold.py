@@ -60,7 +60,9 @@ def make_calibrated(a, b):
     i = np.arange(1, GRID)
     times = 1 + np.round(20 * (i / 50) ** a * (2 - i / 50) ** b).astype(int)
     p = np.repeat(i / GRID, GRID * times)
-    y = np.concatenate([np.repeat([1, 0], [k * m, (GRID - k) * m]) for k, m in zip(i, times)])
+    y = np.concatenate(
+        [np.repeat([1, 0], [k * m, (GRID - k) * m]) for k, m in zip(i, times, strict=True)]
+    )
     return y, p
 
 

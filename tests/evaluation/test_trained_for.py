@@ -58,7 +58,9 @@ def test_every_metric_is_trained_for(metric, fixed, title):
     task = Classification(np.unique(y), "no")
     for f, (train, test) in enumerate(StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)):
         scores = model.fit(X[train], y[train]).decision_function(X[test])
-        assert answer.rows[0].scores[f] == pytest.approx(task.measure(metric, y[test], Scored(scores)))
+        assert answer.rows[0].scores[f] == pytest.approx(
+            task.measure(metric, y[test], Scored(scores))
+        )
     options = answer.train_options
     if answer.best == 0:
         assert options[-6:-2] == ["--metric", metric, "--positive", "no"]

@@ -1,4 +1,4 @@
-"""Each model gets the threshold that suits the metric: compared, trained, stored, and overridden."""
+"""Each model gets the threshold that suits the metric: compared, trained, stored, overridden."""
 
 import json
 

@@ -185,6 +185,7 @@ def _set_threshold(run: Run, learner: Learner, model: Any, chosen: _Chosen) -> N
     if not run.task.needs_probabilities:
         return
     if not _calibrates_in_pass(run, learner):
+        assert chosen.held_out is not None
         model.calibrate(chosen.held_out.scores, chosen.y)
     threshold = chosen.threshold if run.task.tunes else run.task.fixed_threshold
     if threshold is not None:
@@ -235,6 +236,7 @@ def _choose(run: Run, learner: Learner, X: MultiView, y: np.ndarray, inner: list
                 total[i] += run.score(y[test], scored)
     if not together:
         return _Chosen(candidates[int(total.argmax())])
+    assert isinstance(run.task, Classification)
     y = np.asarray(y[np.concatenate([test for _, test in inner])].tolist())
     best: _Chosen | None = None
     for i, candidate in enumerate(candidates):

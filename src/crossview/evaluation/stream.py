@@ -17,7 +17,7 @@ from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.run import Run
 from crossview.evaluation.significance import error_test, mcnemar_of_sums
 from crossview.evaluation.sources import Labeled
-from crossview.evaluation.tasks import Scored
+from crossview.evaluation.tasks import Classification, Scored
 from crossview.views import MultiView
 
 __all__ = ["compare_stream"]
@@ -123,7 +123,7 @@ class _ProgressiveRun:
         for setting in learner.candidates(self.run.grid):
             model = self.run.make(learner, learner.on_stream(setting))
             scored = self._scores(learner, model, X, y, known)
-            if task.tunes:
+            if isinstance(task, Classification) and task.tunes:
                 _, value = task.tune(targets, scored)
             else:
                 value = self.run.score(targets, scored)

@@ -59,13 +59,22 @@ class Scored(NamedTuple):
 
     def take(self, rows: Any) -> Scored:
         """Return some of the rows."""
-        return Scored(*(None if part is None else part[rows] for part in self))
+        scores, p, predicted = self
+        return Scored(
+            scores[rows],
+            None if p is None else p[rows],
+            None if predicted is None else predicted[rows],
+        )
 
 
 def join(parts: Sequence[Scored]) -> Scored:
     """Return the rows of all parts."""
-    joined = zip(*parts, strict=True)
-    return Scored(*(None if part[0] is None else np.concatenate(part) for part in joined))
+    scores, p, predicted = zip(*parts, strict=True)
+    return Scored(
+        np.concatenate(scores),
+        None if p[0] is None else np.concatenate(p),
+        None if predicted[0] is None else np.concatenate(predicted),
+    )
 
 
 class Classification:
@@ -225,7 +234,7 @@ class Classification:
             one_row = np.eye(4, dtype=np.int64).reshape(4, 2, 2)
             costs = values_of_confusions(self.metric, one_row, self.positive)
             return costs[2 * codes + scored.predicted]
-        return (scored.predicted != codes).astype(np.float64)
+        return np.asarray(scored.predicted != codes, dtype=np.float64)
 
     def count(self, tally: Tally, y: np.ndarray, scored: Scored) -> None:
         """Count some rows."""
@@ -302,7 +311,7 @@ class Regression:
     def running_threshold(self) -> None:
         """Return None: a number has no threshold."""
 
-    def decide_by(self, threshold: None, y: np.ndarray, scored: Scored) -> Scored:
+    def decide_by(self, threshold: Any, y: np.ndarray, scored: Scored) -> Scored:
         """Return the rows as they are."""
         return scored
 
