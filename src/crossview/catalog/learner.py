@@ -55,8 +55,6 @@ class Learner:
     trained_for_metric : bool
         Whether it takes the metric as ``measure``, its ``k`` or ``beta`` and the class
         ``pos_label``.
-    gives_probabilities : bool
-        Whether it has ``predict_proba`` by default.
     explained_by : {"weights", "interactions", "support rows"}
         What ``crossview inspect`` shows of it.
     quadratic : bool
@@ -92,7 +90,6 @@ class Learner:
     stops_early: bool = False
     learns_unlabeled: bool = False
     trained_for_metric: bool = False
-    gives_probabilities: bool = False
     explained_by: str = "weights"
     quadratic: bool = False
     cheaper: str | None = None

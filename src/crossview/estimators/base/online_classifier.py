@@ -6,9 +6,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from crossview.algorithms import calibration
 from crossview.errors import InputError
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.online import OnlineLearner
+from crossview.estimators.targets import row_weights
 from crossview.estimators.validation import StrOptions
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label
@@ -19,6 +21,7 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
 
     _parameter_constraints: ClassVar[dict] = {
         **OnlineLearner._parameter_constraints,
+        **ViewClassifier._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
@@ -57,8 +60,14 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         return self
 
     def score_then_learn(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> np.ndarray:
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        return_proba: bool = False,
+    ) -> Any:
         """Learn as `partial_fit` does, and return the score of each row before it was learned.
 
         This is progressive validation: each row is scored by the model that has learned from the
@@ -68,12 +77,20 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         ----------
         X, y, classes, sample_weight
             As for `partial_fit`.
+        return_proba : bool, default=False
+            Whether to return the probabilities, too.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             As `decision_function` returns them.
+        p : ndarray of shape (n_samples, n_classes)
+            Only with ``return_proba``: as `predict_proba` returns them, for each row before it
+            was learned.  The calibration makes a step after each row at first, and after 64 rows
+            from 4,000 rows on.
         """
+        if return_proba:
+            getattr(self, "predict_proba")  # noqa: B009 - the error says why there is none
         self.check_params()
         self.check_streams()
         first = not hasattr(self, "classes_")
@@ -89,7 +106,30 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
                 self._forget()
             raise
         scores, _ = self._pass(rows, np.arange(len(codes)), codes, weight)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        p = self._calibrate_in_pass(scores, *self._calibration_targets(codes, sample_weight))
+        scores = scores[:, 0] if scores.shape[1] == 1 else scores
+        return (scores, p) if return_proba else scores
+
+    def _finish_fit(
+        self, X: Any, y: Any, sample_weight: Any, scores: np.ndarray, order: np.ndarray
+    ) -> None:
+        if self.n_epochs > 1:  # the scores of a later pass are of rows that were learned
+            self._calibrate_by_folds(X, y, sample_weight)
+            return
+        target, _ = self._targets(np.asarray(y), None, None)
+        codes, weight = self._calibration_targets(target, sample_weight)
+        self._calibrate_in_pass(scores, codes[order], weight[order])
+
+    def _calibration_targets(
+        self, target: np.ndarray, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return codes, -1 where the label is missing, and weights, without those of classes."""
+        weight = row_weights(sample_weight, len(target))
+        if target.ndim > 1:  # -1 and 1 per score, all 0 without label
+            missing = ~target.any(axis=1)
+            codes = target.argmax(axis=1) if target.shape[1] > 1 else target[:, 0] > 0.0
+            return np.where(missing, -1, codes), weight
+        return (target if len(self.classes_) > 2 else target > 0.0).astype(np.int64), weight
 
     def _check_classes(self, first: bool, classes: Any) -> None:
         """Raise an error if ``classes`` is missing in the first call or differs in a later one."""
@@ -137,7 +177,8 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         if labeled:
             self._add_class(y)
         codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
-        self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
+        scores, _ = self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
+        self._calibrate_in_pass(scores, *self._calibration_targets(codes, sample_weight))
         return self
 
     # --- classes ------------------------------------------------------------------
@@ -164,4 +205,9 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
             return
         old = self.classes_
         self.classes_ = np.sort(np.append(old, label))
-        self._insert_class(old, int(np.searchsorted(self.classes_, label)))
+        position = int(np.searchsorted(self.classes_, label))
+        self._insert_class(old, position)
+        if "calibration" in self._state:
+            self._state["calibration"] = calibration.insert_class(
+                self._state["calibration"], len(old), position
+            )
