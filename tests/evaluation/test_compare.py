@@ -328,7 +328,8 @@ def test_a_nan_in_a_multiview_is_named_before_rows_are_shuffled():
 def test_on_web_pages_two_views_beat_the_worse_one():
     X, y = shared_data.webkb_course()
     methods = compared_learners(X.layout, len(y))
-    answer = compare(X, y, grid=ONE, cv=3, models=[*(m.name for m in methods), "svmperf"])
+    given = {"grid": ONE, "cv": 3, "threshold": None}
+    answer = compare(X, y, models=[*(m.name for m in methods), "svmperf"], **given)
     # products of words of both sides, and nothing else, tell little
     page, link, *both = [row.value for row in answer.rows if row.model != "stm"]
     assert min(both) > link

@@ -1,6 +1,7 @@
 """The best threshold, by trying every way to predict."""
 
 import math
+from itertools import pairwise
 
 
 def value(metric, y, predicted, positive=1):
@@ -32,7 +33,7 @@ def value(metric, y, predicted, positive=1):
 def best(metric, y, probabilities, positive=1):
     """The best value over all thresholds in [0, 1], of a threshold that has it nearest to ½."""
     distinct = sorted(set(probabilities))
-    middle = [(a + b) / 2 for a, b in zip(distinct, distinct[1:], strict=False)]
+    middle = [(a + b) / 2 for a, b in pairwise(distinct)]
     tried = [0.0, *middle, 1.0]
     sign = -1 if metric.startswith("cost") else 1
     values = [sign * value(metric, y, [int(p > t) for p in probabilities], positive) for t in tried]
@@ -68,7 +69,7 @@ def _place(metric, y, probabilities, positive, bins):
         odds = math.log(p) - math.log1p(-p)
         groups.setdefault(int((odds / (1 + abs(odds)) + 1) * bins / 2), []).append(label)
     keys = sorted(groups)
-    edges = [(a + 1 + b) / bins - 1 for a, b in zip(keys, keys[1:], strict=False)]
+    edges = [(a + 1 + b) / bins - 1 for a, b in pairwise(keys)]
     tried = [0.0, *(1 / (1 + math.exp(-u / (1 - abs(u)))) for u in edges), 1.0]
     sign = -1 if metric.startswith("cost") else 1
     labels = [label for key in keys for label in groups[key]]

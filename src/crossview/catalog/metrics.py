@@ -79,6 +79,11 @@ class Metric:
         """Whether it is about the k rows with the highest scores."""
         return self.name.endswith("_at_k")
 
+    @property
+    def mean_over_rows(self) -> bool:
+        """Whether it is the mean of a loss or cost of each row, or the root of a mean square."""
+        return self.kind in ("probability", "error") or self.name == "cost"
+
     def function(self) -> Any:
         """Return its function."""
         return load_object(self.path)

@@ -8,6 +8,7 @@ from typing import Any
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
+from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import TASKS
 from crossview.evaluation.significance import SIGNIFICANT, p_in_words
 
@@ -182,7 +183,7 @@ class Comparison:
     @property
     def _counts_mistakes(self) -> bool:
         """Whether the test is about mistakes, whatever the metric is."""
-        return self.mode == "progressive" and "McNemar" in self.test
+        return self.mode == "progressive" and not metric_of(self.metric).mean_over_rows
 
     @property
     def verdict(self) -> str:
@@ -215,14 +216,14 @@ class Comparison:
         if self.mode == "progressive":
             for name, value in entry.stream_params.items():
                 options += ["--set", f"{name}={value}"]
-        if entry.trained_for_metric or (self.tuned and self.metric != TASKS[self.task][0]):
+        two, fixed = len(self.classes) == 2, isinstance(self.threshold, float)
+        # train places the threshold for its metric, too
+        if entry.trained_for_metric or (two and self.metric != TASKS[self.task][0]):
             options += ["--metric", self.metric]
-        fixed = isinstance(self.threshold, float)
-        if (entry.trained_for_metric or self.tuned or fixed) and self.positive != (
-            self.classes[1] if len(self.classes) == 2 else None
-        ):
+        about_positive = entry.trained_for_metric or self.tuned or fixed
+        if two and about_positive and self.positive != self.classes[1]:
             options += ["--positive", str(self.positive)]
-        if fixed or (self.threshold is None and len(self.classes) == 2):
+        if two and self.threshold != "tuned":
             options += ["--threshold", f"{self.threshold:g}" if fixed else "none"]
         return [*options, *(["--epochs", str(best.epochs)] if best.epochs > 1 else [])]
 

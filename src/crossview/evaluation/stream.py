@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.catalog.learner import Learner
+from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
 from crossview.evaluation.metrics import RunningThreshold, running_sum
 from crossview.evaluation.result import Comparison, ComparisonRow
@@ -204,6 +205,6 @@ class _ProgressiveRun:
     def _p(self, i: int, j: int) -> float:
         """Of the test of models i and j on the same rows."""
         d, d2 = self.more[i, j], self.squares[i, j]
-        if self.run.task.sums_over_rows:
+        if metric_of(self.run.metric).mean_over_rows:
             return error_test(d, d2, self.n_scored)
         return mcnemar_of_sums(d, d2)  # -1, 0 or 1 in each row

@@ -77,7 +77,50 @@ def join(parts: Sequence[Scored]) -> Scored:
     )
 
 
-class Classification:
+class _Stratified:
+    """Folds with each class in proportion, and the rows that they need."""
+
+    def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
+        """Refuse folds of the labeled rows that would lack a class."""
+        labels, counts = np.unique(y, return_counts=True)
+        rare, count = labels.tolist()[counts.argmin()], int(counts.min())
+        # each class in every fold, and twice in every training part
+        if count < cv or count - -(-count // cv) < 2:
+            more = f", or label more of the {unlabeled:,} unlabeled rows" * bool(unlabeled)
+            raise InputError(
+                f"class {rare!r} has {count} row(s), too few for {cv} folds; "
+                f"take fewer folds, or leave the class out{more}"
+            )
+
+    def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
+        """Refuse first rows of a stream by which parameters cannot be chosen."""
+        if unlabeled and len(np.unique(y)) < 2:
+            seen = f"only {y.tolist()[0]!r} as a label" if len(y) else "no label"
+            raise InputError(
+                f"the first {len(y) + unlabeled} rows have {seen}, so they cannot choose "
+                "parameters; shuffle the rows, or compare by folds"
+            )
+        if len(np.unique(y)) < 2:
+            raise InputError(
+                f"the first {len(y)} rows are all of class {y.tolist()[0]!r}, so "
+                "they cannot choose parameters; shuffle the rows, which seem to be sorted "
+                "by label, or compare by folds"
+            )
+
+    def folds(self, k: int, seed: int) -> Any:
+        """Return shuffled folds with each class in proportion."""
+        return StratifiedKFold(k, shuffle=True, random_state=seed)
+
+    def inner_folds(self, y: np.ndarray, seed: int) -> Any:
+        """Return three folds, or as many as the rarest class has rows."""
+        return self.folds(min(3, int(np.unique(y, return_counts=True)[1].min())), seed)
+
+    def one_split(self, seed: int) -> Any:
+        """Return one split of 80 to 20."""
+        return StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
+
+
+class Classification(_Stratified):
     """One of several classes is predicted.
 
     Parameters
@@ -140,15 +183,9 @@ class Classification:
     @property
     def test(self) -> str:
         """How two models are compared on a stream."""
-        if self.sums_over_rows:
+        if metric_of(self.metric).mean_over_rows:
             return f"normal test of the paired differences in {self.metric}, row by row"
         return "exact McNemar test on the rows predicted right"
-
-    @property
-    def sums_over_rows(self) -> bool:
-        """Whether `mistakes` are losses whose mean is the metric, and not 0 or 1."""
-        name = parse_metric(self.metric)[0]
-        return name == "cost" or metric_of(self.metric).kind == "probability"
 
     def scores(self, model: Any, X: Any, *, probabilities: bool = False) -> Scored:
         """Return what a fitted model says of the rows."""
@@ -230,7 +267,7 @@ class Classification:
         codes = self.encode(y)
         if metric_of(self.metric).kind == "probability":
             return np.asarray(metric_of(self.metric).function()(codes, scored.probabilities))
-        if self.sums_over_rows:
+        if metric_of(self.metric).mean_over_rows:
             one_row = np.eye(4, dtype=np.int64).reshape(4, 2, 2)
             costs = values_of_confusions(self.metric, one_row, self.positive)
             return costs[2 * codes + scored.predicted]
@@ -244,45 +281,6 @@ class Classification:
         """Return a tally that has counted nothing."""
         return Tally(len(self.classes), positive=self.positive)
 
-    def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
-        """Refuse folds of the labeled rows that would lack a class."""
-        labels, counts = np.unique(y, return_counts=True)
-        rare, count = labels.tolist()[counts.argmin()], int(counts.min())
-        # each class in every fold, and twice in every training part
-        if count < cv or count - -(-count // cv) < 2:
-            more = f", or label more of the {unlabeled:,} unlabeled rows" * bool(unlabeled)
-            raise InputError(
-                f"class {rare!r} has {count} row(s), too few for {cv} folds; "
-                f"take fewer folds, or leave the class out{more}"
-            )
-
-    def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
-        """Refuse first rows of a stream by which parameters cannot be chosen."""
-        if unlabeled and len(np.unique(y)) < 2:
-            seen = f"only {y.tolist()[0]!r} as a label" if len(y) else "no label"
-            raise InputError(
-                f"the first {len(y) + unlabeled} rows have {seen}, so they cannot choose "
-                "parameters; shuffle the rows, or compare by folds"
-            )
-        if len(np.unique(y)) < 2:
-            raise InputError(
-                f"the first {len(y)} rows are all of class {y.tolist()[0]!r}, so "
-                "they cannot choose parameters; shuffle the rows, which seem to be sorted "
-                "by label, or compare by folds"
-            )
-
-    def folds(self, k: int, seed: int) -> Any:
-        """Return shuffled folds with each class in proportion."""
-        return StratifiedKFold(k, shuffle=True, random_state=seed)
-
-    def inner_folds(self, y: np.ndarray, seed: int) -> Any:
-        """Return three folds, or as many as the rarest class has rows."""
-        return self.folds(min(3, int(np.unique(y, return_counts=True)[1].min())), seed)
-
-    def one_split(self, seed: int) -> Any:
-        """Return one split of 80 to 20."""
-        return StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
-
 
 class Regression:
     """A number is predicted; each method does what that of `Classification` does."""
@@ -295,7 +293,6 @@ class Regression:
     threshold = None
     fixed_threshold = None
     tunes = needs_probabilities = False
-    sums_over_rows = True
 
     def __init__(self, metric: str = "rmse") -> None:
         self.metric = metric

@@ -29,13 +29,24 @@ SYMBOLS = {
 }
 
 
-def make_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> Table:
-    """Return a plain table whose first ``texts`` columns are text, and the others numbers."""
+def make_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    texts: int = 1,
+    wrapped: Sequence[str] = (),
+) -> Table:
+    """Return a plain table whose first ``texts`` columns are text, and the others numbers.
+
+    Where the terminal is narrow, text and the columns ``wrapped`` take more lines.
+    """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for i, name in enumerate(header):
-        # texts wrap where the terminal is narrow, numbers never
         if i < texts:
             table.add_column(name, min_width=min(10, max(len(row[i]) for row in rows)))
+        elif name in wrapped:
+            words = " ".join(row[i] for row in [header, *rows]).split()
+            table.add_column(name, justify="right", min_width=max(map(len, words)))
         else:
             table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
@@ -57,7 +68,7 @@ def comparison_table(comparison: Comparison) -> Table:
         One row per way of using the views.
     """
     header, rows = _cells(comparison)
-    table = make_table(header, rows)
+    table = make_table(header, rows, wrapped=["chosen"])
     table.rows[comparison.best].style = "bold"
     return table
 
