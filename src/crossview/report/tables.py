@@ -42,11 +42,11 @@ def make_table(
     """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for i, name in enumerate(header):
+        longest_word = max(map(len, " ".join(row[i] for row in [header, *rows]).split()))
         if i < texts:
-            table.add_column(name, min_width=min(10, max(len(row[i]) for row in rows)))
+            table.add_column(name, min_width=min(16, longest_word))
         elif name in wrapped:
-            words = " ".join(row[i] for row in [header, *rows]).split()
-            table.add_column(name, justify="right", min_width=max(map(len, words)))
+            table.add_column(name, justify="right", overflow="fold")
         else:
             table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
@@ -156,12 +156,13 @@ def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     errors = comparison.task == "regression"
     others = [name for name in TASKS[comparison.task][1:] if name != comparison.metric]
     titles = {"roc_auc": "AUC", "expected_calibration_error": "ECE"}
+    short = {"accuracy": "acc.", "roc_auc": "AUC"}
     cuts = any(not math.isnan(row.threshold) for row in comparison.rows)
     header = [
         "views",
         titles.get(comparison.metric, comparison.metric),
         *(["cut"] if cuts else []),
-        *(titles.get(name, name) for name in others),
+        *(short.get(name, name) for name in others),
         "rows/s",
         "chosen",
         "p",
