@@ -6,17 +6,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from crossview.algorithms import calibration
 from crossview.errors import InputError
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.online import OnlineLearner
-from crossview.estimators.targets import row_weights
+from crossview.estimators.base.self_calibrating import SelfCalibratingClassifier
 from crossview.estimators.validation import StrOptions
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label
 
 
-class OnlineClassifier(ViewClassifier, OnlineLearner):
+class OnlineClassifier(SelfCalibratingClassifier):
     """Base class of the online classifiers: `partial_fit`, `learn_one`, `score_then_learn`."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -24,10 +23,6 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         **ViewClassifier._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
-
-    def _insert_class(self, old: np.ndarray, position: int) -> None:
-        """Add the state of the class at this position of ``classes_``; the others keep theirs."""
-        raise NotImplementedError
 
     def _has_no_label(self, y: Any) -> bool:
         """Return whether a row is unlabeled; raise an error if the learner needs labels."""
@@ -110,27 +105,6 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         return (scores, p) if return_proba else scores
 
-    def _finish_fit(
-        self, X: Any, y: Any, sample_weight: Any, scores: np.ndarray, order: np.ndarray
-    ) -> None:
-        if self.n_epochs > 1:  # the scores of a later pass are of rows that were learned
-            self._calibrate_by_folds(X, y, sample_weight)
-            return
-        target, _ = self._targets(np.asarray(y), None, None)
-        codes, weight = self._calibration_targets(target, sample_weight)
-        self._calibrate_in_pass(scores, codes[order], weight[order])
-
-    def _calibration_targets(
-        self, target: np.ndarray, sample_weight: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return codes, -1 where the label is missing, and weights, without those of classes."""
-        weight = row_weights(sample_weight, len(target))
-        if target.ndim > 1:  # -1 and 1 per score, all 0 without label
-            missing = ~target.any(axis=1)
-            codes = target.argmax(axis=1) if target.shape[1] > 1 else target[:, 0] > 0.0
-            return np.where(missing, -1, codes), weight
-        return (target if len(self.classes_) > 2 else target > 0.0).astype(np.int64), weight
-
     def _check_classes(self, first: bool, classes: Any) -> None:
         """Raise an error if ``classes`` is missing in the first call or differs in a later one."""
         if self.class_weight == "balanced":
@@ -195,19 +169,3 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         if not hasattr(self, "classes_"):
             self._set_classes(classes)
         return self._targets(y, sample_weight, self.class_weight)
-
-    def _add_class(self, label: Any) -> None:
-        """Add a class if it is new."""
-        if not hasattr(self, "classes_"):
-            self._set_classes(np.asarray([label]))
-            return
-        if label in self.classes_:
-            return
-        old = self.classes_
-        self.classes_ = np.sort(np.append(old, label))
-        position = int(np.searchsorted(self.classes_, label))
-        self._insert_class(old, position)
-        if "calibration" in self._state:
-            self._state["calibration"] = calibration.insert_class(
-                self._state["calibration"], len(old), position
-            )

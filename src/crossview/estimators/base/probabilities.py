@@ -105,11 +105,9 @@ class CalibratedLearner(ViewLearner):
         scores = scores.reshape(len(scores), -1)
         if len(self.classes_) == 1:
             return np.ones((len(scores), 1))
-        scaled = not self.scores_are_log_odds
-        state = self._state.get("calibration")
-        if state is None:  # of log odds
-            state = calibration.start(scores.shape[1])
-        return calibration.probabilities(scores, scaled, state)
+        if "calibration" in self._state:
+            return calibration.probabilities(scores, self._state["calibration"])
+        return calibration.of_log_odds(scores)
 
     # --- calibrating ---------------------------------------------------------------
 
@@ -143,22 +141,20 @@ class CalibratedLearner(ViewLearner):
             scores.reshape(len(codes), self._n_scores()),
             codes,
             weight,
-            not self.scores_are_log_odds,
+            log_odds=self.scores_are_log_odds,
         )
         return self
 
     def _calibrate_by_folds(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Calibrate on the scores of inner folds; with fewer than 2 rows of a class not at all."""
+        """Calibrate on the scores of inner folds."""
         if self.calibration == "none":
             return
-        y, weight = np.asarray(y), row_weights(sample_weight, len(y))
+        y = np.asarray(y).reshape(-1)
+        weight = row_weights(sample_weight, len(y))
         known = np.flatnonzero(self._is_labeled(y) & (weight > 0.0))
         labels = np.asarray(y[known].tolist())
         scores = _out_of_fold_scores(self, X, y, weight, known)
-        if len(scores):
-            self.calibrate(scores, labels, weight[known])
-        else:
-            self._state["calibration"] = calibration.start(self._n_scores())
+        self.calibrate(scores, labels, weight[known])
 
     def _fold_params(self) -> dict[str, Any]:
         """Return the parameters of the learners of inner folds that differ from its own."""
@@ -167,18 +163,6 @@ class CalibratedLearner(ViewLearner):
     def _is_labeled(self, y: np.ndarray) -> np.ndarray:
         """Return which rows have a label."""
         return np.ones(len(y), dtype=bool)
-
-    def _calibrate_in_pass(
-        self, scores: np.ndarray, codes: np.ndarray, weight: np.ndarray
-    ) -> np.ndarray:
-        """Update the calibration by rows scored before they were learned; return p before it."""
-        if self.calibration == "none" or len(self.classes_) == 1:
-            known = len(self.classes_) == 1 or self.scores_are_log_odds
-            return self.probabilities(scores) if known else np.empty((len(scores), 0))
-        p = calibration.calibrate(
-            scores, codes, weight, not self.scores_are_log_odds, self._state["calibration"]
-        )
-        return np.hstack([1.0 - p, p]) if p.shape[1] == 1 else p
 
     def _restart(self) -> None:
         """Initialize the learned state and the calibration."""
@@ -190,12 +174,15 @@ class CalibratedLearner(ViewLearner):
 def _out_of_fold_scores(
     learner: CalibratedLearner, X: Any, y: np.ndarray, weight: np.ndarray, known: np.ndarray
 ) -> np.ndarray:
-    """Return the scores of the rows ``known``, each by a learner of the other folds; or none."""
+    """Return the scores of the rows ``known``, each by a learner of the other folds.
+
+    If a class has one row, there are no folds, and they are the scores of ``learner`` itself.
+    """
     codes = class_codes(np.asarray(y[known].tolist()), learner.classes_)
     n_folds = min(FOLDS, int(np.bincount(codes, minlength=len(learner.classes_)).min()))
-    scores = np.empty((len(known) if n_folds > 1 else 0, learner._n_scores()))
-    if not len(scores):
-        return scores
+    if n_folds < 2:
+        return learner._joint_scores(rows_at(learner._read(X, reset=False), known))
+    scores = np.empty((len(known), learner._n_scores()))
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
     for _, test in folds.split(codes, codes):
         others = weight.copy()
@@ -204,6 +191,6 @@ def _out_of_fold_scores(
         with warnings.catch_warnings():  # `fit` itself has warned
             warnings.simplefilter("ignore")
             model.fit(X, y, sample_weight=others)
-        rows = rows_at(model._read(X, reset=False), known[test].astype(np.int64))
+        rows = rows_at(model._read(X, reset=False), known[test])
         scores[test] = model._joint_scores(rows)
     return scores
