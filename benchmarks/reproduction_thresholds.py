@@ -29,6 +29,8 @@ LOGISTIC_C = [0.01, 0.1, 1.0, 10.0, 100.0]
 HASH_BITS = 14
 # a cutting-plane solver takes its time on thousands of sparse rows
 GRID = {"C1": (0.1, 1.0), "C2": (0.01,)}
+# beyond these a fit takes minutes
+MOST_ROWS_OF_SVM = 10_000
 # one that nothing can be expected of: products of words of both sides, or of all views of a click
 LEFT_OUT = ("stm",)
 
@@ -98,7 +100,7 @@ MAKERS: dict[str, Callable[[], tuple[Any, np.ndarray, dict[str, Any]]]] = dict(
 )
 
 
-def models_of(X: Any) -> list[str]:
+def models_of(X: Any, n_rows: int) -> list[str]:
     """All models of `compare` by F1, with diagonal covariances."""
     from crossview.catalog.learners import known_learners
 
@@ -107,7 +109,11 @@ def models_of(X: Any) -> list[str]:
     )  # fmt: skip
     entries = known_learners("classification", list(views))
     names = [one.cheaper or one.name for one in entries if one.compared == "always"]
-    return [name for name in dict.fromkeys(names) if name not in LEFT_OUT]
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if name not in LEFT_OUT and not (name.startswith("svmperf") and n_rows > MOST_ROWS_OF_SVM)
+    ]
 
 
 def logistic(X: Any, y: np.ndarray, text: dict[str, Any]) -> list[str]:
@@ -161,7 +167,7 @@ def one_set(name: str) -> tuple[str, list[list[float]]]:
         "grid": GRID,
         "on_step": say,
         "hash_bits": HASH_BITS,
-        "models": models_of(X),
+        "models": models_of(X, len(y)),
         "positive": True,
         **text,
     }
@@ -221,7 +227,8 @@ for F1 pay once every learner has a threshold for F1?
 
 Command: `python benchmarks/reproduction.py --only thresholds`
 
-`crossview.compare` by F1 of the positive class: all models, diagonal covariances, three folds.
+`crossview.compare` by F1 of the positive class: all models but the support tensor machine, with
+diagonal covariances, in three folds; the SVMs with two values of C1, up to 10,000 rows.
 "Score above 0": `threshold=None`, settings chosen for F1 at a score of 0. "Tuned threshold": the
 best probability for F1 on the rows held out by the inner validation, where settings are judged at
 their best threshold; no more models are fitted for it. The threshold is the median over the
@@ -230,4 +237,16 @@ ROC AUC in three folds, then `TunedThresholdClassifierCV` for F1. F1 in percent,
 deviation. With calibrated probabilities the best threshold is half the best F1 (Lipton, Elkan and
 Narayanaswamy 2014): the last column."""
 
-SEEN = """FINDINGS"""
+SEEN = """Findings:
+
+- On clicks the threshold decides F1. With a score above 0 (a probability of a half) the models
+  have F1 22 to 46 on Criteo and 0 to 1 on iPinYou, where 1 % of the rows is positive. With a
+  tuned threshold every model gains on Criteo, and the order by F1 is the order by ROC AUC: the rank
+  correlation rises from 0.40 to 0.98. The threshold is half the best F1, as the theorem says.
+- Training for F1 does not pay on Criteo once the others have a threshold: the SVM for F1 has the
+  best F1 at a score of 0, and is behind AROW, PAM-II, the coupled views and all machines then. It
+  is ahead of the SVM for the error rate.
+- Where the classes are almost separated (SMS spam, WebKB) a threshold makes no difference beyond
+  the spread over the folds, in either direction. Few errors choose it, so it is noisy: the
+  factorization machine loses 8 points on WebKB, and on SMS spam the learners without covariance,
+  whose last weights vary most, lose up to 6."""
