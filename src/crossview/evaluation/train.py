@@ -383,7 +383,8 @@ def _fit_and_tune(learner: Any, task: Classification, X: MultiView, y: np.ndarra
     known, unlabeled = np.flatnonzero(has_label(y)), np.flatnonzero(~has_label(y))
     labels = np.asarray(y[known].tolist())
     counts = np.unique(labels, return_counts=True)[1]
-    if len(counts) < 2 or counts.min() < 2:  # nothing to hold out
+    precomputed = getattr(learner, "kernel", None) == "precomputed"  # rows are columns, too
+    if precomputed or len(counts) < 2 or counts.min() < 2:  # nothing to hold out
         learner.fit(X, y)
         return
     calibration = learner.calibration
