@@ -28,6 +28,7 @@ import reproduction_keco
 import reproduction_machines
 import reproduction_performance
 import reproduction_second_order
+import reproduction_thresholds
 import shared_data
 from crossview import (
     MultiView,
@@ -191,6 +192,11 @@ def performance(names: list[str]) -> str:
     return reproduction_performance.section(names)
 
 
+def thresholds(names: list[str]) -> str:
+    """Return the section on thresholds: F1 with and without a tuned one."""
+    return reproduction_thresholds.section(names)
+
+
 def methods(names: list[str]) -> str:
     """Return the sections with `compare` on every set."""
     summary, plain, details = [], [], []
@@ -206,7 +212,7 @@ def methods(names: list[str]) -> str:
             details.append(f"### {name}\n\nLeft out: {absent}")
             continue
         positive = True if name in ("webkb_course", "internet_ads") else None
-        answer = compare(X, y, metric="f1", positive=positive, seed=0)
+        answer = compare(X, y, metric="f1", positive=positive, threshold=None, seed=0)
         details.append(f"### {name}\n\n{to_markdown(answer)}")
         joint = [r for r in answer.rows if not r.model.startswith("view:")]
         alone = max((r for r in answer.rows if r.model.startswith("view:")), key=lambda r: r.value)
@@ -247,13 +253,19 @@ SECTIONS = {
     "machines": multi_view_machines,
     "keco": keco,
     "performance": performance,
+    "thresholds": thresholds,
     "methods": methods,
 }
 SOURCES = {
     **SETS,
     **reproduction_second_order.STREAMS,
     **dict.fromkeys(
-        [*reproduction_machines.SETS, *reproduction_keco.SETS, *reproduction_performance.SETS]
+        [
+            *reproduction_machines.SETS,
+            *reproduction_keco.SETS,
+            *reproduction_performance.SETS,
+            *reproduction_thresholds.SETS,
+        ]
     ),
 }
 
@@ -281,6 +293,7 @@ Contents:
 - [Multi-view machines](#multi-view-machines): Cao, Zhou, Li and Yu (2016)
 - [KeCo](#keco): van de Wiel, Heskes and Levin (2015)
 - [SVMs trained for a measure](#svms-trained-for-a-measure): Wang
+- [Thresholds](#thresholds)
 - [Which method, and which coupling by default?](#which-method-and-which-coupling-by-default)
 - [One comparison per data set](#one-comparison-per-data-set)
 
@@ -314,7 +327,8 @@ Which learner has the highest F1 on which data, and which coupling should be the
 Command: `python benchmarks/reproduction.py --only methods`
 
 `crossview.compare` runs on twelve multi-view data sets: one pass, 5 folds. An inner validation
-of each training part chooses C and the other parameters. The columns are values of `--model`:
+of each training part chooses C and the other parameters. A score above 0 decides
+(`threshold=None`). The columns are values of `--model`:
 
 - `pa:concatenated`, `pa:independent`, `pa:squared` and `pa:absolute` are the couplings of PA-I,
   without a covariance.

@@ -99,10 +99,12 @@ def test_a_view_alone_is_a_model():
 @pytest.mark.parametrize("metric", METRICS.values(), ids=list(METRICS))
 def test_every_metric_has_its_function(metric):
     function = metric.function()
-    n_arguments = {"decision": 1, "order": 4 if metric.takes_k else 3, "error": 2}[metric.kind]
-    assert len(inspect.signature(function).parameters) == n_arguments
+    n_arguments = {"decision": 1, "order": 3, "probability": 2, "calibration": 3, "error": 2}
+    n_own = {"f_beta": 1, "cost": 2}.get(metric.name, int(metric.takes_k))
+    assert len(inspect.signature(function).parameters) == n_arguments[metric.kind] + n_own
     assert metric.scope in ("class", "classes", "rows")
-    assert metric.higher_is_better == (metric.kind != "error")
+    losses = metric.kind not in ("decision", "order") or metric.name == "cost"
+    assert metric.higher_is_better != losses
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)

@@ -134,7 +134,8 @@ def test_training_in_batches_is_progressive_and_learns(here, capsys):
     assert info["loss"] == once["loss"]
     assert sum(info["view_shares"].values()) == pytest.approx(1)
     # the summary tells the first pass, where each row was new
-    assert f"accuracy {info['accuracy']:.4f}" in err[-2]
+    assert f"accuracy {info['accuracy']:.4f}" in err[-3]
+    assert err[-2] == f"malignant: where its probability is above {info['threshold']:.3g}"
     assert err[-1] == "wrote x.st"
 
 
@@ -317,7 +318,7 @@ def test_keco_learns_a_stream_with_bounded_memory(few, capsys):
     status, _, err = run(capsys, *train, "--model", "keco", "--progress", "--epochs", "2")
     n, rest = int(known.sum()), int((~known).sum())
     assert status == 0
-    assert err[-3].startswith(f"{n} rows with a label and {rest} without, 2 passes")
+    assert err[-4].startswith(f"{n} rows with a label and {rest} without, 2 passes")
     model = crossview.load("x.st")[-1]
     assert (model.budget, model.unlabeled_ratio) == (500, 1 / 3)
     assert 2 * n < model.n_steps_ < 3 * n
@@ -445,7 +446,8 @@ def test_several_classes_have_a_score_each(here, capsys):
     table = pq.read_table("p.parquet")
     classes = [f"score_{k}" for k in range(10)]
     views = ["view_pixels", "view_profile", "view_fourier"]
-    assert table.column_names == ["digit", "prediction", *classes, *views]
+    probabilities = [f"probability_{k}" for k in range(10)]
+    assert table.column_names == ["digit", "prediction", *classes, *probabilities, *views]
     scores = np.column_stack([table[name].to_numpy() for name in classes])
     np.testing.assert_array_equal(table["prediction"].to_numpy(), scores.argmax(axis=1))
     assert (table["prediction"].to_numpy() == table["digit"].to_numpy()).mean() > 0.9
@@ -498,7 +500,9 @@ def test_text_and_categories_reach_the_model(here, capsys):
     assert "title:good" in text
     assert "id=3" in text
     _, out, _ = run(capsys, "predict", "x.st", "t.csv")
-    assert out[0].replace('"', "") == "prediction,score,view_who,view_what"
+    assert out[0].replace('"', "") == (
+        "prediction,score,probability_0,probability_1,view_who,view_what"
+    )
     assert [line.split(",")[0] for line in out[1:5]] == ["0", "1", "0", "1"]
 
 

@@ -10,6 +10,7 @@ import pytest
 import crossview
 from command_line import run
 from crossview.cli import commands, main
+from crossview.persistence import VERSION
 
 TRAIN = ["--label", "l", "--model", "pa:squared", "-o", "out/x.st"]
 KECO = ["--label", "l", "--model", "keco", "-o", "out/x.st"]
@@ -89,12 +90,27 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         ([*BC, "--model", "pa:squared", *NUMBER], "model 'pa:squared' predicts classes; for reg"),
         ([*BC, "--model", "stm", *NUMBER], "model 'stm' predicts classes; for regression"),
         ([*BC, "--model", "fm", *NUMBER, "--metric", "f1"], "metric 'f1' is about classes"),
-        ([*BC, "--model", "fm", *NUMBER, "--positive", "x"], "are for task='classification'"),
-        ([*BC, "--model", "fm", *NUMBER, "--classes", "x,y"], "are for task='classification'"),
+        ([*BC, "--model", "fm", *NUMBER, "--positive", "x"], "positive= is about classes; leave"),
+        ([*BC, "--model", "fm", *NUMBER, "--classes", "x,y"], "classes= is about classes; leave"),
+        ([*BC, "--model", "fm", *NUMBER, "--threshold", "0.3"], "threshold= is about classes"),
+        ([*BC, "--model", "pa:squared", "--threshold", "2"], "threshold=2; give a probability"),
+        ([*BC, "--model", "pa:squared", "--threshold", "x"], "threshold='x'; give a probability"),
+        ([*BC, "--model", "pa:squared", "--cost", "fp=1"], "cost fp=1: give that of a false pos"),
+        ([*BC, "--model", "pa:squared", "--cost", "fp=-1,fn=x"], "cost fp=-1: give a number of 0"),
+        ([*BC, "--model", "pa:squared", "--metric", "cost"], "the metric cost needs costs: give"),
+        (
+            ["compare", "bc.parquet", "--label", "diagnosis", "--cost", "1"],
+            "cost '1': give that of a false positive (fp) and that of a false negative (fn), such",
+        ),
+        (
+            ["predict", "m.safetensors", "bc.parquet", "--threshold", "tuned"],
+            "threshold='tuned'; give a probability between 0 and 1, or none",
+        ),
         (["compare", "miss.csv", "--label", "l", *NUMBER], "miss.csv, row 0, column 'l': 'p' is"),
         (["compare", "gap.csv", "--label", "l", *NUMBER], "gap.csv, row 1, column 'l': the number"),
         (["train", "gap.csv", *TRAIN[:-3], "fm", *TRAIN[-2:], *NUMBER], "gap.csv, row 1"),
-        ([*BC, "--model", "pa:squared", "--metric", "f2"], "no metric 'f2'"),
+        ([*BC, "--model", "pa:squared", "--metric", "f0"], "'f0': put a β above 0 in the name"),
+        ([*BC, "--model", "pa:squared", "--metric", "g2"], "no metric 'g2'"),
         ([*BC, "--model", "pa:squared", "--positive", "x"], "no class 'x'"),
         ([*BC, "--model", "pa:squared", "--classes", "benign,x"], "row 0, column 'diagnosis'"),
         ([*BC, "--model", "pa:squared", "--view", "a"], "--view 'a'"),
@@ -131,8 +147,9 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsy
     Path("noview.csv").write_text("x,y,l\n1,2,p\n3,4,q\n")
     Path("cut.parquet").write_bytes(Path("bc.parquet").read_bytes()[:50_000])
     model = Path("m.safetensors").read_bytes()
-    assert model.count(b'"version":"2"') == 1
-    Path("newer.safetensors").write_bytes(model.replace(b'"version":"2"', b'"version":"9"'))
+    version = f'"version":"{VERSION}"'.encode()
+    assert model.count(version) == 1
+    Path("newer.safetensors").write_bytes(model.replace(version, b'"version":"9"'))
     if "late.parquet" in argv:
         table = pq.read_table("bc.parquet")
         table = pa.concat_tables([table] * 130)

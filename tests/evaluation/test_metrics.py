@@ -24,7 +24,10 @@ from crossview.evaluation.metrics import (
 )
 from crossview.evaluation.progressive import progressive
 
-METRICS, ERRORS = metric_names("classification"), metric_names("regression")
+WITH_PARAMETERS = {"f_beta": "f2", "cost": "cost:fp=1,fn=20"}
+METRICS = [WITH_PARAMETERS.get(name, name) for name in metric_names("classification")]
+ERRORS = metric_names("regression")
+OF_PROBABILITIES = ["log_loss", "brier_score", "expected_calibration_error"]
 
 
 def make_stream(n_classes, n=500, seed=0):
@@ -35,6 +38,11 @@ def make_stream(n_classes, n=500, seed=0):
     return codes, rng.normal(size=(n, n_classes)) + np.eye(n_classes)[codes]
 
 
+def make_probabilities(scores):
+    two = np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
+    return np.exp(two) / np.exp(two).sum(axis=1, keepdims=True)
+
+
 def test_binary_measures_are_those_of_scikit_learn():
     codes, scores = make_stream(2)
     for positive in (0, 1):
@@ -43,6 +51,8 @@ def test_binary_measures_are_those_of_scikit_learn():
         of_highest = mine[np.argsort(-order)]
         expected = {
             "f1": sk.f1_score(mine, predicted),
+            "f2": sk.fbeta_score(mine, predicted, beta=2),
+            "cost:fp=1,fn=20": np.mean(predicted & ~mine) + 20 * np.mean(mine & ~predicted),
             "accuracy": sk.accuracy_score(mine, predicted),
             "balanced_accuracy": sk.balanced_accuracy_score(mine, predicted),
             "precision": sk.precision_score(mine, predicted),
@@ -56,7 +66,7 @@ def test_binary_measures_are_those_of_scikit_learn():
             "roc_auc": sk.roc_auc_score(mine, order),
             "average_precision": sk.average_precision_score(mine, order),
         }
-        assert set(expected) == set(METRICS)
+        assert set(expected) | set(OF_PROBABILITIES) == set(METRICS)
         for name, value in expected.items():
             assert measure(name, codes, scores, positive=positive) == pytest.approx(value), name
 
@@ -89,6 +99,36 @@ def test_measures_of_several_classes_are_means_over_the_classes():
     assert measure("precision_at_k", codes, scores, k=7) == pytest.approx(
         np.mean([mine[:7].mean() for mine in of_highest])
     )
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_measures_of_probabilities_are_those_of_scikit_learn(n_classes):
+    codes, scores = make_stream(n_classes)
+    p = make_probabilities(scores)
+    labels = np.arange(n_classes)
+    shown = p[:, 1] if n_classes == 2 else p
+    found = {name: measure(name, codes, scores, probabilities=p) for name in OF_PROBABILITIES}
+    assert found["log_loss"] == pytest.approx(sk.log_loss(codes, p, labels=labels))
+    assert found["brier_score"] == pytest.approx(sk.brier_score_loss(codes, shown, labels=labels))
+    # Guo et al. (2017), equation (5), and Naeini et al. (2015): bin by bin
+    confidence, right = p.max(axis=1), p.argmax(axis=1) == codes
+    if n_classes == 2:
+        confidence, right = p[:, 1], codes == 1
+    total = 0.0
+    for low in np.arange(15) / 15:
+        here = (confidence >= low) & (confidence < low + 1 / 15)
+        if here.any():
+            total += here.sum() * abs(right[here].mean() - confidence[here].mean())
+    assert found["expected_calibration_error"] == pytest.approx(total / len(codes))
+    assert all(np.isnan(measure(name, codes, scores)) for name in found)
+
+
+def test_a_wrong_certainty_has_a_finite_loss():
+    p = np.array([[1.0, 0.0], [0.0, 1.0]])
+    assert measure("log_loss", np.array([1, 1]), p[:, 1], probabilities=p) == pytest.approx(
+        sk.log_loss([1, 1], p, labels=[0, 1])
+    )
+    assert measure("brier_score", np.array([1, 1]), p[:, 1], probabilities=p) == 0.5
 
 
 @pytest.mark.parametrize("name", ["prbep", "precision_at_k", "recall_at_k"])
@@ -158,23 +198,62 @@ def test_k_is_for_some_metrics(name):
         check_metric("recall_at_x")
 
 
+@pytest.mark.parametrize(
+    ("name", "costs", "message"),
+    [
+        ("f0", None, "'f0': put a β above 0 in the name, such as f0.5 or f2"),
+        ("f_beta", None, "'f_beta': put a β above 0 in the name"),
+        ("cost", None, "the metric cost needs costs: give that of a false positive"),
+        (
+            "cost",
+            "fp=1",
+            r"cost fp=1: give that of a false positive \(fp\) and that of a false neg",
+        ),
+        ("cost", {"fp": 1}, "cost fp=1: give that"),
+        ("cost", "fp=-1,fn=x", "cost fp=-1: give a number of 0 or more"),
+        ("cost", {"fp": 1, "fn": np.nan}, "cost fn=nan: give a number of 0 or more"),
+        ("cost", "fp=1,fn=x", "cost fn=x: give a number of 0 or more"),
+        ("cost", "20", "cost '20': give that"),
+        ("cost", {"fp": 0, "fn": 0}, "give one that is above 0"),
+        ("cost:fp=1", None, "cost fp=1: give that"),
+        ("f1", {"fp": 1, "fn": 2}, "is for cost; leave it out where the metric is 'f1'"),
+    ],
+)
+def test_parameters_of_a_metric_are_checked(name, costs, message):
+    with pytest.raises(InputError, match=message):
+        check_metric(name, cost=costs)
+
+
+def test_the_name_of_a_metric_says_its_costs():
+    for costs in ({"fp": 1, "fn": 20}, "fp=1, fn=20"):
+        assert check_metric(None, cost=costs) == check_metric("cost", cost=costs)
+        assert check_metric(None, cost=costs) == "cost:fp=1,fn=20"
+    assert check_metric("f1.0") == "f1"
+
+
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("name", METRICS)
 def test_a_tally_of_chunks_added_up_measures_like_all_rows_at_once(n_classes, name):
     codes, scores = make_stream(n_classes)
+    p = make_probabilities(scores)
     positive = 0 if n_classes == 2 else 1
-    total = Tally(n_classes, positive=positive)
+    total, in_pieces = (Tally(n_classes, positive=positive) for _ in range(2))
     for chunk in np.array_split(np.arange(len(codes)), 7):
         part = Tally(n_classes, positive=positive)
-        part.update(codes[chunk], scores[chunk])
+        part.update(codes[chunk], scores[chunk], p[chunk])
+        in_pieces.update(codes[chunk], scores[chunk], p[chunk])
         total = total + part
     exact = name not in ("roc_auc", "average_precision", "prbep", "precision_at_k", "recall_at_k")
-    expected = measure(name, codes, scores, positive=positive)
+    expected = measure(name, codes, scores, probabilities=p, positive=positive)
     assert total.value(name) == pytest.approx(expected, abs=1e-12 if exact else 1e-3)
+    whole = Tally(n_classes, positive=positive)
+    whole.update(codes, scores, p)
+    assert (whole.value(name), whole.loss) == (in_pieces.value(name), in_pieces.loss)
     # scores that are in bins of their own are in the same order
     apart, total = np.round(scores, 3), Tally(n_classes, positive=positive)
-    total.update(codes, apart)
-    assert total.value(name) == pytest.approx(measure(name, codes, apart, positive=positive))
+    total.update(codes, apart, p)
+    expected = measure(name, codes, apart, probabilities=p, positive=positive)
+    assert total.value(name) == pytest.approx(expected)
     assert total.n_rows == len(codes)
     assert total.loss == pytest.approx(hinge_losses(codes, scores).sum())
 
@@ -271,7 +350,7 @@ def test_progressive_predicts_each_row_before_it_learns_it(n_classes):
 
     model = PassiveAggressiveClassifier()
     chunks = [(X[:3], y[:3]), (X[3:50], y[3:50]), (X[50:], y[50:])]
-    records = list(progressive(model, chunks, classes))
+    records = list(progressive(model, chunks, classes, threshold=None))
     assert [r.rows for r in records] == [1, 2, 4, 8, 16, 32, 64, 100]
     before = 0
     for r in records:

@@ -18,7 +18,7 @@ from crossview.evaluation.significance import mcnemar_test
 
 def test_progressive_by_hand():
     X, y = make_noisy(120)
-    answer = compare(X, y, progressive=True, grid=ONE)
+    answer = compare(X, y, progressive=True, grid=ONE, threshold=None)
     assert (answer.n_rows, answer.n_scored) == (120, 108)
     right = []
     for row, method in zip(answer.rows, compared_learners(X.layout, len(X)), strict=True):
@@ -66,7 +66,7 @@ def test_progressive_does_not_depend_on_the_batches():
 def test_progressive_chooses_on_the_first_part():
     X, y = make_noisy(1000)
     grid = [0.001, 1000.0]
-    answer = compare(X, y, progressive=True, grid={"C": grid})
+    answer = compare(X, y, progressive=True, grid={"C": grid}, threshold=None)
     values = []
     for C in grid:
         model = PassiveAggressiveClassifier(C=C)

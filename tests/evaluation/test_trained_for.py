@@ -17,7 +17,7 @@ from crossview import (
 from crossview.catalog.learners import find_learner
 from crossview.evaluation.candidates import compared_learners
 from crossview.evaluation.folds import draw_rows
-from crossview.evaluation.tasks import Classification
+from crossview.evaluation.tasks import Classification, Scored
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,7 @@ from crossview.evaluation.tasks import Classification
         ("roc_auc", {"measure": "roc_auc"}, "roc_auc"),
         ("average_precision", {"measure": "average_precision"}, "average_precision"),
         ("prbep", {"measure": "prbep"}, "prbep"),
+        ("f2", {"measure": "fbeta", "beta": 2.0}, "f2"),
         ("precision_at_5", {"measure": "precision_at_k", "k": 5}, "precision_at_5"),
         ("recall_at_20%", {"measure": "recall_at_k", "k": 0.2}, "recall_at_20%"),
         # alone they are best with one row, or all rows, predicted positive
@@ -51,38 +52,40 @@ def test_every_metric_is_trained_for(metric, fixed, title):
     names = [m.name for m in compared_learners(X.layout, 90, metric=metric)]
     assert ("svmperf:error_rate" in names) == (metric != "accuracy")
     # the learner has it, and the class that is asked for
-    given = {"metric": metric, "positive": "no", "cv": 2, "grid": ONE}
+    given = {"metric": metric, "positive": "no", "cv": 2, "grid": ONE, "threshold": None}
     answer = compare(X, y, models=["svmperf", "view:weak"], **given)
     model = MultiViewSVMPerf(C1=0.1, C2=0.01, **fixed, pos_label="no")
     task = Classification(np.unique(y), "no")
     for f, (train, test) in enumerate(StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)):
         scores = model.fit(X[train], y[train]).decision_function(X[test])
-        assert answer.rows[0].scores[f] == pytest.approx(task.measure(metric, y[test], scores))
+        assert answer.rows[0].scores[f] == pytest.approx(
+            task.measure(metric, y[test], Scored(scores))
+        )
     options = answer.train_options
     if answer.best == 0:
-        assert options[-4:] == ["--metric", metric, "--positive", "no"]
+        assert options[-6:-2] == ["--metric", metric, "--positive", "no"]
+        assert options[-2:] == ["--threshold", "none"]
 
 
-def test_only_the_svm_that_is_trained_for_a_metric_needs_it_to_be_trained():
+def test_the_command_names_a_metric_that_is_not_the_default():
+    """An SVM is trained for it, and no other model shall get a threshold for f1."""
     X, y = make_noisy(90)
     noise = np.random.default_rng(0).normal(size=(90, 2))
     X = MultiView({"a": X["strong"], "b": X["strong"], "noise": noise})
-    given = {"cv": 3, "grid": ONE, "metric": "roc_auc"}
-    for model, more in (
-        ("svmperf", ["--metric", "roc_auc"]),
-        ("svmperf:error_rate", []),
-        ("pa:squared", []),
-    ):
-        answer = compare(X, y, models=["view:noise", model], **given)
+    given = {"cv": 3, "grid": ONE}
+    for model in ("svmperf", "svmperf:error_rate", "pa:squared"):
+        answer = compare(X, y, models=["view:noise", model], metric="roc_auc", **given)
         assert answer.best == 1
-        assert ("--metric" in answer.train_options) == bool(more)
-        assert answer.train_options[len(answer.train_options) - len(more) :] == more
+        assert answer.train_options[-2:] == ["--metric", "roc_auc"]
+    by_default = compare(X, y, models=["view:noise", model], **given)
+    assert "--metric" not in by_default.train_options
 
 
 def test_one_inner_split_and_a_coarse_gap_choose_for_the_svm():
     X, y = make_noisy()
     tried = {"C1": [0.0001, 1.0], "C2": [0.001, 10.0]}
-    answer = compare(X, y, grid=tried, cv=3, models=["svmperf", "svmperf:concatenated"])
+    models = ["svmperf", "svmperf:concatenated"]
+    answer = compare(X, y, grid=tried, cv=3, threshold=None, models=models)
     for f, (train, test) in enumerate(StratifiedKFold(3, shuffle=True, random_state=0).split(y, y)):
         inner = StratifiedKFold(3, shuffle=True, random_state=0)
         a, b = next(iter(inner.split(y[train], y[train])))

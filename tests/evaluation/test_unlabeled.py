@@ -45,7 +45,8 @@ def test_keco_by_hand():
     X, y, known = make_few()
     settings = [{"kernel": k, "lam": lam} for k in ("rbf", "linear") for lam in (1e-4, 10.0)]
     grid = {"lam": [1e-4, 10.0]}
-    answer = compare(X, y, cv=3, metric="accuracy", grid=grid, models=["keco", "pegasos"])
+    given = {"metric": "accuracy", "threshold": None, "grid": grid}
+    answer = compare(X, y, cv=3, models=["keco", "pegasos"], **given)
     places, others = np.flatnonzero(known), np.flatnonzero(~known)
 
     def folds():
@@ -169,7 +170,8 @@ def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypa
     monkeypatch.setattr("crossview.evaluation.rows.ROWS_AT_ONCE", rows_at_once)
     X, y, known = make_few()
     grid = ONE | {"kernel": [kernel]}
-    answer = compare(X, y, progressive=True, grid=grid, models=["pa:squared", "pegasos", "keco"])
+    models = ["pa:squared", "pegasos", "keco"]
+    answer = compare(X, y, progressive=True, grid=grid, models=models, threshold=None)
     first = np.arange(150) < 15
     scored = known & ~first
     assert (answer.n_rows, answer.n_scored, answer.unlabeled) == (

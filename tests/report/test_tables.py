@@ -38,7 +38,7 @@ def test_the_table_fits_a_terminal_of_80_columns(answer):
 def test_markdown_says_the_same(answer):
     text = to_markdown(answer)
     header, rule, *rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert header == "| views | f1 | accuracy | AUC | rows/s | chosen | p |"
+    assert header == "| views | f1 | cut | acc. | AUC | rows/s | chosen | p |"
     assert rule.count("|") == header.count("|")
     best = answer.rows[answer.best]
     assert f"**{best.value:.3f} ± {best.std:.3f}**" in rows[answer.best]

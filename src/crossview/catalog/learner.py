@@ -53,7 +53,8 @@ class Learner:
     learns_unlabeled : bool
         Whether it also learns from unlabeled rows.
     trained_for_metric : bool
-        Whether it takes the metric as ``measure``, its ``k`` and the class ``pos_label``.
+        Whether it takes the metric as ``measure``, its ``k`` or ``beta`` and the class
+        ``pos_label``.
     explained_by : {"weights", "interactions", "support rows"}
         What ``crossview inspect`` shows of it.
     quadratic : bool
@@ -145,11 +146,11 @@ class Learner:
         """Return the same trained for this metric, of this class; most learners ignore both."""
         if not self.trained_for_metric:
             return self
-        family, k = parse_metric(metric)
+        family, parameters = parse_metric(metric)
         measure = METRICS[family].trains
         if measure is None:
             raise InputError(f"model {self.name!r} cannot be trained for the metric {metric!r}")
-        fixed = {"measure": measure, "pos_label": positive} | ({} if k is None else {"k": k})
+        fixed = {"measure": measure, "pos_label": positive, **parameters}
         shown = measure if measure != family and measure in METRICS else metric
         return replace(self, title=self.title.format(metric=shown), fixed={**self.fixed, **fixed})
 

@@ -1,13 +1,15 @@
-"""The metrics: one entry each, and the parsing of names such as ``precision_at_10%``."""
+"""The metrics: one entry each, and names with parameters, such as ``precision_at_10%``."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from crossview.catalog.names import load_object, unknown_name
+from crossview.catalog.names import TASKS, check_task, load_object, unknown_name
 from crossview.errors import InputError
 
 __all__ = [
@@ -23,6 +25,8 @@ __all__ = [
 
 # a share of the rows
 DEFAULT_K = 0.1
+# of a false positive and a false negative, in messages
+EXAMPLE_COSTS = "fp=1,fn=20"
 
 
 @dataclass(frozen=True)
@@ -33,13 +37,16 @@ class Metric:
     ----------
     name : str
         As in ``--metric``; one that takes a k ends in ``_at_k``.
-    kind : {"decision", "order", "error"}
-        Whether it evaluates the predicted classes, the ranking by score, or predicted numbers.
+    kind : {"decision", "order", "probability", "calibration", "error"}
+        Whether it evaluates the predicted classes, the ranking by score, the probabilities row by
+        row or in bins, or predicted numbers.
     path : str
         Its function, ``"module:function"``; `crossview.evaluation.metrics` documents the
         interface of each kind.
     trains : str or None
         The measure that an SVM optimizes for this metric; None: it cannot be optimized.
+    threshold_for : str or None
+        Of a decision: the metric that places the threshold; None: the metric itself.
     higher_is_better : bool
         Whether a higher value is better.
     root_mean_square : bool
@@ -56,6 +63,7 @@ class Metric:
     kind: str
     path: str
     trains: str | None = None
+    threshold_for: str | None = None
     higher_is_better: bool = True
     root_mean_square: bool = False
     scope: str = "class"
@@ -71,6 +79,11 @@ class Metric:
         """Whether it is about the k rows with the highest scores."""
         return self.name.endswith("_at_k")
 
+    @property
+    def mean_over_rows(self) -> bool:
+        """Whether it is the mean of a loss or cost of each row, or the root of a mean square."""
+        return self.kind in ("probability", "error") or self.name == "cost"
+
     def function(self) -> Any:
         """Return its function."""
         return load_object(self.path)
@@ -78,6 +91,7 @@ class Metric:
 
 _DECISION = "crossview.evaluation.metrics.decision"
 _ORDER = "crossview.evaluation.metrics.order"
+_PROBABILITY = "crossview.evaluation.metrics.probability"
 _ERROR = "crossview.evaluation.metrics.error"
 
 METRICS: dict[str, Metric] = {
@@ -92,10 +106,19 @@ METRICS: dict[str, Metric] = {
             trains="balanced_accuracy",
             scope="classes",
         ),
+        Metric(
+            *("f_beta", "decision", f"{_DECISION}:f_beta", "fbeta"),
+            about="with its β in the name: f0.5, f2",
+        ),
         # precision alone is best with one row called positive, and recall alone with all of them
-        Metric("precision", "decision", f"{_DECISION}:precision", trains="f1"),
-        Metric("recall", "decision", f"{_DECISION}:recall", trains="f1"),
+        Metric("precision", "decision", f"{_DECISION}:precision", "f1", threshold_for="f1"),
+        Metric("recall", "decision", f"{_DECISION}:recall", "f1", threshold_for="f1"),
         Metric("g_mean", "decision", f"{_DECISION}:g_mean", trains="g_mean", scope="classes"),
+        Metric(
+            *("cost", "decision", f"{_DECISION}:cost"),
+            higher_is_better=False,
+            about="mean cost of a row, by the costs of a false positive and a false negative",
+        ),
         Metric("roc_auc", "order", f"{_ORDER}:roc_auc", trains="roc_auc"),
         Metric("average_precision", "order", f"{_ORDER}:average_precision", "average_precision"),
         Metric(
@@ -104,6 +127,22 @@ METRICS: dict[str, Metric] = {
         ),
         Metric("precision_at_k", "order", f"{_ORDER}:precision_at_k", "precision_at_k"),
         Metric("recall_at_k", "order", f"{_ORDER}:recall_at_k", "recall_at_k"),
+        Metric(
+            *("log_loss", "probability", f"{_PROBABILITY}:log_losses"),
+            higher_is_better=False,
+            scope="rows",
+        ),
+        Metric(
+            *("brier_score", "probability", f"{_PROBABILITY}:brier_losses"),
+            higher_is_better=False,
+            scope="rows",
+        ),
+        Metric(
+            *("expected_calibration_error", "calibration"),
+            f"{_PROBABILITY}:expected_calibration_error",
+            higher_is_better=False,
+            scope="rows",
+        ),
         Metric(
             *("rmse", "error", f"{_ERROR}:absolute_errors"),
             higher_is_better=False,
@@ -133,44 +172,74 @@ def metric_of(name: str) -> Metric:
     return METRICS[parse_metric(name)[0]]
 
 
-def parse_metric(name: str) -> tuple[str, int | float | None]:
-    """Return ``precision_at_k`` and 0.1 of ``precision_at_10%``; without k, the name and None."""
-    found = re.fullmatch(r"(\w+_at_)(?:(\d+)|(\d+(?:\.\d+)?(?:e-\d+)?)%)", name)
-    if found is None:
-        takes_k = name in METRICS and METRICS[name].takes_k
-        return name, DEFAULT_K if takes_k else None
-    stem, rows, share = found.groups()
-    return f"{stem}k", int(rows) if rows else float(share) / 100.0
+def parse_metric(name: str) -> tuple[str, dict[str, Any]]:
+    """Return the entry's name and the parameters that a name contains.
+
+    Examples
+    --------
+    >>> parse_metric("precision_at_10%"), parse_metric("f2"), parse_metric("accuracy")
+    (('precision_at_k', {'k': 0.1}), ('f_beta', {'beta': 2.0}), ('accuracy', {}))
+    >>> parse_metric("cost:fp=1,fn=20")
+    ('cost', {'fp': 1.0, 'fn': 20.0})
+    """
+    if name in METRICS:
+        return name, {"k": DEFAULT_K} if METRICS[name].takes_k else {}
+    if found := re.fullmatch(r"(\w+_at_)(?:(\d+)|(\d+(?:\.\d+)?(?:e-\d+)?)%)", name):
+        stem, rows, share = found.groups()
+        return f"{stem}k", {"k": int(rows) if rows else float(share) / 100.0}
+    if found := re.fullmatch(r"f(\d+(?:\.\d+)?)", name):
+        return "f_beta", {"beta": float(found[1])}
+    family, colon, costs = name.partition(":")
+    if family == "cost" and colon:
+        return family, _parse_costs(costs)
+    return name, {}
 
 
-def check_metric(name: str, *, task: str = "classification", k: Any = None) -> str:
-    """Return the name of a metric with its k in it.
+def check_metric(
+    name: str | None,
+    *,
+    task: str = "classification",
+    k: Any = None,
+    cost: Mapping[str, Any] | str | None = None,
+    default: str | None = None,
+) -> str:
+    """Return the name of a metric with its parameters in it.
 
     Parameters
     ----------
-    name : str
-        May contain k: ``precision_at_10``, ``recall_at_5%``.
+    name : str or None
+        May contain the parameters: ``precision_at_10``, ``recall_at_5%``, ``f2``,
+        ``cost:fp=1,fn=20``.  None: ``cost`` where costs are given, otherwise the default.
     task : {"classification", "regression"}, default="classification"
         What is predicted.
     k : int or float, default=None
         Of ``precision_at_k`` and ``recall_at_k``: how many rows, or a share of the rows between
         0 and 1.  None: 0.1.
+    cost : mapping of str to float or str, default=None
+        Of ``cost``: the costs of a false positive and a false negative,
+        ``{"fp": 1, "fn": 20}`` or ``"fp=1,fn=20"``.
+    default : str, default=None
+        The metric where there is no name.  None: that of the task.
 
     Returns
     -------
     name : str
-        With k in it.
+        With its parameters in it.
 
     Raises
     ------
     InputError
-        The task has no such metric, or k is invalid.
+        The task has no such metric, or a parameter is invalid.
 
     Examples
     --------
     >>> check_metric("f1"), check_metric("precision_at_k"), check_metric("recall_at_k", k=20)
     ('f1', 'precision_at_10%', 'recall_at_20')
+    >>> check_metric(None, cost={"fp": 1, "fn": 20})
+    'cost:fp=1,fn=20'
     """
+    check_task(task)
+    name = name or ("cost" if cost is not None else default or TASKS[task][0])
     known = metric_names(task)
     family, own = parse_metric(name)
     if family not in known:
@@ -185,9 +254,16 @@ def check_metric(name: str, *, task: str = "classification", k: Any = None) -> s
     if k is not None and not (name in METRICS and METRICS[name].takes_k):
         takers = " and ".join(metric.name for metric in METRICS.values() if metric.takes_k)
         raise InputError(f"k={k!r} is for {takers}; leave it out where the metric is {name!r}")
-    if own is None:
-        return name
-    k = own if k is None else k
+    if cost is not None and name != "cost":
+        raise InputError(f"cost={cost!r} is for cost; leave it out where the metric is {name!r}")
+    if "k" in own:
+        return _with_k(family, own["k"] if k is None else k)
+    if family == "f_beta":
+        return _with_beta(name, own.get("beta"))
+    return _with_costs(own if cost is None else cost) if family == "cost" else name
+
+
+def _with_k(family: str, k: Any) -> str:
     if isinstance(k, Integral) and not isinstance(k, bool) and int(k) >= 1:
         return f"{family[:-1]}{k}"
     if isinstance(k, Real) and not isinstance(k, Integral) and 0.0 < float(k) < 1.0:
@@ -196,3 +272,48 @@ def check_metric(name: str, *, task: str = "classification", k: Any = None) -> s
         f"k={k!r}; give a whole number of rows, 1 or more, or a share of them between 0 and 1, "
         f"such as {DEFAULT_K}"
     )
+
+
+def _with_beta(name: str, beta: float | None) -> str:
+    if not beta:
+        raise InputError(f"metric {name!r}: put a β above 0 in the name, such as f0.5 or f2")
+    return f"f{beta:.12g}"
+
+
+def _with_costs(costs: Mapping[str, Any] | str) -> str:
+    given = _parse_costs(costs) if isinstance(costs, str) else dict(costs)
+    if set(given) != {"fp", "fn"}:
+        what = ",".join(map(_words, given.items()))
+        raise InputError(
+            f"{f'cost {what}' if what else 'the metric cost needs costs'}: give that of a false "
+            f"positive (fp) and that of a false negative (fn), such as {EXAMPLE_COSTS}"
+        )
+    for item in given.items():
+        number = isinstance(item[1], Real) and not isinstance(item[1], bool)
+        if not (number and 0.0 <= float(item[1]) < math.inf):
+            raise InputError(f"cost {_words(item)}: give a number of 0 or more")
+    if not any(given.values()):
+        raise InputError("cost fp=0,fn=0: give one that is above 0")
+    return f"cost:fp={float(given['fp']):.12g},fn={float(given['fn']):.12g}"
+
+
+def _words(item: tuple[Any, Any]) -> str:
+    name, value = item
+    return f"{name}={value:g}" if isinstance(value, Real) else f"{name}={value}"
+
+
+def _parse_costs(text: str) -> dict[str, Any]:
+    """The costs of ``fp=1,fn=20``; a value that is no number stays text."""
+    costs: dict[str, Any] = {}
+    for part in text.split(","):
+        name, equals, value = (word.strip() for word in part.partition("="))
+        if not equals or name not in ("fp", "fn") or name in costs:
+            raise InputError(
+                f"cost {text!r}: give that of a false positive (fp) and that of a false negative "
+                f"(fn), such as {EXAMPLE_COSTS}"
+            )
+        try:
+            costs[name] = float(value)
+        except ValueError:
+            costs[name] = value
+    return costs

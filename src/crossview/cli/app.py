@@ -95,7 +95,7 @@ Task = Annotated[
 Metric = Annotated[
     str | None,
     typer.Option(
-        help=f"One of {METRICS}. Default: f1, or rmse for a number.",
+        help=f"One of {METRICS}. Default: f1, cost if --cost is given, or rmse for a number.",
         autocompletion=_starting_with(metric_names()),
     ),
 ]
@@ -108,11 +108,29 @@ K = Annotated[
         "a share of the rows between 0 and 1. Default: 0.1.",
     ),
 ]
+Cost = Annotated[
+    str | None,
+    typer.Option(
+        metavar="fp=NUMBER,fn=NUMBER",
+        help="What a false positive and a false negative cost. The metric is then cost, the mean "
+        "cost of a row, with two classes.",
+    ),
+]
 Positive = Annotated[
     str | None,
     typer.Option(
         metavar="CLASS",
-        help="Of two classes, the one that the metric is about. Default: the second, sorted.",
+        help="Of two classes, the one that the metric and --threshold are about. Default: the "
+        "second, sorted.",
+    ),
+]
+Threshold = Annotated[
+    str,
+    typer.Option(
+        metavar="NUMBER",
+        help="Of two classes, predict the positive one where its probability is above this. none: "
+        "a score above 0 predicts the second. tuned: where the metric is best on rows that were "
+        "not learned (precision and recall: where f1 is). More classes have no threshold.",
     ),
 ]
 
@@ -139,7 +157,9 @@ def compare(
     cv: Annotated[int, typer.Option(help="Number of folds.")] = 5,
     metric: Metric = None,
     k: K = None,
+    cost: Cost = None,
     positive: Positive = None,
+    threshold: Threshold = "tuned",
     seed: Annotated[int, typer.Option(help="Of folds and shuffling.")] = 0,
     epochs: Annotated[
         int | None,
@@ -191,7 +211,9 @@ def compare(
         cv=cv,
         metric=metric,
         k=k,
+        cost=cost,
         positive=positive,
+        threshold=threshold,
         seed=seed,
         epochs=epochs,
         progressive=progressive,
@@ -241,7 +263,9 @@ def train(
     ] = None,
     metric: Metric = None,
     k: K = None,
+    cost: Cost = None,
     positive: Positive = None,
+    threshold: Threshold = "tuned",
     hash_bits: HashBits = 18,
     progress: Annotated[
         bool | None,
@@ -274,7 +298,9 @@ def train(
         classes=classes.split(",") if classes else None,
         metric=metric,
         k=k,
+        cost=cost,
         positive=positive,
+        threshold=threshold,
         progress=progress,
     )
 
@@ -296,20 +322,36 @@ def predict(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Copy a column of SOURCE, such as an id."),
     ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Of two classes, predict the positive one where its probability is above this. "
+            "none: a score above 0 predicts the second. Default: as the model was trained.",
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS",
+            help="The class that --threshold is about. Default: as the model was trained.",
+        ),
+    ] = None,
 ) -> None:
-    """Score rows: a prediction, a score, and one score per view.
+    """Score rows: a prediction, a score, probabilities, and one score per view.
 
     Rows keep their order.
 
-    With two classes a score above 0 predicts the second, sorted. With more
-    there is one score per class, and a view's score is that for the predicted
-    class. A view that is missing in a row has no score. Where a number is
-    predicted there is no score, and a view's is the prediction from that view
-    alone.
+    With two classes the threshold of the model predicts the second, sorted, or
+    a score above 0 if it has none. With more there is one score per class, the
+    highest predicts, and a view's score is that for the predicted class. There
+    is one column probability_CLASS per class. A view that is missing in a row
+    has no score. Where a number is predicted there is no score, and a view's is
+    the prediction from that view alone.
     """
     from crossview.cli import commands
 
-    commands.predict(model, source, output, keep or [])
+    commands.predict(model, source, output, keep=keep or [], threshold=threshold, positive=positive)
 
 
 @app.command()

@@ -19,7 +19,6 @@ from crossview import datasets as bundled
 from crossview import persistence
 from crossview.catalog.learners import find_learner, learner_of_class
 from crossview.catalog.metrics import check_metric
-from crossview.catalog.names import TASKS, check_task
 from crossview.cli.progress import stepping, watching
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
@@ -105,7 +104,13 @@ class Columns:
 
 
 def compare(
-    source: str, columns: Columns, *, json: Path | None, k: str | None, **options: Any
+    source: str,
+    columns: Columns,
+    *,
+    json: Path | None,
+    k: str | None,
+    threshold: str,
+    **options: Any,
 ) -> None:
     """``crossview compare``."""
     if json is not None:
@@ -117,6 +122,7 @@ def compare(
             **columns.encoding(),
             **options,
             k=_literal(k or "none"),
+            threshold=_literal(threshold),
             on_step=lambda words: status.update(words),
         )
     if json is not None:
@@ -145,11 +151,13 @@ def train(
     task: str,
     metric: str | None,
     k: str | None,
+    cost: str | None,
+    threshold: str,
     progress: bool | None,
     **options: Any,
 ) -> None:
     """``crossview train``."""
-    metric = check_metric(metric or TASKS[check_task(task)][0], task=task, k=_literal(k or "none"))
+    metric = check_metric(metric, task=task, k=_literal(k or "none"), cost=cost)
     with watching(metric=metric, show=progress) as observer:
         trained = training.train(
             source,
@@ -160,6 +168,7 @@ def train(
             output=output,
             task=task,
             metric=metric,
+            threshold=_literal(threshold),
             observer=observer,
         )
     print("\n".join([*_summary(trained), f"wrote {output}"]), file=sys.stderr)
@@ -189,6 +198,8 @@ def _summary(trained: training.Trained) -> list[str]:
             f"{name} {np.nan if value is None else value:{form}}" for name, value in values.items()
         )
         lines.append(f"each row predicted before it was learned: {words}")
+    if trained.threshold is not None:
+        lines.append(f"{trained.positive}: where its probability is above {trained.threshold:.3g}")
     return lines
 
 
@@ -219,9 +230,18 @@ def _literal(text: str) -> Any:
         return text
 
 
-def predict(model: Path, source: str, output: str, keep: Sequence[str]) -> None:
+def predict(
+    model: Path,
+    source: str,
+    output: str,
+    *,
+    keep: Sequence[str],
+    threshold: str | None,
+    positive: str | None,
+) -> None:
     """``crossview predict``."""
-    predictions = Predictions(model, source, keep=keep)
+    own = {} if threshold is None else {"threshold": _literal(threshold)}
+    predictions = Predictions(model, source, keep=keep, positive=positive, **own)
     for view in predictions.missing_views:
         print(
             f"crossview: view {view!r} is missing in {source}; scored without it", file=sys.stderr

@@ -8,7 +8,6 @@ from typing import Any
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner, known_learners
 from crossview.catalog.metrics import check_metric
-from crossview.catalog.names import TASKS, check_task
 from crossview.errors import InputError, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.evaluation.candidates import compared_learners
@@ -18,7 +17,7 @@ from crossview.evaluation.result import Comparison
 from crossview.evaluation.run import Run
 from crossview.evaluation.sources import Labeled, open_labeled
 from crossview.evaluation.stream import compare_stream
-from crossview.evaluation.tasks import Classification, Regression, Task
+from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
 from crossview.labels import has_label
 
 __all__ = ["compare"]
@@ -39,7 +38,9 @@ def compare(
     task: str = "classification",
     metric: str | None = None,
     k: int | float | None = None,
+    cost: Mapping[str, float] | None = None,
     positive: Any = None,
+    threshold: float | str | None = "tuned",
     seed: int = 0,
     epochs: int | None = None,
     grid: Mapping[str, Sequence[Any]] | None = None,
@@ -110,10 +111,22 @@ def compare(
 
     Notes
     -----
+    Each model gets the threshold that is best for the metric on the rows held out by the inner
+    validation, all of them together.  That is the protocol of scikit-learn's
+    `TunedThresholdClassifierCV`, over all thresholds and without its additional fits.  A setting is
+    judged at its best threshold.  That value is optimistic, the more so the fewer positive rows
+    there are, but it only chooses; the table is about the rows of the outer folds.  Progressive
+    validation decides each row by the best threshold for the rows before it.
+    `ComparisonRow.untuned` is the metric without a threshold.
+
+    Online learners calibrate themselves; the SVMs, KeCo and Pegasos are calibrated by the held-out
+    rows of the inner validation.
+
     The best row is tested against each other row.  Because the training parts of the folds overlap,
     a plain t-test over folds is too liberal; the t-test here is corrected for the overlap
-    (`corrected_t_test`).  Progressive validation uses the exact McNemar test and, for regression, a
-    normal test of the paired errors (`error_test`).
+    (`corrected_t_test`).  Progressive validation uses the exact McNemar test and, where the metric
+    is a mean over the rows (log_loss, brier_score, cost; regression), a normal test of the paired
+    differences (`error_test`).
 
     With tied scores prbep, precision_at_k and recall_at_k are the mean over all orders of the ties.
     Progressive validation computes ranking metrics from a histogram of the scores, in which scores
@@ -139,8 +152,9 @@ def compare(
     >>> answer.rows[answer.best].value > 0.95
     True
     """
-    metric = check_metric(metric or TASKS[check_task(task)][0], task=task, k=k)
-    _check_options(task, positive, grid or {}, epochs, progressive)
+    metric = check_metric(metric, task=task, k=k, cost=cost)
+    check_classes_only(task, positive=positive, cost=cost, threshold=threshold)
+    _check_options(task, grid or {}, epochs, progressive)
     source = open_labeled(
         X,
         y,
@@ -161,12 +175,13 @@ def compare(
     if progressive:
         _refuse_batch_learners(learners)
     predicted: Task = (
-        Regression() if task == "regression" else Classification(source.classes, positive)
+        Regression(metric)
+        if task == "regression"
+        else Classification(source.classes, positive, metric=metric, threshold=threshold)
     )
     run = Run(
         learners=[learner.for_metric(metric, predicted.positive_label) for learner in learners],
         task=predicted,
-        metric=metric,
         seed=seed,
         epochs=epochs,
         grid=grid or {},
@@ -179,11 +194,9 @@ def compare(
 
 
 def _check_options(
-    task: str, positive: Any, grid: Mapping[str, Any], epochs: int | None, progressive: bool
+    task: str, grid: Mapping[str, Any], epochs: int | None, progressive: bool
 ) -> None:
     """Raise an error for options that contradict each other."""
-    if task == "regression" and positive is not None:
-        raise InputError("positive= is about classes; leave it out where task='regression'")
     for name in grid:
         tuned = sorted({p for learner in known_learners(task, ("",)) for p in learner.grid})
         if name not in tuned:

@@ -19,6 +19,7 @@ from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.run import Run
 from crossview.evaluation.significance import corrected_t_test
 from crossview.evaluation.sources import encode_parts
+from crossview.evaluation.tasks import Classification, Scored, join
 from crossview.views import MultiView, ViewLayout
 
 __all__ = ["compare_folds", "draw_rows"]
@@ -43,6 +44,17 @@ class _Fold:
     # the training rows and all unlabeled rows, for learners that learn from those
     X_more: MultiView | None
     y_more: np.ndarray
+
+
+@dataclass
+class _Chosen:
+    """What the inner validation says: a setting, and the held-out rows that it was chosen on."""
+
+    setting: dict[str, Any]
+    value: float = -np.inf
+    threshold: float | None = None
+    held_out: Scored | None = None
+    y: np.ndarray | None = None
 
 
 @dataclass
@@ -128,8 +140,8 @@ def _run_fold(run: Run, column: _Column, learner: Learner, fold: _Fold, one_spli
     if fold.X_more is not None and learner.learns_unlabeled:
         X, y = fold.X_more, fold.y_more
     X = learner.select_view(X)
-    setting = _choose_in_fold(run, learner, X, y, fold.inner, one_split)
-    model = run.make(learner, setting)
+    chosen = _choose_in_fold(run, learner, X, y, fold.inner, one_split)
+    model = _make(run, learner, chosen.setting)
     start = time.perf_counter()
     model.fit(X, y)  # choosing has compiled its loop
     seconds = time.perf_counter() - start
@@ -137,18 +149,52 @@ def _run_fold(run: Run, column: _Column, learner: Learner, fold: _Fold, one_spli
     column.passes.append(made if learner.streams else 1)
     steps = model.n_steps_ if learner.draws_rows else len(fold.y_train) * column.passes[-1]
     column.speeds.append(steps / seconds)
-    scores = run.task.scores(model, learner.select_view(fold.X_test))
     row = column.row
-    row.scores.append(run.task.measure(run.metric, fold.y_test, scores))
+    _set_threshold(run, learner, model, chosen)
+    X_test, needed = learner.select_view(fold.X_test), run.task.needs_probabilities
+    scored = run.task.scores(model, X_test, probabilities=needed)
+    if run.task.tunes:
+        untuned = scored._replace(predicted=None)
+        row.untuned_scores.append(run.task.measure(run.metric, fold.y_test, untuned))
+    row.scores.append(run.task.measure(run.metric, fold.y_test, scored))
     for name in run.task.shown:
-        value = run.task.measure(name, fold.y_test, scores)
+        value = run.task.measure(name, fold.y_test, scored)
         row.others.setdefault(name, []).append(value)
-    row.chosen.append(setting)
+    row.chosen.append(chosen.setting)
+    if isinstance(run.task, Classification) and model.threshold_ is not None:
+        row.thresholds.append(run.task.of_other_side(model.threshold_))
+
+
+def _make(run: Run, learner: Learner, setting: dict[str, Any]) -> Any:
+    """A new estimator, which fits no other models for its probabilities.
+
+    Unless one pass calibrates it, the rows held out by the inner validation do.
+    """
+    if run.task.name == "classification" and not _calibrates_in_pass(run, learner):
+        setting = {**setting, "calibration": "none"}
+    return run.make(learner, setting)
+
+
+def _calibrates_in_pass(run: Run, learner: Learner) -> bool:
+    """Whether the learner is calibrated by the one pass that it makes."""
+    return not (learner.in_memory or learner.stops_early) and (run.epochs or 1) == 1
+
+
+def _set_threshold(run: Run, learner: Learner, model: Any, chosen: _Chosen) -> None:
+    """Calibrate the model unless its pass did, and set its threshold."""
+    if not run.task.needs_probabilities:
+        return
+    if not _calibrates_in_pass(run, learner):
+        assert chosen.held_out is not None
+        model.calibrate(chosen.held_out.scores, chosen.y)
+    threshold = chosen.threshold if run.task.tunes else run.task.fixed_threshold
+    if threshold is not None:
+        model.set_threshold(threshold)
 
 
 def _choose_in_fold(
     run: Run, learner: Learner, X: MultiView, y: np.ndarray, inner: list[Split], one_split: bool
-) -> dict[str, Any]:
+) -> _Chosen:
     """The setting that does best inside a training part."""
     some = inner[:1] if one_split or learner.stops_early or not learner.streams else inner
     # a tenth of the rows is still as many as the metric asks for
@@ -159,24 +205,55 @@ def _choose_in_fold(
     return _choose(run, learner, X[drawn], y[drawn], _inner_splits(run, y[drawn])[:1])
 
 
-def _choose(
-    run: Run, learner: Learner, X: MultiView, y: np.ndarray, inner: list[Split]
-) -> dict[str, Any]:
-    """The setting that does best in the inner validation; the first of equals."""
+def _choose(run: Run, learner: Learner, X: MultiView, y: np.ndarray, inner: list[Split]) -> _Chosen:
+    """The setting that does best in the inner validation; the first of equals.
+
+    A setting that gets a threshold is judged at its best one, over the rows of all inner folds
+    together.  So is one that is calibrated by them.
+    """
+    calibrates = run.task.needs_probabilities and not _calibrates_in_pass(run, learner)
+    together = calibrates or run.task.tunes
+    probabilities = run.task.needs_probabilities and not calibrates
     candidates = learner.candidates(run.grid)
     total = np.zeros(len(candidates))
+    held_out: list[list[Scored]] = [[] for _ in candidates]
     _, unlabeled = run.by_label(y)
     for train, test in inner:
         if len(unlabeled):
             train = np.concatenate([train, unlabeled])
         X_train, X_test = X[train], X[test]
         for i, candidate in enumerate(candidates):
-            model = run.make(learner, {**candidate, **learner.tuning_params})
+            model = _make(run, learner, {**candidate, **learner.tuning_params})
             with warnings.catch_warnings():  # a setting that takes too long is judged as it is
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(X_train, y[train])
-            total[i] += run.score(y[test], run.task.scores(model, X_test))
-    return candidates[int(total.argmax())]
+            if not together and run.task.fixed_threshold is not None:
+                model.set_threshold(run.task.fixed_threshold)
+            scored = run.task.scores(model, X_test, probabilities=probabilities)
+            if together:
+                held_out[i].append(scored)
+            else:
+                total[i] += run.score(y[test], scored)
+    if not together:
+        return _Chosen(candidates[int(total.argmax())])
+    assert isinstance(run.task, Classification)
+    y = np.asarray(y[np.concatenate([test for _, test in inner])].tolist())
+    best: _Chosen | None = None
+    for i, candidate in enumerate(candidates):
+        scored = join(held_out[i])
+        if calibrates:  # the map depends on the scores alone, and any of the models can hold it
+            model.set_threshold(None).calibrate(scored.scores, y)
+            p = model.probabilities(scored.scores)
+            scored = run.task.decide(scored.scores, p)
+        held_out[i] = []
+        if run.task.tunes:
+            threshold, value = run.task.tune(y, scored)
+        else:
+            threshold, value = None, run.score(y, scored)
+        if best is None or value > best.value:
+            best = _Chosen(candidate, value, threshold, scored, y)
+    assert best is not None
+    return best
 
 
 def _inner_splits(run: Run, y: np.ndarray) -> list[Split]:
@@ -194,6 +271,10 @@ def _summary(column: _Column) -> ComparisonRow:
     row.value, row.std = float(np.mean(row.scores)), float(np.std(row.scores, ddof=1))
     for name, values in row.others.items():
         setattr(row, name, float(np.mean(values)))
+    if row.thresholds:
+        row.threshold = float(np.median(row.thresholds))
+    if row.untuned_scores:
+        row.untuned = float(np.mean(row.untuned_scores))
     row.epochs = round(float(np.median(column.passes)))
     row.rows_per_second = float(np.median(column.speeds))
     row.setting = _most_frequent(row.chosen)

@@ -29,10 +29,12 @@ SCORING: dict[str, ParameterDoc] = {
     "metric": (
         "str",
         """
-        Name of the metric: f1, accuracy, balanced_accuracy, precision, recall, g_mean (geometric
-        mean of recall and specificity), roc_auc, average_precision, prbep (precision/recall
-        break-even point), precision_at_k or recall_at_k; of more than two classes, the mean of
-        each against the rest.  For a number rmse or mae.  None: f1, or rmse.
+        Name of the metric: f1, f0.5, f2 (any β), accuracy, balanced_accuracy, precision, recall,
+        g_mean (geometric mean of recall and specificity), roc_auc, average_precision, prbep
+        (precision/recall break-even point), precision_at_k or recall_at_k; of more than two
+        classes, the mean of each against the rest.  Of the probabilities log_loss, brier_score or
+        expected_calibration_error.  By costs cost.  For a number rmse or mae.  None: f1, cost if
+        costs are given, or rmse.
         """,
     ),
     "k": (
@@ -42,11 +44,27 @@ SCORING: dict[str, ParameterDoc] = {
         share of the rows between 0 and 1, rounded, at least one row.  None: 0.1.
         """,
     ),
+    "cost": (
+        "mapping of str to float",
+        """
+        Of the metric cost, with two classes: the costs of a false positive and of a false negative,
+        such as ``{"fp": 1, "fn": 20}``.  The metric is the mean cost of a row.
+        """,
+    ),
     "positive": (
         "label",
         """
-        With two classes: the one that the metric is about.  None: the second of the sorted
-        classes.
+        With two classes: the one that the metric and the threshold are about.  None: the second of
+        the sorted classes.
+        """,
+    ),
+    "threshold": (
+        'float, "tuned" or None',
+        """
+        With two classes: the probability of the positive class above which it is predicted.
+        "tuned": the best one for the metric on rows that were not learned; precision and recall,
+        whose optima are trivial, take that for f1, and metrics that do not depend on a threshold
+        none.  None: a score above 0 predicts the second class.  More classes have no threshold.
         """,
     ),
 }

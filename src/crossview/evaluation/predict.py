@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from sklearn.pipeline import Pipeline
 
 from crossview.errors import InputError
 from crossview.evaluation.read_labels import Located, with_row_location
-from crossview.persistence import load
+from crossview.evaluation.tasks import Classification, gives_probabilities
+from crossview.persistence import load, read_info
 from crossview.streams.arrow import pyarrow
 from crossview.streams.prefetch import prefetch
 from crossview.streams.rows import RowStream, open_rows
@@ -33,11 +35,15 @@ def predict(
     output: str | os.PathLike[str] | None = None,
     *,
     keep: Sequence[str] = (),
+    threshold: float | str | None = "trained",
+    positive: Any = None,
 ) -> pa.Table | int:
-    """Return or write the prediction, the score and one score per view for each row.
+    """Return or write the prediction, score, probabilities and one score per view for each row.
 
-    With two classes a score above 0 predicts the second of the sorted classes.  With more there is
-    one score per class, and the score of a view is that for the predicted class.  A regressor has
+    With two classes the second of the sorted classes is predicted by the threshold of the model, or
+    by a score above 0 if it has none.  With more there is one score per class, the highest one
+    predicts, and the score of a view is that for the predicted class.  There is one column
+    ``probability_<label>`` per class, unless the model has no probabilities.  A regressor has
     no joint score, and the score of a view is the prediction from that view alone.  A view that is
     missing in a row has no score.
 
@@ -52,6 +58,12 @@ def predict(
         memory.  None: the predictions are returned.
     keep : sequence of str, default=()
         Columns of ``X`` to copy, such as an id.
+    threshold : float, "trained" or None, default="trained"
+        With two classes: the probability of the positive class above which it is predicted.
+        "trained": as the model was trained.  None: a score above 0 predicts the second class.
+    positive : label, default=None
+        The class that ``threshold`` is about.  None: the one that a model file was trained for, or
+        the second of the sorted classes.
 
     Returns
     -------
@@ -66,8 +78,10 @@ def predict(
     >>> answer = predict(trained.fitted, table, keep=["diagnosis"])
     >>> answer.column_names[:3], answer.num_rows
     (['diagnosis', 'prediction', 'score'], 569)
+    >>> answer.column_names[3:5]
+    ['probability_benign', 'probability_malignant']
     """
-    predictions = Predictions(model, X, keep=keep)
+    predictions = Predictions(model, X, keep=keep, threshold=threshold, positive=positive)
     for view in predictions.missing_views:
         warnings.warn(f"view {view!r} is missing; scored without it", UserWarning, stacklevel=2)
     if output is None:
@@ -83,7 +97,7 @@ class Predictions:
 
     Parameters
     ----------
-    model, X, keep
+    model, X, keep, threshold, positive
         As for `predict`.
 
     Attributes
@@ -96,10 +110,25 @@ class Predictions:
         Rows predicted so far.
     """
 
-    def __init__(self, model: Any, X: Any, *, keep: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        *,
+        keep: Sequence[str] = (),
+        threshold: float | str | None = "trained",
+        positive: Any = None,
+    ) -> None:
         file = os.fspath(model) if isinstance(model, str | os.PathLike) else None
         fitted = model if file is None else load(file)
         self._learner = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+        self._classes = (
+            self._learner.classes_.tolist() if hasattr(self._learner, "classes_") else None
+        )
+        if positive is None and file is not None:
+            positive = read_info(file).get("positive")
+        if threshold != "trained":
+            self._set_threshold(threshold, positive)
         self._keep = list(keep)
         self.n_rows = 0
         self.missing_views: list[str] = []
@@ -114,18 +143,31 @@ class Predictions:
             self.missing_views = self._source.missing_views
         self.schema = self._make_schema()
 
+    def _set_threshold(self, threshold: Any, positive: Any) -> None:
+        """Predict by another threshold than that of the model, which stays as it is."""
+        if self._classes is None:
+            raise InputError("a threshold is about classes, and the model predicts numbers")
+        if isinstance(threshold, str):
+            raise InputError(
+                f"threshold={threshold!r}; give a probability between 0 and 1, or none (a score "
+                "of 0 decides)"
+            )
+        task = Classification(np.asarray(self._classes), positive, threshold=threshold)
+        self._learner = copy(self._learner).set_threshold(task.fixed_threshold)
+
     def _make_schema(self) -> pa.Schema:
         pa = pyarrow()
         learner = self._learner
-        self._classes = learner.classes_.tolist() if hasattr(learner, "classes_") else None
         joint: list[str] = []
         if self._classes is not None:
             two = len(self._classes) == 2
             joint = ["score"] if two else [f"score_{label}" for label in self._classes]
+            if gives_probabilities(learner):
+                joint += [f"probability_{label}" for label in self._classes]
         own = [f"view_{view}" for view in learner.layout_.names]
         kind = pa.float64() if self._classes is None else pa.array(self._classes).type
         names = [*self._keep, "prediction", *joint, *own]
-        for name in self._keep:
+        for name in names:
             if names.count(name) > 1:
                 raise InputError(f"keep= names {name!r}, which the predictions have already")
         kinds = [*self._source.kinds_of_kept(), kind, *[pa.float64()] * len([*joint, *own])]
@@ -156,7 +198,10 @@ class Predictions:
         scores = self._learner.decision_function(X)
         if scores.ndim > 1:  # of the predicted class
             each = each[np.arange(len(X)), :, scores.argmax(axis=1)]
-        return self._learner.decide(scores), np.column_stack([scores, each])
+        parts = [scores, each]
+        if gives_probabilities(self._learner):
+            parts.insert(1, self._learner.probabilities(scores))
+        return self._learner.decide(scores), np.column_stack(parts)
 
 
 class _Columns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,10 @@ from sklearn.base import is_regressor
 from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError
 from crossview.estimators.validation import select_rows
-from crossview.evaluation.tasks import Classification, Regression, Task
+from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
 from crossview.labels import has_label
 
-__all__ = ["Record", "progressive"]
+__all__ = ["ProgressiveValidation", "Record", "progressive"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ def progressive(
     *,
     metric: str | None = None,
     k: int | float | None = None,
+    cost: Mapping[str, float] | None = None,
     positive: Any = None,
+    threshold: float | str | None = "tuned",
 ) -> Iterator[Record]:
     """Evaluate a model by progressive validation: predict, score, then learn each row.
 
@@ -72,17 +74,22 @@ def progressive(
     classes : array-like of shape (n_classes,), default=None
         All labels that may occur; a regressor has none.
     metric : str, default=None
-        Name of the metric to report besides the loss: f1, accuracy, balanced_accuracy,
-        precision, recall, g_mean, roc_auc, average_precision, prbep,
-        precision_at_k or recall_at_k; of a regressor rmse or mae.  None:
-        accuracy, or rmse.
+        Name of the metric to report besides the loss, as for `compare`.  None: accuracy, cost if
+        costs are given, or rmse.
     k : int or float, default=None
         Of precision_at_k and recall_at_k: how many rows, those with the highest
         scores so far (NaN until there are as many), or a share of the rows.
         None: 0.1.
+    cost : mapping of str to float, default=None
+        Of the metric cost: ``{"fp": 1, "fn": 20}``.
     positive : label, default=None
-        With two classes: the one that the metric is about.  None: the second
-        of the sorted classes.
+        With two classes: the one that metric and threshold are about.  None:
+        the second of the sorted classes.
+    threshold : float, "tuned" or None, default="tuned"
+        With two classes: the probability of the positive class above which it is predicted.
+        "tuned": for each row, the best one for the metric on the rows before it; a model without
+        probabilities (``calibration="none"``) has none.  None: a score above 0 predicts the
+        second class.
 
     Yields
     ------
@@ -106,47 +113,75 @@ def progressive(
     if is_regressor(model):
         if classes is not None or positive is not None:
             raise InputError("a regressor has no classes; leave classes= and positive= out")
-        metric = check_metric(metric or "rmse", task="regression", k=k)
-        task = Regression()
+        check_classes_only("regression", cost=cost, threshold=threshold)
+        task = Regression(check_metric(metric, task="regression", k=k))
     else:
-        metric = check_metric(metric or "accuracy", k=k)
+        metric = check_metric(metric, k=k, cost=cost, default="accuracy")
         classes = np.unique(np.asarray([] if classes is None else classes))
         if len(classes) < 2:
             raise InputError(
                 f"classes= has {len(classes)} class(es); a classifier needs two or more"
             )
-        task = Classification(classes, positive)
-    tally: Any = task.tally()
-    start = time.perf_counter()
-    rows_then, loss_then = 0, 0.0
+        task = Classification(classes, positive, metric=metric, threshold=threshold)
+    yield from ProgressiveValidation(model, task).records(batches)
 
-    def record() -> Record:
-        return Record(
-            rows=tally.n_rows,
-            loss=tally.loss / tally.n_rows,
-            loss_since_last=(tally.loss - loss_then) / (tally.n_rows - rows_then),
-            metric=tally.value(metric),
-            accuracy=np.nan if isinstance(task, Regression) else tally.value("accuracy"),
-            seconds=time.perf_counter() - start,
-        )
 
-    for X, y in batches:
-        y = np.asarray(y)
-        known = np.flatnonzero(has_label(y)) if len(task.classes) else np.arange(len(y))
-        done = 0
-        while done < len(y):
-            # learn up to the next doubling, so that its record has its own time
-            next_record = 1 << tally.n_rows.bit_length()
-            here = known[known >= done][: next_record - tally.n_rows]
-            up_to_record = len(here) == next_record - tally.n_rows
-            piece = slice(done, int(here[-1]) + 1 if up_to_record else len(y))
-            part = X if piece == slice(0, len(y)) else select_rows(X, piece)
-            scores = task.score_then_learn(model, part, y[piece])
-            if len(here):
-                tally.update(task.encode(y[here]), scores[here - done])
-            done = piece.stop
-            if tally.n_rows == next_record:
-                yield record()
-                rows_then, loss_then = tally.n_rows, tally.loss
-    if tally.n_rows > rows_then:
-        yield record()
+class ProgressiveValidation:
+    """A model on a stream, what is predicted, and the counts so far.
+
+    Parameters
+    ----------
+    model : online classifier or regressor
+        As for `progressive`.
+    task : Task
+        What is predicted, and the metric.
+
+    Attributes
+    ----------
+    tally : Tally or ErrorTally
+        The counts.
+    threshold : RunningThreshold or None
+        The threshold by the rows so far, if it is tuned.
+    """
+
+    def __init__(self, model: Any, task: Task) -> None:
+        self.model, self.task = model, task.for_model(model)
+        self.tally: Any = self.task.tally()
+        self.threshold = self.task.running_threshold()
+
+    def records(self, batches: Iterable[tuple[Any, Any]]) -> Iterator[Record]:
+        """Learn the stream, and yield a record after 1, 2, 4, 8, ... rows, and at the end."""
+        tally, task = self.tally, self.task
+        start = time.perf_counter()
+        rows_then, loss_then = 0, 0.0
+
+        def record() -> Record:
+            return Record(
+                rows=tally.n_rows,
+                loss=tally.loss / tally.n_rows,
+                loss_since_last=(tally.loss - loss_then) / (tally.n_rows - rows_then),
+                metric=tally.value(task.metric),
+                accuracy=np.nan if isinstance(task, Regression) else tally.value("accuracy"),
+                seconds=time.perf_counter() - start,
+            )
+
+        for X, y in batches:
+            y = np.asarray(y)
+            known = np.flatnonzero(has_label(y)) if len(task.classes) else np.arange(len(y))
+            done = 0
+            while done < len(y):
+                # learn up to the next doubling, so that its record has its own time
+                next_record = 1 << tally.n_rows.bit_length()
+                here = known[known >= done][: next_record - tally.n_rows]
+                up_to_record = len(here) == next_record - tally.n_rows
+                piece = slice(done, int(here[-1]) + 1 if up_to_record else len(y))
+                part = X if piece == slice(0, len(y)) else select_rows(X, piece)
+                scored = task.score_then_learn(self.model, part, y[piece]).take(here - done)
+                if len(here):
+                    task.count(tally, y[here], task.decide_by(self.threshold, y[here], scored))
+                done = piece.stop
+                if tally.n_rows == next_record:
+                    yield record()
+                    rows_then, loss_then = tally.n_rows, tally.loss
+        if tally.n_rows > rows_then:
+            yield record()

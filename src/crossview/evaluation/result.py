@@ -8,6 +8,8 @@ from typing import Any
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
+from crossview.catalog.metrics import metric_of
+from crossview.catalog.names import TASKS
 from crossview.evaluation.significance import SIGNIFICANT, p_in_words
 
 __all__ = ["Comparison", "ComparisonRow"]
@@ -31,6 +33,12 @@ class ComparisonRow:
     rows_per_second : float
         Rows learned per second, without reading, encoding and compiling; steps of learners
         that draw rows.
+    threshold : float
+        With two classes: the probability of the positive class above which it is predicted, the
+        median over the folds.  Progressive: the one after the last row.  NaN where a score above 0
+        decides.
+    untuned : float
+        The metric where a score above 0 decides, if ``threshold`` was tuned; otherwise NaN.
     setting : dict
         The parameters that were chosen, most often over the folds.
     p : float or None
@@ -43,6 +51,8 @@ class ComparisonRow:
         The other metrics fold by fold.
     chosen : list of dict
         The parameters fold by fold.
+    thresholds, untuned_scores : list of float
+        ``threshold`` and ``untuned`` fold by fold.
     """
 
     title: str
@@ -57,9 +67,13 @@ class ComparisonRow:
     rmse: float = math.nan
     mae: float = math.nan
     epochs: int = 1
+    threshold: float = math.nan
+    untuned: float = math.nan
     scores: list[float] = field(default_factory=list)
     others: dict[str, list[float]] = field(default_factory=dict)
     chosen: list[dict[str, Any]] = field(default_factory=list)
+    thresholds: list[float] = field(default_factory=list)
+    untuned_scores: list[float] = field(default_factory=list)
 
 
 @dataclass
@@ -69,7 +83,7 @@ class Comparison:
     Attributes
     ----------
     metric : str
-        The metric that ranks the models; with its k, such as ``precision_at_10%``.
+        The metric that ranks the models; with its parameters, such as ``precision_at_10%``.
     positive : label or None
         The class that the metric is about; None with more than two classes, and for numbers.
     classes : list
@@ -98,6 +112,10 @@ class Comparison:
         What is predicted.
     unlabeled : int
         Number of unlabeled rows.
+    threshold : float, "tuned" or None
+        What was asked for.
+    tuned : bool
+        Whether each model got its own threshold; not if the metric does not depend on it.
     unlabeled_benefit_p : float or None
         p of the test of a learner that uses unlabeled rows against the same without them.
     """
@@ -117,6 +135,8 @@ class Comparison:
     best: int
     runner_up: int
     task: str = "classification"
+    threshold: float | str | None = "tuned"
+    tuned: bool = False
     unlabeled: int = 0
     unlabeled_benefit_p: float | None = None
 
@@ -163,7 +183,7 @@ class Comparison:
     @property
     def _counts_mistakes(self) -> bool:
         """Whether the test is about mistakes, whatever the metric is."""
-        return self.mode == "progressive" and self.task == "classification"
+        return self.mode == "progressive" and not metric_of(self.metric).mean_over_rows
 
     @property
     def verdict(self) -> str:
@@ -196,10 +216,15 @@ class Comparison:
         if self.mode == "progressive":
             for name, value in entry.stream_params.items():
                 options += ["--set", f"{name}={value}"]
-        if entry.trained_for_metric:
+        two, fixed = len(self.classes) == 2, isinstance(self.threshold, float)
+        # train places the threshold for its metric, too
+        if entry.trained_for_metric or (two and self.metric != TASKS[self.task][0]):
             options += ["--metric", self.metric]
-            if len(self.classes) == 2 and self.positive != self.classes[1]:
-                options += ["--positive", str(self.positive)]
+        about_positive = entry.trained_for_metric or self.tuned or fixed
+        if two and about_positive and self.positive != self.classes[1]:
+            options += ["--positive", str(self.positive)]
+        if two and self.threshold != "tuned":
+            options += ["--threshold", f"{self.threshold:g}" if fixed else "none"]
         return [*options, *(["--epochs", str(best.epochs)] if best.epochs > 1 else [])]
 
     def _entry(self, row: ComparisonRow) -> Learner:

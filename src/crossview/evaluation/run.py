@@ -12,7 +12,7 @@ from crossview.catalog.learner import Learner
 from crossview.errors import InputError
 from crossview.evaluation.metrics import least_rows, signed_score
 from crossview.evaluation.result import Comparison, ComparisonRow
-from crossview.evaluation.tasks import Task
+from crossview.evaluation.tasks import Scored, Task
 from crossview.labels import has_label
 from crossview.views import ViewLayout
 
@@ -28,9 +28,7 @@ class Run:
     learners : list of Learner
         What is compared.
     task : Task
-        What is predicted.
-    metric : str
-        What decides.
+        What is predicted, and the metric that decides.
     seed : int
         Of folds and shuffling.
     epochs : int or None
@@ -43,11 +41,15 @@ class Run:
 
     learners: list[Learner]
     task: Task
-    metric: str
     seed: int
     epochs: int | None
     grid: Mapping[str, Sequence[Any]]
     say: Callable[[str], None]
+
+    @property
+    def metric(self) -> str:
+        """The metric that decides."""
+        return self.task.metric
 
     def make(self, learner: Learner, setting: Mapping[str, Any]) -> Any:
         """Return a new estimator with this setting."""
@@ -58,9 +60,9 @@ class Run:
         known = has_label(y) if len(self.task.classes) else np.ones(len(y), dtype=bool)
         return np.flatnonzero(known), np.flatnonzero(~known)
 
-    def score(self, y: np.ndarray, scores: np.ndarray) -> float:
+    def score(self, y: np.ndarray, scored: Scored) -> float:
         """Return the metric that decides, with its sign such that higher is better."""
-        return signed_score(self.metric, self.task.measure(self.metric, y, scores))
+        return signed_score(self.metric, self.task.measure(self.metric, y, scored))
 
     def check_rows(self, n: int, where: str) -> None:
         """Refuse a metric of more rows than there are."""
@@ -79,6 +81,8 @@ class Run:
             task=self.task.name,
             metric=self.metric,
             positive=self.task.positive_label,
+            threshold=self.task.threshold,
+            tuned=self.task.tunes,
             classes=self.task.classes.tolist(),
             views=dict(zip(layout.names, layout.widths, strict=True)),
             seed=self.seed,

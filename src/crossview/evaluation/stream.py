@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from itertools import islice
 from typing import Any
@@ -10,12 +11,14 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.catalog.learner import Learner
+from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
+from crossview.evaluation.metrics import RunningThreshold, running_sum
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.run import Run
 from crossview.evaluation.significance import error_test, mcnemar_of_sums
 from crossview.evaluation.sources import Labeled
-from crossview.evaluation.tasks import Regression
+from crossview.evaluation.tasks import Classification, Scored
 from crossview.views import MultiView
 
 __all__ = ["compare_stream"]
@@ -86,6 +89,9 @@ class _ProgressiveRun:
         self.chosen: list[dict[str, Any]] = []
         M = len(run.learners)
         self.tallies: list[Any] = [run.task.tally() for _ in range(M)]
+        self.untuned: list[Any] = [run.task.tally() for _ in range(M)]
+        # by the rows that choose the parameters, then by those scored so far
+        self.thresholds: list[RunningThreshold | None] = []
         # sums over the rows: mistakes of j less those of i, and the squares of that
         self.more, self.squares = np.zeros((M, M)), np.zeros((M, M))
         self.seconds, self.learned = np.zeros(M), np.zeros(M)
@@ -98,35 +104,46 @@ class _ProgressiveRun:
         self.run.task.check_first(y[known], len(rest))
         for learner in self.run.learners:
             self.run.say(f"choosing on the first {len(y)} rows: {learner.title}")
-            model, setting = self._choose(learner, X, y)
+            model, setting, scored = self._choose(learner, X, y)
             self.models.append(model)
             self.chosen.append(setting)
+            self.thresholds.append(self.run.task.running_threshold())
+            self.run.task.decide_by(self.thresholds[-1], y[known], scored)
 
-    def _choose(self, learner: Learner, X: MultiView, y: np.ndarray) -> tuple[Any, dict[str, Any]]:
-        """The model that did best on these rows, each scored before it was learned."""
+    def _choose(
+        self, learner: Learner, X: MultiView, y: np.ndarray
+    ) -> tuple[Any, dict[str, Any], Scored]:
+        """The model that did best on these rows, each scored before it was learned.
+
+        Where it gets a threshold, it is judged at its best one.
+        """
         task = self.run.task
         known, _ = self.run.by_label(y)
         targets = y[known]
         best: tuple | None = None
         for setting in learner.candidates(self.run.grid):
             model = self.run.make(learner, learner.on_stream(setting))
-            scores = self._scores(learner, model, X, y, known)
+            scored = self._scores(learner, model, X, y, known)
+            if isinstance(task, Classification) and task.tunes:
+                _, value = task.tune(targets, scored)
+            else:
+                value = self.run.score(targets, scored)
             # few rows leave many equals: the smaller loss decides
-            rank = (self.run.score(targets, scores), -float(task.losses(targets, scores).sum()))
+            rank = (value, -float(task.losses(targets, scored).sum()))
             if best is None or rank > best[0]:
-                best = (rank, model, setting)
+                best = (rank, model, setting, scored)
         assert best is not None
-        return best[1], best[2]
+        return best[1:]
 
     def _scores(
         self, learner: Learner, model: Any, X: MultiView, y: np.ndarray, known: np.ndarray
-    ) -> np.ndarray:
+    ) -> Scored:
         """Scores of the rows with label, each before it is learned; no other row is scored."""
         seen = learner.select_view(X)
         if len(known) == len(y) or learner.learns_unlabeled:
-            return self.run.task.score_then_learn(model, seen, y)[known]
+            return self.run.task.score_then_learn(model, seen, y).take(known)
         if not len(known):
-            return np.empty(0)
+            return Scored(np.empty(0))
         return self.run.task.score_then_learn(model, seen[known], y[known])
 
     def score_then_learn(self, X: MultiView, y: np.ndarray) -> None:
@@ -137,16 +154,19 @@ class _ProgressiveRun:
         mistakes = np.empty((len(run.learners), len(known)))
         for i, (learner, model) in enumerate(zip(run.learners, self.models, strict=True)):
             start = time.perf_counter()
-            scores = self._scores(learner, model, X, y, known)
+            scored = self._scores(learner, model, X, y, known)
             self.seconds[i] += time.perf_counter() - start
             self.learned[i] += len(y) if learner.learns_unlabeled else len(known)
             if len(known):
-                self.tallies[i].update(run.task.encode(targets), scores)
-                mistakes[i] = run.task.mistakes(run.metric, targets, scores)
+                if run.task.tunes:
+                    run.task.count(self.untuned[i], targets, scored)
+                scored = run.task.decide_by(self.thresholds[i], targets, scored)
+                run.task.count(self.tallies[i], targets, scored)
+                mistakes[i] = run.task.mistakes(targets, scored)
         for i in range(len(run.learners)):
             d = mistakes - mistakes[i]
-            self.more[i] += d.sum(axis=1)
-            self.squares[i] += (d * d).sum(axis=1)
+            self.more[i] = running_sum(self.more[i], d)
+            self.squares[i] = running_sum(self.squares[i], d * d)
         self.n_scored += len(known)
         self.n_unlabeled += len(rest)
 
@@ -160,20 +180,31 @@ class _ProgressiveRun:
                 **{name: self.tallies[i].value(name) for name in self.run.task.shown},
                 rows_per_second=self.learned[i] / self.seconds[i],
                 setting=self.chosen[i],
+                threshold=self._threshold(i),
+                untuned=self.untuned[i].value(self.run.metric) if self.run.task.tunes else math.nan,
                 chosen=[self.chosen[i]],
             )
             for i, learner in enumerate(self.run.learners)
         ]
 
+    def _threshold(self, i: int) -> float:
+        """The threshold of model i after the last row, as a probability of the positive class."""
+        task, threshold = self.run.task, self.thresholds[i]
+        last = task.fixed_threshold if threshold is None else threshold.place()
+        return math.nan if last is None else task.of_other_side(last)
+
     def test(self, answer: Comparison) -> None:
         """Add the p of each row against the best one, and of unlabeled rows."""
         for i, row in enumerate(answer.rows):
             if i != answer.best:
-                d, d2 = self.more[answer.best, i], self.squares[answer.best, i]
-                if isinstance(self.run.task, Regression):
-                    row.p = error_test(d, d2, self.n_scored)
-                else:  # -1, 0 or 1 in each row
-                    row.p = mcnemar_of_sums(d, d2)
+                row.p = self._p(answer.best, i)
         pair = answer.unlabeled_pair
         if pair and answer.unlabeled:
-            answer.unlabeled_benefit_p = mcnemar_of_sums(self.more[pair], self.squares[pair])
+            answer.unlabeled_benefit_p = self._p(*pair)
+
+    def _p(self, i: int, j: int) -> float:
+        """Of the test of models i and j on the same rows."""
+        d, d2 = self.more[i, j], self.squares[i, j]
+        if metric_of(self.run.metric).mean_over_rows:
+            return error_test(d, d2, self.n_scored)
+        return mcnemar_of_sums(d, d2)  # -1, 0 or 1 in each row

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import (
@@ -12,61 +14,71 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
-from crossview.catalog.metrics import metric_of
+from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.catalog.names import TASKS
 from crossview.errors import InputError
-from crossview.evaluation.metrics import ErrorTally, Tally, decide, hinge_losses, measure
+from crossview.evaluation.metrics import (
+    ErrorTally,
+    RunningThreshold,
+    Tally,
+    best_threshold,
+    decide,
+    hinge_losses,
+    measure,
+    signed_score,
+    values_of_confusions,
+)
 
-__all__ = ["Classification", "Regression", "Task"]
+__all__ = [
+    "Classification",
+    "Regression",
+    "Scored",
+    "Task",
+    "check_classes_only",
+    "gives_probabilities",
+    "join",
+]
 
 
-class Classification:
-    """One of several classes is predicted.
+class Scored(NamedTuple):
+    """What a model says of some rows that it has not learned.
 
-    Parameters
+    Attributes
     ----------
-    classes : ndarray of shape (n_classes,)
-        All labels that may occur, sorted.
-    positive : label, default=None
-        With two classes: the one that f1 and similar metrics are about.  None: the second.
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Scores; where a number is predicted, the predictions.
+    probabilities : ndarray of shape (n_samples, n_classes) or None
+        Probabilities of the classes, where they are needed.
+    predicted : ndarray of shape (n_samples,) or None
+        Codes of the predicted classes; None: those by the scores.
     """
 
-    name = "classification"
-    shown = TASKS[name][1:]  # in a table, besides what decides
-    test = "exact McNemar test on the rows predicted right"
+    scores: np.ndarray
+    probabilities: np.ndarray | None = None
+    predicted: np.ndarray | None = None
 
-    def __init__(self, classes: np.ndarray, positive: Any = None) -> None:
-        self.classes = classes
-        self.positive = _positive_code(classes, positive)
-        self.positive_label = classes.tolist()[self.positive] if len(classes) == 2 else None
+    def take(self, rows: Any) -> Scored:
+        """Return some of the rows."""
+        scores, p, predicted = self
+        return Scored(
+            scores[rows],
+            None if p is None else p[rows],
+            None if predicted is None else predicted[rows],
+        )
 
-    def scores(self, model: Any, X: Any) -> np.ndarray:
-        """Return the scores of the rows, as the metrics take them."""
-        return np.asarray(model.decision_function(X))
 
-    def score_then_learn(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
-        """Return the score of each row just before the model learns it."""
-        return np.asarray(model.score_then_learn(X, y, self.classes))
+def join(parts: Sequence[Scored]) -> Scored:
+    """Return the rows of all parts."""
+    scores, p, predicted = zip(*parts, strict=True)
+    return Scored(
+        np.concatenate(scores),
+        None if p[0] is None else np.concatenate(p),
+        None if predicted[0] is None else np.concatenate(predicted),
+    )
 
-    def encode(self, y: np.ndarray) -> np.ndarray:
-        """Return the labels as the metrics take them: as codes."""
-        return np.searchsorted(self.classes, y)
 
-    def measure(self, name: str, y: np.ndarray, scores: np.ndarray) -> float:
-        """Return one metric of some rows."""
-        return measure(name, self.encode(y), scores, positive=self.positive)
-
-    def losses(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """Return the loss of each row."""
-        return hinge_losses(self.encode(y), scores)
-
-    def mistakes(self, metric: str, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """Return 1 for each row that is predicted wrong, and 0 for the others."""
-        return (decide(scores) != self.encode(y)).astype(np.float64)
-
-    def tally(self) -> Tally:
-        """Return a tally that has counted nothing."""
-        return Tally(len(self.classes), positive=self.positive)
+class _Stratified:
+    """Folds with each class in proportion, and the rows that they need."""
 
     def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
         """Refuse folds of the labeled rows that would lack a class."""
@@ -108,6 +120,168 @@ class Classification:
         return StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
 
 
+class Classification(_Stratified):
+    """One of several classes is predicted.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        All labels that may occur, sorted.
+    positive : label, default=None
+        With two classes: the one that f1 and similar metrics are about.  None: the second.
+    metric : str, default="f1"
+        The metric that decides.
+    threshold : float, "tuned" or None, default="tuned"
+        With two classes: the probability of the positive class above which it is predicted.
+        "tuned": where the metric is best.  None: a score above 0 predicts the second class.
+
+    Attributes
+    ----------
+    tunes : bool
+        Whether each model gets its own threshold: the metric depends on it, and it is not given.
+    needs_probabilities : bool
+        Whether the metric or a threshold needs the probabilities of the models.
+    """
+
+    name = "classification"
+    shown = TASKS[name][1:]  # in a table, besides what decides
+
+    def __init__(
+        self,
+        classes: np.ndarray,
+        positive: Any = None,
+        *,
+        metric: str = "f1",
+        threshold: Any = "tuned",
+    ) -> None:
+        self.classes = classes
+        self.metric = metric
+        self.positive = _positive_code(classes, positive)
+        two = len(classes) == 2
+        self.positive_label = classes.tolist()[self.positive] if two else None
+        if parse_metric(metric)[0] == "cost" and not two:
+            raise InputError(
+                f"metric {metric!r} is for two classes, and there are {len(classes)}; "
+                "take another metric"
+            )
+        self.threshold = _check_threshold(threshold, len(classes))
+        kind = metric_of(metric).kind
+        self.tunes = two and threshold == "tuned" and kind == "decision"
+        self.needs_probabilities = (
+            self.tunes or self.fixed_threshold is not None or kind in ("probability", "calibration")
+        )
+
+    @property
+    def fixed_threshold(self) -> float | None:
+        """The given threshold, as a probability of the second class."""
+        return self.of_other_side(self.threshold) if isinstance(self.threshold, float) else None
+
+    def of_other_side(self, threshold: float) -> float:
+        """Turn a probability of the positive class into one of the second class, or back."""
+        return threshold if self.positive == 1 else 1.0 - threshold
+
+    @property
+    def test(self) -> str:
+        """How two models are compared on a stream."""
+        if metric_of(self.metric).mean_over_rows:
+            return f"normal test of the paired differences in {self.metric}, row by row"
+        return "exact McNemar test on the rows predicted right"
+
+    def scores(self, model: Any, X: Any, *, probabilities: bool = False) -> Scored:
+        """Return what a fitted model says of the rows."""
+        scores = np.asarray(model.decision_function(X))
+        p = model.probabilities(scores) if probabilities else None
+        return Scored(scores, p, self.encode(model.decide(scores)))
+
+    def score_then_learn(self, model: Any, X: Any, y: np.ndarray) -> Scored:
+        """Return what the model says of each row just before it learns the row."""
+        if self.needs_probabilities and model.calibration != "none":
+            return self.decide(*model.score_then_learn(X, y, self.classes, return_proba=True))
+        scores = np.asarray(model.score_then_learn(X, y, self.classes))
+        if self.needs_probabilities:  # a calibration that stays as it is
+            return self.decide(scores, model.probabilities(scores))
+        return Scored(scores, None, decide(scores))
+
+    def decide(self, scores: np.ndarray, probabilities: np.ndarray) -> Scored:
+        """Return the rows with what is predicted at a given threshold, or by the scores."""
+        predicted = decide(scores, probabilities[:, 1], self.fixed_threshold)
+        return Scored(scores, probabilities, predicted)
+
+    def tune(self, y: np.ndarray, scored: Scored) -> tuple[float, float]:
+        """Return the best threshold for these rows, and the metric there; higher is better."""
+        assert scored.probabilities is not None
+        codes, p = self.encode(y), scored.probabilities[:, 1]
+        threshold, value = best_threshold(self.metric, codes, p, positive=self.positive)
+        return threshold, signed_score(self.metric, value)
+
+    def running_threshold(self) -> RunningThreshold | None:
+        """Return a threshold that follows a stream; None if it is not to be tuned."""
+        return RunningThreshold(self.metric, positive=self.positive) if self.tunes else None
+
+    def decide_by(
+        self, threshold: RunningThreshold | None, y: np.ndarray, scored: Scored
+    ) -> Scored:
+        """Return the rows, each predicted by the threshold for the rows before it; count them."""
+        if threshold is None or scored.probabilities is None:
+            return scored
+        p = scored.probabilities[:, 1]
+        return scored._replace(predicted=threshold.decide(self.encode(y), scored.scores, p))
+
+    def for_model(self, model: Any) -> Classification:
+        """Return the task for this model: without probabilities it has no tuned threshold."""
+        if not self.needs_probabilities or gives_probabilities(model):
+            return self
+        what = f"metric {self.metric!r}" if self.threshold in (None, "tuned") else "a threshold"
+        task = Classification(
+            *(self.classes, self.positive_label), metric=self.metric, threshold=None
+        )
+        if task.needs_probabilities or what == "a threshold":
+            raise InputError(
+                f"{what} needs probabilities, and the model has none; leave calibration='none' out"
+            )
+        return task
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return the labels as the metrics take them: as codes."""
+        return np.searchsorted(self.classes, y)
+
+    def measure(self, name: str, y: np.ndarray, scored: Scored) -> float:
+        """Return one metric of some rows."""
+        scores, p, predicted = scored
+        return measure(
+            *(name, self.encode(y), scores),
+            probabilities=p,
+            predicted=predicted,
+            positive=self.positive,
+        )
+
+    def losses(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return the loss of each row."""
+        return hinge_losses(self.encode(y), scored.scores)
+
+    def mistakes(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return 1 for each row that is predicted wrong, and 0 for the others.
+
+        Where the metric is a mean over the rows, return the term of each row.
+        """
+        codes = self.encode(y)
+        if metric_of(self.metric).kind == "probability":
+            return np.asarray(metric_of(self.metric).function()(codes, scored.probabilities))
+        if metric_of(self.metric).mean_over_rows:
+            one_row = np.eye(4, dtype=np.int64).reshape(4, 2, 2)
+            costs = values_of_confusions(self.metric, one_row, self.positive)
+            return costs[2 * codes + scored.predicted]
+        return np.asarray(scored.predicted != codes, dtype=np.float64)
+
+    def count(self, tally: Tally, y: np.ndarray, scored: Scored) -> None:
+        """Count some rows."""
+        tally.update(self.encode(y), *scored)
+
+    def tally(self) -> Tally:
+        """Return a tally that has counted nothing."""
+        return Tally(len(self.classes), positive=self.positive)
+
+
 class Regression:
     """A number is predicted; each method does what that of `Classification` does."""
 
@@ -116,31 +290,56 @@ class Regression:
     test = "normal test of the paired differences in error, row by row"
     classes = np.empty(0)
     positive_label = None
+    threshold = None
+    fixed_threshold = None
+    tunes = needs_probabilities = False
 
-    def scores(self, model: Any, X: Any) -> np.ndarray:
+    def __init__(self, metric: str = "rmse") -> None:
+        self.metric = metric
+
+    def scores(self, model: Any, X: Any, *, probabilities: bool = False) -> Scored:
         """Return the predictions."""
-        return np.asarray(model.predict(X))
+        return Scored(np.asarray(model.predict(X)))
 
-    def score_then_learn(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
+    def score_then_learn(self, model: Any, X: Any, y: np.ndarray) -> Scored:
         """Return the prediction of each row just before the model learns it."""
-        return np.asarray(model.score_then_learn(X, y))
+        return Scored(np.asarray(model.score_then_learn(X, y)))
+
+    def running_threshold(self) -> None:
+        """Return None: a number has no threshold."""
+
+    def decide_by(self, threshold: Any, y: np.ndarray, scored: Scored) -> Scored:
+        """Return the rows as they are."""
+        return scored
+
+    def for_model(self, model: Any) -> Regression:
+        """Return the task, which is the same for every model."""
+        return self
+
+    def of_other_side(self, threshold: float) -> float:
+        """Return the threshold."""
+        return threshold
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Return the numbers as they are."""
         return y
 
-    def measure(self, name: str, y: np.ndarray, scores: np.ndarray) -> float:
+    def measure(self, name: str, y: np.ndarray, scored: Scored) -> float:
         """Return one metric of some rows."""
-        return measure(name, y, scores)
+        return measure(name, y, scored.scores)
 
-    def losses(self, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    def losses(self, y: np.ndarray, scored: Scored) -> np.ndarray:
         """Return the squared error of each row."""
-        return (scores - y) ** 2
+        return (scored.scores - y) ** 2
 
-    def mistakes(self, metric: str, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    def mistakes(self, y: np.ndarray, scored: Scored) -> np.ndarray:
         """Return the error of each row, or its square, of which the metric is the mean."""
-        errors = np.asarray(metric_of(metric).function()(y, scores))
-        return errors**2 if metric_of(metric).root_mean_square else errors
+        errors = np.asarray(metric_of(self.metric).function()(y, scored.scores))
+        return errors**2 if metric_of(self.metric).root_mean_square else errors
+
+    def count(self, tally: ErrorTally, y: np.ndarray, scored: Scored) -> None:
+        """Count some rows."""
+        tally.update(y, scored.scores)
 
     def tally(self) -> ErrorTally:
         """Return a tally that has counted nothing."""
@@ -168,6 +367,36 @@ class Regression:
 
 
 Task = Classification | Regression
+
+
+def gives_probabilities(model: Any) -> bool:
+    """Return whether a classifier has probabilities."""
+    return hasattr(model, "predict_proba")
+
+
+def check_classes_only(task: str, **options: Any) -> None:
+    """Refuse options that are about classes where a number is predicted."""
+    given = [name for name, value in options.items() if value is not None and value != "tuned"]
+    if task == "regression" and given:
+        raise InputError(f"{given[0]}= is about classes; leave it out where task='regression'")
+
+
+def _check_threshold(threshold: Any, n_classes: int) -> float | str | None:
+    """Return a threshold that the data can have; of more than two classes there is none."""
+    if threshold is None or threshold == "tuned":
+        return threshold if n_classes == 2 else None
+    number = isinstance(threshold, Real) and not isinstance(threshold, bool)
+    if not (number and 0.0 <= float(threshold) <= 1.0):
+        raise InputError(
+            f"threshold={threshold!r}; give a probability between 0 and 1, or none (a score of 0 "
+            "decides)"
+        )
+    if n_classes != 2:
+        raise InputError(
+            f"threshold={threshold:g} is for two classes, and there are {n_classes}; leave it out, "
+            "and the class with the highest score is predicted"
+        )
+    return float(threshold)
 
 
 def _positive_code(classes: np.ndarray, positive: Any) -> int:

@@ -16,14 +16,13 @@ from crossview import __version__
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.catalog.metrics import check_metric
-from crossview.catalog.names import TASKS, check_task
 from crossview.errors import InputError, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.evaluation.parameters import ENCODING, SCORING
-from crossview.evaluation.progressive import Record, progressive
+from crossview.evaluation.progressive import ProgressiveValidation, Record
 from crossview.evaluation.read_labels import with_label
 from crossview.evaluation.sources import Labeled, open_labeled, take_rows
-from crossview.evaluation.tasks import Classification
+from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
 from crossview.files import check_writable
 from crossview.labels import has_label
 from crossview.persistence import save
@@ -64,7 +63,12 @@ class Trained:
         Progressive loss and accuracy of the first pass: each row is predicted before it is
         learned.  None without passes, or if not defined.
     metric : dict or None
-        ``name``, ``positive`` and progressive ``value`` of the metric, or None.
+        ``name`` and progressive ``value`` of the metric, or None.
+    positive : label or None
+        With two classes: the one that metric and threshold are about.
+    threshold : float or None
+        The probability of the positive class above which it is predicted; None: a score above 0
+        predicts the second class.
     view_shares : dict of str to float or None
         Mean absolute score of each view, as a fraction of the sum over the views; None for models
         with interactions, whose score is not a sum over views.
@@ -84,6 +88,8 @@ class Trained:
     loss: float | None
     accuracy: float | None
     metric: dict[str, Any] | None
+    positive: Any
+    threshold: float | None
     view_shares: dict[str, float] | None
     rows_of_view_shares: int
 
@@ -131,7 +137,9 @@ def train(
     classes: Sequence[Any] | None = None,
     metric: str | None = None,
     k: int | float | None = None,
+    cost: Mapping[str, float] | None = None,
     positive: Any = None,
+    threshold: float | str | None = "tuned",
     observer: TrainingObserver | None = None,
 ) -> Trained:
     """Train a model on a stream of rows, in their order.
@@ -179,9 +187,8 @@ def train(
     # 1. check the arguments before a row is read
     if output is not None:
         check_writable(output)
-    metric = check_metric(metric or TASKS[check_task(task)][0], task=task, k=k)
-    if task == "regression" and (classes is not None or positive is not None):
-        raise InputError("classes= and positive= are for task='classification'; leave them out")
+    metric = check_metric(metric, task=task, k=k, cost=cost)
+    check_classes_only(task, classes=classes, positive=positive, cost=cost, threshold=threshold)
     if epochs < 1:
         raise InputError(f"epochs={epochs}; give 1 or more")
     source = open_labeled(
@@ -197,8 +204,13 @@ def train(
         hash_bits=hash_bits,
     )
     entry = find_learner(model, task, source.layout.names)
+    predicted: Task = (
+        Regression(metric)
+        if task == "regression"
+        else Classification(source.classes, positive, metric=metric, threshold=threshold)
+    )
     if task == "classification":
-        entry = entry.for_metric(metric, Classification(source.classes, positive).positive_label)
+        entry = entry.for_metric(metric, predicted.positive_label)
     if entry.view is not None:
         source = source.select_view(entry.view)
     given = _check_settings(entry, settings or {})
@@ -210,11 +222,11 @@ def train(
     # 2. learn
     if entry.is_streamed(given):
         learner.check_streams()
-        stream = _Stream(entry, learner, source, metric, positive)
+        stream = _Stream(entry, learner, source, predicted)
         answer = stream.learn(epochs, observer or TrainingObserver(), about)
     else:
         _check_one_pass(entry, epochs)
-        answer = _learn_at_once(entry, learner, source, about)
+        answer = _learn_at_once(entry, learner, source, predicted, about)
     # 3. keep it
     if output is not None:
         save(answer.fitted, output, info=answer.info)
@@ -252,11 +264,9 @@ def _check_one_pass(entry: Learner, epochs: int) -> None:
 class _Stream:
     """Passes over a stream; only the first one is scored on unseen rows."""
 
-    def __init__(
-        self, entry: Learner, learner: Any, source: Labeled, metric: str, positive: Any
-    ) -> None:
+    def __init__(self, entry: Learner, learner: Any, source: Labeled, task: Task) -> None:
         self.entry, self.learner, self.source = entry, learner, source
-        self.metric, self.positive = metric, positive
+        self.task = task.for_model(learner)
         self.encoder: Any = None if source.encoder is None else clone(source.encoder)
         # the last rows of the stream
         self.tail: MultiView | None = None
@@ -265,15 +275,26 @@ class _Stream:
     def learn(self, epochs: int, observer: TrainingObserver, about: dict[str, Any]) -> Trained:
         start = time.perf_counter()
         first: Record | None = None
+        threshold = self.task.fixed_threshold
+        calibration = getattr(self.learner, "calibration", None)
         for number in range(1, epochs + 1):
             observer.start_pass(number, epochs, self.source.n_rows)
             last = None
-            for last in self._pass(observer, learn=number == 1):
+            one_pass = ProgressiveValidation(self.learner, self.task)
+            for last in one_pass.records(self._batches(observer, learn=number == 1)):
                 observer.add_record(last)
+            if number == 1 and one_pass.threshold is not None:
+                threshold = one_pass.threshold.place()
+            if calibration is not None:  # a later pass scores rows that were learned
+                self.learner.set_params(calibration="none")
             first = first or last
+        if calibration is not None:
+            self.learner.set_params(calibration=calibration)
         if first is None:
             rows = "row has a label" if self.n_unlabeled or self.n_skipped else "row is there"
             raise InputError(f"no {rows} to learn from", file=self.source.file)
+        if threshold is not None:
+            self.learner.set_threshold(threshold)
         return Trained(
             fitted=_fitted(self.encoder, self.learner),
             **about,
@@ -284,26 +305,17 @@ class _Stream:
             seconds=time.perf_counter() - start,
             loss=first.loss,
             accuracy=_defined(first.accuracy),
-            metric={
-                "name": self.metric,
-                "positive": self.positive,
-                "value": _defined(first.metric),
-            },
+            metric={"name": self.task.metric, "value": _defined(first.metric)},
+            **_threshold_of(self.learner, self.task),
             view_shares=_view_shares(self.entry, self.learner, self.tail),
             rows_of_view_shares=0 if self.tail is None else len(self.tail),
         )
 
-    def _pass(self, observer: TrainingObserver, learn: bool) -> Iterator[Record]:
+    def _batches(
+        self, observer: TrainingObserver, learn: bool
+    ) -> Iterator[tuple[MultiView, np.ndarray]]:
         self.n_unlabeled = self.n_skipped = 0
-        batches = prefetch(self.source.encoded(self.encoder, learn=learn))
-        classes = self.source.classes if len(self.source.classes) else None
-        yield from progressive(
-            self.learner,
-            self._watch(batches, observer),
-            classes,
-            metric=self.metric,
-            positive=self.positive,
-        )
+        return self._watch(prefetch(self.source.encoded(self.encoder, learn=learn)), observer)
 
     def _watch(
         self, batches: Iterator[tuple[MultiView, np.ndarray]], observer: TrainingObserver
@@ -323,8 +335,11 @@ class _Stream:
             observer.add_rows(len(y))
 
 
-def _learn_at_once(entry: Learner, learner: Any, source: Labeled, about: dict[str, Any]) -> Trained:
+def _learn_at_once(
+    entry: Learner, learner: Any, source: Labeled, task: Task, about: dict[str, Any]
+) -> Trained:
     """Fit the learner to all rows in memory, as in `compare` by folds."""
+    task = task.for_model(learner)
     start = time.perf_counter()
     data, y = source.load()
     known = np.flatnonzero(has_label(y))
@@ -335,7 +350,12 @@ def _learn_at_once(entry: Learner, learner: Any, source: Labeled, about: dict[st
     if not entry.learns_unlabeled:
         data, y = take_rows(data, known), y[known]
     X = data if encoder is None else encoder.transform(data)
-    learner.fit(X, y)
+    if isinstance(task, Classification) and task.tunes:
+        _fit_and_tune(learner, task, X, y)
+    else:
+        learner.fit(X, y)
+        if task.fixed_threshold is not None:
+            learner.set_threshold(task.fixed_threshold)
     seconds = time.perf_counter() - start
     tail = X[-ROWS_FOR_SHARE:]
     return Trained(
@@ -349,9 +369,46 @@ def _learn_at_once(entry: Learner, learner: Any, source: Labeled, about: dict[st
         loss=None,
         accuracy=None,
         metric=None,
+        **_threshold_of(learner, task),
         view_shares=_view_shares(entry, learner, tail),
         rows_of_view_shares=len(tail),
     )
+
+
+def _fit_and_tune(learner: Any, task: Classification, X: MultiView, y: np.ndarray) -> None:
+    """Fit the learner; the rows held out by three folds calibrate it, and choose its threshold.
+
+    So the fits by which `fit` itself would calibrate it serve both.
+    """
+    known, unlabeled = np.flatnonzero(has_label(y)), np.flatnonzero(~has_label(y))
+    labels = np.asarray(y[known].tolist())
+    counts = np.unique(labels, return_counts=True)[1]
+    precomputed = getattr(learner, "kernel", None) == "precomputed"  # rows are columns, too
+    if precomputed or len(counts) < 2 or counts.min() < 2:  # nothing to hold out
+        learner.fit(X, y)
+        return
+    calibration = learner.calibration
+    learner.set_params(calibration="none")
+    scores, of_rows = [], []
+    for train, test in task.inner_folds(labels, seed=0).split(labels, labels):
+        part = np.concatenate([known[train], unlabeled])
+        model = clone(learner).fit(X[part], y[part])
+        scores.append(model.decision_function(X[known[test]]))
+        of_rows.append(labels[test])
+    held_out, labels = np.concatenate(scores), np.concatenate(of_rows)
+    learner.fit(X, y).calibrate(held_out, labels)
+    scored = task.decide(held_out, learner.probabilities(held_out))
+    learner.set_threshold(task.tune(labels, scored)[0])
+    learner.set_params(calibration=calibration)
+
+
+def _threshold_of(learner: Any, task: Task) -> dict[str, Any]:
+    """The threshold of a classifier, as a probability of the positive class."""
+    threshold = getattr(learner, "threshold_", None)
+    return {
+        "positive": task.positive_label,
+        "threshold": None if threshold is None else task.of_other_side(threshold),
+    }
 
 
 def _fitted(encoder: Any, learner: Any) -> Any:

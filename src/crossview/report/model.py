@@ -48,7 +48,7 @@ def model_tables(
     classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
     if classes:
         names = ", ".join(map(str, classes))
-        above = f" (a score above 0: {classes[1]})" if len(classes) == 2 else ""
+        above = f" ({_decision(learner, info)})" if len(classes) == 2 else ""
         yield f"classes: {names}{above}"
     yield ""
     entry = learner_of_class(type(learner).__name__)
@@ -59,6 +59,16 @@ def model_tables(
         yield from _kernel_tables(learner, info)
     else:  # a linear kernel has weights, too
         yield from _linear_tables(learner, encoder, info, classes, top)
+
+
+def _decision(learner: Any, info: Mapping[str, Any]) -> str:
+    """What decides between two classes."""
+    second, threshold = learner.classes_.tolist()[1], learner.threshold_
+    if threshold is None:
+        return f"a score above 0: {second}"
+    if info.get("threshold") is not None:
+        second, threshold = info["positive"], info["threshold"]
+    return f"a probability of {second} above {threshold:.3g}: {second}"
 
 
 def training_summary(learner: Any) -> str:

@@ -29,13 +29,24 @@ SYMBOLS = {
 }
 
 
-def make_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> Table:
-    """Return a plain table whose first ``texts`` columns are text, and the others numbers."""
+def make_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    texts: int = 1,
+    wrapped: Sequence[str] = (),
+) -> Table:
+    """Return a plain table whose first ``texts`` columns are text, and the others numbers.
+
+    Where the terminal is narrow, text and the columns ``wrapped`` take more lines.
+    """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for i, name in enumerate(header):
-        # texts wrap where the terminal is narrow, numbers never
+        longest_word = max(map(len, " ".join(row[i] for row in [header, *rows]).split()))
         if i < texts:
-            table.add_column(name, min_width=min(10, max(len(row[i]) for row in rows)))
+            table.add_column(name, min_width=min(16, longest_word))
+        elif name in wrapped:
+            table.add_column(name, justify="right", overflow="fold")
         else:
             table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
@@ -57,7 +68,7 @@ def comparison_table(comparison: Comparison) -> Table:
         One row per way of using the views.
     """
     header, rows = _cells(comparison)
-    table = make_table(header, rows)
+    table = make_table(header, rows, wrapped=["chosen"])
     table.rows[comparison.best].style = "bold"
     return table
 
@@ -84,6 +95,8 @@ def comparison_notes(comparison: Comparison) -> list[str]:
             f"{about}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}",
             f"{chosen}: chosen in each training part; the most frequent choice is shown",
         ]
+    if any(not math.isnan(row.threshold) for row in c.rows):
+        how.append(_about_cuts(c))
     if any("fit_intercept" in row.setting for row in c.rows):
         without = [row.title for row in c.rows if not row.setting.get("fit_intercept", True)]
         how.append(f"without intercept: {', '.join(without) or 'none'}")
@@ -101,6 +114,20 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         )
     benefit = [c.unlabeled_benefit] if c.unlabeled_benefit else []
     return [c.verdict, *benefit, *how, f"p: against the best row ({c.test})"]
+
+
+def _about_cuts(c: Comparison) -> str:
+    """What the column of thresholds says."""
+    what = f"cut: {c.positive!r} is predicted where its probability is above this threshold"
+    if not c.tuned:
+        return what
+    measure = metric_of(c.metric).threshold_for or c.metric
+    if c.mode == "progressive":
+        return f"{what}, the best for {measure} on the rows before each row; the last one is shown"
+    return (
+        f"{what}, the best for {measure} on rows held out of each training part; the median over "
+        "the folds is shown"
+    )
 
 
 def to_markdown(comparison: Comparison) -> str:
@@ -128,11 +155,14 @@ def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     # the columns that the metric is not already
     errors = comparison.task == "regression"
     others = [name for name in TASKS[comparison.task][1:] if name != comparison.metric]
-    titles = {"roc_auc": "AUC"}
+    titles = {"roc_auc": "AUC", "expected_calibration_error": "ECE"}
+    short = {"accuracy": "acc.", "roc_auc": "AUC"}
+    cuts = any(not math.isnan(row.threshold) for row in comparison.rows)
     header = [
         "views",
         titles.get(comparison.metric, comparison.metric),
-        *(titles.get(name, name) for name in others),
+        *(["cut"] if cuts else []),
+        *(short.get(name, name) for name in others),
         "rows/s",
         "chosen",
         "p",
@@ -147,6 +177,7 @@ def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
             [
                 row.title,
                 value,
+                *([number(row.threshold, 2)] if cuts else []),
                 *(number(getattr(row, name), decimals) for name in others),
                 speed(row.rows_per_second),
                 " ".join(

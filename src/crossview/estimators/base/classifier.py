@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from crossview.errors import InputError
 from crossview.estimators.base.probabilities import CalibratedLearner
 from crossview.estimators.targets import class_codes, class_weights, read_labels, row_weights
 from crossview.kernels.rows import Rows
@@ -16,6 +17,8 @@ from crossview.kernels.rows import Rows
 
 class ViewClassifier(ClassifierMixin, CalibratedLearner):
     """Base class of the classifiers: labels, classes and predictions."""
+
+    threshold_: float | None = None
 
     # --- predicting ----------------------------------------------------------------
 
@@ -71,6 +74,38 @@ class ViewClassifier(ClassifierMixin, CalibratedLearner):
         scores = self._joint_scores(self._read_one(x, learn=False))
         return self.decide(scores[:, 0] if scores.shape[1] == 1 else scores).tolist()[0]
 
+    def set_threshold(self, threshold: float | None) -> Self:
+        """Set the probability of ``classes_[1]`` above which it is predicted.
+
+        It is part of the learned state: model files keep it, and `fit` from scratch forgets it.
+
+        Parameters
+        ----------
+        threshold : float or None
+            In [0, 1]; a higher value predicts ``classes_[1]`` in fewer rows.  None, as after
+            `fit`: a score above 0 predicts it.
+
+        Returns
+        -------
+        self : object
+            The learner.
+
+        Raises
+        ------
+        InputError
+            The threshold is no probability, or there are not two classes.
+        """
+        check_is_fitted(self, "classes_")
+        if threshold is not None:
+            if not 0.0 <= threshold <= 1.0:
+                raise InputError(f"threshold={threshold!r}; give a probability between 0 and 1")
+            if len(self.classes_) != 2:
+                raise InputError(
+                    f"a threshold is for two classes, and there are {len(self.classes_)}"
+                )
+        self.threshold_ = None if threshold is None else float(threshold)
+        return self
+
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """Return the predicted class of each row from its scores.
 
@@ -88,6 +123,9 @@ class ViewClassifier(ClassifierMixin, CalibratedLearner):
             return self.classes_[scores.argmax(axis=1)]
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
+        if self.threshold_ is not None:
+            above = self.probabilities(scores)[:, 1] > self.threshold_
+            return self.classes_[above.astype(np.intp)]
         return self.classes_[(scores > 0.0).astype(np.intp)]
 
     # --- classes and weights -----------------------------------------------------
@@ -117,11 +155,12 @@ class ViewClassifier(ClassifierMixin, CalibratedLearner):
     def get_header(self) -> dict[str, Any]:
         """Return the part of the state that is not arrays."""
         classes = {"dtype": self.classes_.dtype.str, "values": self.classes_.tolist()}
-        return {"classes": classes, **super().get_header()}
+        return {"classes": classes, "threshold": self.threshold_, **super().get_header()}
 
     def set_header(self, header: Mapping[str, Any]) -> None:
         """Restore the header that `get_header` returned."""
         classes = header["classes"]
         kind = np.dtype(classes["dtype"])
         self.classes_ = np.asarray(classes["values"], dtype=kind)
+        self.threshold_ = header["threshold"]
         super().set_header(header)

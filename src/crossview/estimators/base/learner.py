@@ -147,6 +147,6 @@ class ViewLearner(RowReader):
 
     def _forget(self) -> None:
         """Delete the learned state."""
-        for name in ("_state", "classes_", "layout_", "_named", "feature_names_in_"):
+        for name in ("_state", "classes_", "threshold_", "layout_", "_named", "feature_names_in_"):
             if name in self.__dict__:
                 delattr(self, name)

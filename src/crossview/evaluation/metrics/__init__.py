@@ -2,8 +2,9 @@
 
 An entry of `crossview.catalog` names the function of each metric.  What the function takes and
 returns depends on its kind: see `decision` for metrics of the predicted classes, `order` for
-those of the order of the scores, and `error` for those of predicted numbers.  `measure` applies a
-metric to rows in memory; `Tally` and `ErrorTally` apply it to a stream.
+those of the order of the scores, `probability` for those of the probabilities, and `error` for
+those of predicted numbers.  `measure` applies a metric to rows in memory; `Tally` and `ErrorTally`
+apply it to a stream.  `threshold` places the threshold of two classes for a decision.
 
 Classes are given by their codes, 0 to ``n_classes - 1`` in sorted order, and scores as
 `decision_function` gives them.  Where a number is predicted, the numbers and their predictions
@@ -15,16 +16,23 @@ from crossview.evaluation.metrics.measure import (
     hinge_losses,
     least_rows,
     measure,
+    running_sum,
     signed_score,
+    values_of_confusions,
 )
 from crossview.evaluation.metrics.tally import ErrorTally, Tally
+from crossview.evaluation.metrics.threshold import RunningThreshold, best_threshold
 
 __all__ = [
     "ErrorTally",
+    "RunningThreshold",
     "Tally",
+    "best_threshold",
     "decide",
     "hinge_losses",
     "least_rows",
     "measure",
+    "running_sum",
     "signed_score",
+    "values_of_confusions",
 ]

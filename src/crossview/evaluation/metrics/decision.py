@@ -1,27 +1,45 @@
 """Metrics of the predicted classes.
 
-Each function takes the confusion matrix, ndarray of shape (n_classes, n_classes), rows per true
-class (first axis) and predicted class, and returns one value for all rows, or an ndarray of shape
-(n_classes,) with one value per class: with two classes that of the positive class counts, with
-more the mean over the classes that occur.  Where a value has the form 0 / 0, it is 0.
+Each function takes confusion matrices, ndarray of shape (..., n_classes, n_classes): rows per true
+class (second last axis) and predicted class (last axis), of one or more ways to predict.  It
+returns one value for all rows, ndarray of shape (...), or one value per class, ndarray of shape
+(..., n_classes): with two classes that of the positive class counts, with more the mean over the
+classes that occur.  Where a value has the form 0 / 0, it is 0.  A metric with parameters in its
+name takes them by keyword.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["accuracy", "balanced_accuracy", "f1", "g_mean", "precision", "recall"]
+__all__ = [
+    "accuracy",
+    "balanced_accuracy",
+    "cost",
+    "f1",
+    "f_beta",
+    "g_mean",
+    "precision",
+    "recall",
+]
 
 
-def accuracy(confusion: np.ndarray) -> float:
+def accuracy(confusion: np.ndarray) -> np.ndarray:
     """Return the share of the rows that are predicted right."""
-    return float(confusion.diagonal().sum() / confusion.sum())
+    right, true, _ = _counts(confusion)
+    return right.sum(axis=-1) / true.sum(axis=-1)
 
 
 def f1(confusion: np.ndarray) -> np.ndarray:
     """Return the harmonic mean of precision and recall."""
     right, true, predicted = _counts(confusion)
     return _ratio(2 * right, true + predicted)
+
+
+def f_beta(confusion: np.ndarray, beta: float) -> np.ndarray:
+    """Return F_β: the weighted harmonic mean of precision and recall, recall β² times as much."""
+    right, true, predicted = _counts(confusion)
+    return _ratio((1.0 + beta**2) * right, beta**2 * true + predicted)
 
 
 def precision(confusion: np.ndarray) -> np.ndarray:
@@ -36,24 +54,33 @@ def recall(confusion: np.ndarray) -> np.ndarray:
     return _ratio(right, true)
 
 
-def balanced_accuracy(confusion: np.ndarray) -> float:
+def balanced_accuracy(confusion: np.ndarray) -> np.ndarray:
     """Return the mean recall of the classes that occur."""
-    return float(recall(confusion)[confusion.sum(axis=1) > 0].mean())
+    return recall(confusion).sum(axis=-1) / (confusion.sum(axis=-1) > 0).sum(axis=-1)
 
 
 def g_mean(confusion: np.ndarray) -> np.ndarray:
     """Return the geometric mean of the recall of the class and the recall of the others."""
     right, true, predicted = _counts(confusion)
-    rest = true.sum() - true
+    rest = true.sum(axis=-1, keepdims=True) - true
     return _ratio(
         np.sqrt(right) * np.sqrt(rest - (predicted - right)), np.sqrt(true) * np.sqrt(rest)
     )
 
 
+def cost(confusion: np.ndarray, fp: float, fn: float) -> np.ndarray:
+    """Return the mean cost of a row: ``fp`` per false and ``fn`` per missed row of the class."""
+    right, true, predicted = _counts(confusion)
+    total = fp * (predicted - right) + fn * (true - right)
+    return total / true.sum(axis=-1, keepdims=True)
+
+
 def _counts(confusion: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows per class that are predicted right, that are of it, and that are predicted as it."""
-    return confusion.diagonal(), confusion.sum(axis=1), confusion.sum(axis=0)
+    right = np.diagonal(confusion, axis1=-2, axis2=-1)
+    return right, confusion.sum(axis=-1), confusion.sum(axis=-2)
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    return numerator / np.maximum(denominator, 1)
+    """Their ratio, 0 where both are 0; a denominator of counts is 0 or at least about 1."""
+    return numerator / np.where(denominator == 0, 1, denominator)

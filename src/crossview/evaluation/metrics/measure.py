@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from crossview.catalog.metrics import METRICS, Metric, check_metric, metric_of, parse_metric
+from crossview.catalog.metrics import METRICS, check_metric, metric_of, parse_metric
+from crossview.evaluation.metrics.probability import CALIBRATION_BINS, count_in_bins
 
 __all__ = [
     "confusion_matrix",
@@ -17,15 +18,17 @@ __all__ = [
     "least_rows",
     "mean_of_defined",
     "measure",
+    "running_sum",
     "signed_score",
     "value_of_confusion",
     "value_of_order",
+    "values_of_confusions",
 ]
 
 
 def least_rows(name: str) -> int:
     """Return how many rows a metric needs: its k, where that is a number of rows."""
-    k = parse_metric(name)[1]
+    k = parse_metric(name)[1].get("k")
     return k if isinstance(k, int) else 1
 
 
@@ -36,20 +39,30 @@ def signed_score(name: str, value: float) -> float:
     return value if metric_of(name).higher_is_better else -value
 
 
-def decide(scores: np.ndarray) -> np.ndarray:
+def decide(
+    scores: np.ndarray, probabilities: np.ndarray | None = None, threshold: float | None = None
+) -> np.ndarray:
     """Return the codes of the predicted classes, as every learner predicts.
 
     Parameters
     ----------
     scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Two classes: above 0 is class 1, and 0 is not.  More: the highest.
+    probabilities : ndarray of shape (n_samples,), default=None
+        With two classes and a threshold: the probabilities of class 1.
+    threshold : float, default=None
+        A probability above it is class 1, whatever the score.  None: the scores decide.
 
     Returns
     -------
     codes : ndarray of shape (n_samples,)
         0 to ``n_classes - 1``.
     """
-    return scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0.0).astype(np.intp)
+    if scores.ndim > 1:
+        return scores.argmax(axis=1)
+    if threshold is None or probabilities is None:
+        return (scores > 0.0).astype(np.intp)
+    return (probabilities > threshold).astype(np.intp)
 
 
 def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -85,7 +98,14 @@ def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def measure(
-    name: str, codes: np.ndarray, scores: np.ndarray, *, positive: int = 1, k: Any = None
+    name: str,
+    codes: np.ndarray,
+    scores: np.ndarray,
+    *,
+    probabilities: np.ndarray | None = None,
+    predicted: np.ndarray | None = None,
+    positive: int = 1,
+    k: Any = None,
 ) -> float:
     """Return one metric of some rows.
 
@@ -97,6 +117,10 @@ def measure(
         True classes; where a number is predicted, the numbers.
     scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Scores, as `decision_function` gives them; where a number is predicted, the predictions.
+    probabilities : ndarray of shape (n_samples, n_classes), default=None
+        Probabilities of the classes, for metrics of probabilities.
+    predicted : ndarray of shape (n_samples,), default=None
+        Predicted classes, for metrics of those.  None: those of `decide`.
     positive : {0, 1}, default=1
         With two classes: the one that f1, precision, recall and the metrics of order are about.
         More classes are averaged, each counting the same.
@@ -107,8 +131,8 @@ def measure(
     Returns
     -------
     value : float
-        NaN where the metric is not defined: no order without two classes, and no k highest
-        scores where there are fewer rows.
+        NaN where the metric is not defined: no order without two classes, no k highest scores
+        where there are fewer rows, and no metric of probabilities without them.
 
     Examples
     --------
@@ -122,6 +146,9 @@ def measure(
     0.5
     >>> measure("mae", np.array([1.0, 2.0]), np.array([1.5, 2.0]))
     0.25
+    >>> p = np.array([[0.9, 0.1], [0.2, 0.8]])
+    >>> round(measure("brier_score", np.array([0, 1]), np.array([-2.0, 1.0]), probabilities=p), 3)
+    0.025
     """
     family = METRICS.get(parse_metric(name)[0])
     name = check_metric(name, task="classification" if family is None else family.task, k=k)
@@ -133,7 +160,16 @@ def measure(
         return float(np.sqrt((errors**2).mean()) if metric.root_mean_square else errors.mean())
     if metric.kind == "decision":
         K = 2 if scores.ndim == 1 else scores.shape[1]
-        return value_of_confusion(metric, confusion_matrix(codes, decide(scores), K), positive)
+        predicted = decide(scores) if predicted is None else predicted
+        return value_of_confusion(name, confusion_matrix(codes, predicted, K), positive)
+    if metric.kind in ("probability", "calibration"):
+        if probabilities is None or not len(codes):
+            return math.nan
+        if metric.kind == "probability":
+            return float(metric.function()(codes, probabilities).mean())
+        sums = np.zeros((3, CALIBRATION_BINS))
+        count_in_bins(sums, codes, probabilities)
+        return float(metric.function()(*sums))
     weight = np.ones(len(codes), dtype=np.int64)
     if scores.ndim == 1:
         ordered = scores if positive == 1 else -scores
@@ -149,17 +185,20 @@ def confusion_matrix(codes: np.ndarray, predicted: np.ndarray, n_classes: int) -
     return cells.reshape(n_classes, n_classes)
 
 
-def value_of_confusion(metric: Metric, confusion: np.ndarray, positive: int) -> float:
-    """Return a metric of the predicted classes."""
-    if not confusion.any():
-        return math.nan
-    value = metric.function()(confusion)
-    if np.ndim(value) == 0:
-        return float(value)
-    if len(value) == 2:
-        return float(value[positive])
-    occurs = confusion.sum(axis=1) + confusion.sum(axis=0) > 0
-    return float(value[occurs].mean())
+def values_of_confusions(name: str, confusion: np.ndarray, positive: int) -> np.ndarray:
+    """Return a metric of the predicted classes, (...), of matrices (..., n_classes, n_classes)."""
+    values = metric_of(name).function()(confusion, **parse_metric(name)[1])
+    if values.ndim == confusion.ndim - 2:
+        return values
+    if values.shape[-1] == 2:
+        return values[..., positive]
+    occurs = confusion.sum(axis=-1) + confusion.sum(axis=-2) > 0
+    return (values * occurs).sum(axis=-1) / occurs.sum(axis=-1)
+
+
+def value_of_confusion(name: str, confusion: np.ndarray, positive: int) -> float:
+    """Return a metric of the predicted classes of one confusion matrix; NaN without rows."""
+    return float(values_of_confusions(name, confusion, positive)) if confusion.any() else math.nan
 
 
 def value_of_order(
@@ -168,13 +207,22 @@ def value_of_order(
     """Return a metric of the order of the scores; each entry stands for ``weight`` rows."""
     if is_positive.all() or not is_positive.any():
         return math.nan
-    function, k = metric_of(name).function(), parse_metric(name)[1]
+    function, k = metric_of(name).function(), parse_metric(name)[1].get("k")
     if k is None:
         return float(function(is_positive, scores, weight))
     n_rows = int(weight.sum())
     if isinstance(k, float):
         k = max(1, round(k * n_rows))
     return float(function(is_positive, scores, weight, k)) if k <= n_rows else math.nan
+
+
+def running_sum(total: Any, values: np.ndarray) -> np.ndarray:
+    """Return the total plus the values along the last axis, one after the other.
+
+    Adding in pieces gives the same bits; `numpy.sum` adds pairs.
+    """
+    start = np.broadcast_to(total, values.shape[:-1])[..., None]
+    return np.add.accumulate(np.concatenate([start, values], axis=-1), axis=-1)[..., -1]
 
 
 def mean_of_defined(values: Iterable[float]) -> float:

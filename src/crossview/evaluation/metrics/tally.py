@@ -14,9 +14,11 @@ from crossview.evaluation.metrics.measure import (
     decide,
     hinge_losses,
     mean_of_defined,
+    running_sum,
     value_of_confusion,
     value_of_order,
 )
+from crossview.evaluation.metrics.probability import CALIBRATION_BINS, count_in_bins
 
 __all__ = ["ErrorTally", "Tally"]
 
@@ -47,12 +49,17 @@ class Tally:
         Rows per true class and predicted class.
     histogram : ndarray of shape (1 or n_classes, 2, 16384)
         Rows per bin of the scores of a class: those of the others, and those of the class.
+    sums : dict of str to float
+        Of each metric of the probabilities of a row: the sum of its losses.
+    bins : ndarray of shape (3, 15)
+        Per bin of the probability: rows, the sum of their probabilities, rows of the class.
 
     Notes
     -----
     Metrics of the order of the scores come from the histogram: scores are mapped to (-1, 1)
     by ``s / (1 + |s|)`` and counted in equal bins, about 0.0001 wide where the score is near 0;
-    two scores in the same bin count as equal.  All other metrics are exact.
+    two scores in the same bin count as equal.  All other metrics are exact.  Sums run row by row,
+    so that they do not depend on how the stream is cut into batches.
 
     Examples
     --------
@@ -70,8 +77,17 @@ class Tally:
         self.loss = 0.0
         self.confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
         self.histogram = np.zeros((1 if n_classes == 2 else n_classes, 2, BINS), dtype=np.int64)
+        of_rows = [name for name, metric in METRICS.items() if metric.kind == "probability"]
+        self.sums = dict.fromkeys(of_rows, 0.0)
+        self.bins = np.zeros((3, CALIBRATION_BINS))
 
-    def update(self, codes: np.ndarray, scores: np.ndarray) -> None:
+    def update(
+        self,
+        codes: np.ndarray,
+        scores: np.ndarray,
+        probabilities: np.ndarray | None = None,
+        predicted: np.ndarray | None = None,
+    ) -> None:
         """Count some more rows.
 
         Parameters
@@ -80,10 +96,13 @@ class Tally:
             True classes.
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Their scores.
+        probabilities, predicted
+            As for `measure`; either all rows have probabilities or none.
         """
         self.n_rows += len(codes)
-        self.loss += float(hinge_losses(codes, scores).sum())
-        self.confusion += confusion_matrix(codes, decide(scores), self.n_classes)
+        self.loss = float(running_sum(self.loss, hinge_losses(codes, scores)))
+        predicted = decide(scores) if predicted is None else predicted
+        self.confusion += confusion_matrix(codes, predicted, self.n_classes)
         columns = scores.reshape(len(codes), -1)
         squashed = columns / (1.0 + np.abs(columns))
         bins = np.minimum(((squashed + 1.0) * (BINS / 2)).astype(np.intp), BINS - 1)
@@ -91,6 +110,11 @@ class Tally:
             mine = codes == (1 if self.n_classes == 2 else k)
             histogram[0] += np.bincount(bins[~mine, k], minlength=BINS)
             histogram[1] += np.bincount(bins[mine, k], minlength=BINS)
+        if probabilities is not None:
+            for name, total in self.sums.items():
+                losses = METRICS[name].function()(codes, probabilities)
+                self.sums[name] = float(running_sum(total, losses))
+            count_in_bins(self.bins, codes, probabilities)
 
     def __add__(self, other: Tally) -> Tally:
         if (self.n_classes, self.positive) != (other.n_classes, other.positive):
@@ -100,6 +124,8 @@ class Tally:
         total.loss = self.loss + other.loss
         total.confusion = self.confusion + other.confusion
         total.histogram = self.histogram + other.histogram
+        total.sums = {name: self.sums[name] + other.sums[name] for name in self.sums}
+        total.bins = self.bins + other.bins
         return total
 
     def value(self, name: str, *, k: Any = None) -> float:
@@ -120,7 +146,13 @@ class Tally:
         name = check_metric(name, k=k)
         metric = metric_of(name)
         if metric.kind == "decision":
-            return value_of_confusion(metric, self.confusion, self.positive)
+            return value_of_confusion(name, self.confusion, self.positive)
+        if metric.kind in ("probability", "calibration"):
+            rows = self.bins[0].sum()
+            if not rows:
+                return math.nan
+            of_rows = metric.kind == "probability"
+            return self.sums[name] / rows if of_rows else float(metric.function()(*self.bins))
         return mean_of_defined(self._order(name, h) for h in self.histogram)
 
     def _order(self, name: str, histogram: np.ndarray) -> float:
@@ -172,11 +204,12 @@ class ErrorTally:
         """
         residuals = predictions - y
         self.n_rows += len(y)
-        self.loss += float(residuals @ residuals)
+        self.loss = float(running_sum(self.loss, residuals**2))
         for name in self.sums:
             errors = METRICS[name].function()(y, predictions)
             square = METRICS[name].root_mean_square
-            self.sums[name] += float(errors @ errors if square else errors.sum())
+            values = errors**2 if square else errors
+            self.sums[name] = float(running_sum(self.sums[name], values))
 
     def __add__(self, other: ErrorTally) -> ErrorTally:
         total = ErrorTally()

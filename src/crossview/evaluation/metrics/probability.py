@@ -1,0 +1,79 @@
+"""Metrics of the probabilities.
+
+Of the kind *probability*: each function takes the true classes, ndarray of codes of shape
+(n_samples,), and the probabilities, ndarray of shape (n_samples, n_classes), and returns the loss
+of each row, at least 0.  The value of the metric is their mean.
+
+Of the kind *calibration*: each function takes three ndarrays of shape (n_bins,), which
+`count_in_bins` sums up: rows per bin of the probability, the sum of their probabilities, and the
+rows among them that are of the class.  It returns one value.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = [
+    "CALIBRATION_BINS",
+    "brier_losses",
+    "count_in_bins",
+    "expected_calibration_error",
+    "log_losses",
+]
+
+# Guo et al. (2017) use 15 bins of equal width
+CALIBRATION_BINS = 15
+
+
+def log_losses(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """Return -log of the probability of the true class, which counts as at least 2.2e-16."""
+    of_true = probabilities[np.arange(len(codes)), codes]
+    return -np.log(np.maximum(of_true, np.finfo(np.float64).eps))
+
+
+def brier_losses(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """Return the squared error of the probabilities, summed over the classes.
+
+    With two classes half of it, which is the squared error of either probability (Brier 1950;
+    `sklearn.metrics.brier_score_loss`).
+    """
+    K = probabilities.shape[1]
+    squares = ((probabilities - np.eye(K)[codes]) ** 2).sum(axis=1)
+    return squares / 2.0 if K == 2 else squares
+
+
+def count_in_bins(sums: np.ndarray, codes: np.ndarray, probabilities: np.ndarray) -> None:
+    """Add rows to bins of equal width of a probability, in place.
+
+    The probability is that of the second of two classes (Naeini et al. 2015), or that of the
+    predicted class of more (Guo et al. 2017).
+
+    Parameters
+    ----------
+    sums : ndarray of shape (3, n_bins)
+        Per bin: rows, the sum of their probabilities, and rows that are of the class.
+    codes : ndarray of shape (n_samples,)
+        True classes.
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Their probabilities.
+    """
+    if probabilities.shape[1] == 2:
+        p, right = probabilities[:, 1], codes == 1
+    else:
+        p, right = probabilities.max(axis=1), codes == probabilities.argmax(axis=1)
+    n_bins = sums.shape[1]
+    bins = np.minimum((p * n_bins).astype(np.intp), n_bins - 1)
+    for total, values in zip(sums, (1.0, p, right), strict=True):
+        np.add.at(total, bins, values)  # one row after the other, however the rows are batched
+
+
+def expected_calibration_error(
+    rows: np.ndarray, probabilities: np.ndarray, right: np.ndarray
+) -> float:
+    """Return the mean over the rows of |share of right rows - mean probability| of their bin.
+
+    G. P. Naeini, G. F. Cooper, M. Hauskrecht, "Obtaining Well Calibrated Probabilities Using
+    Bayesian Binning", AAAI 2015; C. Guo et al., "On Calibration of Modern Neural Networks",
+    ICML 2017, equation (5).
+    """
+    return float(np.abs(right - probabilities).sum() / rows.sum())

@@ -1,0 +1,133 @@
+"""The threshold of two classes: where the metric is best, on rows in memory and on a stream."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crossview import InputError
+from crossview.evaluation.metrics import RunningThreshold, best_threshold, measure
+from reference import threshold as reference
+
+METRICS = ["f1", "f0.5", "f2", "accuracy", "balanced_accuracy", "g_mean", "cost:fp=1,fn=7"]
+
+rows = st.lists(
+    st.tuples(st.integers(0, 1), st.integers(1, 39).map(lambda i: i / 40)), min_size=1, max_size=30
+)
+
+
+@settings(max_examples=200)
+@given(rows, st.sampled_from(METRICS), st.integers(0, 1))
+def test_the_best_threshold_is_that_of_all_ways_to_predict(rows, metric, positive):
+    y, p = np.array([y for y, _ in rows]), np.array([p for _, p in rows])
+    threshold, value = best_threshold(metric, y, p, positive=positive)
+    highest, nearest = reference.best(metric, y.tolist(), p.tolist(), positive)
+    assert value == pytest.approx(highest)
+    assert abs(threshold - 0.5) == pytest.approx(abs(nearest - 0.5))
+    # and it is the value of what it predicts
+    predicted = (p > threshold).astype(int)
+    assert measure(metric, y, p, predicted=predicted, positive=positive) == pytest.approx(value)
+    assert reference.value(metric, y, predicted, positive) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall"])
+def test_precision_and_recall_take_the_threshold_of_f1(metric):
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    y = (rng.random(200) < p).astype(int)
+    threshold, value = best_threshold(metric, y, p)
+    assert threshold == best_threshold("f1", y, p)[0]
+    assert value == measure(metric, y, p, predicted=(p > threshold).astype(int)) < 1.0
+
+
+def test_neighbors_in_floating_point_are_told_apart():
+    p = np.array([0.5, np.nextafter(0.5, 1.0), 0.0])
+    threshold, value = best_threshold("accuracy", np.array([0, 1, 0]), p)
+    assert value == 1.0
+    assert (p > threshold).tolist() == [False, True, False]
+    # 0 is not above 0: class 1 in every row is no choice here
+    assert best_threshold("recall", np.array([1, 0]), np.array([0.0, 1.0])) == (0.5, 0.0)
+
+
+GRID = 100
+
+
+def make_calibrated(a, b):
+    """Rows with p = i / 100, of which exactly the share p is positive; (1 - p)^b p^a sets how many.
+
+    So nothing is left to chance.
+    """
+    i = np.arange(1, GRID)
+    times = 1 + np.round(20 * (i / 50) ** a * (2 - i / 50) ** b).astype(int)
+    p = np.repeat(i / GRID, GRID * times)
+    y = np.concatenate(
+        [np.repeat([1, 0], [k * m, (GRID - k) * m]) for k, m in zip(i, times, strict=True)]
+    )
+    return y, p
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (1, 0), (0, 2), (2, 1)])
+def test_the_best_threshold_for_f1_is_half_the_best_f1(shape):
+    """Z. C. Lipton, C. Elkan, B. Narayanaswamy, 2014, theorem 1: of calibrated probabilities."""
+    y, p = make_calibrated(*shape)
+    threshold, value = best_threshold("f1", y, p)
+    assert 0.4 < value < 0.9
+    assert threshold == pytest.approx(value / 2, abs=1 / GRID)
+    running = RunningThreshold("f1")
+    running.decide(y, p - 0.5, p)
+    assert running.place() == pytest.approx(value / 2, abs=1.5 / GRID)
+
+
+@pytest.mark.parametrize(("fp", "fn"), [(1, 1), (1, 4), (3, 1)])
+def test_the_best_threshold_for_costs_is_their_ratio(fp, fn):
+    """C. Elkan, 2001: predict the positive class where its probability exceeds fp / (fp + fn)."""
+    y, p = make_calibrated(0, 1)
+    name = f"cost:fp={fp},fn={fn}"
+    assert best_threshold(name, y, p)[0] == pytest.approx(fp / (fp + fn), abs=1 / GRID)
+    # of the other class the two kinds of error trade places
+    assert best_threshold(name, y, p, positive=0)[0] == pytest.approx(fn / (fp + fn), abs=1 / GRID)
+
+
+def make_stream(n, seed=0):
+    rng = np.random.default_rng(seed)
+    p = 1.0 / (1.0 + np.exp(-rng.normal(-1.0, 1.5, n)))
+    return (rng.random(n) < p).astype(int), rng.normal(size=n), p
+
+
+@pytest.mark.parametrize(("metric", "positive"), [("f1", 1), ("f1", 0), ("cost:fp=1,fn=3", 1)])
+def test_each_row_is_decided_by_the_rows_before_it(metric, positive):
+    y, scores, p = make_stream(250)
+    expected = reference.progressive(metric, y.tolist(), scores.tolist(), p.tolist(), positive)
+    for pieces in (1, 7, 250):
+        running, predicted = RunningThreshold(metric, positive=positive), []
+        for part in np.array_split(np.arange(250), pieces):
+            predicted += running.decide(y[part], scores[part], p[part]).tolist()
+        assert predicted == expected
+
+
+def test_a_stream_of_one_class_is_decided_by_the_score():
+    running = RunningThreshold("f1")
+    scores = np.array([-1.0, 1.0, -1.0])
+    assert running.decide(np.zeros(3, dtype=int), scores, np.full(3, 0.9)).tolist() == [0, 1, 0]
+    assert running.place() is None
+
+
+def test_two_streams_add_up():
+    y, scores, p = make_stream(1000)
+    whole = RunningThreshold("f1")
+    whole.decide(y, scores, p)
+    parts = []
+    for part in np.array_split(np.arange(1000), 3):
+        parts.append(RunningThreshold("f1"))
+        parts[-1].decide(y[part], scores[part], p[part])
+    total = parts[0] + parts[1] + parts[2]
+    assert (total.counts == whole.counts).all()
+    assert total.threshold == whole.place()
+    with pytest.raises(InputError, match="do not add up"):
+        whole + RunningThreshold("f2")
+
+
+def test_probabilities_of_0_and_1_are_counted():
+    running = RunningThreshold("accuracy")
+    running.decide(np.array([0, 1]), np.zeros(2), np.array([0.0, 1.0]))
+    assert running.place() == pytest.approx(0.5, abs=0.01)
