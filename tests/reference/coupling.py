@@ -3,9 +3,9 @@
 import itertools
 
 import numpy as np
+from scipy.optimize import lsq_linear, minimize
 
 from reference.intercept import Variance
-from scipy.optimize import lsq_linear, minimize
 
 
 def objective(P, m, n, C, gamma, coupling, slack):
@@ -144,11 +144,7 @@ def learn(blocks, y, solve, present=None, C=1.0, scaling=1.0, independent=False,
         return variances[v].direction(x) if G[v] is None else G[v].S @ x
 
     for i, label in enumerate(y):
-        here = [
-            v
-            for v, B in enumerate(blocks)
-            if present is None or present[i][v]
-        ]
+        here = [v for v, B in enumerate(blocks) if present is None or present[i][v]]
         is_empty = not any(used[v][i] for v in here)
         if not is_empty:
             here = [v for v in here if used[v][i]]

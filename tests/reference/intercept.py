@@ -1,4 +1,4 @@
-"""The intercept without a covariance: the weight of a constant feature 1 with a falling variance."""
+"""The intercept without a covariance: the weight of a constant feature, whose variance falls."""
 
 import numpy as np
 

@@ -22,10 +22,8 @@ __all__ = [
 # C and disagreement have the unit of one over a squared norm: their best values move with the data
 C = (0.001, 0.01, 0.1, 1.0, 10.0)
 DISAGREEMENT = (0.0001, 0.001, 0.01, 0.1, 1.0)
-# the constant feature has a share in every step: accuracy may change by points either way
-INTERCEPT = (True, False)
-# second-order learners take longer, and in a covariance the intercept's share soon shrinks:
-# less is tried for them.  PAM has no r; the variance at the start sets the scale of its covariance
+# second-order learners take longer: less is tried for them.  PAM has no r; the variance at the
+# start sets the scale of its covariance
 FEW_C = (0.1, 1.0, 10.0)
 SMALL_C = (0.01, 0.1, 1.0)
 FEW_DISAGREEMENT = (0.01, 0.1, 1.0)
@@ -43,7 +41,7 @@ LAM = (0.0001, 0.001, 0.01, 0.1)
 C1 = (0.01, 0.1, 1.0)
 C2 = (0.001, 0.01, 0.1)
 
-WEIGHTS = ("average", "class_weight", "fit_intercept")
+WEIGHTS = ("average", "class_weight", "fit_intercept", "intercept_scaling")
 COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
 COUPLED = ("C", "disagreement", "update", *WEIGHTS, *COVARIANCE)
 MACHINE = ("alpha", "init_scale", "learning_rate", "loss", "penalty")
@@ -68,7 +66,7 @@ _VIEW = "one view alone"
 
 def _passive_aggressive() -> Iterator[Learner]:
     """All views by the rule of PA, with each coupling."""
-    alone: dict[str, tuple] = {"C": C, "fit_intercept": INTERCEPT}
+    alone: dict[str, tuple] = {"C": C}
     together = alone | {"disagreement": DISAGREEMENT}
     for coupling, title, grid in (
         ("concatenated", "concatenated", alone),
@@ -246,7 +244,7 @@ LEARNERS: list[Learner] = [
         "{view} alone",
         f"{_LINEAR}:PassiveAggressiveClassifier",
         _VIEW,
-        grid={"C": C, "fit_intercept": INTERCEPT},
+        grid={"C": C},
         settable=("variant", *WEIGHTS),
     ),
     Learner(

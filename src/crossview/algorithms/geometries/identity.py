@@ -9,8 +9,8 @@ included.  It takes the share d / (x·x + d) of a step: half of the first one fo
 the step after 81 rows, a hundredth after 9,801.  A share of a half throughout would make the
 intercept follow each row, and with many classes its noise would decide; 1 / sqrt(t) is the rate
 of online gradient descent (Zinkevich, "Online Convex Programming and Generalized Infinitesimal
-Gradient Ascent", 2003).  The mean of the logarithms has the unit of the rows, but rows that are
-not yet scaled do not weigh on it for long.
+Gradient Ascent", 2003).  The mean of the logarithms gives d the unit of x·x, and a few rows that
+are not yet scaled do not decide it, as they would a mean of x·x.
 
 x·x is computed with the scores (`kernels.rows.dot_and_sqnorm`).
 """

@@ -89,6 +89,7 @@ class LinearClassifier(ViewClassifier):
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         view_scores, takes_part, _ = self._scores(rows)
+        view_scores[~takes_part] = 0.0
         return self._combine(view_scores, takes_part)
 
     def _scores(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -102,11 +103,11 @@ class LinearClassifier(ViewClassifier):
         missing = ~rows.present if len(rows.present) else np.zeros((n, V), dtype=bool)
         takes_part = self._takes_part(norms, missing)
         if len(b) < V:
-            # a single intercept is divided equally among the views
-            scores += b / np.maximum(takes_part.sum(axis=1), 1)[:, None, None]
+            # a single intercept is divided equally among the views that take part
+            share = takes_part / np.maximum(takes_part.sum(axis=1, keepdims=True), 1)
+            scores += share[:, :, None] * b
         else:
             scores += b
-        scores[~takes_part] = 0.0
         return scores, takes_part, missing
 
 
