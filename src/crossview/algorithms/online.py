@@ -109,7 +109,8 @@ def one_view_pass(examples, model, scaling, rule, scratch):
         prefetch_row(x, j, indptr, shared, order, s + 2)
         i = order[s]
         lo = indptr[i]
-        row = Row(x, j, lo, indptr[i + 1], lo if shared else ZERO, 0, 0.0)
+        hi, offset = indptr[i + 1], lo if shared else ZERO
+        row = Row(x, j, lo, hi, offset, 0, 0.0)
         n = read_scores(row, W, b, score)
         if average and t[0] > 0:
             read_scores(row, U, c, past)
@@ -124,9 +125,10 @@ def one_view_pass(examples, model, scaling, rule, scratch):
         m, wrong = one_margin(W, y[i], score)
         P = euclidean_step(rule, m, n if W.ndim == 1 else 2.0 * n, weight[i])
         if P != 0.0:
-            identity.move(P, 1, row, d, W, b, y[i], wrong)
+            row = Row(x, j, lo, hi, offset, 0, d)
+            identity.move(P, 1, row, W, b, y[i], wrong)
             if average:
-                identity.move(P, t[0], row, d, U, c, y[i], wrong)
+                identity.move(P, t[0], row, U, c, y[i], wrong)
         t[0] += 1
     return nonfinite_row
 
@@ -200,11 +202,10 @@ def euclidean_pass(examples, model, scaling, rule, coupling, buffers):
         # 4. the update
         for a in range(count):
             if P[a] != 0.0:
-                row, wrong = row_of_view(rows, i, 0.0, buffers, a), buffers.wrong[a]
-                d = buffers.variance[a]
-                identity.move(P[a], 1, row, d, W, b, y[i], wrong)
+                row, wrong = row_of_view(rows, i, buffers.variance[a], buffers, a), buffers.wrong[a]
+                identity.move(P[a], 1, row, W, b, y[i], wrong)
                 if average:
-                    identity.move(P[a], t[0], row, d, U, c, y[i], wrong)
+                    identity.move(P[a], t[0], row, U, c, y[i], wrong)
         t[0] += 1
     return nonfinite_row
 

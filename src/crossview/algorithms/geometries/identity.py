@@ -33,12 +33,15 @@ def intercept_variance(scaling, sqnorm, v, lengths):
 
 
 @inlined_borrowing
-def move(P, times, row, d, W, b, y, wrong):
-    """w <- w + times P y x; of several classes w_y <- w_y + times P x, w_wrong the opposite."""
+def move(P, times, row, W, b, y, wrong):
+    """w <- w + times P y x; of several classes w_y <- w_y + times P x, w_wrong the opposite.
+
+    The constant of the row is d.
+    """
     if W.ndim == 1:
         add(times * (y * P), row, W)
-        b[row.v] += times * d * (y * P)
+        b[row.v] += times * row.bias * (y * P)
     else:
         add_pair(times * P, row, W, y, wrong)
-        b[row.v, y] += times * d * P
-        b[row.v, wrong] -= times * d * P
+        b[row.v, y] += times * row.bias * P
+        b[row.v, wrong] -= times * row.bias * P
