@@ -309,4 +309,18 @@ the others. PA-I, all columns."""
 VALUES = """Other values of `intercept_scaling`: accuracy minus the better one of no intercept and a
 column of ones. PA-I, all columns."""
 
-SEEN = ""
+SEEN = """Findings:
+
+- A column of ones costs up to 17 points of accuracy on text of several classes, and having no
+  intercept costs 13 to 19 points on svmguide1. The default is within 2 points of the better one
+  everywhere, and on most sets level with it.
+- The largest losses of PA are 1 to 2 points, at most two standard errors, on sets where the
+  figures of single orders vary by several points (ionosphere, movies), and 1.6 points on the image
+  view of Wikipedia, which predicts little. On WebKB the default costs half a point. F1 moves
+  against accuracy where few rows are predicted positive (Criteo), because C is chosen by accuracy.
+- AROW needs nothing of the kind: its covariance lets the intercept fall by itself, and
+  `intercept_scaling=1` is the column of ones, but for rows without entries.
+- Rows that are not yet scaled at the start of a stream do no lasting harm. With the mean of x·x
+  instead of its geometric mean the intercept would follow them for the rest of the stream.
+- A smaller s suits text of many classes, a larger one few dense columns with classes of unequal
+  size; 1 is the compromise, and `compare` need not try others."""
