@@ -1,0 +1,336 @@
+"""Calibration in the pass: probabilities from the scores of rows that are not learned yet.
+
+Symbols: a row's score s before it is learned, or its scores s_c less their mean over the classes;
+z = s / (root mean square of the scores so far); slope a; offsets b.  Two classes (Platt 1999):
+
+    p = σ(a z + b),    g = p - y,    h = p (1 - p).
+
+Several classes (temperature scaling, Guo et al. 2017, with an offset per class):
+
+    p = softmax(a z + b),    g_c = p_c - [c is the true class].
+
+θ = (a, b) minimizes the log loss of the rows so far by online Newton steps (Hazan, Agarwal and
+Kale 2007).  With φ the derivative of a z + b with respect to θ, a block of rows makes the step
+
+    H <- λ H + Σ h φ φ',    θ <- θ - (I + H)^-1 Σ g φ.
+
+A block is one row at the beginning and 64 rows after the first 4,000: a step per row would take
+half as long as learning the row.  For several classes the part of H that belongs to the offsets
+is diag(p), an upper bound of diag(p) - p p', so that a row costs O(n_classes).
+
+The scores of the first rows come from a model that has learned little.  So the sums forget: for a
+row λ = min(n / (n + 2), M / (M + g²)).  After n rows one that is u rows old has the weight
+(1 - u/n)², and in a long stream the sums hold a bounded amount of evidence, M = 200 times the
+mean squared error of a row.  After a change the errors grow, and so does the rate of forgetting.
+"""
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize
+
+from crossview._jit import borrowing, inlined_borrowing
+
+__all__ = [
+    "calibrate",
+    "fit",
+    "insert_class",
+    "probabilities",
+    "start",
+]
+
+# M: the evidence that a long stream keeps
+EVIDENCE = 200.0
+# rows of a block, from ROWS_OF_BLOCK² rows on
+ROWS_OF_BLOCK = 64
+# log odds beyond which exp overflows
+MOST = 700.0
+
+# A calibration of K scores is one array: θ (1 + K), its sums, the sums of the block, Σ g φ of the
+# block (1 + K), and in the last four places
+ERROR, ROWS, SCALE, N = -4, -3, -2, -1  # Σ g² and rows of the block, its scale, all rows
+# The sums are H, as (a a), (a b_c) and (b_c b_c), and at their end Σ s² and Σ 1.
+
+
+def start(n_scores: int) -> np.ndarray:
+    """Return a calibration that has seen no row: p = σ(z), or softmax(z)."""
+    state = np.zeros(6 * n_scores + 12)
+    state[0] = 1.0
+    return state
+
+
+# --- rows and blocks --------------------------------------------------------------------------
+
+
+@inlined_borrowing
+def scale_of(squares, count):
+    """Return the root mean square of the scores; infinity without any, so that z is 0."""
+    if not squares > 0.0:
+        return np.inf
+    return math.sqrt(squares / count)
+
+
+@inlined_borrowing
+def scale_of_block(squares, weight, scaled, state, K):
+    """Return the scale of a block, which its first row completes."""
+    end = 4 + 3 * K  # of the sums
+    if not scaled:
+        return 1.0
+    return scale_of(state[end - 2] + squares, state[end - 1] + weight)
+
+
+@inlined_borrowing
+def rows_of_block(n):
+    """Return the number of rows of the block after n rows."""
+    return math.floor(min(n / ROWS_OF_BLOCK, ROWS_OF_BLOCK - 1.0)) + 1.0
+
+
+@inlined_borrowing
+def step_of_several(s, true, weight, scaled, state, z, p):
+    """Update the calibration of several classes by a row; write its p before.
+
+    ``z`` is a buffer; both have one entry per class.
+    """
+    K = s.shape[0]
+    squares = weight * _center(s, z)
+    if state[ROWS] == 0.0:
+        state[SCALE] = scale_of_block(squares, weight, scaled, state, K)
+    mean = _softmax(state, z, p)
+    if not weight > 0.0:
+        return
+    aa, ab, bb, G = 4 + 3 * K, 5 + 3 * K, 5 + 4 * K, 7 + 5 * K
+    for c in range(K):
+        g, d = p[c] - (1.0 if c == true else 0.0), z[c] - mean
+        state[aa] += weight * p[c] * d * d
+        state[ab + c] += weight * p[c] * d
+        state[bb + c] += weight * p[c]
+        state[G] += weight * g * z[c]
+        state[G + 1 + c] += weight * g
+        state[ERROR] += weight * g * g
+    state[G - 2] += squares
+    state[G - 1] += weight
+    state[ROWS] += 1.0
+    if state[ROWS] >= rows_of_block(state[N]):
+        end_block(state, K)
+
+
+@inlined_borrowing
+def _center(s, z):
+    """z <- s - mean(s); return the mean square of z."""
+    K, mean, squares = s.shape[0], 0.0, 0.0
+    for c in range(K):
+        mean += s[c] / K
+    for c in range(K):
+        z[c] = s[c] - mean
+        squares += z[c] * z[c] / K
+    return squares
+
+
+@inlined_borrowing
+def _softmax(state, z, p):
+    """z <- z / scale, p <- softmax(a z + b); return the mean of z by p."""
+    top, total, mean = -np.inf, 0.0, 0.0
+    for c in range(z.shape[0]):
+        z[c] /= state[SCALE]
+        p[c] = state[0] * z[c] + state[1 + c]
+        top = max(top, p[c])
+    for c in range(z.shape[0]):
+        p[c] = math.exp(p[c] - top)
+        total += p[c]
+    for c in range(z.shape[0]):
+        p[c] /= total
+        mean += p[c] * z[c]
+    return mean
+
+
+@borrowing
+def end_block(state, K):
+    """H <- λ H + Σ h φ φ' and θ <- θ - (I + H)^-1 Σ g φ; the next block begins."""
+    sums, block, G = 1 + K, 4 + 3 * K, 7 + 5 * K
+    weight, error = state[G - 1], state[ERROR]
+    state[N] += weight
+    lam = min(state[N] / (state[N] + 2.0 * weight), EVIDENCE / (EVIDENCE + error))
+    for i in range(3 + 2 * K):
+        state[sums + i] = lam * state[sums + i] + state[block + i]
+        state[block + i] = 0.0
+    # eliminate the offsets
+    ab, bb = sums + 1, sums + 1 + K
+    top, bottom = state[G], 1.0 + state[sums]
+    for c in range(K):
+        ratio = state[ab + c] / (1.0 + state[bb + c])
+        top -= ratio * state[G + 1 + c]
+        bottom -= ratio * state[ab + c]
+    step = top / bottom
+    state[0] -= step
+    for c in range(K):
+        state[1 + c] -= (state[G + 1 + c] - state[ab + c] * step) / (1.0 + state[bb + c])
+        state[G + 1 + c] = 0.0
+    state[G] = state[ERROR] = state[ROWS] = 0.0
+
+
+# --- rows -----------------------------------------------------------------------------
+
+
+def calibrate(
+    scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, scaled: bool, state: np.ndarray
+) -> np.ndarray:
+    """Update a calibration by rows, in their order.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_scores)
+        The scores of each row before it was learned; one for two classes.
+    codes : int64 ndarray of shape (n_samples,)
+        The classes; -1 for a row without label, which changes nothing.
+    weight : ndarray of shape (n_samples,)
+        Weights of the rows.
+    scaled : bool
+        Whether scores are divided by their root mean square; not if they are log odds.
+    state : ndarray
+        As `start` returns it; updated in place.
+
+    Returns
+    -------
+    p : ndarray of shape (n_samples, n_scores)
+        Of each row before the update by it: the probability of the second of two classes, or one
+        per class.
+    """
+    p = np.empty(scores.shape)
+    K = scores.shape[1]
+    given = scores.reshape(-1) if K == 1 else scores
+    rows = [np.ascontiguousarray(value).view() for value in (given, codes, weight)]
+    for value in rows:  # compiled for read-only arrays
+        value.flags.writeable = False
+    if K == 1:
+        calibrate_two(*rows, scaled, state, p.reshape(-1))
+    else:
+        calibrate_several(*rows, scaled, state, np.empty(K), p)
+    return p
+
+
+@borrowing
+def calibrate_two(scores, codes, weight, scaled, state, p):
+    """The loop of `calibrate` for two classes."""
+    n, lo = scores.shape[0], 0
+    while lo < n:
+        # the rest of a block
+        hi = min(n, lo + np.int64(rows_of_block(state[N]) - state[ROWS]))
+        if state[ROWS] == 0.0:
+            w = weight[lo] if codes[lo] >= 0 else 0.0
+            square = w * scores[lo] * scores[lo]
+            if not (w > 0.0 and square < np.inf):  # the next row begins the block
+                w, square, hi = 0.0, 0.0, lo + 1
+            state[SCALE] = scale_of_block(square, w, scaled, state, 1)
+        a, b = state[0] / state[SCALE], state[1]
+        for i in range(lo, hi):
+            p[i] = 1.0 / (1.0 + math.exp(-min(max(a * scores[i] + b, -MOST), MOST)))
+        _add_rows(lo, hi, scores, codes, weight, p, state)
+        if state[ROWS] >= rows_of_block(state[N]):
+            end_block(state, 1)
+        lo = hi
+
+
+@inlined_borrowing
+def _add_rows(lo, hi, scores, codes, weight, p, state):
+    """Add rows of a block to its sums, which stay in registers."""
+    aa, ab, bb, squares, count = state[7], state[8], state[9], state[10], state[11]
+    G_a, G_b, error, rows, scale = state[12], state[13], state[ERROR], state[ROWS], state[SCALE]
+    for i in range(lo, hi):
+        w = weight[i] if codes[i] >= 0 else 0.0
+        square = w * scores[i] * scores[i]
+        if w > 0.0 and square < np.inf:
+            z, g, h = scores[i] / scale, p[i] - codes[i], w * p[i] * (1.0 - p[i])
+            aa, ab, bb = aa + h * z * z, ab + h * z, bb + h
+            squares, count = squares + square, count + w
+            G_a, G_b, error = G_a + w * g * z, G_b + w * g, error + w * g * g
+            rows += 1.0
+    state[7], state[8], state[9], state[10], state[11] = aa, ab, bb, squares, count
+    state[12], state[13], state[ERROR], state[ROWS] = G_a, G_b, error, rows
+
+
+@borrowing
+def calibrate_several(scores, codes, weight, scaled, state, z, p):
+    """The loop of `calibrate` for several classes."""
+    K = scores.shape[1]
+    for i in range(scores.shape[0]):
+        total = 0.0
+        for c in range(K):
+            total += scores[i, c] * scores[i, c]
+        if math.isfinite(total):
+            w = weight[i] if codes[i] >= 0 else 0.0
+            step_of_several(scores[i], codes[i], w, scaled, state, z, p[i])
+        else:
+            p[i, :] = 1.0 / K
+
+
+def fit(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, scaled: bool) -> np.ndarray:
+    """Return the calibration that minimizes the log loss of rows plus ½ |θ - (1, 0)|².
+
+    ``scores`` are of rows that were not learned; the parameters are those of `calibrate`.
+    """
+    K, rows = scores.shape[1], np.arange(len(codes))
+    state = start(K)
+    theta, sums = state[: 1 + K], state[1 + K : 4 + 3 * K]
+    centered = scores - scores.mean(axis=1, keepdims=True) if K > 1 else scores
+    state[N] = weight.sum()
+    sums[-2:] = weight @ (centered * centered).mean(axis=1), state[N]
+    z, first = _inputs(scores, scaled, state), theta.copy()
+
+    def objective(new: np.ndarray) -> tuple[float, np.ndarray]:
+        theta[:] = new
+        p = probabilities(scores, scaled, state)
+        loss = -weight @ np.log(np.maximum(p[rows, codes], np.finfo(float).tiny))
+        p[rows, codes] -= 1.0
+        g = weight[:, None] * p[:, -K:]
+        slope = np.append((g * z).sum(), g.sum(axis=0))
+        return loss + 0.5 * ((new - first) ** 2).sum(), slope + new - first
+
+    theta[:] = minimize(objective, first, jac=True, method="L-BFGS-B").x
+    p = probabilities(scores, scaled, state)
+    h = (p[:, :1] * p[:, 1:] if K == 1 else p) * weight[:, None]
+    d = z if K == 1 else z - (p * z).sum(axis=1, keepdims=True)
+    sums[:-2] = np.concatenate([[(h * d * d).sum()], (h * d).sum(axis=0), h.sum(axis=0)])
+    return state
+
+
+def insert_class(state: np.ndarray, n_old: int, position: int) -> np.ndarray:
+    """Return the calibration with one more class; that of a third class begins anew."""
+    if n_old == 2:
+        return start(3)
+    K = 1 if n_old == 1 else n_old
+    parts = np.split(state.copy(), np.cumsum([1 + K, 3 + 2 * K, 3 + 2 * K, 1 + K]))
+    theta, sums, block, G, last = parts
+    if n_old == 1:  # the only class so far was the positive one
+        sign = -1.0 if position == 1 else 1.0
+        for part in (theta, sums, block, G):
+            part[1] *= sign
+        return np.concatenate(parts)
+    at, gap = 1 + position, [1 + position, 1 + K + position]
+    rare = -np.log1p(last[-1])  # one row among those so far
+    return np.concatenate(
+        [
+            np.insert(theta, at, rare),
+            *(np.insert(part, gap, 0.0) for part in (sums, block)),
+            np.insert(G, at, 0.0),
+            last,
+        ]
+    )
+
+
+def _inputs(scores: np.ndarray, scaled: bool, state: np.ndarray) -> np.ndarray:
+    """Return z of rows, (n_samples, n_scores)."""
+    K = scores.shape[1]
+    z = scores if K == 1 else scores - scores.mean(axis=1, keepdims=True)
+    return z / scale_of(state[2 + 3 * K], state[3 + 3 * K]) if scaled else z
+
+
+def probabilities(scores: np.ndarray, scaled: bool, state: np.ndarray) -> np.ndarray:
+    """Return the probability of each class, (n_samples, 2 or n_scores)."""
+    K = scores.shape[1]
+    eta = state[0] * _inputs(scores, scaled, state) + state[1 : 1 + K]
+    if K == 1:
+        eta = np.hstack([-eta, eta])
+        with np.errstate(over="ignore"):
+            return np.asarray(1.0 / (1.0 + np.exp(-eta)))
+    p = np.exp(eta - eta.max(axis=1, keepdims=True))
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
