@@ -24,6 +24,7 @@ from sklearn.model_selection import StratifiedKFold
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import reproduction_intercept
 import reproduction_keco
 import reproduction_machines
 import reproduction_performance
@@ -187,6 +188,11 @@ def keco(names: list[str]) -> str:
     return reproduction_keco.section(names)
 
 
+def intercept(names: list[str]) -> str:
+    """Return the section on the intercept of the linear learners."""
+    return reproduction_intercept.section(names, SETS)
+
+
 def performance(names: list[str]) -> str:
     """Return the section on SVMs that are trained for a measure."""
     return reproduction_performance.section(names)
@@ -254,11 +260,13 @@ SECTIONS = {
     "keco": keco,
     "performance": performance,
     "thresholds": thresholds,
+    "intercept": intercept,
     "methods": methods,
 }
 SOURCES = {
     **SETS,
     **reproduction_second_order.STREAMS,
+    **reproduction_intercept.OWN,
     **dict.fromkeys(
         [
             *reproduction_machines.SETS,
@@ -294,6 +302,7 @@ Contents:
 - [KeCo](#keco): van de Wiel, Heskes and Levin (2015)
 - [SVMs trained for a measure](#svms-trained-for-a-measure): Wang
 - [Thresholds](#thresholds)
+- [The intercept](#the-intercept)
 - [Which method, and which coupling by default?](#which-method-and-which-coupling-by-default)
 - [One comparison per data set](#one-comparison-per-data-set)
 
@@ -361,9 +370,6 @@ VERDICT = """Findings:
   **compare on your own table**.
 - Among the couplings that keep one score per view, squared and absolute are equally good, tuned
   and untuned. The default is **squared**: its step has a closed form for any number of views.
-- Untuned, concatenation leads on sets with many classes. The intercept is the reason: where rows
-  have length 1, a constant feature of value 1 per view takes half of each step. Set
-  `fit_intercept=False` for normalized text (`compare` tries both).
 - On most sets the smallest disagreement of the grid is chosen. The shared loss is what helps; a
   disagreement penalty pays only on some sets (the advertisements, Reuters, Cora). The unit of
   `disagreement` is one over a squared norm, so 0.1 is far too high for dense views with many

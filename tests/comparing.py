@@ -12,7 +12,6 @@ OF_MACHINES = {"alpha": [1e-4], "learning_rate": [0.1]}
 ONE = OF_MACHINES | {
     "C": [0.1],
     "disagreement": [0.1],
-    "fit_intercept": [True],
     "r": [1.0],
     "confidence": [0.7],
     "initial_variance": [1.0],

@@ -21,43 +21,48 @@ from reference.second_order import Geometry
 
 # every pair of values of any two columns comes once
 PAIRWISE = [
-    (2, False, False, sp.csr_array),
-    (2, True, True, np.asarray),
-    (4, False, True, np.asarray),
-    (4, True, False, sp.csr_array),
+    (2, False, 0.0, sp.csr_array),
+    (2, True, 0.6, np.asarray),
+    (4, False, 1.5, np.asarray),
+    (4, True, 0.0, sp.csr_array),
 ]
 
 
-@pytest.mark.parametrize(("classes", "average", "intercept", "container"), PAIRWISE)
+def intercept(scaling):
+    """The parameters of an intercept; 0: none."""
+    return {"intercept_scaling": scaling} if scaling else {"fit_intercept": False}
+
+
+@pytest.mark.parametrize(("classes", "average", "scaling", "container"), PAIRWISE)
 @pytest.mark.parametrize("rule", FIRST_ORDER)
 def test_a_learner_without_covariance_equals_its_slow_reference(
-    rule, average, intercept, classes, container
+    rule, average, scaling, classes, container
 ):
     X, y = stream(classes)
     weights = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], size=len(y))
-    model = FIRST_ORDER[rule](average=average, fit_intercept=intercept)
+    model = FIRST_ORDER[rule](average=average, **intercept(scaling))
     scores = model.score_then_learn(container(X), y, np.arange(classes), sample_weight=weights)
-    W, b, expected = first_order.learn(X, y, rule, 0.3, intercept, weights, average)
+    W, b, expected = first_order.learn(X, y, rule, 0.3, scaling, weights, average)
     np.testing.assert_allclose(model.coef_, W, rtol=0, atol=1e-12)
     np.testing.assert_allclose(model.intercept_, b, rtol=0, atol=1e-12)
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("classes", "average", "intercept", "container"), PAIRWISE)
+@pytest.mark.parametrize(("classes", "average", "scaling", "container"), PAIRWISE)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("rule", SECOND_ORDER)
 def test_a_learner_with_a_covariance_equals_its_slow_reference(
-    rule, form, average, intercept, classes, container
+    rule, form, average, scaling, classes, container
 ):
     X, y = stream(classes)
     weights = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], size=len(y))
     model = SECOND_ORDER[rule](
-        average=average, fit_intercept=intercept, initial_variance=0.7, **FORMS[form]
+        average=average, initial_variance=0.7, **intercept(scaling), **FORMS[form]
     )
     model, scores = one_pass(model, container(X), y, sample_weight=weights)
     W, b, expected, S = second_order.learn(
         X, y, rule, form, C=0.3, r=0.5, confidence=0.8, rank=9, scale=0.7,
-        intercept=intercept, weights=weights, average=average,
+        scaling=scaling, weights=weights, average=average,
     )  # fmt: skip
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-10)
     np.testing.assert_allclose(model.coef_, W, rtol=0, atol=1e-10)
@@ -82,8 +87,8 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("classes", "intercept", "missing"),
-    [(2, False, False), (2, True, True), (3, False, True), (3, True, False)],
+    ("classes", "scaling", "missing"),
+    [(2, 0.0, False), (2, 0.6, True), (3, 0.0, True), (3, 1.5, False)],
 )
 @pytest.mark.parametrize(("coupling", "variant", "V"), CASES)
 @pytest.mark.parametrize(
@@ -98,7 +103,7 @@ CASES = [
     ids=["dense", "sparse", "sparse-full", "dense-diagonal", "dense-low-rank"],
 )
 def test_a_learner_on_views_equals_its_slow_reference(
-    coupling, variant, V, classes, intercept, missing, container, covariance
+    coupling, variant, V, classes, scaling, missing, container, covariance
 ):
     blocks, y = views(V, classes)
     gamma, C = 0.3, 0.4
@@ -112,7 +117,7 @@ def test_a_learner_on_views_equals_its_slow_reference(
         return getattr(coupling_reference, coupling)(m, n, C, gamma, variant)
 
     W, scores = coupling_reference.learn(
-        blocks, y, solve, present, C, intercept, independent=coupling == "independent",
+        blocks, y, solve, present, C, scaling, independent=coupling == "independent",
         geometry=covariance and partial(Geometry, DIAGONAL.get(covariance, covariance), rank=10),
     )  # fmt: skip
     exact = coupling != "published"
@@ -122,7 +127,7 @@ def test_a_learner_on_views_equals_its_slow_reference(
         variant=variant,
         C=C,
         disagreement=gamma,
-        fit_intercept=intercept,
+        **intercept(scaling),
         geometry="mahalanobis" if covariance else "euclidean",
         covariance=covariance or "auto",
         rank=10,
@@ -130,10 +135,10 @@ def test_a_learner_on_views_equals_its_slow_reference(
     tolerance = 1e-10 if covariance else 1e-12
     X = MultiView({f"v{v}": container(b) for v, b in enumerate(blocks)}, present=present)
     got = model.score_then_learn(X, y, np.arange(classes))
-    expected = np.hstack([w[:, :-1] if intercept else w for w in W])
+    expected = np.hstack([w[:, :-1] if scaling else w for w in W])
     np.testing.assert_allclose(model.coef_, expected, rtol=0, atol=tolerance)
     np.testing.assert_allclose(got, scores, rtol=0, atol=tolerance)
-    if intercept:
+    if scaling:
         biases = np.stack([w[:, -1] for w in W], axis=1)
         np.testing.assert_allclose(
             model.intercept_, biases[0] if classes == 2 else biases, rtol=0, atol=tolerance
@@ -197,7 +202,7 @@ def test_a_pass_as_plain_python_gives_what_the_compiled_one_gives(form, classes,
         axis = (classes,) if classes > 2 else (1,) if form is not None else ()
         model = online.Weights(
             np.zeros((9, *axis)), np.zeros((2, *axis)), np.zeros((0, *axis)), np.zeros((0, *axis)),
-            np.zeros(1, np.int64),
+            np.zeros(1, np.int64), np.zeros((2, 2)),
         )  # fmt: skip
         scores = np.zeros((len(y), *axis))
         pass_examples = examples._replace(scores=scores)

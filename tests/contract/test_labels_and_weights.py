@@ -3,14 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_class_weight_classifiers
 
 from contract.instances import assert_same_state, learn, targets
 from crossview import (
     InputError,
-    MultiViewPAClassifier,
-    PassiveAggressiveClassifier,
-    Perceptron,
 )
 
 
@@ -40,10 +36,3 @@ def test_the_weight_of_a_class_is_that_of_its_rows(stream_classifier_of_loop, ta
     by_class = learn(clone(learner).set_params(class_weight={"ant": 3.0}), X, y)
     by_row = learn(clone(learner), X, y, sample_weight=np.where(y == "ant", 3.0, 1.0))
     assert_same_state(by_class, by_row)
-
-
-@pytest.mark.parametrize(
-    "learner", [Perceptron, PassiveAggressiveClassifier, MultiViewPAClassifier]
-)
-def test_the_class_weight_check_passes_with_enough_epochs(learner):
-    check_class_weight_classifiers(learner.__name__, learner(n_epochs=200))

@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_result(stream_learner, table):
 
 def test_an_empty_row_changes_nothing(linear_stream_learner, table):
     X, y = table
-    trained = learn(linear_stream_learner.set_params(fit_intercept=False), X, y)
+    trained = learn(linear_stream_learner, X, y)
     again = pickle.loads(pickle.dumps(trained))
     again.partial_fit(np.zeros((2, X.shape[1])), y[:2])
     assert_same_state(trained, again)

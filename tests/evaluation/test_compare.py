@@ -123,7 +123,7 @@ def test_the_encoder_sees_the_training_part_only():
 def test_parameters_are_chosen_inside_the_training_part():
     X, y = make_noisy()
     grid = [0.001, 0.1, 1000.0]
-    tried = {"C": grid, "disagreement": [0.01], "fit_intercept": [True]}
+    tried = {"C": grid, "disagreement": [0.01]}
     models = ["view:strong", "pa:squared", "scw"]
     answer = compare(X, y, grid=tried, cv=3, threshold=None, models=models)
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -138,13 +138,10 @@ def test_parameters_are_chosen_inside_the_training_part():
                 predicted = model.predict(X["strong"][train[b]])
                 scores.append(f1_score(y[train[b]], predicted, pos_label="yes"))
             values.append(np.mean(scores))
-        assert answer.rows[0].chosen[f] == {
-            "C": grid[int(np.argmax(values))],
-            "fit_intercept": True,
-        }
+        assert answer.rows[0].chosen[f] == {"C": grid[int(np.argmax(values))]}
     assert {choice["C"] for choice in answer.rows[0].chosen} < set(grid)
     settings = {row.model: set(row.setting) for row in answer.rows}
-    assert settings["pa:squared"] == {"C", "disagreement", "fit_intercept"}
+    assert settings["pa:squared"] == {"C", "disagreement"}
     assert settings["scw"] == {"C", "confidence"}
 
 
@@ -159,7 +156,7 @@ def test_a_large_training_part_is_validated_by_one_split(monkeypatch):
 
     monkeypatch.setattr(PassiveAggressiveClassifier, "fit", counting)
     views = [f"view:{name}" for name in ("strong", "weak", "noise")]
-    compare(*make_views(), grid={"C": [0.1, 1.0], "fit_intercept": [True]}, cv=3, models=views)
+    compare(*make_views(), grid={"C": [0.1, 1.0]}, cv=3, models=views)
     # 3 views, 3 folds: two candidates on 80 of 100 rows, then all 100
     assert sorted(fits) == [80] * 18 + [100] * 9
 

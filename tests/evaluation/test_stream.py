@@ -73,10 +73,7 @@ def test_progressive_chooses_on_the_first_part():
         scores = model.score_then_learn(X["strong"][:100], y[:100], classes=["no", "yes"])
         values.append(f1_score(y[:100] == "yes", scores > 0))
     assert values[0] != values[1]
-    assert answer.rows[0].setting == {
-        "C": grid[int(np.argmax(values))],
-        "fit_intercept": True,
-    }
+    assert answer.rows[0].setting == {"C": grid[int(np.argmax(values))]}
 
 
 def test_a_stream_of_unknown_length_chooses_on_its_first_thousand_rows(tmp_path):

@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 from scipy.optimize import lsq_linear, minimize
 
+from reference.intercept import Variance
+
 
 def objective(P, m, n, C, gamma, coupling, slack):
     """The step's own problem in the P_v: equations.md section 2, the paper's section 3.3."""
@@ -122,35 +124,35 @@ def squared(m, n, C, gamma, variant):
     return at_zero + max(0.0, tau) * slope
 
 
-def learn(blocks, y, solve, present=None, C=1.0, intercept=True, independent=False, geometry=None):
+def learn(blocks, y, solve, present=None, C=1.0, scaling=1.0, independent=False, geometry=None):
     """The whole learner on dense views: ``solve(m, n, C)`` gives the steps of the present ones.
 
     ``blocks`` is a list of (rows, columns) arrays, ``y`` holds 0 .. K - 1;
     ``geometry(size)`` makes the covariance of a view (`reference.second_order.Geometry`).
     Returns one weight matrix a view (intercept last) and the joint scores.
     """
-    if intercept:
+    used = [(B != 0).any(axis=1) for B in blocks]
+    if scaling:
         blocks = [np.hstack([B, np.ones((len(B), 1))]) for B in blocks]
     K = int(np.max(y)) + 1
     W = [np.zeros((1 if K == 2 else K, B.shape[1])) for B in blocks]
-    G = [geometry(B.shape[1]) if geometry else None for B in blocks]
+    G = [geometry(B.shape[1], scaling=scaling) if geometry else None for B in blocks]
+    variances = [Variance(scaling) for _ in blocks]
     scores = []
 
     def through(v, x):
-        return x if G[v] is None else G[v].S @ x
+        return variances[v].direction(x) if G[v] is None else G[v].S @ x
 
     for i, label in enumerate(y):
-        here = [
-            v
-            for v, B in enumerate(blocks)
-            if (present is None or present[i][v]) and B[i] @ B[i] > 0
-        ]
+        here = [v for v, B in enumerate(blocks) if present is None or present[i][v]]
+        is_empty = not any(used[v][i] for v in here)
+        if not is_empty:
+            here = [v for v in here if used[v][i]]
         own = {v: W[v] @ blocks[v][i] for v in here}
-        if not here:
-            scores.append(np.zeros(len(W[0])))
+        joint = sum(own.values(), np.zeros(len(W[0])))
+        scores.append(joint if independent else joint / max(len(here), 1))
+        if is_empty:
             continue
-        joint = sum(own.values())
-        scores.append(joint if independent else joint / len(here))
         if K == 2:
             sign = 1.0 if label == 1 else -1.0
             m = [sign * own[v][0] for v in here]
@@ -167,16 +169,18 @@ def learn(blocks, y, solve, present=None, C=1.0, intercept=True, independent=Fal
         for v, moves in zip(here, moving, strict=True):
             if moves and G[v] is not None:
                 G[v].make_room()
-        n = [times * blocks[v][i] @ through(v, blocks[v][i]) for v in here]
+        directions = [through(v, blocks[v][i]) for v in here]
+        n = [times * blocks[v][i] @ g for v, g in zip(here, directions, strict=True)]
         if not any(moving):
             continue
-        for v, P, moves in zip(here, solve(m, n, C), moving, strict=True):
+        steps = solve(m, n, C)
+        for v, P, moves, g in zip(here, steps, moving, directions, strict=True):
             x = blocks[v][i]
             if K == 2:
-                W[v][0] += sign * P * through(v, x)
+                W[v][0] += sign * P * g
             else:
-                W[v][label] += P * through(v, x)
-                W[v][rival[v]] -= P * through(v, x)
+                W[v][label] += P * g
+                W[v][rival[v]] -= P * g
             if moves and G[v] is not None:
                 G[v].gain(1.0, x)
     scores = np.array(scores)

@@ -35,10 +35,12 @@ def step(rule, m, n, C=1.0, r=1.0, phi=None):
 class Geometry:
     """S of one view as a matrix, in one of the forms, with the features in front."""
 
-    def __init__(self, form, size, scale=1.0, rank=None):
+    def __init__(self, form, size, scale=1.0, rank=None, scaling=0.0):
         self.form, self.rank = form, rank
         self.S = scale * np.eye(size)
-        self.rest = np.eye(size) / scale  # low-rank: the diagonal of S^-1 ...
+        if scaling:
+            self.S[-1, -1] *= scaling**2  # the intercept
+        self.rest = np.linalg.inv(self.S)  # low-rank: the diagonal of S^-1 ...
         self.kept = []  # ... and what is added to it
 
     def gain(self, rho, x):
@@ -68,24 +70,24 @@ class Geometry:
 
 
 def learn(
-    X, y, rule, form="full", C=1.0, r=1.0, confidence=0.7, rank=None, scale=1.0, intercept=True,
+    X, y, rule, form="full", C=1.0, r=1.0, confidence=0.7, rank=None, scale=1.0, scaling=1.0,
     weights=None, average=False,
 ):  # fmt: skip
     """Weights, intercepts, the scores before each row, and S, for labels 0 .. K - 1."""
     X = np.asarray(X, dtype=float)
-    if intercept:
+    if scaling:
         X = np.hstack([X, np.ones((len(X), 1))])
     K = int(np.max(y)) + 1
     several = K > 2
     W = np.zeros((K if several else 1, X.shape[1]))
     V = W.copy()  # SOP's sums
-    G = Geometry(form, X.shape[1], scale, rank)
+    G = Geometry(form, X.shape[1], scale, rank, scaling)
     phi = norm.ppf(confidence)
     weights = np.ones(len(X)) if weights is None else weights
     history, scores = [], []
     for x, label, weight in zip(X, y, weights, strict=True):
         scores.append((np.mean(history, axis=0) if average and history else W) @ x)
-        if weight == 0 or not x.any():
+        if weight == 0 or not (x[:-1] if scaling else x).any():
             continue
         s = W @ x
         if several:
@@ -137,6 +139,6 @@ def learn(
     scores = np.array(scores)
     if not several:
         scores = scores[:, 0]
-    if intercept:
+    if scaling:
         return W[:, :-1], W[:, -1], scores, G.S
     return W, np.zeros(len(W)), scores, G.S

@@ -15,8 +15,9 @@ Kale 2007).  With φ the derivative of a z + b with respect to θ, a block of ro
     H <- λ H + Σ h φ φ',    θ <- θ - (I + H)^-1 Σ g φ.
 
 A block is one row at the beginning and 64 rows after the first 4,000, of which three of four are
-then left out, because a step per row would take half as long as learning the row.  For several classes the part of H that belongs to the offsets
-is diag(p), an upper bound of diag(p) - p p', so that a row costs O(n_classes).
+then left out, because a step per row would take half as long as learning the row.  For several
+classes the part of H that belongs to the offsets is diag(p), an upper bound of diag(p) - p p', so
+that a row costs O(n_classes).
 
 The scores of the first rows come from a model that has learned little.  So the sums forget: for a
 row λ = min(n / (n + 2), M / (M + g²)).  After n rows one that is u rows old has the weight

@@ -21,7 +21,8 @@ class ViewBuffers(NamedTuple):
     lo: np.ndarray  # uint64 (n_views,): ... where its entries begin ...
     hi: np.ndarray  # ... and end
     score: np.ndarray  # (n_views, n_classes), or (n_views, 1) for two classes
-    sqnorm: np.ndarray  # (n_views,): x·x, with the constant feature
+    sqnorm: np.ndarray  # (n_views,): x·x
+    variance: np.ndarray  # (n_views,): of the intercept (`geometries.identity`)
     wrong: np.ndarray  # int64 (n_views,): the wrong class of the margin
     rho: np.ndarray  # (n_views,): the precision of its update
     joint: np.ndarray  # (n_classes,): the sum of the scores ...
@@ -36,6 +37,7 @@ def view_buffers(V: int, K: int) -> ViewBuffers:
         np.empty(V, np.uint64),
         np.empty(V, np.uint64),
         np.empty((V, K)),
+        np.empty(V),
         np.empty(V),
         np.zeros(V, np.int64),
         np.empty(V),
@@ -60,13 +62,13 @@ def n_scores(W):
 
 @inlined_borrowing
 def read_scores(row, W, b, score):
-    """score <- W'x + b; return x·x without the constant feature."""
+    """score <- W'x + b; return x·x."""
     if W.ndim == 1:
         dot, sqnorm = dot_and_sqnorm(row, W)
-        score[0] = dot + row.bias * b[row.v]
+        score[0] = dot + b[row.v]
         return sqnorm
     for k in range(score.shape[0]):
-        score[k] = row.bias * b[row.v, k]
+        score[k] = b[row.v, k]
     return dots_and_sqnorm(row, W, score)
 
 
@@ -75,10 +77,10 @@ def add_scores(row, U, c, past):
     """past <- past + U'x + c."""
     if U.ndim == 1:
         dot, _ = dot_and_sqnorm(row, U)
-        past[0] += dot + row.bias * c[row.v]
+        past[0] += dot + c[row.v]
     else:
         for k in range(past.shape[0]):
-            past[k] += row.bias * c[row.v, k]
+            past[k] += c[row.v, k]
         dots_and_sqnorm(row, U, past)
 
 
@@ -129,9 +131,9 @@ def find_views(rows, i, buffers):
 @inlined_borrowing
 def keep_view(row, sqnorm, count, buffers):
     """Store the view as number ``count`` unless it is empty; return the new count."""
-    if sqnorm + row.bias > 0.0:
+    if sqnorm > 0.0:
         buffers.v[count], buffers.lo[count], buffers.hi[count] = row.v, row.lo, row.hi
-        buffers.sqnorm[count] = sqnorm + row.bias
+        buffers.sqnorm[count] = sqnorm
         count += 1
     return count
 
@@ -146,6 +148,16 @@ def read_views(rows, i, W, b, bias, buffers):
         total += sqnorm
         count = keep_view(row, sqnorm, count, buffers)
     return count, total
+
+
+@inlined_borrowing
+def read_intercepts(rows, i, b, buffers):
+    """Write the scores of the present views of an empty row; return their number."""
+    count = find_views(rows, i, buffers)
+    for a in range(count):
+        for k in range(buffers.score.shape[1]):
+            buffers.score[a, k] = b[buffers.v[a]] if b.ndim == 1 else b[buffers.v[a], k]
+    return count
 
 
 @inlined_borrowing

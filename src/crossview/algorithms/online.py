@@ -38,6 +38,7 @@ from crossview.algorithms.margins import (
     keep_view,
     n_scores,
     one_margin,
+    read_intercepts,
     read_past,
     read_scores,
     read_views,
@@ -73,6 +74,7 @@ class Weights(NamedTuple):
     U: np.ndarray  # the sum u of averaging: like W, or empty
     c: np.ndarray  # like b, or empty
     t: np.ndarray  # int64 (1,): rows learned from
+    lengths: np.ndarray  # (n_intercepts, 2): rows of the view, and the sum of log x·x
 
 
 class Examples(NamedTuple):
@@ -88,18 +90,18 @@ class Examples(NamedTuple):
 # --- Euclidean geometry: S is the identity ----------------------------------------
 
 
-def learn_one_view(examples: Examples, model: Weights, bias: float, rule: Rule) -> int:
+def learn_one_view(examples: Examples, model: Weights, scaling: float, rule: Rule) -> int:
     """Make one pass of a learner on one view; arguments and result as for `learn`."""
     K = 1 if model.W.ndim == 1 else model.W.shape[1]
-    return int(one_view_pass(examples, model, bias, rule, np.empty((2, K))))
+    return int(one_view_pass(examples, model, scaling, rule, np.empty((2, K))))
 
 
 @borrowing
-def one_view_pass(examples, model, bias, rule, scratch):
+def one_view_pass(examples, model, scaling, rule, scratch):
     """The loop of `learn_one_view`."""
     rows, order, y, weight, scores = examples
     x, j, indptr, shared, _, _ = rows
-    W, b, U, c, t = model
+    W, b, U, c, t, lengths = model
     score, past = scratch
     average = U.shape[0] > 0
     nonfinite_row = -1
@@ -107,8 +109,9 @@ def one_view_pass(examples, model, bias, rule, scratch):
         prefetch_row(x, j, indptr, shared, order, s + 2)
         i = order[s]
         lo = indptr[i]
-        row = Row(x, j, lo, indptr[i + 1], lo if shared else ZERO, 0, bias)
-        n = read_scores(row, W, b, score) + bias
+        hi, offset = indptr[i + 1], lo if shared else ZERO
+        row = Row(x, j, lo, hi, offset, 0, 0.0)
+        n = read_scores(row, W, b, score)
         if average and t[0] > 0:
             read_scores(row, U, c, past)
         write_scores(scores, i, score, past, t[0] if average else 0, 1)
@@ -117,9 +120,12 @@ def one_view_pass(examples, model, bias, rule, scratch):
             continue
         if n <= 0.0 or weight[i] <= 0.0:
             continue
+        d = identity.intercept_variance(scaling, n, 0, lengths)
+        n += d
         m, wrong = one_margin(W, y[i], score)
         P = euclidean_step(rule, m, n if W.ndim == 1 else 2.0 * n, weight[i])
         if P != 0.0:
+            row = Row(x, j, lo, hi, offset, 0, d)
             identity.move(P, 1, row, W, b, y[i], wrong)
             if average:
                 identity.move(P, t[0], row, U, c, y[i], wrong)
@@ -127,7 +133,9 @@ def one_view_pass(examples, model, bias, rule, scratch):
     return nonfinite_row
 
 
-def learn(examples: Examples, model: Weights, bias: float, rule: Rule, coupling: Coupling) -> int:
+def learn(
+    examples: Examples, model: Weights, scaling: float, rule: Rule, coupling: Coupling
+) -> int:
     """Make one pass of a learner on several views.
 
     Parameters
@@ -136,8 +144,8 @@ def learn(examples: Examples, model: Weights, bias: float, rule: Rule, coupling:
         The rows.
     model : Weights
         Updated in place.
-    bias : float
-        1 or 0: with or without intercept.
+    scaling : float
+        The parameter s of the intercept (`geometries.identity`); 0: there is none.
     rule : Rule
         Perceptron or PA.
     coupling : Coupling
@@ -150,14 +158,14 @@ def learn(examples: Examples, model: Weights, bias: float, rule: Rule, coupling:
     """
     K = 1 if model.W.ndim == 1 else model.W.shape[1]
     buffers = view_buffers(len(examples.rows.ptr) - 1, K)
-    return int(euclidean_pass(examples, model, bias, rule, coupling, buffers))
+    return int(euclidean_pass(examples, model, scaling, rule, coupling, buffers))
 
 
 @borrowing
-def euclidean_pass(examples, model, bias, rule, coupling, buffers):
+def euclidean_pass(examples, model, scaling, rule, coupling, buffers):
     """The loop of `learn`."""
     rows, order, y, weight, scores = examples
-    W, b, U, c, t = model
+    W, b, U, c, t, lengths = model
     m, n, P, _, _ = buffers.steps
     average, is_coupled = U.shape[0] > 0, coupling.kind != INDEPENDENT
     nonfinite_row = -1
@@ -165,12 +173,13 @@ def euclidean_pass(examples, model, bias, rule, coupling, buffers):
         prefetch_row(rows.data, rows.indices, rows.indptr, rows.shared, order, s + 2)
         i = order[s]
         # 1. the scores
-        count, total = read_views(rows, i, W, b, bias, buffers)
-        sum_scores(count, buffers)
+        count, total = read_views(rows, i, W, b, 0.0, buffers)
+        n_scored = count if count > 0 else read_intercepts(rows, i, b, buffers)
+        sum_scores(n_scored, buffers)
         if average and t[0] > 0:
-            read_past(rows, i, U, c, bias, count, buffers)
-        t_averaged, n_scored = t[0] if average else 0, count if is_coupled else 1
-        write_scores(scores, i, buffers.joint, buffers.past, t_averaged, n_scored)
+            read_past(rows, i, U, c, 0.0, n_scored, buffers)
+        t_averaged, n_averaged = t[0] if average else 0, n_scored if is_coupled else 1
+        write_scores(scores, i, buffers.joint, buffers.past, t_averaged, n_averaged)
         if not total < np.inf:
             nonfinite_row = i
             continue
@@ -179,7 +188,11 @@ def euclidean_pass(examples, model, bias, rule, coupling, buffers):
         # 2. the margins and squared norms
         find_margins(y[i], coupling, count, buffers)
         for a in range(count):
-            n[a] = buffers.sqnorm[a] if n_scores(W) == 1 else 2.0 * buffers.sqnorm[a]
+            sqnorm, v = buffers.sqnorm[a], buffers.v[a]
+            buffers.variance[a] = identity.intercept_variance(scaling, sqnorm, v, lengths)
+            n[a] = sqnorm + buffers.variance[a]
+            if n_scores(W) > 1:
+                n[a] *= 2.0
         # 3. the steps
         if is_coupled:
             coupled_step(coupling, rule.slack, weight[i] * rule.C, count, buffers.steps)
@@ -189,7 +202,7 @@ def euclidean_pass(examples, model, bias, rule, coupling, buffers):
         # 4. the update
         for a in range(count):
             if P[a] != 0.0:
-                row, wrong = row_of_view(rows, i, bias, buffers, a), buffers.wrong[a]
+                row, wrong = row_of_view(rows, i, buffers.variance[a], buffers, a), buffers.wrong[a]
                 identity.move(P[a], 1, row, W, b, y[i], wrong)
                 if average:
                     identity.move(P[a], t[0], row, U, c, y[i], wrong)
@@ -266,11 +279,12 @@ def covariance_pass(examples, model, S, bias, rule, coupling, work):
         i = order[s]
         # 1. the scores
         count, total = _read_views(rows, i, model, S, bias, work)
-        sum_scores(count, buffers)
+        n_scored = count if count > 0 else read_intercepts(rows, i, model.b, buffers)
+        sum_scores(n_scored, buffers)
         if average and t[0] > 0:
-            _read_past(rows, i, model, bias, count, buffers)
-        t_averaged, n_scored = t[0] if average else 0, count if is_coupled else 1
-        write_scores(scores, i, buffers.joint, buffers.past, t_averaged, n_scored)
+            _read_past(rows, i, model, bias, n_scored, buffers)
+        t_averaged, n_averaged = t[0] if average else 0, n_scored if is_coupled else 1
+        write_scores(scores, i, buffers.joint, buffers.past, t_averaged, n_averaged)
         if not total < np.inf:
             nonfinite_row = i
             continue
@@ -314,7 +328,7 @@ def _read_views(rows, i, model, S, bias, work):
     for a in range(find_views(rows, i, buffers)):
         row = row_of_view(rows, i, bias, buffers, a)
         dot, sqnorm, n = diagonal.dot_and_sqnorms(row, work.pair)
-        buffers.score[count, 0] = dot + bias * b[row.v, 0]
+        buffers.score[count, 0] = dot + b[row.v, 0]
         buffers.steps.n[count] = n + bias * S.d[row.v]
         total += sqnorm
         count = keep_view(row, sqnorm, count, buffers)
@@ -343,7 +357,7 @@ def _find_step(row, a, weight, rule, is_coupled, S, work):
         n[a] *= 2.0
     rho = weight  # of PAM
     if not is_coupled:
-        if n[a] < EXHAUSTED * buffers.sqnorm[a]:
+        if n[a] < EXHAUSTED * (buffers.sqnorm[a] + row.bias):
             return
         P[a], rho = covariance_step(rule, m[a], n[a], weight)
         rho = min(rho, MOST_SHRINKAGE / n[a])
@@ -353,7 +367,7 @@ def _find_step(row, a, weight, rule, is_coupled, S, work):
 @inlined_borrowing
 def _update(row, a, y, rule, model, S, work):
     """Update the weights of view ``a``, and S^-1 <- S^-1 + rho x x'."""
-    W, b, U, c, t = model
+    W, b, U, c, t, _ = model
     buffers, scratch, step = work.buffers, work.scratch, work.step
     P, rho, n = buffers.steps.P[a], buffers.rho[a], buffers.steps.n[a]
     if step.shape[0] > 1:

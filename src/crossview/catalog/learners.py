@@ -22,10 +22,8 @@ __all__ = [
 # C and disagreement have the unit of one over a squared norm: their best values move with the data
 C = (0.001, 0.01, 0.1, 1.0, 10.0)
 DISAGREEMENT = (0.0001, 0.001, 0.01, 0.1, 1.0)
-# the constant feature has a share in every step: accuracy may change by points either way
-INTERCEPT = (True, False)
-# second-order learners take longer, and in a covariance the intercept's share soon shrinks:
-# less is tried for them.  PAM has no r; the variance at the start sets the scale of its covariance
+# second-order learners take longer: less is tried for them.  PAM has no r; the variance at the
+# start sets the scale of its covariance
 FEW_C = (0.1, 1.0, 10.0)
 SMALL_C = (0.01, 0.1, 1.0)
 FEW_DISAGREEMENT = (0.01, 0.1, 1.0)
@@ -43,15 +41,15 @@ LAM = (0.0001, 0.001, 0.01, 0.1)
 C1 = (0.01, 0.1, 1.0)
 C2 = (0.001, 0.01, 0.1)
 
-WEIGHTS = ("average", "class_weight", "fit_intercept")
+WEIGHTS = ("average", "calibration", "class_weight", "fit_intercept", "intercept_scaling")
 COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
 COUPLED = ("C", "disagreement", "update", *WEIGHTS, *COVARIANCE)
 MACHINE = ("alpha", "init_scale", "learning_rate", "loss", "penalty")
 INTERACTIONS = (*MACHINE, "n_factors", "optimizer")
 FORMS = ("init", "penalize_bias")
-SVMPERF = ("C1", "C2", "fit_intercept", "max_iter", "scaling", "solver", "tol")
+SVMPERF = ("C1", "C2", "calibration", "fit_intercept", "max_iter", "scaling", "solver", "tol")
 KERNEL = (
-    *("approximation", "budget", "cache_size", "class_weight", "coef0"),
+    *("approximation", "budget", "cache_size", "calibration", "class_weight", "coef0"),
     *("degree", "gamma", "include_self", "kernel", "lam", "maintenance", "n_components"),
     *("n_iterations", "schedule", "unlabeled_ratio", "verbose"),
 )
@@ -68,7 +66,7 @@ _VIEW = "one view alone"
 
 def _passive_aggressive() -> Iterator[Learner]:
     """All views by the rule of PA, with each coupling."""
-    alone: dict[str, tuple] = {"C": C, "fit_intercept": INTERCEPT}
+    alone: dict[str, tuple] = {"C": C}
     together = alone | {"disagreement": DISAGREEMENT}
     for coupling, title, grid in (
         ("concatenated", "concatenated", alone),
@@ -154,7 +152,7 @@ def _svmperf() -> Iterator[Learner]:
 def _machines(task: str) -> Iterator[Learner]:
     """Factorized interactions of the columns, of the views, and of all views."""
     kind = "Regressor" if task == "regression" else "Classifier"
-    weighted = () if task == "regression" else ("class_weight",)
+    weighted = () if task == "regression" else ("calibration", "class_weight")
     machine = Learner(
         "fm:cross-view",
         "factorization machine (cross-view)",
@@ -244,7 +242,7 @@ LEARNERS: list[Learner] = [
         "{view} alone",
         f"{_LINEAR}:PassiveAggressiveClassifier",
         _VIEW,
-        grid={"C": C, "fit_intercept": INTERCEPT},
+        grid={"C": C},
         settable=("variant", *WEIGHTS),
     ),
     Learner(

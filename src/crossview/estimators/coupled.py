@@ -145,6 +145,7 @@ class MultiViewPAClassifier(CovarianceClassifier):
         diagonal: str = "precision",
         initial_variance: float = 1.0,
         fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
         n_epochs: int = 1,
         shuffle: bool = True,
         average: bool = False,
@@ -164,6 +165,7 @@ class MultiViewPAClassifier(CovarianceClassifier):
         self.diagonal = diagonal
         self.initial_variance = initial_variance
         self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.n_epochs = n_epochs
         self.shuffle = shuffle
         self.average = average
@@ -190,10 +192,10 @@ class MultiViewPAClassifier(CovarianceClassifier):
         if self._has_covariance():
             return super()._learn(rows, order, y, weight, scores)
         examples = Examples(rows, order, y, weight, scores)
-        model, bias, rule = self._weights(), float(self.fit_intercept), self._rule()
+        model, scaling, rule = self._weights(), self._scaling(), self._rule()
         if self.coupling == "concatenated":
-            return int(learn_one_view(examples, model, bias, rule))
-        return int(learn(examples, model, bias, rule, coupling))
+            return int(learn_one_view(examples, model, scaling, rule))
+        return int(learn(examples, model, scaling, rule, coupling))
 
     def _rule(self) -> Rule:
         kind = rules.PAM if self._has_covariance() else rules.PA

@@ -161,7 +161,7 @@ class CovarianceClassifier(CovarianceState):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        model = online.Weights(*(self._state[name] for name in "WbUct"))
+        model = online.Weights(*(self._state[name] for name in online.Weights._fields))
         ptr = self._covariance_ptr()
         if len(ptr) < len(rows.ptr):  # one covariance for all views
             everywhere = read_only(np.empty((0, 1), dtype=bool))

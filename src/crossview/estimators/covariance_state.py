@@ -75,7 +75,9 @@ class CovarianceState(LinearOnlineClassifier):
             form = forms.FULL
         else:
             form = forms.LOW_RANK
-        self._covariance = forms.init_covariance(form, ptr, self.initial_variance)
+        self._covariance = forms.init_covariance(
+            form, ptr, self.initial_variance, scaling=self.intercept_scaling
+        )
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Return the learned state as arrays."""
@@ -97,7 +99,9 @@ class CovarianceState(LinearOnlineClassifier):
                     _check_memory(widths)
                 elif forms.full_bytes(widths) > MAX_FULL_BYTES:
                     S = changes.to_diagonal(S, self._bias())
-            self._covariance = changes.rearranged(S, moved, ptr, self.initial_variance)
+            self._covariance = changes.rearranged(
+                S, moved, ptr, self.initial_variance, self.intercept_scaling
+            )
 
     def _make_room(self, entries: int) -> None:
         """Make room for one more row with this number of entries in a low-rank covariance."""

@@ -73,9 +73,19 @@ LINEAR: dict[str, ParameterDoc] = ONLINE | {
     "fit_intercept": (
         "bool",
         """
-        Whether to learn an intercept, as the weight of a constant feature of value 1, which is
-        part of the squared norm of a row.  On rows of norm 1, such as normalized text, half of
-        each step goes into the intercept, and False is often more accurate.
+        Whether to learn an intercept, which is added to the score.  A row without entries is
+        scored by it, and not learned.
+        """,
+    ),
+    "intercept_scaling": (
+        "float",
+        """
+        Value s of the constant feature whose weight is the intercept, in (0, inf).  A higher value
+        learns the intercept faster, with a larger share of each step.  Without a covariance the
+        unit of s is the typical length of a row, the geometric mean so far, and the share falls
+        as rows are learned: for row t it is s² / (s² + sqrt(t)).  With a covariance s is a plain
+        number, and the variance of the intercept begins at s² ``initial_variance``.  Typical
+        values: 0.3 to 3.
         """,
     ),
     "average": (
@@ -95,7 +105,7 @@ ATTRIBUTES: dict[str, ParameterDoc] = {
     ),
     "intercept_": (
         "ndarray of shape (1,) or (n_classes,)",
-        "The intercepts; 0 without ``fit_intercept``.",
+        "The intercepts, which are added to the scores; 0 without ``fit_intercept``.",
     ),
     "layout_": ("ViewLayout", "Names and widths of the views."),
     "n_features_in_": ("int", "Number of columns."),

@@ -107,7 +107,7 @@ def progressive(
     >>> [record.rows for record in records]
     [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 569]
     >>> round(records[-1].accuracy, 2)
-    0.96
+    0.95
     """
     task: Task
     if is_regressor(model):

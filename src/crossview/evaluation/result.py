@@ -208,8 +208,6 @@ class Comparison:
         options = ["--task", self.task] if self.task == "regression" else []
         options += ["--model", best.model]
         for name, value in best.setting.items():
-            if name == "fit_intercept" and value:
-                continue  # as it is anyway
             word = value if isinstance(value, bool | str) else f"{value:g}"
             options += ["--set", f"{name}={word}"]
         entry = self._entry(best)

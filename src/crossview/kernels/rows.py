@@ -44,7 +44,7 @@ class Row(NamedTuple):
     hi: int
     offset: int
     v: int  # the view: the position of its intercept
-    bias: float  # the value of the constant feature: 1, or 0 without intercept
+    bias: float  # the constant feature: 1, or 0 without intercept; see `geometries.identity.move`
 
 
 @inlined_borrowing

@@ -97,9 +97,6 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         ]
     if any(not math.isnan(row.threshold) for row in c.rows):
         how.append(_about_cuts(c))
-    if any("fit_intercept" in row.setting for row in c.rows):
-        without = [row.title for row in c.rows if not row.setting.get("fit_intercept", True)]
-        how.append(f"without intercept: {', '.join(without) or 'none'}")
     if c.unlabeled:
         only = " and ".join(c.learns_unlabeled)
         what = f"only {only} learns from them" if only else "no row above learns from them"
@@ -183,7 +180,6 @@ def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
                 " ".join(
                     value if isinstance(value, str) else f"{SYMBOLS.get(name, name)}={value:g}"
                     for name, value in row.setting.items()
-                    if name != "fit_intercept"  # a note says it
                 ),
                 "best" if i == comparison.best else p_value(row.p),
             ]
@@ -192,11 +188,9 @@ def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
 
 
 def _chosen(comparison: Comparison) -> list[str]:
-    """Names of the parameters that were chosen, the intercept last."""
+    """Names of the parameters that were chosen, with their symbols."""
     names = dict.fromkeys(name for row in comparison.rows for name in row.setting)
-    shown = {"fit_intercept": "intercept"} | {n: f"{n} ({s})" for n, s in SYMBOLS.items()}
-    ordered = sorted(names, key=lambda name: name == "fit_intercept")
-    return [shown.get(name, name) for name in ordered]
+    return [f"{name} ({SYMBOLS[name]})" if name in SYMBOLS else name for name in names]
 
 
 def number(value: float, decimals: int = 3) -> str:

@@ -103,10 +103,12 @@ def to_diagonal(S: Covariance, bias: float) -> Covariance:
     return init_covariance(DIAGONAL, S.ptr, 1.0)._replace(D=D, d=d)
 
 
-def rearranged(S: Covariance, new_columns: np.ndarray, ptr: np.ndarray, scale: float) -> Covariance:
+def rearranged(
+    S: Covariance, new_columns: np.ndarray, ptr: np.ndarray, scale: float, scaling: float
+) -> Covariance:
     """Return S where column i is now new_columns[i]; other columns and views are new."""
     room = S.begin.shape[1]
-    new = with_room(init_covariance(S.form, ptr, scale, room), entries=len(S.values))
+    new = with_room(init_covariance(S.form, ptr, scale, room, scaling), entries=len(S.values))
     new.D[new_columns] = S.D
     views = len(S.d)
     new.d[:views] = S.d

@@ -61,8 +61,14 @@ def full_bytes(widths: list[int]) -> int:
     return sum(8 * w * (w + 1) // 2 for w in widths)
 
 
-def init_covariance(form: int, ptr: np.ndarray, scale: float, room: int = 0) -> Covariance:
-    """Return S = scale I for views of the columns ptr[v] .. ptr[v + 1] - 1."""
+def init_covariance(
+    form: int, ptr: np.ndarray, scale: float, room: int = 0, scaling: float = 1.0
+) -> Covariance:
+    """Return S = scale I for views of the columns ptr[v] .. ptr[v + 1] - 1.
+
+    The variance of an intercept is ``scale * scaling**2``: the variance of the weight of a
+    constant feature of value ``scaling``, times that feature.
+    """
     widths = [int(b - a) for a, b in pairwise(ptr)]
     n_views, n_columns = len(widths), int(ptr[-1])
     triangle_ptr = np.zeros(n_views + 1, dtype=np.int64)
@@ -72,7 +78,7 @@ def init_covariance(form: int, ptr: np.ndarray, scale: float, room: int = 0) -> 
         form=form,
         ptr=np.array(ptr, dtype=np.int64),
         D=np.full(n_columns, float(scale)),
-        d=np.full(n_views, float(scale)),
+        d=np.full(n_views, float(scale) * scaling**2),
         T=np.zeros(triangle_ptr[-1]),
         triangle_ptr=triangle_ptr,
         **no_rows(n_views, room, n_columns),

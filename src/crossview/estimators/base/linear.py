@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from crossview.algorithms.online import Weights
 from crossview.batch import read_only
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.online_classifier import OnlineClassifier
+from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows, score_views
 
 
@@ -26,6 +28,10 @@ class LinearClassifier(ViewClassifier):
     def _combine(self, view_scores: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
         """Return joint scores (n_samples, K) from view scores (n_samples, n_views, K)."""
         return view_scores.sum(axis=1)
+
+    def _takes_part(self, norms: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        """Return which views count in the score of a row, given x·x and whether it is missing."""
+        return ~missing
 
     # --- predicting ----------------------------------------------------------------
 
@@ -83,6 +89,7 @@ class LinearClassifier(ViewClassifier):
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         view_scores, takes_part, _ = self._scores(rows)
+        view_scores[~takes_part] = 0.0
         return self._combine(view_scores, takes_part)
 
     def _scores(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -94,13 +101,13 @@ class LinearClassifier(ViewClassifier):
         self._apply_averaging(scores, rows, norms)
         b = self._prediction_weights("b")
         missing = ~rows.present if len(rows.present) else np.zeros((n, V), dtype=bool)
-        takes_part = ~missing & ((norms > 0.0) | bool(self.fit_intercept))
+        takes_part = self._takes_part(norms, missing)
         if len(b) < V:
-            # a single intercept is divided equally among the views
-            scores += b / np.maximum(takes_part.sum(axis=1), 1)[:, None, None]
+            # a single intercept is divided equally among the views that take part
+            share = takes_part / np.maximum(takes_part.sum(axis=1, keepdims=True), 1)
+            scores += share[:, :, None] * b
         else:
             scores += b
-        scores[~takes_part] = 0.0
         return scores, takes_part, missing
 
 
@@ -110,10 +117,16 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
     _parameter_constraints: ClassVar[dict] = {
         **OnlineClassifier._parameter_constraints,
         "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "average": ["boolean"],
     }
 
     # --- state -------------------------------------------------------------------
+
+    def _takes_part(self, norms: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        # the intercepts alone score a row without a nonempty view
+        nonempty = ~missing & (norms > 0.0)
+        return np.where(nonempty.any(axis=1, keepdims=True), nonempty, ~missing)
 
     def _start_state(self) -> None:
         K = 1 if len(self.classes_) <= 2 else len(self.classes_)
@@ -124,14 +137,19 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
             "U": np.zeros(columns if self.average else (0, K)),
             "c": np.zeros(biases if self.average else (0, K)),
             "t": np.zeros(1, dtype=np.int64),
+            "lengths": np.zeros((self._n_biases(), 2)),
         }
 
     def _weights(self) -> Weights:
         """Return the state for the learning loops: without the class axis for two classes."""
-        W, b, U, c, t = (self._state[name] for name in "WbUct")
-        if W.shape[1] > 1:
-            return Weights(W, b, U, c, t)
-        return Weights(W.reshape(-1), b.reshape(-1), U.reshape(-1), c.reshape(-1), t)
+        model = Weights(*(self._state[name] for name in Weights._fields))
+        if self._n_scores() > 1:
+            return model
+        return model._replace(**{name: getattr(model, name).reshape(-1) for name in "WbUc"})
+
+    def _scaling(self) -> float:
+        """Return the scaling of the intercept; 0 if there is none."""
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _prediction_weights(self, name: str) -> np.ndarray:
         """Return the last weights, or their mean over the rows."""
@@ -149,6 +167,9 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
 
     def _grow_state(self, moved: np.ndarray) -> None:
         K = self._n_scores()
+        lengths = self._state["lengths"]
+        self._state["lengths"] = np.zeros((self._n_biases(), 2))
+        self._state["lengths"][: len(lengths)] = lengths
         for name, rows in (
             ("W", self._slots.n_columns),
             ("U", self._slots.n_columns),

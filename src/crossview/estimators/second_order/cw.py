@@ -104,6 +104,7 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
         diagonal: str = "precision",
         initial_variance: float = 1.0,
         fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
         n_epochs: int = 1,
         shuffle: bool = True,
         average: bool = False,
@@ -118,6 +119,7 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
         self.diagonal = diagonal
         self.initial_variance = initial_variance
         self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.n_epochs = n_epochs
         self.shuffle = shuffle
         self.average = average

@@ -95,6 +95,7 @@ class PAMClassifier(CovarianceClassifier):
         diagonal: str = "precision",
         initial_variance: float = 1.0,
         fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
         n_epochs: int = 1,
         shuffle: bool = True,
         average: bool = False,
@@ -109,6 +110,7 @@ class PAMClassifier(CovarianceClassifier):
         self.diagonal = diagonal
         self.initial_variance = initial_variance
         self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.n_epochs = n_epochs
         self.shuffle = shuffle
         self.average = average
