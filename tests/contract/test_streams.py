@@ -64,7 +64,7 @@ def test_the_same_seed_gives_the_same_result(stream_learner, table):
     if has_kernel(stream_learner):
         options = {"schedule": "uniform", "budget": None, "lam": 1e-4}
     else:
-        options = {"n_epochs": 2}
+        options = {"n_epochs": 2} if "n_epochs" in stream_learner.get_params() else {}
     y = targets(stream_learner, y)
     first, again = (
         clone(stream_learner).set_params(random_state=3, **options).fit(X, y) for _ in range(2)
