@@ -38,10 +38,10 @@ def say(*words: object) -> None:
 class Recorder(OnlineStackingClassifier):
     """The stack, which also keeps the scores of its experts."""
 
-    def _combine(self, found, order, examples, scores):
-        if examples[1].any():
+    def _combine(self, found, rows, *state):
+        if rows[2].any():
             self.__dict__.setdefault("kept", []).append(found)
-        return super()._combine(found, order, examples, scores)
+        super()._combine(found, rows, *state)
 
 
 def batches(X: MultiView, y: np.ndarray):

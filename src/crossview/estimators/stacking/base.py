@@ -10,7 +10,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.algorithms.stacking.stack import STACKING, Settings, choose
+from crossview.algorithms.stacking import history
+from crossview.algorithms.stacking.history import History
+from crossview.algorithms.stacking.stack import STACKING, Settings, Stack, choose
 from crossview.batch import make_rows, read_only, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import OnlineLearner
@@ -22,6 +24,10 @@ from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
 
 __all__ = ["Stacking", "WeightHistory"]
+
+
+# for rows that are not learned
+NO_HISTORY = history.start(0)._replace(column=read_only(np.empty(0, dtype=np.int64)))
 
 
 class WeightHistory(NamedTuple):
@@ -55,7 +61,7 @@ class ExpertParameters(OnlineLearner):
         """
         params: dict[str, Any] = super().get_params(deep=False)
         if deep:
-            for name, learner, *_ in self.experts or []:
+            for name, learner, *_ in self._given():
                 params[name] = learner
                 for key, value in learner.get_params().items():
                     params[f"{name}__{key}"] = value
@@ -76,14 +82,18 @@ class ExpertParameters(OnlineLearner):
         """
         if "experts" in params:
             self.experts = params.pop("experts")
-        names = [entry[0] for entry in self.experts or []]
+        names = [entry[0] for entry in self._given()]
         for name in [name for name in params if name in names]:
-            entries = list(self.experts)
-            at = names.index(name)
+            entries, at = list(self.experts), names.index(name)
             entries[at] = (name, params.pop(name), *entries[at][2:])
             self.experts = entries
         super().set_params(**params)
         return self
+
+    def _given(self) -> list[Any]:
+        """Return the entries of ``experts=`` that name a learner; `check_params` checks them."""
+        entries = self.experts if isinstance(self.experts, list | tuple) else []
+        return [entry for entry in entries if isinstance(entry, list | tuple) and len(entry) > 1]
 
     def check_params(self) -> None:
         """Raise an error if a parameter, or one of an expert, is out of its range.
@@ -179,7 +189,11 @@ class Stacking(ExpertParameters):
             skipped = np.flatnonzero(learned != weight)
             nonfinite_row, weight = int(max(skipped, default=-1)), learned
         found = self._experts.learn(rows, order, y, weight, self._n_inner_scores())
-        alive = self._combine(found, order, (y, weight), scores)
+        alive = np.ones(len(self._experts), dtype=bool)
+        stack = states.as_stack(self._state, self._scaled(), alive)
+        column = np.array([expert.column for expert in self._experts])
+        past = states.as_history(self._state, read_only(column))
+        self._combine(found, (order, y, weight), stack, past, scores)
         if not alive.all():
             kept = np.flatnonzero(alive)
             states.keep_experts(self._state, kept)
@@ -188,34 +202,36 @@ class Stacking(ExpertParameters):
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         found = self._experts.scores(rows, self._n_inner_scores())
-        n = len(found)
-        scores = np.empty((n, found.shape[2]))
+        n, K, C = found.shape
+        scores = np.empty((n, C))
         # rows of weight 0 are combined and not learned
-        nothing = np.zeros(n, dtype=np.int64 if found.shape[2] > 1 else np.float64), np.zeros(n)
-        self._combine(found, np.arange(n), nothing, scores if found.shape[2] > 1 else scores[:, 0])
+        nothing = np.zeros(n, dtype=np.int64 if C > 1 else np.float64), np.zeros(n)
+        copy = {name: value.copy() for name, value in self._state.items() if name != "weights"}
+        stack = states.as_stack(copy, self._scaled(), np.ones(K, dtype=bool))
+        out = scores if C > 1 else scores[:, 0]
+        self._combine(found, (np.arange(n), *nothing), stack, NO_HISTORY, out)
         return scores
 
     def _combine(
         self,
         found: np.ndarray,
-        order: np.ndarray,
-        examples: tuple[np.ndarray, np.ndarray],
-        scores: np.ndarray,
-    ) -> np.ndarray:
-        """Run the loop over the scores of the experts; return which of them are left."""
-        y, weight = examples
-        alive = np.ones(len(self._experts), dtype=bool)
-        scaled = np.array([_has_no_unit(expert.learner) for expert in self._experts])
-        column = np.array([expert.column for expert in self._experts])
+        rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+        stack: Stack,
+        past: History,
+        out: np.ndarray,
+    ) -> None:
+        """Run the loop over the scores of the experts."""
         self._loop()(
             read_only(found if found.shape[2] > 1 else found[:, :, 0]),
-            (read_only(order), read_only(y), read_only(weight)),
-            states.as_stack(self._state, read_only(scaled), alive),
+            tuple(map(read_only, rows)),
+            stack,
             Settings(float(self.share), float(self.ridge), int(self.prune or 0)),
-            states.as_history(self._state, read_only(column)),
-            scores,
+            past,
+            out,
         )
-        return alive
+
+    def _scaled(self) -> np.ndarray:
+        return read_only(np.array([_has_no_unit(expert.learner) for expert in self._experts]))
 
     def _n_inner_scores(self) -> int:
         return 1
