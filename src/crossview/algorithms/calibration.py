@@ -9,16 +9,17 @@ Several classes (temperature scaling, Guo et al. 2017, with an offset per class)
 
     p = softmax(a z + b),    g_c = p_c - [c is the true class].
 
-a and b minimize the log loss of the rows so far by online Newton steps (Hazan, Agarwal and Kale
-2007): with φ the derivative of a z + b with respect to θ = (a, b), and H = Σ h φ φ',
+θ = (a, b) minimizes the log loss of the rows so far by online Newton steps (Hazan, Agarwal and
+Kale 2007).  With φ the derivative of a z + b with respect to θ, a block of rows makes the step
 
-    H <- λ H + h φ φ',    θ <- θ - (I + H)^-1 g φ.
+    H <- λ H + Σ h φ φ',    θ <- θ - (I + H)^-1 Σ g φ.
 
-For several classes the block of H that belongs to the offsets is diag(p), an upper bound of
-diag(p) - p p', so that the step costs O(n_classes).
+A block is one row at the beginning and 64 rows after the first 4,000: a step per row would take
+half as long as learning the row.  For several classes the part of H that belongs to the offsets
+is diag(p), an upper bound of diag(p) - p p', so that a row costs O(n_classes).
 
-The scores of the first rows come from a model that has learned little.  So the sums forget, with
-λ = min(n / (n + 2), M / (M + g²)): after n rows a row that is u rows old has the weight
+The scores of the first rows come from a model that has learned little.  So the sums forget: for a
+row λ = min(n / (n + 2), M / (M + g²)).  After n rows one that is u rows old has the weight
 (1 - u/n)², and in a long stream the sums hold a bounded amount of evidence, M = 200 times the
 mean squared error of a row.  After a change the errors grow, and so does the rate of forgetting.
 """
@@ -36,30 +37,29 @@ __all__ = [
     "insert_class",
     "probabilities",
     "start",
-    "step_of_several",
-    "step_of_two",
 ]
 
 # M: the evidence that a long stream keeps
 EVIDENCE = 200.0
+# rows of a block, from ROWS_OF_BLOCK² rows on
+ROWS_OF_BLOCK = 64
 # log odds beyond which exp overflows
 MOST = 700.0
 
-# the calibration of two classes: a and b, then H, then Σ s², Σ 1 and n
-A, B, H_AA, H_AB, H_BB, SQUARES, COUNT, N_ROWS = range(8)
+# A calibration of K scores is one array: θ (1 + K), its sums, the sums of the block, Σ g φ of the
+# block (1 + K), and in the last four places
+ERROR, ROWS, SCALE, N = -4, -3, -2, -1  # Σ g² and rows of the block, its scale, all rows
+# The sums are H, as (a a), (a b_c) and (b_c b_c), and at their end Σ s² and Σ 1.
 
 
 def start(n_scores: int) -> np.ndarray:
-    """Return a calibration that has seen no row.
-
-    Several classes: a, b_1 ... b_K, h_aa, h_ab (K), h_bb (K), then Σ s², Σ 1 and n.
-    """
-    state = np.zeros(8 if n_scores == 1 else 3 * n_scores + 5)
+    """Return a calibration that has seen no row: p = σ(z), or softmax(z)."""
+    state = np.zeros(6 * n_scores + 12)
     state[0] = 1.0
     return state
 
 
-# --- one row --------------------------------------------------------------------------
+# --- rows and blocks --------------------------------------------------------------------------
 
 
 @inlined_borrowing
@@ -71,34 +71,18 @@ def scale_of(squares, count):
 
 
 @inlined_borrowing
-def forgetting(n, weight, error):
-    """Return λ of a row; n is the total weight of the rows, with this one."""
-    return min(n / (n + 2.0 * weight), EVIDENCE / (EVIDENCE + weight * error))
+def scale_of_block(squares, weight, scaled, state, K):
+    """Return the scale of a block, which its first row completes."""
+    end = 4 + 3 * K  # of the sums
+    if not scaled:
+        return 1.0
+    return scale_of(state[end - 2] + squares, state[end - 1] + weight)
 
 
 @inlined_borrowing
-def step_of_two(s, y, weight, scaled, state):
-    """Update the calibration of two classes by a row, y = 0 or 1; return its p before."""
-    squares = weight * s * s
-    z = s
-    if scaled:
-        z = s / scale_of(state[SQUARES] + squares, state[COUNT] + weight)
-    p = 1.0 / (1.0 + math.exp(-min(max(state[A] * z + state[B], -MOST), MOST)))
-    if not weight > 0.0:
-        return p
-    g, h = p - y, weight * p * (1.0 - p)
-    state[N_ROWS] += weight
-    lam = forgetting(state[N_ROWS], weight, g * g)
-    state[SQUARES] = lam * state[SQUARES] + squares
-    state[COUNT] = lam * state[COUNT] + weight
-    state[H_AA] = lam * state[H_AA] + h * z * z
-    state[H_AB] = lam * state[H_AB] + h * z
-    state[H_BB] = lam * state[H_BB] + h
-    h_aa, h_ab, h_bb = 1.0 + state[H_AA], state[H_AB], 1.0 + state[H_BB]
-    step = weight * g / (h_aa * h_bb - h_ab * h_ab)
-    state[A] -= step * (h_bb * z - h_ab)
-    state[B] -= step * (h_aa - h_ab * z)
-    return p
+def rows_of_block(n):
+    """Return the number of rows of the block after n rows."""
+    return math.floor(min(n / ROWS_OF_BLOCK, ROWS_OF_BLOCK - 1.0)) + 1.0
 
 
 @inlined_borrowing
@@ -108,29 +92,30 @@ def step_of_several(s, true, weight, scaled, state, z, p):
     ``z`` is a buffer; both have one entry per class.
     """
     K = s.shape[0]
-    squares = weight * center(s, z)
-    sums = 2 + 3 * K  # where Σ s², Σ 1 and n are
-    if scaled:
-        scale = scale_of(state[sums] + squares, state[sums + 1] + weight)
-        for c in range(K):
-            z[c] /= scale
-    softmax(state, z, p)
+    squares = weight * _center(s, z)
+    if state[ROWS] == 0.0:
+        state[SCALE] = scale_of_block(squares, weight, scaled, state, K)
+    mean = _softmax(state, z, p)
     if not weight > 0.0:
         return
-    mean, error = 0.0, 0.0
+    aa, ab, bb, G = 4 + 3 * K, 5 + 3 * K, 5 + 4 * K, 7 + 5 * K
     for c in range(K):
-        mean += p[c] * z[c]
-        g = p[c] - (1.0 if c == true else 0.0)
-        error += g * g
-    state[sums + 2] += weight
-    lam = forgetting(state[sums + 2], weight, error)
-    state[sums] = lam * state[sums] + squares
-    state[sums + 1] = lam * state[sums + 1] + weight
-    _newton_step(state, z, p, true, weight, lam, mean)
+        g, d = p[c] - (1.0 if c == true else 0.0), z[c] - mean
+        state[aa] += weight * p[c] * d * d
+        state[ab + c] += weight * p[c] * d
+        state[bb + c] += weight * p[c]
+        state[G] += weight * g * z[c]
+        state[G + 1 + c] += weight * g
+        state[ERROR] += weight * g * g
+    state[G - 2] += squares
+    state[G - 1] += weight
+    state[ROWS] += 1.0
+    if state[ROWS] >= rows_of_block(state[N]):
+        end_block(state, K)
 
 
 @inlined_borrowing
-def center(s, z):
+def _center(s, z):
     """z <- s - mean(s); return the mean square of z."""
     K, mean, squares = s.shape[0], 0.0, 0.0
     for c in range(K):
@@ -142,10 +127,11 @@ def center(s, z):
 
 
 @inlined_borrowing
-def softmax(state, z, p):
-    """p <- softmax(a z + b)."""
-    top, total = -np.inf, 0.0
+def _softmax(state, z, p):
+    """z <- z / scale, p <- softmax(a z + b); return the mean of z by p."""
+    top, total, mean = -np.inf, 0.0, 0.0
     for c in range(z.shape[0]):
+        z[c] /= state[SCALE]
         p[c] = state[0] * z[c] + state[1 + c]
         top = max(top, p[c])
     for c in range(z.shape[0]):
@@ -153,34 +139,33 @@ def softmax(state, z, p):
         total += p[c]
     for c in range(z.shape[0]):
         p[c] /= total
+        mean += p[c] * z[c]
+    return mean
 
 
-@inlined_borrowing
-def _newton_step(state, z, p, true, weight, lam, mean):
-    """H <- λ H + h φ φ', and the step; H has entries for a alone, for a and b, and for b alone."""
-    K = z.shape[0]
-    aa, ab, bb = 1 + K, 2 + K, 2 + 2 * K
-    variance, slope = 0.0, 0.0
-    for c in range(K):
-        g = p[c] - (1.0 if c == true else 0.0)
-        d = z[c] - mean
-        variance += p[c] * d * d
-        slope += g * z[c]
-        state[ab + c] = lam * state[ab + c] + weight * p[c] * d
-        state[bb + c] = lam * state[bb + c] + weight * p[c]
-    state[aa] = lam * state[aa] + weight * variance
+@borrowing
+def end_block(state, K):
+    """H <- λ H + Σ h φ φ' and θ <- θ - (I + H)^-1 Σ g φ; the next block begins."""
+    sums, block, G = 1 + K, 4 + 3 * K, 7 + 5 * K
+    weight, error = state[G - 1], state[ERROR]
+    state[N] += weight
+    lam = min(state[N] / (state[N] + 2.0 * weight), EVIDENCE / (EVIDENCE + error))
+    for i in range(3 + 2 * K):
+        state[sums + i] = lam * state[sums + i] + state[block + i]
+        state[block + i] = 0.0
     # eliminate the offsets
-    top, bottom = weight * slope, 1.0 + state[aa]
+    ab, bb = sums + 1, sums + 1 + K
+    top, bottom = state[G], 1.0 + state[sums]
     for c in range(K):
-        g = weight * (p[c] - (1.0 if c == true else 0.0))
         ratio = state[ab + c] / (1.0 + state[bb + c])
-        top -= ratio * g
+        top -= ratio * state[G + 1 + c]
         bottom -= ratio * state[ab + c]
     step = top / bottom
     state[0] -= step
     for c in range(K):
-        g = weight * (p[c] - (1.0 if c == true else 0.0))
-        state[1 + c] -= (g - state[ab + c] * step) / (1.0 + state[bb + c])
+        state[1 + c] -= (state[G + 1 + c] - state[ab + c] * step) / (1.0 + state[bb + c])
+        state[G + 1 + c] = 0.0
+    state[G] = state[ERROR] = state[ROWS] = 0.0
 
 
 # --- rows -----------------------------------------------------------------------------
@@ -211,22 +196,56 @@ def calibrate(
         per class.
     """
     p = np.empty(scores.shape)
-    if scores.shape[1] == 1:
-        calibrate_two(scores[:, 0], codes, weight, scaled, state, p[:, 0])
+    K = scores.shape[1]
+    given = scores.reshape(-1) if K == 1 else scores
+    rows = [np.ascontiguousarray(value).view() for value in (given, codes, weight)]
+    for value in rows:  # compiled for read-only arrays
+        value.flags.writeable = False
+    if K == 1:
+        calibrate_two(*rows, scaled, state, p.reshape(-1))
     else:
-        calibrate_several(scores, codes, weight, scaled, state, np.empty(scores.shape[1]), p)
+        calibrate_several(*rows, scaled, state, np.empty(K), p)
     return p
 
 
 @borrowing
 def calibrate_two(scores, codes, weight, scaled, state, p):
     """The loop of `calibrate` for two classes."""
-    for i in range(scores.shape[0]):
-        s, w = scores[i], weight[i] if codes[i] >= 0 else 0.0
-        if math.isfinite(s * s):
-            p[i] = step_of_two(s, float(codes[i]), w, scaled, state)
-        else:
-            p[i] = 0.5
+    n, lo = scores.shape[0], 0
+    while lo < n:
+        # the rest of a block
+        hi = min(n, lo + np.int64(rows_of_block(state[N]) - state[ROWS]))
+        if state[ROWS] == 0.0:
+            w = weight[lo] if codes[lo] >= 0 else 0.0
+            square = w * scores[lo] * scores[lo]
+            if not (w > 0.0 and square < np.inf):  # the next row begins the block
+                w, square, hi = 0.0, 0.0, lo + 1
+            state[SCALE] = scale_of_block(square, w, scaled, state, 1)
+        a, b = state[0] / state[SCALE], state[1]
+        for i in range(lo, hi):
+            p[i] = 1.0 / (1.0 + math.exp(-min(max(a * scores[i] + b, -MOST), MOST)))
+        _add_rows(lo, hi, scores, codes, weight, p, state)
+        if state[ROWS] >= rows_of_block(state[N]):
+            end_block(state, 1)
+        lo = hi
+
+
+@inlined_borrowing
+def _add_rows(lo, hi, scores, codes, weight, p, state):
+    """Add rows of a block to its sums, which stay in registers."""
+    aa, ab, bb, squares, count = state[7], state[8], state[9], state[10], state[11]
+    G_a, G_b, error, rows, scale = state[12], state[13], state[ERROR], state[ROWS], state[SCALE]
+    for i in range(lo, hi):
+        w = weight[i] if codes[i] >= 0 else 0.0
+        square = w * scores[i] * scores[i]
+        if w > 0.0 and square < np.inf:
+            z, g, h = scores[i] / scale, p[i] - codes[i], w * p[i] * (1.0 - p[i])
+            aa, ab, bb = aa + h * z * z, ab + h * z, bb + h
+            squares, count = squares + square, count + w
+            G_a, G_b, error = G_a + w * g * z, G_b + w * g, error + w * g * g
+            rows += 1.0
+    state[7], state[8], state[9], state[10], state[11] = aa, ab, bb, squares, count
+    state[12], state[13], state[ERROR], state[ROWS] = G_a, G_b, error, rows
 
 
 @borrowing
@@ -249,64 +268,60 @@ def fit(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, scaled: bool)
 
     ``scores`` are of rows that were not learned; the parameters are those of `calibrate`.
     """
-    K = scores.shape[1]
+    K, rows = scores.shape[1], np.arange(len(codes))
     state = start(K)
-    state[-1] = weight.sum()
-    if scaled:
-        z = scores - scores.mean(axis=1, keepdims=True) if K > 1 else scores
-        state[-3:-1] = weight @ (z * z).mean(axis=1), state[-1]
-    n = 2 if K == 1 else K + 1
-    first = state[:n].copy()
+    theta, sums = state[: 1 + K], state[1 + K : 4 + 3 * K]
+    centered = scores - scores.mean(axis=1, keepdims=True) if K > 1 else scores
+    state[N] = weight.sum()
+    sums[-2:] = weight @ (centered * centered).mean(axis=1), state[N]
+    z, first = _inputs(scores, scaled, state), theta.copy()
 
-    def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        state[:n] = theta
+    def objective(new: np.ndarray) -> tuple[float, np.ndarray]:
+        theta[:] = new
         p = probabilities(scores, scaled, state)
-        g = p.copy()
-        g[np.arange(len(codes)), codes] -= 1.0
-        z = _inputs(scores, scaled, state)
-        g = weight[:, None] * (g[:, 1:] if K == 1 else g)
-        loss = -weight @ np.log(np.maximum(p[np.arange(len(codes)), codes], 1e-300))
-        slope = np.concatenate([[(g * z).sum()], g.sum(axis=0)])
-        return loss + 0.5 * ((theta - first) ** 2).sum(), slope + theta - first
+        loss = -weight @ np.log(np.maximum(p[rows, codes], np.finfo(float).tiny))
+        p[rows, codes] -= 1.0
+        g = weight[:, None] * p[:, -K:]
+        slope = np.append((g * z).sum(), g.sum(axis=0))
+        return loss + 0.5 * ((new - first) ** 2).sum(), slope + new - first
 
-    state[:n] = minimize(objective, first, jac=True, method="L-BFGS-B").x
-    p, z = probabilities(scores, scaled, state), _inputs(scores, scaled, state)
-    if K == 1:
-        h = weight * p[:, 0] * p[:, 1]
-        state[H_AA : H_BB + 1] = h @ z[:, 0] ** 2, h @ z[:, 0], h.sum()
-    else:
-        d = z - (p * z).sum(axis=1, keepdims=True)
-        state[n] = weight @ (p * d * d).sum(axis=1)
-        state[n + 1 : -3] = np.concatenate([weight @ (p * d), weight @ p])
+    theta[:] = minimize(objective, first, jac=True, method="L-BFGS-B").x
+    p = probabilities(scores, scaled, state)
+    h = (p[:, :1] * p[:, 1:] if K == 1 else p) * weight[:, None]
+    d = z if K == 1 else z - (p * z).sum(axis=1, keepdims=True)
+    sums[:-2] = np.concatenate([[(h * d * d).sum()], (h * d).sum(axis=0), h.sum(axis=0)])
     return state
 
 
 def insert_class(state: np.ndarray, n_old: int, position: int) -> np.ndarray:
     """Return the calibration with one more class; that of a third class begins anew."""
-    if n_old == 1:  # the only class so far was the positive one
-        signs = np.ones(8)
-        signs[[B, H_AB]] = -1.0 if position == 1 else 1.0
-        return np.asarray(state * signs)
     if n_old == 2:
         return start(3)
-    theta, h_aa, sums = state[: 1 + n_old], state[1 + n_old], state[-3:]
-    h_ab, h_bb = state[2 + n_old : -3].reshape(2, n_old)
-    rare = -np.log1p(sums[2])  # one row among those so far
+    K = 1 if n_old == 1 else n_old
+    parts = np.split(state.copy(), np.cumsum([1 + K, 3 + 2 * K, 3 + 2 * K, 1 + K]))
+    theta, sums, block, G, last = parts
+    if n_old == 1:  # the only class so far was the positive one
+        sign = -1.0 if position == 1 else 1.0
+        for part in (theta, sums, block, G):
+            part[1] *= sign
+        return np.concatenate(parts)
+    at, gap = 1 + position, [1 + position, 1 + K + position]
+    rare = -np.log1p(last[-1])  # one row among those so far
     return np.concatenate(
         [
-            np.insert(theta, 1 + position, rare),
-            [h_aa],
-            np.insert(h_ab, position, 0.0),
-            np.insert(h_bb, position, 0.0),
-            sums,
+            np.insert(theta, at, rare),
+            *(np.insert(part, gap, 0.0) for part in (sums, block)),
+            np.insert(G, at, 0.0),
+            last,
         ]
     )
 
 
 def _inputs(scores: np.ndarray, scaled: bool, state: np.ndarray) -> np.ndarray:
     """Return z of rows, (n_samples, n_scores)."""
-    z = scores if scores.shape[1] == 1 else scores - scores.mean(axis=1, keepdims=True)
-    return z / scale_of(state[-3], state[-2]) if scaled else z
+    K = scores.shape[1]
+    z = scores if K == 1 else scores - scores.mean(axis=1, keepdims=True)
+    return z / scale_of(state[2 + 3 * K], state[3 + 3 * K]) if scaled else z
 
 
 def probabilities(scores: np.ndarray, scaled: bool, state: np.ndarray) -> np.ndarray:

@@ -34,13 +34,13 @@ def learn(predictions, rows, stack: Stack, settings: Settings, past: history.His
 
     Parameters
     ----------
-    predictions : ndarray of shape (n_samples, K)
+    predictions : ndarray of shape (n_samples, K, 1)
         Of each row before it was learned; NaN where the expert has none.
-    rows : (order, y, weight)
-        The order of the rows, their targets and their weights.
+    rows : (y, weight)
+        The targets of the rows, and their weights; weight 0: it is not learned.
     stack, settings, past
         The state, updated in place, and the parameters.
-    out : ndarray of shape (n_samples,)
+    out : ndarray of shape (n_samples, 1)
         Receives the predictions of the combination.
     """
     learning_pass(predictions, rows, stack, settings, past, np.empty((2, len(stack.v))), out)
@@ -49,14 +49,14 @@ def learn(predictions, rows, stack: Stack, settings: Settings, past: history.His
 @borrowing
 def learning_pass(predictions, rows, S, settings, past, buffers, out):
     """The loop of `learn`."""
-    order, y, weight = rows
+    y, weight = rows
     x, u = buffers[0], buffers[1]
-    for i in order:
+    for i in range(predictions.shape[0]):
         m = predict(predictions[i], S, x)
         q = 0.0
         for k in range(x.shape[0]):
             q += S.v[k] * x[k]
-        out[i] = q if choose(S.losses) == STACKING else m
+        out[i, 0] = q if choose(S.losses) == STACKING else m
         if weight[i] > 0.0:
             step(y[i], weight[i], S, settings, (q, m, x, u))
             history.record(S.omega, S.v, S.losses, past)
@@ -70,13 +70,13 @@ def predict(f, S, x):
     """
     K, m, total = f.shape[0], 0.0, 0.0
     for k in range(K):
-        if S.alive[k] and math.isfinite(f[k]):
-            x[k] = f[k]
-            m += S.omega[k] * f[k]
+        if S.alive[k] and math.isfinite(f[k, 0]):
+            x[k] = f[k, 0]
+            m += S.omega[k] * f[k, 0]
             total += S.omega[k]
     m = m / total if total > 0.0 else 0.0
     for k in range(K):
-        if not (S.alive[k] and math.isfinite(f[k])):
+        if not (S.alive[k] and math.isfinite(f[k, 0])):
             x[k] = m if S.alive[k] else 0.0
     x[K] = 1.0
     return m

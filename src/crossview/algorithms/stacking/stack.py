@@ -46,8 +46,6 @@ NO_SHARE, NO_LOSS = 0.05, 1.0
 class Stack(NamedTuple):
     """The state of a combination; K experts, D = K + 1, or K + n_classes for several classes."""
 
-    calibration: np.ndarray  # float64 (K, any): see `crossview.algorithms.calibration`
-    scaled: np.ndarray  # bool (K,): whether the scores of the expert have no unit of their own
     v: np.ndarray  # float64 (D,): weights of the experts, then one offset, or one per class
     A_inv: np.ndarray  # float64 (D, D): A^-1
     omega: np.ndarray  # float64 (K,): weights of the mixture

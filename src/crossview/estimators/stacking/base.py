@@ -189,11 +189,14 @@ class Stacking(ExpertParameters):
             skipped = np.flatnonzero(learned != weight)
             nonfinite_row, weight = int(max(skipped, default=-1)), learned
         found = self._experts.learn(rows, order, y, weight, self._n_inner_scores())
+        found, y, weight = found[order], y[order], weight[order]
+        found = self._calibrate(found, y, weight)
         alive = np.ones(len(self._experts), dtype=bool)
-        stack = states.as_stack(self._state, self._scaled(), alive)
         column = np.array([expert.column for expert in self._experts])
         past = states.as_history(self._state, read_only(column))
-        self._combine(found, (order, y, weight), stack, past, scores)
+        out = np.empty((len(order), found.shape[2]))
+        self._combine(found, (y, weight), states.as_stack(self._state, alive), past, out)
+        scores[order] = out.reshape(len(order), *scores.shape[1:])
         if not alive.all():
             kept = np.flatnonzero(alive)
             states.keep_experts(self._state, kept)
@@ -201,37 +204,37 @@ class Stacking(ExpertParameters):
         return nonfinite_row
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
-        found = self._experts.scores(rows, self._n_inner_scores())
+        found = self._calibrated(self._experts.scores(rows, self._n_inner_scores()))
         n, K, C = found.shape
-        scores = np.empty((n, C))
         # rows of weight 0 are combined and not learned
         nothing = np.zeros(n, dtype=np.int64 if C > 1 else np.float64), np.zeros(n)
         copy = {name: value.copy() for name, value in self._state.items() if name != "weights"}
-        stack = states.as_stack(copy, self._scaled(), np.ones(K, dtype=bool))
-        out = scores if C > 1 else scores[:, 0]
-        self._combine(found, (np.arange(n), *nothing), stack, NO_HISTORY, out)
-        return scores
+        out = np.empty((n, C))
+        stack = states.as_stack(copy, np.ones(K, dtype=bool))
+        self._combine(found, nothing, stack, NO_HISTORY, out)
+        return out
 
     def _combine(
         self,
         found: np.ndarray,
-        rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+        rows: tuple[np.ndarray, np.ndarray],
         stack: Stack,
         past: History,
         out: np.ndarray,
     ) -> None:
-        """Run the loop over the scores of the experts."""
-        self._loop()(
-            read_only(found if found.shape[2] > 1 else found[:, :, 0]),
-            tuple(map(read_only, rows)),
-            stack,
-            Settings(float(self.share), float(self.ridge), int(self.prune or 0)),
-            past,
-            out,
-        )
+        """Run the loop over what the experts predict."""
+        y, weight = rows
+        settings = Settings(float(self.share), float(self.ridge), int(self.prune or 0))
+        rows = read_only(y), read_only(weight)
+        self._loop()(read_only(found), rows, stack, settings, past, out)
 
-    def _scaled(self) -> np.ndarray:
-        return read_only(np.array([_has_no_unit(expert.learner) for expert in self._experts]))
+    def _calibrate(self, found: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return what the experts predict for rows, from their scores, and learn from it."""
+        return found
+
+    def _calibrated(self, found: np.ndarray) -> np.ndarray:
+        """Return what the experts predict for rows, from their scores."""
+        return found
 
     def _n_inner_scores(self) -> int:
         return 1
@@ -351,8 +354,3 @@ def _squares_are_finite(values: np.ndarray) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         peak = max(float(values.max()), -float(values.min()))
         return bool(np.isfinite(peak * peak * len(values)))
-
-
-def _has_no_unit(learner: Any) -> bool:
-    """Whether the scores are no log odds, so that calibration divides them by their scale."""
-    return getattr(learner, "loss", None) != "logistic"

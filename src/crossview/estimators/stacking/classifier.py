@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, softmax
 
+from crossview.algorithms import calibration
 from crossview.algorithms.stacking import several_classes, two_classes
 from crossview.estimators.base import OnlineClassifier
 from crossview.estimators.documentation import document_parameters
@@ -131,6 +132,38 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
 
     def _loop(self) -> Callable[..., None]:
         return two_classes.learn if len(self.classes_) <= 2 else several_classes.learn
+
+    def _calibrate(self, found: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        codes = (y > 0).astype(np.int64) if found.shape[2] == 1 else y
+        p = np.empty_like(found)
+        for k, (scores, missing, scaled, state) in enumerate(self._to_calibrate(found)):
+            own_weight = weight if missing is None else np.where(missing, 0.0, weight)
+            p[:, k] = calibration.calibrate(scores, codes, own_weight, scaled, state)
+            if missing is not None:
+                p[missing, k] = np.nan
+        return p
+
+    def _calibrated(self, found: np.ndarray) -> np.ndarray:
+        p = np.empty_like(found)
+        n_scores = found.shape[2]
+        for k, (scores, missing, scaled, state) in enumerate(self._to_calibrate(found)):
+            p[:, k] = calibration.probabilities(scores, scaled, state)[:, -n_scores:]
+            if missing is not None:
+                p[missing, k] = np.nan
+        return p
+
+    def _to_calibrate(
+        self, found: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray | None, bool, np.ndarray]]:
+        """Yield of each expert its scores, where it has none, their scale, and the calibration."""
+        for k, expert in enumerate(self._experts):
+            scores, missing = found[:, k], None
+            if not np.isfinite(scores.sum()):
+                missing = ~np.isfinite(scores).all(axis=1)
+                scores = np.where(missing[:, None], 0.0, scores)
+            # a machine with this loss scores in log odds
+            scaled = getattr(expert.learner, "loss", None) != "logistic"
+            yield scores, missing, scaled, self._state["calibration"][k]
 
     def _insert_class(self, old: np.ndarray, position: int) -> None:
         self._experts.insert_class(old, self.classes_, position)

@@ -1,6 +1,6 @@
 """Learned state of a combination as a flat dict of arrays: start, dropped and new experts, classes.
 
-The keys are the fields of `Stack` and `History`; the first K entries of ``v`` belong to the
+The keys are the fields of `Stack` and `History`, and ``calibration``, of each expert; the first K entries of ``v`` belong to the
 experts, the others are offsets.
 """
 
@@ -38,10 +38,10 @@ def make_state(K: int, n_offsets: int, ridge: float, n_scores: int | None) -> St
     }
 
 
-def as_stack(state: State, scaled: np.ndarray, alive: np.ndarray) -> Stack:
+def as_stack(state: State, alive: np.ndarray) -> Stack:
     """Return the state for the learning loops."""
-    names = ("calibration", "v", "A_inv", "omega", "losses", "idle")
-    return Stack(scaled=scaled, alive=alive, **{name: state[name] for name in names})
+    names = ("v", "A_inv", "omega", "losses", "idle")
+    return Stack(alive=alive, **{name: state[name] for name in names})
 
 
 def as_history(state: State, column: np.ndarray) -> History:
