@@ -36,10 +36,10 @@ def say(*words: object) -> None:
 
 
 class Recorder(OnlineStackingClassifier):
-    """The stack, which also keeps the scores of its experts."""
+    """The stack, which also keeps the probabilities of its experts."""
 
     def _combine(self, found, rows, *state):
-        if rows[2].any():
+        if rows[1].any():
             self.__dict__.setdefault("kept", []).append(found)
         super()._combine(found, rows, *state)
 
@@ -57,22 +57,19 @@ def one_pass(model: Any, X: MultiView, y: np.ndarray) -> tuple[np.ndarray, float
     return np.concatenate(scores), time.perf_counter() - start
 
 
-def only(decides: int, found: np.ndarray, codes: np.ndarray, scaled: np.ndarray) -> np.ndarray:
-    """Return the scores of one of the two combinations of these experts."""
-    n, K, C = found.shape
+def only(decides: int, p: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the scores of one of the two combinations of experts with these probabilities."""
+    n, K, C = p.shape
     state = states.make_state(K, C, 100.0, C)
     # the one with an infinite loss never decides
     state["losses"][STACKING if decides == MIXTURE else MIXTURE] = np.inf
-    past, alive = history.start(K), np.ones(K, dtype=bool)
     out = np.empty((n, C))
-    rows = tuple(map(read_only, (np.arange(n), codes, np.ones(n))))
-    stack = states.as_stack(state, read_only(scaled), alive)
-    settings = Settings(0.001, 100.0, 0)
-    if C == 1:
-        two_classes.learn(read_only(found[:, :, 0]), rows, stack, settings, past, out[:, 0])
-        return out[:, 0]
-    several_classes.learn(read_only(found), rows, stack, settings, past, out)
-    return out
+    rows = read_only(codes), read_only(np.ones(n))
+    stack = states.as_stack(state, np.ones(K, dtype=bool))
+    past = history.start(K)._replace(column=read_only(np.arange(K)))
+    loop = two_classes.learn if C == 1 else several_classes.learn
+    loop(read_only(np.ascontiguousarray(p)), rows, stack, Settings(0.001, 100.0, 0), past, out)
+    return out[:, 0] if C == 1 else out
 
 
 def row_losses(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -98,19 +95,13 @@ def against_experts(X: MultiView, y: np.ndarray) -> tuple[dict[str, tuple], dict
     classes = np.unique(y)
     codes = np.searchsorted(classes, y)
     codes = np.where(codes > 0, 1.0, -1.0) if len(classes) == 2 else codes
-    found = np.concatenate(model.kept)
-    scaled = np.array(
-        [getattr(learner, "loss", None) != "logistic" for _, learner, _ in model.experts_]
-    )
-    alone = {
-        name: only(MIXTURE, found[:, [k]], codes, scaled[[k]])
-        for k, (name, _, _) in enumerate(model.experts_)
-    }
+    p = np.concatenate(model.kept)
+    alone = {name: only(MIXTURE, p[:, [k]], codes) for k, (name, _, _) in enumerate(model.experts_)}
     best = min(alone, key=lambda name: row_losses(alone[name], codes).mean())
     scores = {
         "best": alone[best],
-        "mixture": only(MIXTURE, found, codes, scaled),
-        "stacking": only(STACKING, found, codes, scaled),
+        "mixture": only(MIXTURE, p, codes),
+        "stacking": only(STACKING, p, codes),
         "answer": answer,
     }
     values = {key: (row_losses(s, codes).mean(), auc(s, codes)) for key, s in scores.items()}
@@ -123,7 +114,7 @@ def against_experts(X: MultiView, y: np.ndarray) -> tuple[dict[str, tuple], dict
 def write_text(X: MultiView, codes: np.ndarray, file: Path) -> list[str]:
     """Write the rows in the format of Vowpal Wabbit; return the namespaces, one letter each."""
     letters = [chr(ord("a") + v) for v in range(X.layout.n_views)]
-    views = [sp.csr_array(X[name]) for name in X.keys()]
+    views = [sp.csr_array(X[name]) for name in X.layout.names]
     labels = codes.astype(int) if codes.min() < 0 else codes + 1
     with file.open("w") as out:
         for i, label in enumerate(labels):
@@ -150,7 +141,8 @@ def vowpal_wabbit(X: MultiView, codes: np.ndarray) -> dict[str, tuple[np.ndarray
             if name == "across views" and not across:
                 continue
             command = [sys.executable, "-m", "vowpalwabbit", "-d", str(text), "--quiet",
-                       "--loss_function", "logistic", "-b", "22", "-p", str(predictions)]  # fmt: skip
+                       "--loss_function", "logistic", "-b", "22",
+                       "-p", str(predictions)]  # fmt: skip
             start = time.perf_counter()
             subprocess.run([*command, *options, *several], check=True, capture_output=True)
             seconds = time.perf_counter() - start

@@ -29,7 +29,14 @@ from crossview.algorithms.stacking.stack import (
 __all__ = ["learn"]
 
 
-def learn(predictions, rows, stack: Stack, settings: Settings, past: history.History, out) -> None:
+def learn(
+    predictions: np.ndarray,
+    rows: tuple[np.ndarray, np.ndarray],
+    stack: Stack,
+    settings: Settings,
+    past: history.History,
+    out: np.ndarray,
+) -> None:
     """Combine the experts' predictions of some rows, and learn from each row after it.
 
     Parameters
@@ -98,4 +105,4 @@ def step(y, weight, S, settings, predicted):
     fixed_share(u, settings.share, S.alive, S.omega)
     newton_step(x, weight, weight * (q - y), S, settings.ridge, u)
     if settings.prune > 0:
-        drop_idle(S, settings.prune)
+        drop_idle(S, settings)

@@ -31,7 +31,14 @@ __all__ = ["learn"]
 MIN_PROBABILITY = 1e-6
 
 
-def learn(p, rows, stack: Stack, settings: Settings, past: history.History, out) -> None:
+def learn(
+    p: np.ndarray,
+    rows: tuple[np.ndarray, np.ndarray],
+    stack: Stack,
+    settings: Settings,
+    past: history.History,
+    out: np.ndarray,
+) -> None:
     """Combine the experts' probabilities of some rows, and learn from each row after it.
 
     Parameters
@@ -152,4 +159,4 @@ def step(true, weight, S, settings, predicted):
     fixed_share(u, settings.share, S.alive, S.omega)
     newton_step(gradient, weight, weight, S, settings.ridge, u)
     if settings.prune > 0:
-        drop_idle(S, settings.prune)
+        drop_idle(S, settings)

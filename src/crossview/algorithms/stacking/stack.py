@@ -98,20 +98,21 @@ def judge(mixture, stacking, weight, losses):
 
 
 @inlined_borrowing
-def drop_idle(S, prune):
+def drop_idle(S, settings):
     """Count the rows without weight of each expert, and drop it after ``prune`` of them.
 
-    Dropping an expert raises the loss of stacking on all rows so far by ½ v_k² / A^-1_kk: with
-    v_k = 0, the other weights are those that minimize the same quadratic, and A^-1 is its inverse
-    curvature (B. Hassibi, D. G. Stork, "Optimal Brain Surgeon", NIPS 1992).
+    Dropping an expert raises the loss of stacking on all rows so far by
+    ½ v_k² (1 / A^-1_kk - ridge): with v_k = 0, the other weights are those that minimize the same
+    quadratic, and A^-1 is its inverse curvature (B. Hassibi, D. G. Stork, "Optimal Brain
+    Surgeon", NIPS 1992).
     """
     v, A_inv, omega, D = S.v, S.A_inv, S.omega, S.v.shape[0]
     for k in range(omega.shape[0]):
         if not S.alive[k]:
             continue
-        adds = 0.5 * v[k] ** 2 / A_inv[k, k]
+        adds = 0.5 * v[k] ** 2 * (1.0 / A_inv[k, k] - settings.ridge)
         S.idle[k] = S.idle[k] + 1 if omega[k] < NO_SHARE and adds < NO_LOSS else 0
-        if S.idle[k] < prune:
+        if S.idle[k] < settings.prune:
             continue
         S.alive[k] = False
         omega[k] = 0.0

@@ -1,6 +1,6 @@
 """Two classes: logistic regression on the experts' calibrated log odds.
 
-    x = (x_1, ..., x_K, 1),    q = σ(v·x),    g = q - y,    h = max(q (1 - q), 10^-4).
+x = (x_1, ..., x_K, 1),    q = σ(v·x),    g = q - y,    h = max(q (1 - q), 10^-4).
 """
 
 import math
@@ -28,7 +28,14 @@ MAX_LOG_ODDS = math.log(1e6 - 1.0)
 MIN_CURVATURE = 1e-4
 
 
-def learn(p, rows, stack: Stack, settings: Settings, past: history.History, out) -> None:
+def learn(
+    p: np.ndarray,
+    rows: tuple[np.ndarray, np.ndarray],
+    stack: Stack,
+    settings: Settings,
+    past: history.History,
+    out: np.ndarray,
+) -> None:
     """Combine the experts' probabilities of some rows, and learn from each row after it.
 
     Parameters
@@ -103,4 +110,4 @@ def step(positive, weight, S, settings, predicted):
     g = weight * (stacked - 1.0 if positive else stacked)
     newton_step(x, h, g, S, settings.ridge, u)
     if settings.prune > 0:
-        drop_idle(S, settings.prune)
+        drop_idle(S, settings)

@@ -44,7 +44,7 @@ class ExpertParameters(OnlineLearner):
     """Base class of the stacks: the experts as parameters, as in scikit-learn's ensembles."""
 
     experts: Any
-    _expert_kind: ClassVar[type]  # what every expert is an instance of
+    _expert_kind: ClassVar[Any]  # what every expert is an instance of
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; ``deep``: also the given experts and theirs, ``name__param``.
@@ -176,9 +176,7 @@ class Stacking(ExpertParameters):
         self._experts = Experts.make(given, self, random_state)
         n_scores = self._n_calibrated()
         n_offsets = 1 if n_scores is None else n_scores
-        self._state = states.make_state(
-            len(self._experts), n_offsets, float(self.ridge), n_scores
-        )
+        self._state = states.make_state(len(self._experts), n_offsets, float(self.ridge), n_scores)
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray

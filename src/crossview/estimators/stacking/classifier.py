@@ -34,6 +34,10 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
 
     Parameters
     ----------
+    experts : list of (str, learner) or (str, learner, str), or None, default=None
+        The experts: their names, online classifiers of this package, and for an expert on one view
+        the name of the view.  They share the columns and the views of the stack.  None: 9 to 16
+        experts made from the views of the data; see the notes.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ MAX_VIEWS_ALONE = 8
 MAX_CLASSES_FACTORIZED = 20
 N_FACTORS = 8
 
-EXPERT_CLASSES = {
+EXPERT_CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         AROWClassifier,
@@ -63,7 +63,7 @@ def default_classifiers(layout: ViewLayout, n_classes: int) -> list[Entry]:
         (f"arow r={r:g}", AROWClassifier(r=r, covariance="diagonal"), None)
         for r in _values(wide, 10.0, 0.1, 100.0)
     ]
-    linear = {"groups": [[view] for view in layout.names]}
+    linear: dict[str, Any] = {"groups": [[view] for view in layout.names]}
     found += [
         _machine("linear", MultiViewMachineClassifier, rate, **linear)
         for rate in _values(wide, 0.3, 1.0)
@@ -86,7 +86,7 @@ def default_regressors(layout: ViewLayout) -> list[Entry]:
     """Return the default experts of a regressor."""
     V = layout.n_views
     wide = V > MAX_VIEWS_TWO_VALUES
-    linear = {"groups": [[view] for view in layout.names]}
+    linear: dict[str, Any] = {"groups": [[view] for view in layout.names]}
     found = [
         _machine("linear", MultiViewMachineRegressor, rate, alpha, **linear)
         for rate, alpha in _values(wide, (0.3, 0.03), (1.0, 0.001), (0.1, 0.001))

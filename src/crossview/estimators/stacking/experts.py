@@ -120,7 +120,7 @@ class Experts(list[Expert]):
 
         The rows of a view are cut out of the batch once.
         """
-        views = {None: rows}
+        views: dict[str | None, Rows] = {None: rows}
         for expert in self:
             if expert.view not in views:
                 views[expert.view] = rows_of_view(rows, self.names.index(expert.view))
@@ -132,6 +132,8 @@ class Experts(list[Expert]):
 
     def grow(self, stack: OnlineLearner, moved: np.ndarray, old_names: tuple[str, ...]) -> None:
         """Add the new columns of the stack; column i of its state moves to ``moved[i]``."""
+        named = stack._named
+        assert named is not None  # only named columns grow
         self.names = stack.layout_.names
         for expert in self:
             learner = expert.learner
@@ -142,10 +144,10 @@ class Experts(list[Expert]):
                 old_width = learner._slots.n_columns
                 if learner.layout_.widths == _own_layout(expert, stack.layout_).widths:
                     continue
-                learner._named = stack._named.select(expert.view)
+                learner._named = named.select(expert.view)
                 learner._grow(np.arange(old_width))
             else:
-                learner._named = stack._named
+                learner._named = named
                 learner._grow(moved)
 
     def insert_class(self, old: np.ndarray, classes: np.ndarray, position: int) -> None:
@@ -203,8 +205,8 @@ class Experts(list[Expert]):
         """Restore the state that `get_state` returned."""
         own: dict[int, dict[str, np.ndarray]] = {}
         for key, array in state.items():
-            k, _, name = key.partition("/")
-            own.setdefault(int(k), {})[name] = array
+            position, _, name = key.partition("/")
+            own.setdefault(int(position), {})[name] = array
         for k, expert in enumerate(self):
             expert.learner.set_state(own[k])
 

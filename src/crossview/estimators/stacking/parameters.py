@@ -16,14 +16,6 @@ STACK: dict[str, ParameterDoc] = {
         matters, as in a time series.  `partial_fit` never shuffles.
         """,
     ),
-    "experts": (
-        "list of (str, learner) or (str, learner, str), or None",
-        """
-        The experts: their names, online learners of this package, and for an expert on one view
-        the name of the view.  They share the columns and the views of the stack.  None: 9 to 16
-        experts made from the views of the data; see the notes.
-        """,
-    ),
     "share": (
         "float",
         """
@@ -53,7 +45,8 @@ STACK: dict[str, ParameterDoc] = {
 
 ATTRIBUTES: dict[str, ParameterDoc] = {
     **{
-        name: SHARED[name] for name in ("classes_", "layout_", "n_features_in_", "feature_names_in_")
+        name: SHARED[name]
+        for name in ("classes_", "layout_", "n_features_in_", "feature_names_in_")
     },
     "experts_": (
         "list of (str, learner, str or None)",

@@ -31,6 +31,10 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
 
     Parameters
     ----------
+    experts : list of (str, learner) or (str, learner, str), or None, default=None
+        The experts: their names, online regressors of this package, and for an expert on one view
+        the name of the view.  They share the columns and the views of the stack.  None: 6 to 16
+        experts made from the views of the data; see the notes.
 
     Attributes
     ----------

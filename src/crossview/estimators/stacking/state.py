@@ -1,7 +1,7 @@
-"""Learned state of a combination as a flat dict of arrays: start, dropped and new experts, classes.
+"""Learned state of a combination as a flat dict of arrays: new and dropped experts, new classes.
 
-The keys are the fields of `Stack` and `History`, and ``calibration``, of each expert; the first K entries of ``v`` belong to the
-experts, the others are offsets.
+The keys are the fields of `Stack` and `History`, and ``calibration``, one row per expert.  The
+first K entries of ``v`` belong to the experts, the others are offsets.
 """
 
 from __future__ import annotations
