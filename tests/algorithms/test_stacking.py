@@ -40,7 +40,9 @@ def combine(C, p, y, weight, only=None, share=0.01, prune=0):
     past = states.as_history(state, read_only(np.arange(K)))
     stack = states.as_stack(state, alive)
     rows = read_only(y), read_only(weight)
-    LOOPS[C](read_only(np.ascontiguousarray(p)), rows, stack, Settings(share, 20.0, prune), past, out)
+    LOOPS[C](
+        read_only(np.ascontiguousarray(p)), rows, stack, Settings(share, 20.0, prune), past, out
+    )
     return out if width > 1 else out[:, 0], state, alive
 
 
