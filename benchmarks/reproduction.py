@@ -28,6 +28,7 @@ import reproduction_keco
 import reproduction_machines
 import reproduction_performance
 import reproduction_second_order
+import reproduction_stacking
 import shared_data
 from crossview import (
     MultiView,
@@ -191,6 +192,11 @@ def performance(names: list[str]) -> str:
     return reproduction_performance.section(names)
 
 
+def stacking(names: list[str]) -> str:
+    """Return the section on online stacking."""
+    return reproduction_stacking.section(names)
+
+
 def methods(names: list[str]) -> str:
     """Return the sections with `compare` on every set."""
     summary, plain, details = [], [], []
@@ -247,13 +253,19 @@ SECTIONS = {
     "machines": multi_view_machines,
     "keco": keco,
     "performance": performance,
+    "stacking": stacking,
     "methods": methods,
 }
 SOURCES = {
     **SETS,
     **reproduction_second_order.STREAMS,
     **dict.fromkeys(
-        [*reproduction_machines.SETS, *reproduction_keco.SETS, *reproduction_performance.SETS]
+        [
+            *reproduction_machines.SETS,
+            *reproduction_keco.SETS,
+            *reproduction_performance.SETS,
+            *reproduction_stacking.NAMES,
+        ]
     ),
 }
 
@@ -281,6 +293,7 @@ Contents:
 - [Multi-view machines](#multi-view-machines): Cao, Zhou, Li and Yu (2016)
 - [KeCo](#keco): van de Wiel, Heskes and Levin (2015)
 - [SVMs trained for a measure](#svms-trained-for-a-measure): Wang
+- [Online stacking](#online-stacking): Hazan, Agarwal and Kale (2007), Herbster and Warmuth (1998)
 - [Which method, and which coupling by default?](#which-method-and-which-coupling-by-default)
 - [One comparison per data set](#one-comparison-per-data-set)
 

@@ -208,7 +208,7 @@ def rows_at(rows: Rows, positions: np.ndarray) -> Rows:
     """Return the rows at these positions; shares memory if they are consecutive."""
     lo, hi = (int(positions[0]), int(positions[-1]) + 1) if len(positions) else (0, 0)
     present = rows.present[positions] if len(rows.present) else rows.present
-    if hi - lo == len(positions):
+    if hi - lo == len(positions) and bool((np.diff(positions) == 1).all()):
         begin, end = (int(rows.indptr[p]) for p in (lo, hi))
         return rows._replace(
             data=rows.data[begin:end],

@@ -63,7 +63,7 @@ def test_both_combinations_and_the_choice_against_the_reference(C):
 
 @given(st.integers(1, 6), st.integers(1, 60), st.integers(0, 2**31), st.floats(0.1, 5.0))
 @settings(max_examples=60, deadline=None)
-def test_the_regret_of_the_mixture_is_at_most_log_K(K, n, seed, spread):
+def test_the_regret_of_the_mixture_is_at_most_log_k(K, n, seed, spread):
     """Also where experts are sure and wrong; with α = 0."""
     rng = np.random.default_rng(seed)
     p = 1 / (1 + np.exp(-spread * rng.normal(size=(n, K, 1))))

@@ -180,7 +180,7 @@ def test_a_missing_view_silences_its_expert():
     assert losses[1::2][:300].mean() < losses[::2][:300].mean()
     assert np.isnan(model.view_scores(X)[::2, 0]).all()
     assert not np.isnan(model.view_scores(X)[:, 1]).any()
-    alone = dict((view, learner) for _, learner, view in model.experts_ if view)["first"]
+    alone = {view: learner for _, learner, view in model.experts_ if view}["first"]
     own = clone(alone).partial_fit(X.select(["first"])[1::2], y[1::2], [False, True])
     np.testing.assert_array_equal(alone.coef_, own.coef_)
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.history import History
 from crossview.algorithms.stacking.stack import STACKING, Settings, Stack, choose
-from crossview.batch import make_rows, read_only, whole_matrix
+from crossview.batch import make_rows, read_only, rows_at, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import OnlineLearner
 from crossview.estimators.kernel.values import without_overflowing_rows
@@ -25,6 +25,10 @@ from crossview.kernels.rows import Rows
 
 __all__ = ["Stacking", "WeightHistory"]
 
+
+# rows that each expert learns before the next one does: they stay in the cache, and the
+# memory for what the experts predict is bounded
+ROWS_AT_ONCE = 4096
 
 # for rows that are not learned
 NO_HISTORY = history.start(0)._replace(column=read_only(np.empty(0, dtype=np.int64)))
@@ -186,22 +190,37 @@ class Stacking(ExpertParameters):
             learned = read_only(without_overflowing_rows(rows, weight))
             skipped = np.flatnonzero(learned != weight)
             nonfinite_row, weight = int(max(skipped, default=-1)), learned
-        found = self._experts.learn(rows, order, y, weight, self._n_inner_scores())
-        found, y, weight = found[order], y[order], weight[order]
+        for lo in range(0, len(order), ROWS_AT_ONCE):
+            here = order[lo : lo + ROWS_AT_ONCE]
+            out = self._learn_block(rows_at(rows, here), y[here], weight[here])
+            scores[here] = out.reshape(len(here), *scores.shape[1:])
+        return nonfinite_row
+
+    def _learn_block(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Learn some rows, in their order; return the scores before."""
+        found = self._experts.learn(rows, y, weight, self._n_inner_scores())
         found = self._calibrate(found, y, weight)
         alive = np.ones(len(self._experts), dtype=bool)
         column = np.array([expert.column for expert in self._experts])
         past = states.as_history(self._state, read_only(column))
-        out = np.empty((len(order), found.shape[2]))
+        out = np.empty((len(y), found.shape[2]))
         self._combine(found, (y, weight), states.as_stack(self._state, alive), past, out)
-        scores[order] = out.reshape(len(order), *scores.shape[1:])
         if not alive.all():
             kept = np.flatnonzero(alive)
             states.keep_experts(self._state, kept)
             self._experts[:] = [self._experts[k] for k in kept]
-        return nonfinite_row
+        return out
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
+        n = len(rows.indptr) - 1
+        positions = np.arange(n)
+        out = np.empty((n, self._n_inner_scores()))
+        for lo in range(0, n, ROWS_AT_ONCE):
+            here = positions[lo : lo + ROWS_AT_ONCE]
+            out[here] = self._scores_of_block(rows_at(rows, here))
+        return out
+
+    def _scores_of_block(self, rows: Rows) -> np.ndarray:
         found = self._calibrated(self._experts.scores(rows, self._n_inner_scores()))
         n, K, C = found.shape
         # rows of weight 0 are combined and not learned

@@ -167,7 +167,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
                 scores = np.where(missing[:, None], 0.0, scores)
             # a machine with this loss scores in log odds
             scaled = getattr(expert.learner, "loss", None) != "logistic"
-            yield scores, missing, scaled, self._state["calibration"][k]
+            yield scores, missing, scaled, self._state["calibrations"][k]
 
     def _insert_class(self, old: np.ndarray, position: int) -> None:
         self._experts.insert_class(old, self.classes_, position)

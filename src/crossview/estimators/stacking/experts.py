@@ -91,11 +91,9 @@ class Experts(list[Expert]):
 
     # --- rows -----------------------------------------------------------------------------
 
-    def learn(
-        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, n_scores: int
-    ) -> np.ndarray:
+    def learn(self, rows: Rows, y: np.ndarray, weight: np.ndarray, n_scores: int) -> np.ndarray:
         """Make one pass with each expert; return the scores before, (n, K, n_scores)."""
-        found = np.empty((len(y), len(self), n_scores))
+        found, order = np.empty((len(y), len(self), n_scores)), np.arange(len(y))
         for k, (learner, own, missing) in enumerate(self._with_rows(rows)):
             own_weight = weight if missing is None else np.where(missing, 0.0, weight)
             targets = y

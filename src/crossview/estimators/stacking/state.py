@@ -1,6 +1,6 @@
 """Learned state of a combination as a flat dict of arrays: new and dropped experts, new classes.
 
-The keys are the fields of `Stack` and `History`, and ``calibration``, one row per expert.  The
+The keys are the fields of `Stack` and `History`, and ``calibrations``, one row per expert.  The
 first K entries of ``v`` belong to the experts, the others are offsets.
 """
 
@@ -28,7 +28,7 @@ def make_state(K: int, n_offsets: int, ridge: float, n_scores: int | None) -> St
     past = history.start(K)
     own = np.empty(0) if n_scores is None else calibration.start(n_scores)
     return {
-        "calibration": np.tile(own, (K, 1)),
+        "calibrations": np.tile(own, (K, 1)),
         "v": np.append(np.full(K, 1.0 / K), np.zeros(n_offsets)),
         "A_inv": np.eye(K + n_offsets) / ridge,
         "omega": np.full(K, 1.0 / K),
@@ -54,7 +54,7 @@ def keep_experts(state: State, kept: np.ndarray) -> None:
     K = len(state["omega"])
     rows = np.append(kept, np.arange(K, len(state["v"])))
     state["v"], state["A_inv"] = state["v"][rows], state["A_inv"][np.ix_(rows, rows)]
-    for name in ("calibration", "omega", "idle"):
+    for name in ("calibrations", "omega", "idle"):
         state[name] = state[name][kept]
 
 
@@ -65,7 +65,7 @@ def with_expert(state: State, ridge: float, n_scores: int | None) -> None:
     state["v"] = np.insert(state["v"], K, 0.0)
     state["A_inv"] = _insert(state["A_inv"], K, ridge)
     state["omega"] = np.append(state["omega"] * K, 1.0) / (K + 1)
-    for name in ("calibration", "idle"):
+    for name in ("calibrations", "idle"):
         state[name] = np.concatenate([state[name], new[name]])
     empty = np.zeros((*state["weights"].shape[:2], 1))
     state["weights"] = np.concatenate([state["weights"], empty], axis=2)
@@ -74,8 +74,8 @@ def with_expert(state: State, ridge: float, n_scores: int | None) -> None:
 def insert_class(state: State, ridge: float, n_classes: int, position: int) -> None:
     """Add a class to the ``n_classes`` ones, at ``position``; weights of experts stay."""
     K = len(state["omega"])
-    state["calibration"] = np.stack(
-        [calibration.insert_class(own, n_classes, position) for own in state["calibration"]]
+    state["calibrations"] = np.stack(
+        [calibration.insert_class(own, n_classes, position) for own in state["calibrations"]]
     )
     v, A_inv = state["v"], state["A_inv"]
     if n_classes == 1:
