@@ -164,6 +164,10 @@ def test_every_model_trains_predicts_and_is_inspected(method, here, capsys):
     if method in ("keco", "pegasos"):  # no column has a weight
         assert any(line.startswith("view   columns  support rows") for line in out)
         return
+    if method == "stacking":  # its experts have weights over time
+        assert any(line.startswith("weight in the mixture after") for line in out)
+        assert sum("view:worst" in line for line in out) == 2
+        return
     assert any("worst__" in line for line in out)
     assert any("mean__" in line for line in out) == (method != "view:worst")
 

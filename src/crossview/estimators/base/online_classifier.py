@@ -26,10 +26,6 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         """Add the state of the class at this position of ``classes_``; the others keep theirs."""
         raise NotImplementedError
 
-    def _targets_of_codes(self, codes: np.ndarray) -> np.ndarray:
-        """Return the targets of `_targets` in the form that the learning loop takes."""
-        return codes
-
     def _has_no_label(self, y: Any) -> bool:
         """Return whether a row is unlabeled; raise an error if the learner needs labels."""
         if not has_label([y])[0]:

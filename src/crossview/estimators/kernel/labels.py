@@ -58,6 +58,7 @@ class SemiSupervisedClassifier(OnlineClassifier):
         return self._targets(y, sample_weight, self.class_weight)
 
     def _targets_of_codes(self, codes: np.ndarray) -> np.ndarray:
+        """Return labels (n, K), -1 and 1, from the targets of a classifier of labeled rows."""
         K = self._n_scores()
         return codes[:, None] if K == 1 else np.where(np.arange(K) == codes[:, None], 1.0, -1.0)
 

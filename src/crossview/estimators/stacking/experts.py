@@ -11,11 +11,18 @@ from sklearn.base import clone
 
 from crossview.batch import rows_of_view
 from crossview.errors import InputError, closest_names
-from crossview.estimators.base import OnlineClassifier, OnlineLearner
+from crossview.estimators.base import OnlineLearner
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
-__all__ = ["Expert", "Experts", "named_entries"]
+__all__ = [
+    "Expert",
+    "Experts",
+    "experts_from_json",
+    "experts_to_json",
+    "named_entries",
+    "take_columns",
+]
 
 
 @dataclass
@@ -96,9 +103,9 @@ class Experts(list[Expert]):
         found, order = np.empty((len(y), len(self), n_scores)), np.arange(len(y))
         for k, (learner, own, missing) in enumerate(self._with_rows(rows)):
             own_weight = weight if missing is None else np.where(missing, 0.0, weight)
-            targets = y
-            if isinstance(learner, OnlineClassifier):
-                targets = learner._targets_of_codes(y)
+            # KeCo takes the classes in another form
+            encode = getattr(learner, "_targets_of_codes", None)
+            targets = y if encode is None else encode(y)
             found[:, k], _ = learner._pass(own, order, targets, own_weight)
             if missing is not None:
                 found[missing, k] = np.nan
@@ -156,41 +163,6 @@ class Experts(list[Expert]):
 
     # --- state ------------------------------------------------------------------------------
 
-    def to_json(self) -> dict[str, Any]:
-        """Return what `from_json` needs besides the state."""
-        left = [
-            {
-                "name": expert.name,
-                "view": expert.view,
-                "column": expert.column,
-                "class": type(expert.learner).__name__,
-                "params": {
-                    key: value
-                    for key, value in expert.learner.get_params(deep=False).items()
-                    if _is_plain(value)
-                },
-            }
-            for expert in self
-        ]
-        return {"ever": self.ever, "left": left}
-
-    @classmethod
-    def from_json(
-        cls, value: dict[str, Any], given: Any, kinds: dict[str, type], stack: OnlineLearner
-    ) -> Experts:
-        """Undo `to_json`; ``given`` are the experts of the user, ``kinds`` the other classes."""
-        own = {name: learner for name, learner, _ in named_entries(given or [])}
-        self = cls(stack)
-        self.ever = list(value["ever"])
-        for entry in value["left"]:
-            if entry["name"] in own:
-                learner = clone(own[entry["name"]]).set_params(**entry["params"])
-            else:
-                learner = kinds[entry["class"]](**entry["params"])
-            self.append(Expert(entry["name"], learner, entry["view"], entry["column"]))
-            take_columns(self[-1], stack)
-        return self
-
     def get_state(self) -> dict[str, np.ndarray]:
         """Return the state of all experts."""
         return {
@@ -207,6 +179,42 @@ class Experts(list[Expert]):
             own.setdefault(int(position), {})[name] = array
         for k, expert in enumerate(self):
             expert.learner.set_state(own[k])
+
+
+def experts_to_json(experts: Experts) -> dict[str, Any]:
+    """Return what `experts_from_json` needs besides the state."""
+    left = [
+        {
+            "name": expert.name,
+            "view": expert.view,
+            "column": expert.column,
+            "class": type(expert.learner).__name__,
+            "params": {
+                key: value
+                for key, value in expert.learner.get_params(deep=False).items()
+                if _is_plain(value)
+            },
+        }
+        for expert in experts
+    ]
+    return {"ever": experts.ever, "left": left}
+
+
+def experts_from_json(
+    value: dict[str, Any], given: Any, kinds: dict[str, type], stack: OnlineLearner
+) -> Experts:
+    """Undo `experts_to_json`; ``given`` are those of the user, ``kinds`` the other classes."""
+    own = {name: learner for name, learner, _ in named_entries(given or [])}
+    experts = Experts(stack)
+    experts.ever = list(value["ever"])
+    for entry in value["left"]:
+        if entry["name"] in own:
+            learner = clone(own[entry["name"]]).set_params(**entry["params"])
+        else:
+            learner = kinds[entry["class"]](**entry["params"])
+        experts.append(Expert(entry["name"], learner, entry["view"], entry["column"]))
+        take_columns(experts[-1], stack)
+    return experts
 
 
 def take_columns(expert: Expert, stack: OnlineLearner) -> None:
