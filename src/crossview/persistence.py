@@ -23,7 +23,7 @@ from crossview.files import replacing
 __all__ = ["load", "read_info", "save"]
 
 FORMAT = "crossview-model"
-VERSION = 2
+VERSION = 3
 
 
 def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = None) -> None:

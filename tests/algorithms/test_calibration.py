@@ -19,16 +19,14 @@ def rows(n, K, seed=0):
     return scores, np.minimum(codes, K - 1), rng.uniform(0.5, 2.0, n)
 
 
-@pytest.mark.parametrize("scaled", [True, False])
-def test_two_classes(scaled):
+def test_two_classes():
     scores, y, weight = rows(300, 2)
-    scores = scores if scaled else scores / 10.0
     state = calibration.start(1)
-    p = calibration.calibrate(scores, y, weight, scaled, state)
-    theta, scale, expected = calibration_of_two(scores[:, 0], y, weight, scaled)
+    p = calibration.calibrate(scores, y, weight, state)
+    theta, scale, expected = calibration_of_two(scores[:, 0], y, weight)
     assert_allclose(p[:, 0], expected, rtol=1e-9)
     assert_allclose(state[:2], theta, rtol=1e-9)
-    found = calibration.probabilities(scores, scaled, state)
+    found = calibration.probabilities(scores, state)
     assert_allclose(found[:, 1], expit(theta[0] * scores[:, 0] / scale + theta[1]), rtol=1e-9)
     assert_allclose(found.sum(axis=1), 1.0)
 
@@ -36,13 +34,13 @@ def test_two_classes(scaled):
 def test_several_classes():
     scores, y, weight = rows(300, 4)
     state = calibration.start(4)
-    p = calibration.calibrate(scores, y, weight, True, state)
+    p = calibration.calibrate(scores, y, weight, state)
     theta, scale, expected = calibration_of_several(scores, y, weight)
     assert_allclose(p, expected, rtol=1e-8)
     assert_allclose(state[:5], theta, rtol=1e-8)
     z = (scores - scores.mean(axis=1, keepdims=True)) / scale
     assert_allclose(
-        calibration.probabilities(scores, True, state),
+        calibration.probabilities(scores, state),
         softmax(theta[0] * z + theta[1:], axis=1),
         rtol=1e-8,
     )
@@ -52,10 +50,10 @@ def test_several_classes():
 def test_finds_the_probabilities_that_the_labels_were_drawn_from(K):
     scores, y, weight = rows(20_000, K)
     state = calibration.start(scores.shape[1])
-    calibration.calibrate(scores, y, weight, True, state)
+    calibration.calibrate(scores, y, weight, state)
     eta = scores / 10.0 + (0.5 if K == 2 else np.arange(K))
     true = np.hstack([1 - expit(eta), expit(eta)]) if K == 2 else softmax(eta, axis=1)
-    assert np.abs(calibration.probabilities(scores, True, state) - true).max() < 0.06
+    assert np.abs(calibration.probabilities(scores, state) - true).max() < 0.06
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -65,14 +63,14 @@ def test_pieces_and_rows_without_label(K):
     weight[::5] = 0.0
     scores[11] = np.inf
     whole, pieces = calibration.start(scores.shape[1]), calibration.start(scores.shape[1])
-    p = calibration.calibrate(scores, y, weight, True, whole)
+    p = calibration.calibrate(scores, y, weight, whole)
     parts = [slice(0, 1), slice(1, 60), slice(60, 200)]
-    q = [calibration.calibrate(scores[i], y[i], weight[i], True, pieces) for i in parts]
+    q = [calibration.calibrate(scores[i], y[i], weight[i], pieces) for i in parts]
     assert_array_equal(np.concatenate(q), p)
     assert_array_equal(pieces, whole)
     used = (y >= 0) & (weight > 0.0) & (np.arange(200) != 11)
     kept = calibration.start(scores.shape[1])
-    calibration.calibrate(scores[used], y[used], weight[used], True, kept)
+    calibration.calibrate(scores[used], y[used], weight[used], kept)
     assert_array_equal(kept, whole)
     assert np.isfinite(p).all()
 
@@ -81,24 +79,23 @@ def test_is_back_after_a_change():
     # the slope changes its sign; without forgetting, 2,000 rows would not undo 100,000
     scores, y, weight = rows(100_000, 2)
     state = calibration.start(1)
-    calibration.calibrate(scores, y, weight, True, state)
-    p = calibration.calibrate(-scores[:4000], y[:4000], weight[:4000], True, state)[2000:, 0]
+    calibration.calibrate(scores, y, weight, state)
+    p = calibration.calibrate(-scores[:4000], y[:4000], weight[:4000], state)[2000:, 0]
     losses = -np.log(np.where(y[2000:4000] == 1, p, 1 - p))
     eta = scores[2000:4000, 0] / 10.0 + 0.5
     best = np.log1p(np.exp(np.where(y[2000:4000] == 1, -eta, eta)))
     assert losses.mean() < 1.05 * best.mean()
 
 
-@pytest.mark.parametrize(("K", "scaled"), [(2, True), (2, False), (4, True)])
-def test_fit_reaches_the_minimum(K, scaled):
+@pytest.mark.parametrize("K", [2, 4])
+def test_fit_reaches_the_minimum(K):
     scores, y, weight = rows(400, K)
-    scores = scores if scaled else scores / 10.0
-    state = calibration.fit(scores, y, weight, scaled)
+    state = calibration.fit(scores, y, weight)
 
     def objective(theta):
         changed = state.copy()
         changed[: len(theta)] = theta
-        p = calibration.probabilities(scores, scaled, changed)[np.arange(400), y]
+        p = calibration.probabilities(scores, changed)[np.arange(400), y]
         start = np.eye(len(theta))[0]
         return -weight @ np.log(p) + 0.5 * ((theta - start) ** 2).sum()
 
@@ -110,15 +107,15 @@ def test_fit_reaches_the_minimum(K, scaled):
 def test_a_new_class_keeps_what_is_known_of_the_others():
     scores, y, weight = rows(500, 3)
     state = calibration.start(3)
-    calibration.calibrate(scores, y, weight, True, state)
+    calibration.calibrate(scores, y, weight, state)
     more = calibration.insert_class(state, 3, 1)
     assert len(more) == len(calibration.start(4))
     assert_array_equal(np.delete(more[:5], 2), state[:4])
     # a single class is the positive one until a second comes after it
     one = calibration.start(1)
-    calibration.calibrate(scores[:9, :1], np.ones(9, dtype=np.int64), weight[:9], True, one)
+    calibration.calibrate(scores[:9, :1], np.ones(9, dtype=np.int64), weight[:9], one)
     two = calibration.insert_class(one, 1, 1)
     assert_allclose(
-        calibration.probabilities(-scores[:9, :1], True, two),
-        calibration.probabilities(scores[:9, :1], True, one)[:, ::-1],
+        calibration.probabilities(-scores[:9, :1], two),
+        calibration.probabilities(scores[:9, :1], one)[:, ::-1],
     )

@@ -42,7 +42,7 @@ def test_what_an_entry_declares_is_true(entry):
     if entry.trained_for_metric:
         assert {"measure", "k", "pos_label"} <= parameters
     assert entry.learns_unlabeled == learns_unlabeled(learner)
-    assert entry.gives_probabilities == hasattr(learner(), "predict_proba")
+    assert (entry.task == "classification") == hasattr(learner(), "predict_proba")
     assert (entry.explained_by == "interactions") == hasattr(learner, "interactions")
     named = {*entry.fixed, *entry.grid, *entry.settable, *entry.tuning_params}
     named |= {*entry.stream_params, *entry.memory_params, *entry.bounded_by}

@@ -12,12 +12,12 @@ def blocks(weight):
         start = end
 
 
-def calibration_of_two(scores, y, weight, scaled=True, M=200.0):
+def calibration_of_two(scores, y, weight, M=200.0):
     """θ and scale after the rows, and p of each row before its update; y is 0 or 1."""
     theta, H, squares, count, n, ps = np.array([1.0, 0.0]), np.zeros((2, 2)), 0.0, 0.0, 0.0, []
     for lo, hi, is_full in blocks(weight):
         s, w = scores[lo:hi], weight[lo:hi]
-        rms = np.sqrt((squares + w[0] * s[0] ** 2) / (count + w[0])) if scaled else 1.0
+        rms = np.sqrt((squares + w[0] * s[0] ** 2) / (count + w[0]))
         phi = np.column_stack([s / rms if rms > 0 else 0 * s, np.ones(len(s))])
         p = 1 / (1 + np.exp(-phi @ theta))
         ps.extend(p)
@@ -29,7 +29,7 @@ def calibration_of_two(scores, y, weight, scaled=True, M=200.0):
         squares, count = lam * squares + w @ s**2, lam * count + w.sum()
         H = lam * H + (phi.T * w * h) @ phi
         theta = theta - np.linalg.solve(np.eye(2) + H, phi.T @ (w * g))
-    return theta, np.sqrt(squares / count) if scaled else 1.0, np.array(ps)
+    return theta, np.sqrt(squares / count), np.array(ps)
 
 
 def calibration_of_several(scores, y, weight, M=200.0):

@@ -28,6 +28,7 @@ import math
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import expit, softmax
 
 from crossview._jit import borrowing, inlined_borrowing
 
@@ -35,6 +36,7 @@ __all__ = [
     "calibrate",
     "fit",
     "insert_class",
+    "of_log_odds",
     "probabilities",
     "start",
 ]
@@ -71,11 +73,9 @@ def scale_of(squares, count):
 
 
 @inlined_borrowing
-def scale_of_block(squares, weight, scaled, state, K):
+def scale_of_block(squares, weight, state, K):
     """Return the scale of a block, which its first row completes."""
     end = 4 + 3 * K  # of the sums
-    if not scaled:
-        return 1.0
     return scale_of(state[end - 2] + squares, state[end - 1] + weight)
 
 
@@ -86,7 +86,7 @@ def rows_of_block(n):
 
 
 @inlined_borrowing
-def step_of_several(s, true, weight, scaled, state, z, p):
+def step_of_several(s, true, weight, state, z, p):
     """Update the calibration of several classes by a row; write its p before.
 
     ``z`` is a buffer; both have one entry per class.
@@ -94,7 +94,7 @@ def step_of_several(s, true, weight, scaled, state, z, p):
     K = s.shape[0]
     squares = weight * _center(s, z)
     if state[ROWS] == 0.0:
-        state[SCALE] = scale_of_block(squares, weight, scaled, state, K)
+        state[SCALE] = scale_of_block(squares, weight, state, K)
     mean = _softmax(state, z, p)
     if not weight > 0.0:
         return
@@ -172,7 +172,7 @@ def end_block(state, K):
 
 
 def calibrate(
-    scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, scaled: bool, state: np.ndarray
+    scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, state: np.ndarray
 ) -> np.ndarray:
     """Update a calibration by rows, in their order.
 
@@ -184,8 +184,6 @@ def calibrate(
         The classes; -1 for a row without label, which changes nothing.
     weight : ndarray of shape (n_samples,)
         Weights of the rows.
-    scaled : bool
-        Whether scores are divided by their root mean square; not if they are log odds.
     state : ndarray
         As `start` returns it; updated in place.
 
@@ -202,14 +200,14 @@ def calibrate(
     for value in rows:  # compiled for read-only arrays
         value.flags.writeable = False
     if K == 1:
-        calibrate_two(*rows, scaled, state, p.reshape(-1))
+        calibrate_two(*rows, state, p.reshape(-1))
     else:
-        calibrate_several(*rows, scaled, state, np.empty(K), p)
+        calibrate_several(*rows, state, np.empty(K), p)
     return p
 
 
 @borrowing
-def calibrate_two(scores, codes, weight, scaled, state, p):
+def calibrate_two(scores, codes, weight, state, p):
     """The loop of `calibrate` for two classes."""
     n, lo = scores.shape[0], 0
     while lo < n:
@@ -220,7 +218,7 @@ def calibrate_two(scores, codes, weight, scaled, state, p):
             square = w * scores[lo] * scores[lo]
             if not (w > 0.0 and square < np.inf):  # the next row begins the block
                 w, square, hi = 0.0, 0.0, lo + 1
-            state[SCALE] = scale_of_block(square, w, scaled, state, 1)
+            state[SCALE] = scale_of_block(square, w, state, 1)
         a, b = state[0] / state[SCALE], state[1]
         for i in range(lo, hi):
             p[i] = 1.0 / (1.0 + math.exp(-min(max(a * scores[i] + b, -MOST), MOST)))
@@ -249,7 +247,7 @@ def _add_rows(lo, hi, scores, codes, weight, p, state):
 
 
 @borrowing
-def calibrate_several(scores, codes, weight, scaled, state, z, p):
+def calibrate_several(scores, codes, weight, state, z, p):
     """The loop of `calibrate` for several classes."""
     K = scores.shape[1]
     for i in range(scores.shape[0]):
@@ -258,15 +256,18 @@ def calibrate_several(scores, codes, weight, scaled, state, z, p):
             total += scores[i, c] * scores[i, c]
         if math.isfinite(total):
             w = weight[i] if codes[i] >= 0 else 0.0
-            step_of_several(scores[i], codes[i], w, scaled, state, z, p[i])
+            step_of_several(scores[i], codes[i], w, state, z, p[i])
         else:
             p[i, :] = 1.0 / K
 
 
-def fit(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, scaled: bool) -> np.ndarray:
-    """Return the calibration that minimizes the log loss of rows plus ½ |θ - (1, 0)|².
+def fit(
+    scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, *, log_odds: bool = False
+) -> np.ndarray:
+    """Return the calibration that minimizes the log loss of rows plus ½ |θ - θ_0|².
 
     ``scores`` are of rows that were not learned; the parameters are those of `calibrate`.
+    θ_0 = (1, 0); if scores are log odds, θ_0 leaves them as they are.
     """
     K, rows = scores.shape[1], np.arange(len(codes))
     state = start(K)
@@ -274,11 +275,13 @@ def fit(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, scaled: bool)
     centered = scores - scores.mean(axis=1, keepdims=True) if K > 1 else scores
     state[N] = weight.sum()
     sums[-2:] = weight @ (centered * centered).mean(axis=1), state[N]
-    z, first = _inputs(scores, scaled, state), theta.copy()
+    if log_odds and sums[-2] > 0.0:
+        theta[0] = scale_of(sums[-2], sums[-1])
+    z, first = _inputs(scores, state), theta.copy()
 
     def objective(new: np.ndarray) -> tuple[float, np.ndarray]:
         theta[:] = new
-        p = probabilities(scores, scaled, state)
+        p = probabilities(scores, state)
         loss = -weight @ np.log(np.maximum(p[rows, codes], np.finfo(float).tiny))
         p[rows, codes] -= 1.0
         g = weight[:, None] * p[:, -K:]
@@ -286,7 +289,7 @@ def fit(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, scaled: bool)
         return loss + 0.5 * ((new - first) ** 2).sum(), slope + new - first
 
     theta[:] = minimize(objective, first, jac=True, method="L-BFGS-B").x
-    p = probabilities(scores, scaled, state)
+    p = probabilities(scores, state)
     h = (p[:, :1] * p[:, 1:] if K == 1 else p) * weight[:, None]
     d = z if K == 1 else z - (p * z).sum(axis=1, keepdims=True)
     sums[:-2] = np.concatenate([[(h * d * d).sum()], (h * d).sum(axis=0), h.sum(axis=0)])
@@ -317,20 +320,20 @@ def insert_class(state: np.ndarray, n_old: int, position: int) -> np.ndarray:
     )
 
 
-def _inputs(scores: np.ndarray, scaled: bool, state: np.ndarray) -> np.ndarray:
+def _inputs(scores: np.ndarray, state: np.ndarray) -> np.ndarray:
     """Return z of rows, (n_samples, n_scores)."""
     K = scores.shape[1]
     z = scores if K == 1 else scores - scores.mean(axis=1, keepdims=True)
-    return z / scale_of(state[2 + 3 * K], state[3 + 3 * K]) if scaled else z
+    return z / scale_of(state[2 + 3 * K], state[3 + 3 * K])
 
 
-def probabilities(scores: np.ndarray, scaled: bool, state: np.ndarray) -> np.ndarray:
+def probabilities(scores: np.ndarray, state: np.ndarray) -> np.ndarray:
     """Return the probability of each class, (n_samples, 2 or n_scores)."""
-    K = scores.shape[1]
-    eta = state[0] * _inputs(scores, scaled, state) + state[1 : 1 + K]
-    if K == 1:
-        eta = np.hstack([-eta, eta])
-        with np.errstate(over="ignore"):
-            return np.asarray(1.0 / (1.0 + np.exp(-eta)))
-    p = np.exp(eta - eta.max(axis=1, keepdims=True))
-    return np.asarray(p / p.sum(axis=1, keepdims=True))
+    return of_log_odds(state[0] * _inputs(scores, state) + state[1 : 1 + scores.shape[1]])
+
+
+def of_log_odds(eta: np.ndarray) -> np.ndarray:
+    """Return the probability of each class: σ(η) of the second of two, or softmax(η)."""
+    if eta.shape[1] == 1:
+        return expit(np.hstack([-eta, eta]))
+    return softmax(eta, axis=1)

@@ -56,8 +56,6 @@ class Learner:
         Whether it also learns from unlabeled rows.
     trained_for_metric : bool
         Whether it takes the metric as ``measure``, its ``k`` and the class ``pos_label``.
-    gives_probabilities : bool
-        Whether it has ``predict_proba`` by default.
     explained_by : {"weights", "interactions", "support rows", "experts"}
         What ``crossview inspect`` shows of it.
     quadratic : bool
@@ -94,7 +92,6 @@ class Learner:
     stops_early: bool = False
     learns_unlabeled: bool = False
     trained_for_metric: bool = False
-    gives_probabilities: bool = False
     explained_by: str = "weights"
     quadratic: bool = False
     cheaper: str | None = None

@@ -51,9 +51,9 @@ INTERACTIONS = (*MACHINE, "n_factors", "optimizer")
 FORMS = ("init", "penalize_bias")
 SVMPERF = ("C1", "C2", "fit_intercept", "max_iter", "scaling", "solver", "tol")
 KERNEL = (
-    *("approximation", "budget", "cache_size", "calibration_fraction", "class_weight", "coef0"),
+    *("approximation", "budget", "cache_size", "class_weight", "coef0"),
     *("degree", "gamma", "include_self", "kernel", "lam", "maintenance", "n_components"),
-    *("n_iterations", "probability", "schedule", "unlabeled_ratio", "verbose"),
+    *("n_iterations", "schedule", "unlabeled_ratio", "verbose"),
 )
 
 _LINEAR = "crossview.estimators.linear"
@@ -166,7 +166,6 @@ def _machines(task: str) -> Iterator[Learner]:
         grid={"alpha": ALPHA, "learning_rate": RATE},
         settable=(*INTERACTIONS, *weighted),
         stops_early=True,
-        gives_probabilities=task == "classification",
         explained_by="interactions",
     )
     yield machine
@@ -191,7 +190,6 @@ def _machines(task: str) -> Iterator[Learner]:
             fixed={"optimizer": "adagrad"},
             grid={"alpha": ALPHA, "learning_rate": HIGH_RATE},
             settable=(*MACHINE, *weighted),
-            gives_probabilities=False,
         )
 
 
@@ -223,7 +221,6 @@ def _stacking(task: str) -> Learner:
             *(("class_weight",) if task == "classification" else ()),
         ),
         one_pass=True,
-        gives_probabilities=task == "classification",
         explained_by="experts",
         compared="never",
     )

@@ -149,6 +149,7 @@ class MultiViewPAClassifier(CovarianceClassifier):
         shuffle: bool = True,
         average: bool = False,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         random_state: Any = None,
     ) -> None:
         self.views = views
@@ -167,6 +168,7 @@ class MultiViewPAClassifier(CovarianceClassifier):
         self.shuffle = shuffle
         self.average = average
         self.class_weight = class_weight
+        self.calibration = calibration
         self.random_state = random_state
 
     def _has_covariance(self) -> bool:

@@ -90,6 +90,7 @@ class Perceptron(FirstOrderClassifier):
         shuffle: bool = True,
         average: bool = False,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         random_state: Any = None,
     ) -> None:
         self.fit_intercept = fit_intercept
@@ -97,6 +98,7 @@ class Perceptron(FirstOrderClassifier):
         self.shuffle = shuffle
         self.average = average
         self.class_weight = class_weight
+        self.calibration = calibration
         self.random_state = random_state
 
     def _rule(self) -> Rule:
@@ -171,6 +173,7 @@ class PassiveAggressiveClassifier(FirstOrderClassifier):
         shuffle: bool = True,
         average: bool = False,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         random_state: Any = None,
     ) -> None:
         self.variant = variant
@@ -180,6 +183,7 @@ class PassiveAggressiveClassifier(FirstOrderClassifier):
         self.shuffle = shuffle
         self.average = average
         self.class_weight = class_weight
+        self.calibration = calibration
         self.random_state = random_state
 
     def _rule(self) -> Rule:

@@ -255,11 +255,11 @@ def test_unlabeled_rows_help_if_each_view_suffices():
     assert np.mean(gains) > 2.0 * np.std(gains) / np.sqrt(10)
 
 
-def test_probabilities_are_calibrated_on_rows_held_out():
+def test_probabilities_are_calibrated_on_inner_folds():
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=900)
     X = rng.normal(size=(900, 6)) + y[:, None]
-    model = KeCoClassifier([3, 3], probability=True, lam=1e-2, random_state=0).fit(X[:600], y[:600])
+    model = KeCoClassifier([3, 3], lam=1e-2, random_state=0).fit(X[:600], y[:600])
     p = model.predict_proba(X[600:])
     assert_allclose(p.sum(axis=1), 1.0)
     assert -np.log(p[np.arange(300), y[600:]]).mean() < 0.75
@@ -268,9 +268,10 @@ def test_probabilities_are_calibrated_on_rows_held_out():
     for lo, hi in ((0.0, 0.3), (0.7, 1.0)):
         here = (p[:, 1] >= lo) & (p[:, 1] <= hi)
         assert abs((y[600:] > 0)[here].mean() - p[here, 1].mean()) < 0.12
-    assert not hasattr(KeCoClassifier(), "predict_proba")
-    with pytest.raises(InputError, match="too few to hold out"):
-        clone(model).fit(X[:3], [0, 1, 2])
+    assert not hasattr(KeCoClassifier(calibration="none"), "predict_proba")
+    # one row of each class: a logistic function of the score that nothing is fitted to
+    few = clone(model).fit(X[:3], [0, 1, 2])
+    assert_array_equal(few.predict_proba(X).argmax(axis=1), few.predict(X))
 
 
 def test_random_views_have_their_part_of_the_columns():
@@ -336,7 +337,6 @@ def test_mappings_may_bring_new_columns_and_classes():
         {"approximation": "fourier"},
         {"approximation": "nystroem"},
         {"random_views": (2, 0.5), "views": None},
-        {"probability": True},
         {"schedule": "stream", "budget": 8, "maintenance": "projection"},
     ],
     ids=str,
@@ -351,8 +351,7 @@ def test_a_saved_model_goes_on(options, tmp_path):
     for learner in (model, again):
         learner.partial_fit(table[80:], labels[80:])
     assert_array_equal(model.decision_function(table), again.decision_function(table))
-    if "probability" in options:
-        assert_array_equal(model.predict_proba(table), again.predict_proba(table))
+    assert_array_equal(model.predict_proba(table), again.predict_proba(table))
 
 
 @pytest.mark.parametrize(

@@ -154,16 +154,18 @@ def test_fit_begins_at_the_frequencies_of_the_classes():
 
 def test_probabilities_are_those_of_the_scores():
     X, y = numbers()
-    model = MultiViewMachineClassifier(WIDTHS, random_state=0).fit(X, y > 5000)
+    new = MultiViewMachineClassifier(WIDTHS, calibration="none", random_state=0)
+    model = new.fit(X, y > 5000)
     p = model.predict_proba(X)
     np.testing.assert_allclose(p[:, 1], 1 / (1 + np.exp(-model.decision_function(X))))
     three = np.digitize(y, [4900, 5100])
-    model = MultiViewMachineClassifier(WIDTHS, random_state=0).fit(X, three)
+    model = clone(new).fit(X, three)
     p, scores = model.predict_proba(X), model.decision_function(X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     np.testing.assert_allclose(p, np.exp(scores) / np.exp(scores).sum(axis=1)[:, None])
     assert log_loss(three, p) < 0.9
-    assert not hasattr(MultiViewMachineClassifier(loss="hinge"), "predict_proba")
+    assert not hasattr(new.set_params(loss="hinge"), "predict_proba")
+    assert hasattr(MultiViewMachineClassifier(loss="hinge"), "predict_proba")
 
 
 def test_predictions_are_in_the_units_of_the_target(regressor):

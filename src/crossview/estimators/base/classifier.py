@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.estimators.base.learner import ViewLearner
+from crossview.estimators.base.probabilities import CalibratedLearner
 from crossview.estimators.targets import class_codes, class_weights, read_labels, row_weights
 from crossview.kernels.rows import Rows
 
 
-class ViewClassifier(ClassifierMixin, ViewLearner):
+class ViewClassifier(ClassifierMixin, CalibratedLearner):
     """Base class of the classifiers: labels, classes and predictions."""
 
     # --- predicting ----------------------------------------------------------------
@@ -98,7 +98,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
 
     def _set_classes(self, classes: np.ndarray) -> None:
         self.classes_ = classes
-        self._start_state()
+        self._restart()
 
     def _targets(
         self, y: np.ndarray, sample_weight: Any, class_weight: Any

@@ -27,6 +27,10 @@ class ViewLearner(RowReader):
         """Initialize the learned state."""
         raise NotImplementedError
 
+    def _restart(self) -> None:
+        """Initialize the learned state, and what depends on it."""
+        self._start_state()
+
     def _n_scores(self) -> int:
         """Return the number of scores per row."""
         raise NotImplementedError

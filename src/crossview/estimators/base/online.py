@@ -37,6 +37,11 @@ class OnlineLearner(ViewLearner):
         """Initialize from the labels of `fit`; return the encoded targets and the weights."""
         raise NotImplementedError
 
+    def _finish_fit(
+        self, X: Any, y: Any, sample_weight: Any, scores: np.ndarray, order: np.ndarray
+    ) -> None:
+        """Do what follows the passes of `fit`; ``scores`` and ``order`` are of the last one."""
+
     def check_streams(self) -> None:
         """Raise an error if these parameters do not allow `partial_fit`.
 
@@ -56,12 +61,13 @@ class OnlineLearner(ViewLearner):
         n = len(rows.indptr) - 1
         for epoch in range(self.n_epochs):
             order = random_state.permutation(n) if self.shuffle else np.arange(n)
-            _, nonfinite_row = self._pass(rows, order, target, weight)
+            scores, nonfinite_row = self._pass(rows, order, target, weight)
             if epoch == 0 and nonfinite_row >= 0:
                 # the row has a missing view, and the pass is repeated; or reading raises an error
                 rows = self._read(X, reset=False)
-                self._start_state()
-                self._pass(rows, order, target, weight)
+                self._restart()
+                scores, _ = self._pass(rows, order, target, weight)
+        self._finish_fit(X, y, sample_weight, scores[order], order)
 
     def _pass(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray

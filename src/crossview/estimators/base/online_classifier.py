@@ -9,22 +9,20 @@ import numpy as np
 from crossview.errors import InputError
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.online import OnlineLearner
+from crossview.estimators.base.self_calibrating import SelfCalibratingClassifier
 from crossview.estimators.validation import StrOptions
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label
 
 
-class OnlineClassifier(ViewClassifier, OnlineLearner):
+class OnlineClassifier(SelfCalibratingClassifier):
     """Base class of the online classifiers: `partial_fit`, `learn_one`, `score_then_learn`."""
 
     _parameter_constraints: ClassVar[dict] = {
         **OnlineLearner._parameter_constraints,
+        **ViewClassifier._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
-
-    def _insert_class(self, old: np.ndarray, position: int) -> None:
-        """Add the state of the class at this position of ``classes_``; the others keep theirs."""
-        raise NotImplementedError
 
     def _has_no_label(self, y: Any) -> bool:
         """Return whether a row is unlabeled; raise an error if the learner needs labels."""
@@ -57,8 +55,14 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         return self
 
     def score_then_learn(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> np.ndarray:
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        return_proba: bool = False,
+    ) -> Any:
         """Learn as `partial_fit` does, and return the score of each row before it was learned.
 
         This is progressive validation: each row is scored by the model that has learned from the
@@ -68,12 +72,20 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         ----------
         X, y, classes, sample_weight
             As for `partial_fit`.
+        return_proba : bool, default=False
+            Whether to return the probabilities, too.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             As `decision_function` returns them.
+        p : ndarray of shape (n_samples, n_classes)
+            Only with ``return_proba``: as `predict_proba` returns them, for each row before it
+            was learned.  The calibration makes a step after each row at first, and after 64 rows
+            from 4,000 rows on.
         """
+        if return_proba:
+            getattr(self, "predict_proba")  # noqa: B009 - the error says why there is none
         self.check_params()
         self.check_streams()
         first = not hasattr(self, "classes_")
@@ -89,7 +101,9 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
                 self._forget()
             raise
         scores, _ = self._pass(rows, np.arange(len(codes)), codes, weight)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        p = self._calibrate_in_pass(scores, *self._calibration_targets(codes, sample_weight))
+        scores = scores[:, 0] if scores.shape[1] == 1 else scores
+        return (scores, p) if return_proba else scores
 
     def _check_classes(self, first: bool, classes: Any) -> None:
         """Raise an error if ``classes`` is missing in the first call or differs in a later one."""
@@ -137,7 +151,8 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         if labeled:
             self._add_class(y)
         codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
-        self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
+        scores, _ = self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
+        self._calibrate_in_pass(scores, *self._calibration_targets(codes, sample_weight))
         return self
 
     # --- classes ------------------------------------------------------------------
@@ -154,14 +169,3 @@ class OnlineClassifier(ViewClassifier, OnlineLearner):
         if not hasattr(self, "classes_"):
             self._set_classes(classes)
         return self._targets(y, sample_weight, self.class_weight)
-
-    def _add_class(self, label: Any) -> None:
-        """Add a class if it is new."""
-        if not hasattr(self, "classes_"):
-            self._set_classes(np.asarray([label]))
-            return
-        if label in self.classes_:
-            return
-        old = self.classes_
-        self.classes_ = np.sort(np.append(old, label))
-        self._insert_class(old, int(np.searchsorted(self.classes_, label)))

@@ -37,6 +37,9 @@ class SemiSupervisedClassifier(OnlineClassifier):
             missing |= np.asarray(y == self.unlabeled, dtype=bool)
         return missing
 
+    def _is_labeled(self, y: np.ndarray) -> np.ndarray:
+        return ~self._unlabeled(y)
+
     def _labels(self, y: Any, rows: Rows) -> np.ndarray:
         y = one_per_row(y, len(rows.indptr) - 1, type(self).__name__)
         known = _plain(y[~self._unlabeled(y)])

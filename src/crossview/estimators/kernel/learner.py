@@ -15,15 +15,15 @@ from crossview.algorithms.kernel.scores import mean_scores
 from crossview.algorithms.kernel.step import Examples, Settings
 from crossview.batch import read_only, rows_at
 from crossview.errors import InputError
-from crossview.estimators.kernel.probabilities import CalibratedKernelState
 from crossview.estimators.kernel.progress import progress_bar
+from crossview.estimators.kernel.state import KernelState
 from crossview.estimators.kernel.values import ViewKernels, without_overflowing_rows
 from crossview.kernels.rows import Rows
 
 __all__ = ["KernelLearner", "TrainingSet", "read_training_set", "training_kernels"]
 
 
-class KernelLearner(CalibratedKernelState):
+class KernelLearner(KernelState):
     """Base class of KeCo and Pegasos: `fit` on drawn rows, passes over a stream, scores."""
 
     # --- learning ------------------------------------------------------------------------
@@ -38,18 +38,14 @@ class KernelLearner(CalibratedKernelState):
         labels, weight = self._first_targets(y, sample_weight, rows)
         self._warn_of_one_view(labels)
         random_state = check_random_state(self.random_state)
-        held_out = self._hold_out(labels, weight, random_state)
-        own_weight = weight[held_out]
-        weight = weight.copy()
-        weight[held_out] = 0.0
         self._prepare(rows)
         if self.schedule == "stream":
-            self._learn(rows, np.arange(len(weight)), labels, weight, np.zeros(labels.shape))
+            scores = np.zeros(labels.shape)
+            self._learn(rows, np.arange(len(weight)), labels, weight, scores)
+            self._calibrate_in_pass(scores, *self._calibration_targets(labels, sample_weight))
         else:
             self._learn_draws(rows, labels, weight, random_state)
-        if self.probability:
-            scores = self._joint_scores(rows_at(rows, held_out))
-            self._calibrate(scores, labels[held_out], own_weight)
+            self._calibrate_by_folds(X, y, sample_weight)
 
     def _warn_of_one_view(self, labels: np.ndarray) -> None:
         if self.learns_unlabeled and len(self.layout_.names) == 1 and not labels.all():

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from crossview.algorithms.kernel.schedule import SCHEDULES
 from crossview.errors import InputError
+from crossview.estimators.base import ViewClassifier
 from crossview.estimators.kernel.random_views import RandomViewsClassifier
 from crossview.estimators.kernel.support_vectors import MAINTENANCE
 from crossview.estimators.kernel.values import KERNELS
@@ -33,9 +34,8 @@ class KernelOptions(RandomViewsClassifier):
         "maintenance": [StrOptions(set(MAINTENANCE))],
         "approximation": [StrOptions({"fourier", "nystroem"}), None],
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "probability": ["boolean"],
-        "calibration_fraction": [Interval(Real, 0, 1, closed="neither")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        **ViewClassifier._parameter_constraints,
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -60,9 +60,8 @@ class KernelOptions(RandomViewsClassifier):
         maintenance: str = "removal",
         approximation: str | None = None,
         n_components: int = 100,
-        probability: bool = False,
-        calibration_fraction: float = 0.2,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         cache_size: float = 200,
         verbose: Any = False,
         random_state: Any = None,
@@ -83,9 +82,8 @@ class KernelOptions(RandomViewsClassifier):
         self.maintenance = maintenance
         self.approximation = approximation
         self.n_components = n_components
-        self.probability = probability
-        self.calibration_fraction = calibration_fraction
         self.class_weight = class_weight
+        self.calibration = calibration
         self.cache_size = cache_size
         self.verbose = verbose
         self.random_state = random_state

@@ -1,7 +1,7 @@
 """Parameters and attributes that KeCo and Pegasos share, documented once."""
 
 from crossview.estimators.documentation import ParameterDoc
-from crossview.estimators.parameters import ATTRIBUTES, ONLINE, VIEWS
+from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, VIEWS
 
 __all__ = ["KERNEL", "KERNEL_ATTRIBUTES"]
 
@@ -107,17 +107,6 @@ KERNEL: dict[str, ParameterDoc] = {
         "int",
         "Number of features per view of an approximation.  More approximate the kernel better.",
     ),
-    "probability": (
-        "bool",
-        """
-        Whether `fit` calibrates probabilities for `predict_proba` (Platt 1999), on labeled rows
-        that it holds out.
-        """,
-    ),
-    "calibration_fraction": (
-        "float",
-        "Fraction of the labeled rows to hold out for calibration, in (0, 1), stratified by class.",
-    ),
     "class_weight": (
         ONLINE["class_weight"][0],
         """
@@ -125,6 +114,7 @@ KERNEL: dict[str, ParameterDoc] = {
         proportional to the frequency of the class among the labeled rows (`fit` only).
         """,
     ),
+    "calibration": CALIBRATION,
     "cache_size": (
         "float",
         """

@@ -122,7 +122,7 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The search with its results.
         """
         self._check_estimator()
-        learner = clone(self.estimator).set_params(probability=False)
+        learner = clone(self.estimator).set_params(calibration="none")
         data = read_training_set(learner, X, y)
         self.classes_ = learner.classes_
         seed = check_random_state(self.estimator.random_state).randint(2**31 - 1)

@@ -83,7 +83,6 @@ class KernelState(KernelOptions):
             else:
                 value = np.insert(value, position, 0.0, axis=0)
             self._state[name] = np.ascontiguousarray(np.moveaxis(value, 0, axis))
-        self._state.pop("calibration", None)
 
     # --- attributes ----------------------------------------------------------------------
 

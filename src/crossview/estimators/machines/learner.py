@@ -6,19 +6,19 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from crossview.algorithms import losses, optimizers
 from crossview.algorithms.machines import alternating, init, lbfgs, online, scores
 from crossview.algorithms.machines.state import Examples, Objective
-from crossview.batch import read_only
+from crossview.batch import read_only, rows_at
 from crossview.errors import InputError
 from crossview.estimators.base import OnlineClassifier, OnlineLearner, OnlineRegressor
 from crossview.estimators.machines.early_stopping import EarlyStopping, split_held_out
 from crossview.estimators.machines.model import MachineModel
 from crossview.estimators.machines.state import cast_state, insert_class
+from crossview.estimators.targets import row_weights
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 
@@ -104,6 +104,10 @@ class MachineLearner(MachineModel):
             )
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._minimize(X, y, sample_weight)
+
+    def _minimize(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, np.ndarray]:
+        """Minimize the loss; return the rows, and the positions of those held out."""
         self._check_optimizer()
         rows = self._read(X, reset=not self._warm_starts())
         target, weight = self._first_targets(y, sample_weight, rows)
@@ -137,6 +141,7 @@ class MachineLearner(MachineModel):
         else:
             self._solve(rows, Examples(train, target, weight), stopping)
         self._finish(stopping)
+        return rows, held_out
 
     def _solve(self, rows: Rows, examples: Examples, stopping: EarlyStopping) -> None:
         """Run a batch solver over all examples."""
@@ -192,6 +197,17 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
     # as in scikit-learn: a learner that cannot stream has no partial_fit
     partial_fit = available_if(lambda self: _streams(self))(OnlineClassifier.partial_fit)
 
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        rows, held_out = self._minimize(X, y, sample_weight)
+        if self.calibration == "none":
+            return
+        if len(held_out):
+            scores = self._joint_scores(rows_at(rows, held_out))
+            weight = row_weights(sample_weight, len(rows.indptr) - 1)[held_out]
+            self.calibrate(scores, np.asarray(y).reshape(-1)[held_out], weight)
+        else:
+            self._calibrate_by_folds(X, y, sample_weight)
+
     def _n_outputs(self) -> int:
         return 1 if len(self.classes_) <= 2 else len(self.classes_)
 
@@ -214,27 +230,10 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
             share = np.array([weight[target == c].sum() for c in classes]) / total
         self._state["c"][0] = losses.init_scores(self._loss(), share)
 
-    @available_if(lambda self: _has_probabilities(self))
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class; for ``loss="logistic"``.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``: 1 / (1 + exp(-score)) for the second
-            of two classes, the softmax of the scores for more.
-        """
-        found = self.decision_function(X)
-        if found.ndim > 1:
-            return np.asarray(softmax(found, axis=1))
-        if len(self.classes_) == 1:
-            return np.ones((len(found), 1))
-        return np.column_stack([expit(-found), expit(found)])
+    @property
+    def scores_are_log_odds(self) -> bool:
+        """Whether the loss makes scores log odds."""
+        return bool(self.loss == "logistic")
 
     def _insert_class(self, old: np.ndarray, position: int) -> None:
         design = self._design()
@@ -268,12 +267,4 @@ def _streams(learner: Any) -> bool:
         learner.check_streams()
     except InputError as error:
         raise AttributeError(str(error)) from None
-    return True
-
-
-def _has_probabilities(learner: Any) -> bool:
-    if learner.loss != "logistic":
-        raise AttributeError(
-            f"there are no probabilities with loss={learner.loss!r}; take loss='logistic'"
-        )
     return True

@@ -125,6 +125,7 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
         tol: float = 1e-4,
         shuffle: bool = True,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -146,6 +147,7 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
         self.tol = tol
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
 

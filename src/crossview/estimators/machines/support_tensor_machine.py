@@ -110,6 +110,7 @@ class SupportTensorMachineClassifier(MachineClassifier):
         tol: float = 1e-4,
         shuffle: bool = True,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -127,6 +128,7 @@ class SupportTensorMachineClassifier(MachineClassifier):
         self.tol = tol
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
 

@@ -92,6 +92,7 @@ class AROWClassifier(CovarianceClassifier):
         shuffle: bool = True,
         average: bool = False,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         random_state: Any = None,
     ) -> None:
         self.r = r
@@ -104,6 +105,7 @@ class AROWClassifier(CovarianceClassifier):
         self.shuffle = shuffle
         self.average = average
         self.class_weight = class_weight
+        self.calibration = calibration
         self.random_state = random_state
 
     def _rule(self) -> Rule:

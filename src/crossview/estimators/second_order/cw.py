@@ -108,6 +108,7 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
         shuffle: bool = True,
         average: bool = False,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence
@@ -121,6 +122,7 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
         self.shuffle = shuffle
         self.average = average
         self.class_weight = class_weight
+        self.calibration = calibration
         self.random_state = random_state
 
     def _rule(self) -> Rule:

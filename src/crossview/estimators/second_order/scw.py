@@ -102,6 +102,7 @@ class SoftConfidenceWeightedClassifier(CovarianceClassifier):
         shuffle: bool = True,
         average: bool = False,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         random_state: Any = None,
     ) -> None:
         self.variant = variant
@@ -116,6 +117,7 @@ class SoftConfidenceWeightedClassifier(CovarianceClassifier):
         self.shuffle = shuffle
         self.average = average
         self.class_weight = class_weight
+        self.calibration = calibration
         self.random_state = random_state
 
     def _rule(self) -> Rule:

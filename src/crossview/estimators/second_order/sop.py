@@ -86,6 +86,7 @@ class SecondOrderPerceptron(CovarianceClassifier):
         shuffle: bool = True,
         average: bool = False,
         class_weight: Any = None,
+        calibration: str = "sigmoid",
         random_state: Any = None,
     ) -> None:
         self.covariance = covariance
@@ -97,6 +98,7 @@ class SecondOrderPerceptron(CovarianceClassifier):
         self.shuffle = shuffle
         self.average = average
         self.class_weight = class_weight
+        self.calibration = calibration
         self.random_state = random_state
 
     def _rule(self) -> Rule:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from crossview.algorithms import calibration
 from crossview.algorithms.stacking import several_classes, two_classes
@@ -95,6 +94,9 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     (569, 2)
     """
 
+    # the experts are calibrated, and so is their combination
+    calibration = "none"
+    scores_are_log_odds = True
     _expert_kind = OnlineClassifier
     _parameter_constraints: ClassVar[dict] = {
         **{k: v for k, v in OnlineClassifier._parameter_constraints.items() if k != "n_epochs"},
@@ -140,9 +142,9 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     def _calibrate(self, found: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         codes = (y > 0).astype(np.int64) if found.shape[2] == 1 else y
         p = np.empty_like(found)
-        for k, (scores, missing, scaled, state) in enumerate(self._to_calibrate(found)):
+        for k, (scores, missing, state) in enumerate(self._to_calibrate(found)):
             own_weight = weight if missing is None else np.where(missing, 0.0, weight)
-            p[:, k] = calibration.calibrate(scores, codes, own_weight, scaled, state)
+            p[:, k] = calibration.calibrate(scores, codes, own_weight, state)
             if missing is not None:
                 p[missing, k] = np.nan
         return p
@@ -150,59 +152,23 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     def _calibrated(self, found: np.ndarray) -> np.ndarray:
         p = np.empty_like(found)
         n_scores = found.shape[2]
-        for k, (scores, missing, scaled, state) in enumerate(self._to_calibrate(found)):
-            p[:, k] = calibration.probabilities(scores, scaled, state)[:, -n_scores:]
+        for k, (scores, missing, state) in enumerate(self._to_calibrate(found)):
+            p[:, k] = calibration.probabilities(scores, state)[:, -n_scores:]
             if missing is not None:
                 p[missing, k] = np.nan
         return p
 
     def _to_calibrate(
         self, found: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, np.ndarray | None, bool, np.ndarray]]:
-        """Yield of each expert its scores, where it has none, their scale, and the calibration."""
-        for k, expert in enumerate(self._experts):
+    ) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray]]:
+        """Yield of each expert its scores, where it has none, and its calibration."""
+        for k in range(found.shape[1]):
             scores, missing = found[:, k], None
             if not np.isfinite(scores.sum()):
                 missing = ~np.isfinite(scores).all(axis=1)
                 scores = np.where(missing[:, None], 0.0, scores)
-            # a machine with this loss scores in log odds
-            scaled = getattr(expert.learner, "loss", None) != "logistic"
-            yield scores, missing, scaled, self._state["calibrations"][k]
+            yield scores, missing, self._state["calibrations"][k]
 
     def _insert_class(self, old: np.ndarray, position: int) -> None:
         self._experts.insert_class(old, self.classes_, position)
         states.insert_class(self._state, float(self.ridge), len(old), position)
-
-    def probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Return the probability of each class from scores.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As `decision_function` returns them.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        if scores.ndim > 1:
-            return np.asarray(softmax(scores, axis=1))
-        if len(self.classes_) == 1:
-            return np.ones((len(scores), 1))
-        return np.column_stack([expit(-scores), expit(scores)])
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        return self.probabilities(self.decision_function(X))

@@ -20,13 +20,16 @@ from crossview.algorithms.performance.working_set import WorkingSet
 from crossview.batch import rows_at
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters
-from crossview.estimators.parameters import ATTRIBUTES, VIEWS
+from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, VIEWS
 from crossview.estimators.svm.constants import ConstantFeatures
 from crossview.estimators.svm.options import SVMPerfOptions
 from crossview.estimators.targets import row_weights
 from crossview.kernels.rows import Rows
 
 __all__ = ["MultiViewSVMPerf"]
+
+# of the learners of inner folds, which only calibrate
+TOL_OF_FOLDS = 0.01
 
 
 class _Learned(NamedTuple):
@@ -37,7 +40,7 @@ class _Learned(NamedTuple):
     solution: Solution
 
 
-@document_parameters(VIEWS, attributes=ATTRIBUTES)
+@document_parameters(VIEWS, {"calibration": CALIBRATION}, attributes=ATTRIBUTES)
 class MultiViewSVMPerf(SVMPerfOptions):
     """Linear SVMs, one per view, jointly trained for F1, precision at k, ROC AUC and others.
 
@@ -179,6 +182,7 @@ class MultiViewSVMPerf(SVMPerfOptions):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         known = getattr(self, "_known", {}) if self.warm_start else {}
+        given = y
         rows, y, weight = self._rows_with_weight(X, y, sample_weight)
         classes = np.unique(y)
         if len(classes) < 2:
@@ -209,6 +213,12 @@ class MultiViewSVMPerf(SVMPerfOptions):
             )
         self.classes_ = classes
         self._store(found, constants, blocks.X)
+        self._calibrate_by_folds(X, given, sample_weight)
+
+    def _fold_params(self) -> dict[str, Any]:
+        # the slope of a logistic function needs no more
+        coarse = max(float(self.tol), TOL_OF_FOLDS)
+        return super()._fold_params() | {"tol": coarse, "warm_start": False}
 
     def _rows_with_weight(
         self, X: Any, y: Any, sample_weight: Any

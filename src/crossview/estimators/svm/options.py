@@ -54,6 +54,7 @@ class SVMPerfOptions(LinearClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "fit_intercept": ["boolean"],
         "warm_start": ["boolean"],
+        **LinearClassifier._parameter_constraints,
     }
 
     def __init__(
@@ -71,6 +72,7 @@ class SVMPerfOptions(LinearClassifier):
         max_iter: int = 1000,
         fit_intercept: bool = True,
         pos_label: Any = None,
+        calibration: str = "sigmoid",
         warm_start: bool = False,
     ) -> None:
         self.views = views
@@ -85,6 +87,7 @@ class SVMPerfOptions(LinearClassifier):
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
         self.pos_label = pos_label
+        self.calibration = calibration
         self.warm_start = warm_start
 
     def _problem(self, signs: np.ndarray, weight: np.ndarray) -> Problem:

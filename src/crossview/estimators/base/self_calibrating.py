@@ -1,0 +1,74 @@
+"""Base class of the classifiers that calibrate themselves as they learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from crossview.algorithms import calibration
+from crossview.estimators.base.classifier import ViewClassifier
+from crossview.estimators.base.online import OnlineLearner
+from crossview.estimators.targets import row_weights
+
+__all__ = ["SelfCalibratingClassifier"]
+
+
+class SelfCalibratingClassifier(ViewClassifier, OnlineLearner):
+    """Base class of the online classifiers: calibration in the pass, and classes that come later.
+
+    The calibration learns from the score of each row before the row is learned.
+    """
+
+    def _calibrate_in_pass(
+        self, scores: np.ndarray, codes: np.ndarray, weight: np.ndarray
+    ) -> np.ndarray:
+        """Update the calibration by rows scored before they were learned; return p before it."""
+        if self.calibration == "none" or len(self.classes_) == 1:
+            known = len(self.classes_) == 1 or self.scores_are_log_odds
+            return self.probabilities(scores) if known else np.empty((len(scores), 0))
+        p = calibration.calibrate(scores, codes, weight, self._state["calibration"])
+        return np.hstack([1.0 - p, p]) if p.shape[1] == 1 else p
+
+    def _finish_fit(
+        self, X: Any, y: Any, sample_weight: Any, scores: np.ndarray, order: np.ndarray
+    ) -> None:
+        if self.n_epochs > 1:  # the scores of a later pass are of rows that were learned
+            self._calibrate_by_folds(X, y, sample_weight)
+            return
+        target, _ = self._targets(np.asarray(y).reshape(-1), None, None)
+        codes, weight = self._calibration_targets(target, sample_weight)
+        self._calibrate_in_pass(scores, codes[order], weight[order])
+
+    def _calibration_targets(
+        self, target: np.ndarray, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return codes, -1 where the label is missing, and weights, without those of classes."""
+        weight = row_weights(sample_weight, len(target))
+        if target.ndim > 1:  # -1 and 1 per score, all 0 without label
+            missing = ~target.any(axis=1)
+            codes = target.argmax(axis=1) if target.shape[1] > 1 else target[:, 0] > 0.0
+            return np.where(missing, -1, codes), weight
+        return (target if len(self.classes_) > 2 else target > 0.0).astype(np.int64), weight
+
+    # --- classes -----------------------------------------------------------------
+
+    def _insert_class(self, old: np.ndarray, position: int) -> None:
+        """Add the state of the class at this position of ``classes_``; the others keep theirs."""
+        raise NotImplementedError
+
+    def _add_class(self, label: Any) -> None:
+        """Add a class if it is new."""
+        if not hasattr(self, "classes_"):
+            self._set_classes(np.asarray([label]))
+            return
+        if label in self.classes_:
+            return
+        old = self.classes_
+        self.classes_ = np.sort(np.append(old, label))
+        position = int(np.searchsorted(self.classes_, label))
+        self._insert_class(old, position)
+        if "calibration" in self._state:
+            self._state["calibration"] = calibration.insert_class(
+                self._state["calibration"], len(old), position
+            )
