@@ -37,6 +37,9 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         The experts: their names, online classifiers of this package, and for an expert on one view
         the name of the view.  They share the columns and the views of the stack.  None: 9 to 16
         experts made from the views of the data; see the notes.
+    calibration : {"sigmoid", "none"}, default="none"
+        Whether to calibrate the combination, too.  The experts always are, and the combination
+        minimizes the log loss, so that "none" gives probabilities.
 
     Attributes
     ----------
@@ -94,8 +97,6 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     (569, 2)
     """
 
-    # the experts are calibrated, and so is their combination
-    calibration = "none"
     scores_are_log_odds = True
     _expert_kind = OnlineClassifier
     _parameter_constraints: ClassVar[dict] = {
@@ -113,6 +114,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         prune: int | None = None,
         shuffle: bool = True,
         class_weight: Any = None,
+        calibration: str = "none",
         random_state: Any = None,
     ) -> None:
         self.views = views
@@ -122,6 +124,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         self.prune = prune
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.calibration = calibration
         self.random_state = random_state
 
     def _default_experts(self) -> list[tuple[str, Any, str | None]]:
