@@ -105,8 +105,7 @@ def expected_failures(estimator):
             estimator, ConfidenceWeightedClassifier | SoftConfidenceWeightedClassifier
         )
     )
-    # and so is the offset of a stack, a logistic regression
-    if not (sees_rows_again or whole or hasattr(estimator, "experts")):
+    if not (sees_rows_again or whole):
         reasons["check_class_weight_classifiers"] = CLASS_WEIGHT_REASON
     return reasons
 
