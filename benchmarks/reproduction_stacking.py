@@ -349,4 +349,19 @@ PRUNING = """### Pruning
 
 Experts without weight for `prune` rows are dropped."""
 
-SEEN = ""
+SEEN = """Findings:
+
+- The answer has a lower log loss than the best single expert, chosen afterwards, on all nine
+  streams of classes, and a lower RMSE on the ratings. It gains most where the rows are few: what
+  each expert has learned by then differs.
+- Which expert is best differs from stream to stream: six different ones on nine streams.
+- ROC AUC rises on eight of nine; on SMS it is 0.0005 lower than that of the best expert.
+- Stacking is better than the mixture except where the best view changes. There the mixture decides
+  after the change. The choice between the two costs up to 2 % of log loss on short streams (SMS).
+- Log loss is lower than that of each variant of Vowpal Wabbit and of River on all nine streams, and
+  ROC AUC higher, except against `-q ::` on news20_w100 (0.001 lower). These peers are single
+  learners with their defaults, not tuned.
+- A pass costs no more than the passes of its experts: rows are read and checked once, and stay in
+  the cache for the next expert.
+- Pruning after 1,000 rows takes a quarter and a half of the time off, for 0.3 % and 0.7 % of log
+  loss; after 5,000 rows nothing is dropped on these streams."""

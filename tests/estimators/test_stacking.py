@@ -127,15 +127,15 @@ def test_dropped_experts_are_no_longer_learned_however_the_stream_is_cut(tmp_pat
 def test_views_features_and_classes_that_come_later(tmp_path):
     rng = np.random.default_rng(0)
     model, right = OnlineStackingClassifier(random_state=0), 0
-    for t in range(700):
-        label = int(rng.integers(2 + (t > 150)))
+    for t in range(400):
+        label = int(rng.integers(2 + (t > 100)))
         row = {"text": {f"w{int(w)}": 1.0 for w in rng.integers(30, size=4)}}
         row["text"][f"only{label}"] = 1.0
         if t > 50 and t % 3:
             row["link"] = {f"to{label}": 1.0, f"page{int(rng.integers(30))}": 1.0}
-        right += t > 300 and model.predict_one(row) == label
+        right += t > 200 and model.predict_one(row) == label
         model.learn_one(row, label)
-    assert right > 350
+    assert right > 160
     assert model.classes_.tolist() == [0, 1, 2]
     # a view that comes later has its own expert, and so has the first one then
     assert {view for _, _, view in model.experts_} == {None, "text", "link"}
@@ -151,13 +151,13 @@ def test_a_regressor_grows_and_resumes(tmp_path):
     rng = np.random.default_rng(0)
     model = OnlineStackingRegressor(random_state=0)
     errors = []
-    for t in range(600):
+    for t in range(300):
         a, b = int(rng.integers(5)), int(rng.integers(5))
         row = {"user": {f"u{a}": 1.0}} | ({"item": {f"i{b}": 1.0}} if t > 9 else {})
         target = 5.0 + a + (b if t > 9 else 0)
         errors.append((model.predict_one(row) or 0.0) - target)
         model.learn_one(row, target)
-    assert np.abs(errors[500:]).mean() < 0.6
+    assert np.abs(errors[200:]).mean() < 0.9
     crossview.save(model, tmp_path / "m.safetensors")
     again = crossview.load(tmp_path / "m.safetensors")
     assert_same_state(again.learn_one(row, 1.0), model.learn_one(row, 1.0))
