@@ -86,7 +86,7 @@ def test_it_is_ahead_of_its_experts(switched):
 def test_the_default_experts_are_few_and_different(n_views, n_classes):
     layout = ViewLayout([f"v{v}" for v in range(n_views)], [3] * n_views)
     for entries in (default_classifiers(layout, n_classes), default_regressors(layout)):
-        assert 3 <= len(entries) <= 16
+        assert 6 <= len(entries) <= 16
         assert len({name for name, _, _ in entries}) == len(entries)
         assert len({(repr(learner), view) for _, learner, view in entries}) == len(entries)
     machines = [e for e in default_classifiers(layout, n_classes) if hasattr(e[1], "n_factors")]

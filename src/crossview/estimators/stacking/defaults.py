@@ -5,7 +5,7 @@ neither in advance.  Each kind of learner gets two or three values of the parame
 most, a factor of three or more apart: what stacking weighs is the range.
 
 - Two classes: 9 experts for one view, 13 for two views (one more per view, up to four views).
-- More than four views: one value per kind less, so that there are at most 16 experts.
+- Five to eight views: fewer values of each kind, so that there are at most 16 experts.
 - More than eight views: none of a view alone; it would take most experts for little each.
 - Several classes: the memory of a factorized learner is that of two classes times their number,
   so there is one of each kind, and none for more than 20 classes.
@@ -53,7 +53,7 @@ EXPERT_CLASSES: dict[str, type] = {
 def default_classifiers(layout: ViewLayout, n_classes: int) -> list[Entry]:
     """Return the default experts of a classifier."""
     V = layout.n_views
-    wide = V > MAX_VIEWS_TWO_VALUES
+    wide = MAX_VIEWS_TWO_VALUES < V <= MAX_VIEWS_ALONE
     found: list[Entry] = [
         (f"pa C={C:g}", PassiveAggressiveClassifier(C=C), None) for C in _values(wide, 1.0, 0.01)
     ]
@@ -85,7 +85,7 @@ def default_classifiers(layout: ViewLayout, n_classes: int) -> list[Entry]:
 def default_regressors(layout: ViewLayout) -> list[Entry]:
     """Return the default experts of a regressor."""
     V = layout.n_views
-    wide = V > MAX_VIEWS_TWO_VALUES
+    wide = MAX_VIEWS_TWO_VALUES < V <= MAX_VIEWS_ALONE
     linear: dict[str, Any] = {"groups": [[view] for view in layout.names]}
     found = [
         _machine("linear", MultiViewMachineRegressor, rate, alpha, **linear)
