@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import crossview
+import shared_data
 from contract.instances import assert_same_state
 from crossview import (
     AROWClassifier,
@@ -70,15 +71,27 @@ def test_the_history_shows_which_view_was_trusted_when(switched):
     assert past.mixture.shape == past.stacking.shape == (len(past.n_rows), len(past.experts))
 
 
+def losses_of_experts(model, X, y):
+    """Mean log loss of each expert as a learner of its own, calibrated in the same pass."""
+    for _, learner, view in model.experts_:
+        alone = clone(learner).set_params(calibration="sigmoid")
+        own = X if view is None else X.select([view])
+        _, p = alone.score_then_learn(own, y, [False, True], return_proba=True)
+        yield -np.log(np.maximum(p[np.arange(len(y)), y * 1], 1e-6)).mean()
+
+
 def test_it_is_ahead_of_its_experts(switched):
     model, losses, _ = switched
     X, y, _ = switching()
-    for _, learner, view in model.experts_:
-        alone = clone(learner)
-        if not isinstance(alone, MultiViewMachineClassifier):
-            continue  # these alone give log odds
-        own = X if view is None else X.select([view])
-        assert losses.mean() < losses_of(alone, own, y).mean()
+    assert losses.mean() < min(losses_of_experts(model, X, y))
+
+
+def test_it_is_ahead_of_its_experts_on_web_pages():
+    X, y = shared_data.webkb_course()
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = X[order], y[order]
+    model = OnlineStackingClassifier(random_state=0)
+    assert losses_of(model, X, y).mean() < min(losses_of_experts(model, X, y))
 
 
 @pytest.mark.parametrize("n_classes", [2, 5, 50])
