@@ -29,6 +29,7 @@ import reproduction_keco
 import reproduction_machines
 import reproduction_performance
 import reproduction_second_order
+import reproduction_stacking
 import reproduction_thresholds
 import shared_data
 from crossview import (
@@ -203,6 +204,11 @@ def thresholds(names: list[str]) -> str:
     return reproduction_thresholds.section(names)
 
 
+def stacking(names: list[str]) -> str:
+    """Return the section on online stacking."""
+    return reproduction_stacking.section(names)
+
+
 def methods(names: list[str]) -> str:
     """Return the sections with `compare` on every set."""
     summary, plain, details = [], [], []
@@ -261,6 +267,7 @@ SECTIONS = {
     "performance": performance,
     "thresholds": thresholds,
     "intercept": intercept,
+    "stacking": stacking,
     "methods": methods,
 }
 SOURCES = {
@@ -273,6 +280,7 @@ SOURCES = {
             *reproduction_keco.SETS,
             *reproduction_performance.SETS,
             *reproduction_thresholds.SETS,
+            *reproduction_stacking.NAMES,
         ]
     ),
 }
@@ -303,6 +311,7 @@ Contents:
 - [SVMs trained for a measure](#svms-trained-for-a-measure): Wang
 - [Thresholds](#thresholds)
 - [The intercept](#the-intercept)
+- [Online stacking](#online-stacking): Hazan, Agarwal and Kale (2007), Herbster and Warmuth (1998)
 - [Which method, and which coupling by default?](#which-method-and-which-coupling-by-default)
 - [One comparison per data set](#one-comparison-per-data-set)
 

@@ -17,6 +17,8 @@ from crossview.estimators.second_order.cw import ConfidenceWeightedClassifier as
 from crossview.estimators.second_order.pam import PAMClassifier as PAMClassifier
 from crossview.estimators.second_order.scw import SoftConfidenceWeightedClassifier as SoftConfidenceWeightedClassifier
 from crossview.estimators.second_order.sop import SecondOrderPerceptron as SecondOrderPerceptron
+from crossview.estimators.stacking.classifier import OnlineStackingClassifier as OnlineStackingClassifier
+from crossview.estimators.stacking.regressor import OnlineStackingRegressor as OnlineStackingRegressor
 from crossview.estimators.svm.classifier import MultiViewSVMPerf as MultiViewSVMPerf
 from crossview.estimators.svm.measure import Measure as Measure
 from crossview.evaluation.compare import compare as compare

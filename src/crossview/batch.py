@@ -18,6 +18,7 @@ __all__ = [
     "matrix_of",
     "read_only",
     "rows_at",
+    "rows_of_view",
     "stack_views",
     "take_rows",
     "view_of_flat",
@@ -207,7 +208,7 @@ def rows_at(rows: Rows, positions: np.ndarray) -> Rows:
     """Return the rows at these positions; shares memory if they are consecutive."""
     lo, hi = (int(positions[0]), int(positions[-1]) + 1) if len(positions) else (0, 0)
     present = rows.present[positions] if len(rows.present) else rows.present
-    if hi - lo == len(positions):
+    if hi - lo == len(positions) and bool((np.diff(positions) == 1).all()):
         begin, end = (int(rows.indptr[p]) for p in (lo, hi))
         return rows._replace(
             data=rows.data[begin:end],
@@ -224,6 +225,29 @@ def rows_at(rows: Rows, positions: np.ndarray) -> Rows:
         indices=rows.indices if rows.shared else read_only(rows.indices[p]),
         indptr=read_only(indptr.astype(np.uint64)),
         present=read_only(np.ascontiguousarray(present)),
+    )
+
+
+def rows_of_view(rows: Rows, v: int) -> Rows:
+    """Return the rows with view ``v`` alone; shares memory if there is no other view."""
+    if len(rows.ptr) == 2:
+        return rows
+    first, end = int(rows.ptr[v]), int(rows.ptr[v + 1])
+    if rows.shared:
+        data = np.ascontiguousarray(whole_matrix(rows)[:, first:end]).reshape(-1)
+        columns = rows.indices[first:end] - rows.indices.dtype.type(first)
+        indptr = np.arange(len(rows.indptr), dtype=np.int64) * (end - first)
+    else:
+        data, columns, indptr = flat_view(views_of(rows)[v])
+        columns = columns - columns.dtype.type(first)
+    present = rows.present[:, [v]] if len(rows.present) else np.empty((0, 1), dtype=np.bool_)
+    return Rows(
+        read_only(data),
+        read_only(columns),
+        read_only(indptr.astype(np.uint64)),
+        rows.shared,
+        read_only(np.array([0, end - first], dtype=np.uint64)),
+        read_only(present),
     )
 
 

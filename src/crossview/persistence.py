@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from crossview.catalog import saved_classes
@@ -57,24 +58,10 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
     from safetensors.numpy import save as to_bytes
 
     steps = list(model.steps) if isinstance(model, Pipeline) else [("model", model)]
-    classes = saved_classes()
     arrays: dict[str, np.ndarray] = {}
     header: list[dict[str, Any]] = []
     for name, step in steps:
-        kind = type(step).__name__
-        if classes.get(kind) != type(step).__module__:
-            raise InputError(
-                f"a model file cannot store a {kind}; it stores {', '.join(classes)}, "
-                "alone or in a Pipeline"
-            )
-        header.append(
-            {
-                "name": name,
-                "class": kind,
-                "params": {key: _to_json(value, key) for key, value in step.get_params().items()},
-                "header": step.get_header(),
-            }
-        )
+        header.append({"name": name, **_estimator_to_json(step), "header": step.get_header()})
         for key, array in step.get_state().items():
             arrays[f"{name}/{key}"] = np.ascontiguousarray(array)
     metadata = {
@@ -118,7 +105,7 @@ def load(path: str | os.PathLike) -> Any:
     """
     from safetensors import SafetensorError, safe_open
 
-    metadata, classes = _metadata(path), saved_classes()
+    metadata = _metadata(path)
     try:
         arrays: dict[str, dict[str, np.ndarray]] = {}
         with safe_open(str(path), framework="numpy") as file:
@@ -127,20 +114,13 @@ def load(path: str | os.PathLike) -> Any:
                 arrays.setdefault(step, {})[name] = file.get_tensor(key)
         steps = []
         for entry in json.loads(metadata["steps"]):
-            if entry["class"] not in classes:
-                raise InputError(
-                    f"contains a {entry['class']}, which this version does not support; "
-                    "use a newer version of crossview",
-                    file=str(path),
-                )
-            kind = getattr(import_module(classes[entry["class"]]), entry["class"])
-            model = kind(**{key: _from_json(value) for key, value in entry["params"].items()})
+            model = _estimator_from_json(entry)
             model.set_header(entry["header"])
             model.set_state(arrays.get(entry["name"], {}))
             steps.append((entry["name"], model))
         return Pipeline(steps) if json.loads(metadata["pipeline"]) else steps[0][1]
-    except InputError:
-        raise
+    except InputError as error:
+        raise InputError(error.message, file=str(path)) from None
     except (SafetensorError, KeyError, TypeError, ValueError, IndexError) as error:
         raise InputError(f"is a damaged model file ({error})", file=str(path)) from error
 
@@ -188,6 +168,30 @@ def _metadata(path: str | os.PathLike) -> dict[str, str]:
     return metadata
 
 
+def _estimator_to_json(estimator: Any) -> dict[str, Any]:
+    """Return the class and the parameters of an estimator; `InputError` if it is not ours."""
+    kind, classes = type(estimator).__name__, saved_classes()
+    if classes.get(kind) != type(estimator).__module__:
+        raise InputError(
+            f"a model file cannot store a {kind}; it stores {', '.join(classes)}, "
+            "alone or in a Pipeline"
+        )
+    params = estimator.get_params(deep=False)
+    return {"class": kind, "params": {key: _to_json(value, key) for key, value in params.items()}}
+
+
+def _estimator_from_json(entry: dict[str, Any]) -> Any:
+    """Undo `_estimator_to_json`; only classes of the catalog are made."""
+    kind, classes = entry["class"], saved_classes()
+    if kind not in classes:
+        raise InputError(
+            f"contains a {kind}, which this version does not support; "
+            "use a newer version of crossview"
+        )
+    params = {key: _from_json(value) for key, value in entry["params"].items()}
+    return getattr(import_module(classes[kind]), kind)(**params)
+
+
 def _to_json(value: Any, key: str) -> Any:
     """Return a parameter as JSON: plain values, and the types that ``views=`` accepts."""
     if isinstance(value, np.generic):
@@ -204,6 +208,8 @@ def _to_json(value: Any, key: str) -> Any:
         return [_to_json(item, key) for item in value]
     if isinstance(value, np.random.RandomState):
         return None  # a fitted learner does not use it again
+    if isinstance(value, BaseEstimator):
+        return {"estimator": _estimator_to_json(value)}
     raise InputError(f"a model file cannot store {key}={value!r}")
 
 
@@ -213,6 +219,8 @@ def _from_json(value: Any) -> Any:
     if isinstance(value, dict):
         if "slice" in value:
             return slice(*value["slice"])
+        if "estimator" in value:
+            return _estimator_from_json(value["estimator"])
         if "tuple" in value:
             return tuple(_from_json(item) for item in value["tuple"])
         return {_hashable(_from_json(k)): _from_json(v) for k, v in value["dict"]}

@@ -165,8 +165,24 @@ def test_every_model_trains_predicts_and_is_inspected(method, here, capsys):
     if method in ("keco", "pegasos"):  # no column has a weight
         assert any(line.startswith("view   columns  support rows") for line in out)
         return
+    if method == "stacking":  # its experts have weights over time
+        assert any(line.startswith("weight in the mixture after") for line in out)
+        assert sum("view:worst" in line for line in out) == 2
+        return
     assert any("worst__" in line for line in out)
     assert any("mean__" in line for line in out) == (method != "view:worst")
+
+
+def test_train_without_a_model_trains_the_stack(here, capsys):
+    arguments = ["bc.parquet", "--label", "diagnosis", "-o", "x.st"]
+    status, _, err = run(capsys, "train", *arguments)
+    assert status == 0
+    assert "each row predicted before it was learned" in " ".join(err)
+    _, out, _ = run(capsys, "inspect", "x.st")
+    assert out[0].startswith("OnlineStackingClassifier")
+    status, _, err = run(capsys, "train", *arguments, "--epochs", "2")
+    assert status == 2
+    assert "epochs=2: stacking learns in one pass" in " ".join(err)
 
 
 # --- trained for the metric -----------------------------------------------------

@@ -48,7 +48,7 @@ def test_as_a_module_errors_have_status_2_and_no_traceback():
     done = python("-m", "crossview", "train", "nosuch.csv")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "crossview: error: Missing option '--model' (see crossview train --help)\n"
+        "crossview: error: Missing option '--output' / '-o' (see crossview train --help)\n"
     )
 
 

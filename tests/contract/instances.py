@@ -22,6 +22,8 @@ from crossview import (
     MultiViewMachineRegressor,
     MultiViewPAClassifier,
     MultiViewSVMPerf,
+    OnlineStackingClassifier,
+    OnlineStackingRegressor,
     PAMClassifier,
     PassiveAggressiveClassifier,
     PegasosClassifier,
@@ -51,6 +53,17 @@ class Case(NamedTuple):
 # one pass in the order of the rows, as on a stream
 ONE_PASS = {"n_epochs": 1, "early_stopping": False, "init_scale": 0.3, "random_state": 0}
 MAHALANOBIS = {"C": 0.1, "geometry": "mahalanobis"}
+
+STACKED = [
+    ("pa", PassiveAggressiveClassifier(C=0.1)),
+    ("arow", AROWClassifier(covariance="diagonal")),
+    ("fm", FactorizationMachineClassifier(n_factors=2)),
+    ("first", PassiveAggressiveClassifier(), "view0"),
+]
+STACKED_NUMBERS = [
+    ("fm", FactorizationMachineRegressor(n_factors=2)),
+    ("second", MultiViewMachineRegressor(), "view1"),
+]
 
 CASES = {
     "PA-I": Case(PassiveAggressiveClassifier(C=0.1), "identity"),
@@ -159,6 +172,14 @@ CASES = {
             fit_intercept=False,
         ),
         "cutting planes",
+    ),
+    "stacking": Case(OnlineStackingClassifier(WIDTHS, experts=STACKED, random_state=0), "stacking"),
+    "stacking-pruned": Case(
+        OnlineStackingClassifier(WIDTHS, prune=9, share=0.01, random_state=0), "stacking"
+    ),
+    "stacking-regressor": Case(
+        OnlineStackingRegressor(WIDTHS, experts=STACKED_NUMBERS, random_state=0),
+        "stacking numbers",
     ),
 }
 
@@ -285,6 +306,8 @@ def scores_of(estimator, X):
 
 def weights_of(estimator):
     """Return the weights in the order of the columns, (any, n_columns)."""
+    if hasattr(estimator, "experts_"):  # those on all views
+        return np.vstack([weights_of(own) for _, own, view in estimator.experts_ if view is None])
     if hasattr(estimator, "coef_"):
         return estimator.coef_
     if hasattr(estimator, "dual_coef_"):

@@ -30,7 +30,7 @@ def test_a_saved_model_resumes_as_if_never_stopped(stream_learner, table, tmp_pa
     stopped = learn(stream_learner, X[:33], y[:33], classes=y)
     crossview.save(stopped, tmp_path / "model.safetensors")
     resumed = crossview.load(tmp_path / "model.safetensors")
-    assert resumed.get_params() == stopped.get_params()
+    assert repr(resumed.get_params()) == repr(stopped.get_params())  # some are learners
     y = targets(never, y)
     resumed.partial_fit(X[33:], y[33:])
     assert_same_state(never, resumed)

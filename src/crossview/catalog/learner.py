@@ -48,6 +48,8 @@ class Learner:
         Whether it takes a ``random_state``.
     draws_rows : bool
         Whether `fit` draws a number of rows, instead of making passes over all of them.
+    one_pass : bool
+        Whether it learns in one pass only.
     stops_early : bool
         Whether `fit` uses early stopping on held-out rows.
     learns_unlabeled : bool
@@ -55,7 +57,7 @@ class Learner:
     trained_for_metric : bool
         Whether it takes the metric as ``measure``, its ``k`` or ``beta`` and the class
         ``pos_label``.
-    explained_by : {"weights", "interactions", "support rows"}
+    explained_by : {"weights", "interactions", "support rows", "experts"}
         What ``crossview inspect`` shows of it.
     quadratic : bool
         Whether a pass costs the square of the number of columns (or rows, if fewer).
@@ -87,6 +89,7 @@ class Learner:
     streams: bool = True
     random: bool = True
     draws_rows: bool = False
+    one_pass: bool = False
     stops_early: bool = False
     learns_unlabeled: bool = False
     trained_for_metric: bool = False
@@ -156,7 +159,7 @@ class Learner:
 
     def passes(self, n: int | None) -> dict[str, Any]:
         """Return the parameters for ``n`` passes of `fit`; None: until it stops early, or one."""
-        if self.in_memory:
+        if self.in_memory or self.one_pass:
             return {}
         if not self.stops_early:
             return {"n_epochs": n or 1}

@@ -59,6 +59,7 @@ _COUPLED = "crossview.estimators.coupled"
 _SECOND_ORDER = "crossview.estimators.second_order"
 _MACHINES = "crossview.estimators.machines"
 _KERNEL = "crossview.estimators.kernel"
+_STACKING = "crossview.estimators.stacking"
 _SVMPERF = "crossview.estimators.svm.classifier"
 
 _VIEW = "one view alone"
@@ -204,6 +205,25 @@ def _linear(task: str) -> Learner:
     )
 
 
+def _stacking(task: str) -> Learner:
+    """All of the others that stream, weighted as they learn."""
+    kind = "Regressor" if task == "regression" else "Classifier"
+    return Learner(
+        "stacking",
+        "stacking",
+        f"{_STACKING}.{kind.lower()}:OnlineStacking{kind}",
+        "the default: several of the others in one pass, weighted by how well they predict",
+        task,
+        settable=(
+            *("prune", "ridge", "share"),
+            *(("class_weight",) if task == "classification" else ()),
+        ),
+        one_pass=True,
+        explained_by="experts",
+        compared="never",
+    )
+
+
 def _kernels() -> Iterator[Learner]:
     """Rows of `compare` where some have no label: they differ in what they make of those."""
     pegasos = Learner(
@@ -269,9 +289,11 @@ LEARNERS: list[Learner] = [
     *_machines("classification"),
     *_kernels(),
     _linear("classification"),
+    _stacking("classification"),
     replace(_linear("regression"), name="view:NAME", title="{view} alone", about=_VIEW),
     _linear("regression"),
     *_machines("regression"),
+    _stacking("regression"),
 ]
 
 

@@ -223,6 +223,9 @@ def compare(
 @app.command()
 def train(
     source: Source,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write.")
+    ],
     model: Annotated[
         str,
         typer.Option(
@@ -230,10 +233,7 @@ def train(
             help=f"One of {MODELS}.",
             autocompletion=_starting_with(model_names()),
         ),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write.")
-    ],
+    ] = "stacking",
     label: Label = None,
     view: Views = None,
     text: Text = None,
@@ -277,6 +277,9 @@ def train(
     ] = None,
 ) -> None:
     """Train a model on a stream of rows, in their order.
+
+    Without --model, several models learn in the same pass and are weighted by how
+    well they predict: there is nothing to choose.
 
     Memory is bounded by the batch, not by the source. But keco and pegasos draw
     rows, all of which are in memory; with --set schedule=stream they learn each

@@ -55,6 +55,13 @@ class NamedColumns:
                 known[position if names is None else str(names[column_of[slot]])] = position
         return self
 
+    def select(self, view: str) -> NamedColumns:
+        """Return the columns of one view; shares its names."""
+        other = NamedColumns([])
+        other.views = {view: self.views[view]}
+        other.room = [self.room[list(self.views).index(view)]]
+        return other
+
     @property
     def slots(self) -> ViewLayout:
         """Columns of the state, spare ones included."""

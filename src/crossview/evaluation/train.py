@@ -124,7 +124,7 @@ def train(
     X: Any,
     y: Any = None,
     *,
-    model: str,
+    model: str = "stacking",
     settings: Mapping[str, Any] | None = None,
     output: str | os.PathLike[str] | None = None,
     views: Mapping[str, Any] | None = None,
@@ -156,8 +156,9 @@ def train(
     y : array-like of shape (n_samples,) or str, default=None
         The labels (regression: numbers), or the name of their column.  None if the file format has
         labels.
-    model : str
+    model : str, default="stacking"
         Name of the model, such as ``"pa:squared"``; ``crossview train --help`` lists them.
+        "stacking" learns several of them in one pass, and weighs them by how well they predict.
     settings : mapping of str to value, default=None
         Parameters of the model, such as ``{"C": 0.1}``.
     output : path-like, default=None
@@ -178,7 +179,7 @@ def train(
     Examples
     --------
     >>> from crossview import datasets, train
-    >>> trained = train(datasets.load("breast-cancer"), "diagnosis", model="pa:squared")
+    >>> trained = train(datasets.load("breast-cancer"), "diagnosis")
     >>> trained.rows, trained.accuracy > 0.9
     (569, True)
     >>> trained.fitted.predict(datasets.load("breast-cancer"))[:2].tolist()
@@ -220,12 +221,13 @@ def train(
     label = y if isinstance(y, str) else None
     about = {"name": entry.name, "task": task, "label": label}
     # 2. learn
+    if entry.one_pass or not entry.is_streamed(given):
+        _check_one_pass(entry, epochs)
     if entry.is_streamed(given):
         learner.check_streams()
         stream = _Stream(entry, learner, source, predicted)
         answer = stream.learn(epochs, observer or TrainingObserver(), about)
     else:
-        _check_one_pass(entry, epochs)
         answer = _learn_at_once(entry, learner, source, predicted, about)
     # 3. keep it
     if output is not None:
@@ -252,6 +254,11 @@ def _check_one_pass(entry: Learner, epochs: int) -> None:
     """Raise an error if ``epochs`` does not apply to the learner."""
     if epochs == 1:
         return
+    if entry.one_pass:
+        raise InputError(
+            f"epochs={epochs}: {entry.name} learns in one pass, in which each row is new to its "
+            "experts; leave epochs out"
+        )
     if not entry.streams:
         raise InputError(
             f"epochs={epochs}: {entry.name} makes no passes but stops by its parameter tol; leave "

@@ -55,6 +55,8 @@ def model_tables(
     explained_by = "weights" if entry is None else entry.explained_by
     if explained_by == "interactions":
         yield from _machine_tables(learner, encoder, top)
+    elif explained_by == "experts":
+        yield from _stack_tables(learner, info)
     elif explained_by == "support rows" and not hasattr(learner, "coef_"):
         yield from _kernel_tables(learner, info)
     else:  # a linear kernel has weights, too
@@ -140,6 +142,51 @@ def _kernel_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Tabl
     )
     if shares:
         yield f"share of score: {_shares(info, {})[1]}"
+
+
+# the weights of a stack are shown after these shares of its rows
+SHARES_OF_ROWS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
+
+
+def _stack_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Views with their share of the score, and what each expert weighed over time."""
+    layout, shares = learner.layout_, info.get("view_shares")
+    yield make_table(
+        ["view", "columns", "share of score"],
+        [
+            [view, f"{width:,}", f"{shares[view]:.0%}" if shares else "–"]
+            for view, width in zip(layout.names, layout.widths, strict=True)
+        ],
+    )
+    if shares:
+        yield f"share of score: {_shares(info, {})[1]}"
+    yield ""
+    past = learner.weight_history_
+    if not len(past.n_rows):
+        return
+    wanted = [share * past.n_rows[-1] for share in SHARES_OF_ROWS]
+    at = sorted({int(np.abs(past.n_rows - rows).argmin()) for rows in wanted})
+    left = {name for name, _, _ in learner.experts_}
+    for title, weights in (
+        ("weight in the mixture after", past.mixture),
+        ("coefficient in stacking after", past.stacking),
+    ):
+        yield make_table(
+            [title, *(f"{rows:,} rows" for rows in past.n_rows[at])],
+            [
+                [
+                    name if name in left else f"{name} (dropped)",
+                    *(f"{weight:.3f}" for weight in weights[at, k]),
+                ]
+                for k, name in enumerate(past.experts)
+            ],
+        )
+        yield ""
+    decides = "stacking" if learner.stacking_decides_ else "the mixture"
+    yield (
+        f"{decides} predicts now; stacking did after {np.mean(past.stacking_decides):.0%} of the "
+        "rows"
+    )
 
 
 def _linear_tables(

@@ -60,6 +60,11 @@ class SemiSupervisedClassifier(OnlineClassifier):
         self._set_classes(classes)
         return self._targets(y, sample_weight, self.class_weight)
 
+    def _targets_of_codes(self, codes: np.ndarray) -> np.ndarray:
+        """Return labels (n, K), -1 and 1, from the targets of a classifier of labeled rows."""
+        K = self._n_scores()
+        return codes[:, None] if K == 1 else np.where(np.arange(K) == codes[:, None], 1.0, -1.0)
+
     def _targets(
         self, y: np.ndarray, sample_weight: Any, class_weight: Any
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -80,9 +85,7 @@ class SemiSupervisedClassifier(OnlineClassifier):
         if len(known):
             codes, factor = super()._targets(labels_known, 1.0, class_weight)
             weight[known] *= factor
-            labels[known] = (
-                codes[:, None] if K == 1 else np.where(np.arange(K) == codes[:, None], 1.0, -1.0)
-            )
+            labels[known] = self._targets_of_codes(codes)
         return labels, weight
 
 

@@ -1,0 +1,177 @@
+"""Online stacking for classification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from crossview.algorithms import calibration
+from crossview.algorithms.stacking import several_classes, two_classes
+from crossview.estimators.base import OnlineClassifier
+from crossview.estimators.documentation import document_parameters
+from crossview.estimators.second_order.arow import AROWClassifier
+from crossview.estimators.stacking import parameters
+from crossview.estimators.stacking import state as states
+from crossview.estimators.stacking.base import Stacking
+from crossview.estimators.stacking.defaults import default_classifiers
+
+__all__ = ["OnlineStackingClassifier"]
+
+
+@document_parameters(parameters.STACK, attributes=parameters.ATTRIBUTES)
+class OnlineStackingClassifier(Stacking, OnlineClassifier):
+    """Several learners in one pass, weighted by how well they predict: nothing to tune.
+
+    Each expert scores a row before it learns the row, so that its scores are out of sample.  They
+    are calibrated in the same pass, and combined in two ways: by a logistic regression on the
+    experts' log odds, learned by online Newton steps (*stacking*), and by a weighted mean of their
+    probabilities with fixed share (the *mixture*), whose loss is close to that of the best expert,
+    also if another one becomes the best.  The combination with the lower log loss on the last
+    rows predicts.
+
+    Parameters
+    ----------
+    experts : list of (str, learner) or (str, learner, str), or None, default=None
+        The experts: their names, online classifiers of this package, and for an expert on one view
+        the name of the view.  They share the columns and the views of the stack.  None: 7 to 16
+        experts made from the views of the data; see the notes.
+    calibration : {"sigmoid", "none"}, default="none"
+        Whether to calibrate the combination, too.  The experts always are, and the combination
+        minimizes the log loss, so that "none" gives probabilities.
+
+    Attributes
+    ----------
+    classes_
+    experts_
+    mixture_weights_
+    stacking_weights_
+    stacking_decides_
+    weight_history_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    Raises
+    ------
+    InputError
+        An expert cannot learn from a stream, or has the name of no view.
+
+    See Also
+    --------
+    OnlineStackingRegressor : For numeric targets.
+
+    Notes
+    -----
+    The default experts learn from all views, by rules that differ in what they assume: PA
+    (C = 0.01 and 1; of several views also with a disagreement penalty), AROW with a diagonal
+    covariance (r = 0.1, 10 and 100), and linear, factorization and multi-view machines at two
+    learning rates each.  With two to eight views, there is one AROW for each view alone.  More
+    than four of these, or more than two classes, thin the set; no machine with factors learns more
+    than 20 classes.
+
+    `decision_function` returns log odds for two classes and log probabilities for more.  The
+    cost of a row is that of the experts, and O(K²) for K experts.  `fit` makes one pass; more
+    would teach the weights on rows that the experts have learned.  A row of weight 0 changes
+    nothing; the sample weight of a row goes to the experts, and multiplies its log loss.  An
+    expert whose only view is missing in a row predicts what the mixture of the others predicts.
+
+    References
+    ----------
+    E. Hazan, A. Agarwal, S. Kale, "Logarithmic Regret Algorithms for Online Convex Optimization",
+    Machine Learning 69 (2007).  M. Herbster, M. K. Warmuth, "Tracking the Best Expert", Machine
+    Learning 32 (1998).  D. Benkeser, C. Ju, S. Lendle, M. van der Laan, "Online
+    Cross-Validation-Based Ensemble Learning", Statistics in Medicine 37 (2018).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import OnlineStackingClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = OnlineStackingClassifier([10, 10, 10], random_state=0).fit(scale(X), y)
+    >>> model.score(scale(X), y) > 0.95, len(model.experts_)
+    (True, 15)
+    >>> model.predict_proba(scale(X)).shape
+    (569, 2)
+    """
+
+    scores_are_log_odds = True
+    _expert_kind = OnlineClassifier
+    _parameter_constraints: ClassVar[dict] = {
+        **{k: v for k, v in OnlineClassifier._parameter_constraints.items() if k != "n_epochs"},
+        **Stacking._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        views: Any = None,
+        *,
+        experts: Any = None,
+        share: float = 0.001,
+        ridge: float = 100.0,
+        prune: int | None = None,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        calibration: str = "none",
+        random_state: Any = None,
+    ) -> None:
+        self.views = views
+        self.experts = experts
+        self.share = share
+        self.ridge = ridge
+        self.prune = prune
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.calibration = calibration
+        self.random_state = random_state
+
+    def _default_experts(self) -> list[tuple[str, Any, str | None]]:
+        return default_classifiers(self.layout_, len(self.classes_))
+
+    def _default_of_view(self) -> type:
+        return AROWClassifier
+
+    def _n_inner_scores(self) -> int:
+        return 1 if len(self.classes_) <= 2 else len(self.classes_)
+
+    def _n_calibrated(self) -> int | None:
+        return self._n_inner_scores()
+
+    def _loop(self) -> Callable[..., None]:
+        return two_classes.learn if len(self.classes_) <= 2 else several_classes.learn
+
+    def _calibrate(self, found: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        codes = (y > 0).astype(np.int64) if found.shape[2] == 1 else y
+        p = np.empty_like(found)
+        for k, (scores, missing, state) in enumerate(self._to_calibrate(found)):
+            own_weight = weight if missing is None else np.where(missing, 0.0, weight)
+            p[:, k] = calibration.calibrate(scores, codes, own_weight, state)
+            if missing is not None:
+                p[missing, k] = np.nan
+        return p
+
+    def _calibrated(self, found: np.ndarray) -> np.ndarray:
+        p = np.empty_like(found)
+        n_scores = found.shape[2]
+        for k, (scores, missing, state) in enumerate(self._to_calibrate(found)):
+            p[:, k] = calibration.probabilities(scores, state)[:, -n_scores:]
+            if missing is not None:
+                p[missing, k] = np.nan
+        return p
+
+    def _to_calibrate(
+        self, found: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray]]:
+        """Yield of each expert its scores, where it has none, and its calibration."""
+        for k in range(found.shape[1]):
+            scores, missing = found[:, k], None
+            if not np.isfinite(scores.sum()):
+                missing = ~np.isfinite(scores).all(axis=1)
+                scores = np.where(missing[:, None], 0.0, scores)
+            yield scores, missing, self._state["calibrations"][k]
+
+    def _insert_class(self, old: np.ndarray, position: int) -> None:
+        self._experts.insert_class(old, self.classes_, position)
+        states.insert_class(self._state, float(self.ridge), len(old), position)

@@ -1,0 +1,126 @@
+"""The experts of a stack that is given none, by the views and the classes of the data.
+
+They depend on nothing else: not on values, and not on the number of rows, because a stream has
+neither in advance.  Each kind of learner gets two or three values of the parameter that matters
+most, a factor of three or more apart: what stacking weighs is the range.
+
+- Two classes: 9 experts for one view, 13 for two views (one more per view, up to four views).
+- Five to eight views: fewer values of each kind, so that there are at most 16 experts.
+- More than eight views: none of a view alone; it would take most experts for little each.
+- Several classes: the memory of a factorized learner is that of two classes times their number,
+  so there is one of each kind, and none for more than 20 classes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crossview.estimators.coupled import MultiViewPAClassifier
+from crossview.estimators.linear import PassiveAggressiveClassifier
+from crossview.estimators.machines import (
+    FactorizationMachineClassifier,
+    FactorizationMachineRegressor,
+    MultiViewMachineClassifier,
+    MultiViewMachineRegressor,
+)
+from crossview.estimators.second_order.arow import AROWClassifier
+from crossview.views import ViewLayout
+
+__all__ = ["EXPERT_CLASSES", "default_classifiers", "default_regressors", "view_expert"]
+
+# an expert: its name, its estimator, and its view; None for all views
+Entry = tuple[str, Any, str | None]
+
+MAX_VIEWS_TWO_VALUES = 4
+MAX_VIEWS_ALONE = 8
+MAX_CLASSES_FACTORIZED = 20
+N_FACTORS = 8
+
+EXPERT_CLASSES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        AROWClassifier,
+        FactorizationMachineClassifier,
+        FactorizationMachineRegressor,
+        MultiViewMachineClassifier,
+        MultiViewMachineRegressor,
+        MultiViewPAClassifier,
+        PassiveAggressiveClassifier,
+    )
+}
+
+
+def default_classifiers(layout: ViewLayout, n_classes: int) -> list[Entry]:
+    """Return the default experts of a classifier."""
+    V = layout.n_views
+    wide = MAX_VIEWS_TWO_VALUES < V <= MAX_VIEWS_ALONE
+    found: list[Entry] = [
+        (f"pa C={C:g}", PassiveAggressiveClassifier(C=C), None) for C in _values(wide, 1.0, 0.01)
+    ]
+    if V > 1:
+        found.append(("pa:squared C=0.1", MultiViewPAClassifier(C=0.1, disagreement=0.001), None))
+    found += [
+        (f"arow r={r:g}", AROWClassifier(r=r, covariance="diagonal"), None)
+        for r in _values(wide, 10.0, 0.1, 100.0)
+    ]
+    linear: dict[str, Any] = {"groups": [[view] for view in layout.names]}
+    found += [
+        _machine("linear", MultiViewMachineClassifier, rate, **linear)
+        for rate in _values(wide, 0.3, 1.0)
+    ]
+    few = wide or n_classes > 2
+    if n_classes <= MAX_CLASSES_FACTORIZED:
+        found += [
+            _machine("fm", FactorizationMachineClassifier, rate, n_factors=N_FACTORS)
+            for rate in _values(few, 0.1, 0.3)
+        ]
+        if V > 1:
+            found += [
+                _machine("mvm", MultiViewMachineClassifier, rate, n_factors=N_FACTORS)
+                for rate in _values(few, 0.1, 0.3)
+            ]
+    return [*found, *_views_alone(layout, AROWClassifier)]
+
+
+def default_regressors(layout: ViewLayout) -> list[Entry]:
+    """Return the default experts of a regressor."""
+    V = layout.n_views
+    wide = MAX_VIEWS_TWO_VALUES < V <= MAX_VIEWS_ALONE
+    linear: dict[str, Any] = {"groups": [[view] for view in layout.names]}
+    found = [
+        _machine("linear", MultiViewMachineRegressor, rate, alpha, **linear)
+        for rate, alpha in _values(wide, (0.3, 0.03), (1.0, 0.001), (0.1, 0.001))
+    ]
+    found += [
+        _machine("fm", FactorizationMachineRegressor, rate, alpha, n_factors=N_FACTORS)
+        for rate, alpha in _values(wide, (0.1, 0.001), (0.1, 0.03), (0.03, 0.001))
+    ]
+    if V > 1:
+        found += [
+            _machine("mvm", MultiViewMachineRegressor, rate, alpha, n_factors=N_FACTORS)
+            for rate, alpha in _values(wide, (0.05, 0.03), (0.1, 0.001))
+        ]
+    return [*found, *_views_alone(layout, MultiViewMachineRegressor)]
+
+
+def view_expert(view: str, kind: type) -> Entry:
+    """Return the default expert of a view alone."""
+    if kind is AROWClassifier:
+        return f"view:{view}", AROWClassifier(r=1.0, covariance="diagonal"), view
+    return f"view:{view}", _machine("", kind, 0.3)[1], view
+
+
+def _views_alone(layout: ViewLayout, kind: type) -> list[Entry]:
+    if not 1 < layout.n_views <= MAX_VIEWS_ALONE:
+        return []
+    return [view_expert(view, kind) for view in layout.names]
+
+
+def _values(few: bool, *values: Any) -> tuple[Any, ...]:
+    """Return the values to use; the first ones matter most."""
+    return values[: (len(values) + 1) // 2] if few else values
+
+
+def _machine(kind: str, model: type, rate: float, alpha: float = 0.001, **options: Any) -> Entry:
+    name = f"{kind} lr={rate:g}" if alpha == 0.001 else f"{kind} lr={rate:g} α={alpha:g}"
+    return name, model(learning_rate=rate, alpha=alpha, **options), None

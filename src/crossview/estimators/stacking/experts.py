@@ -1,0 +1,246 @@
+"""The experts of a stack: they share its columns, and learn from the rows that it has read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from crossview.batch import rows_of_view
+from crossview.errors import InputError, closest_names
+from crossview.estimators.base import OnlineLearner
+from crossview.kernels.rows import Rows
+from crossview.views import ViewLayout
+
+__all__ = [
+    "Expert",
+    "Experts",
+    "experts_from_json",
+    "experts_to_json",
+    "named_entries",
+    "take_columns",
+]
+
+
+@dataclass
+class Expert:
+    """An expert: its name, its learner, the view that it sees (None: all), and its column.
+
+    ``column`` is its position among all experts that there have been.
+    """
+
+    name: str
+    learner: Any
+    view: str | None
+    column: int
+
+
+def named_entries(experts: Any) -> Iterator[tuple[str, Any, str | None]]:
+    """Yield the entries of ``experts=`` with their view; `InputError` if one is malformed."""
+    names = set()
+    for entry in experts:
+        if not isinstance(entry, tuple | list) or len(entry) not in (2, 3):
+            raise InputError(
+                f"experts= contains {entry!r}; give (name, learner), or (name, learner, view)"
+            )
+        name, learner, view = (*entry, None)[:3]
+        if not isinstance(name, str) or "__" in name or name in names:
+            raise InputError(
+                f"experts= contains the name {name!r}; give each a different text without '__'"
+            )
+        names.add(name)
+        yield name, learner, view
+
+
+class Experts(list[Expert]):
+    """The experts that are left, in their order.
+
+    The stack reads the rows and encodes the targets once.  Its experts have its columns, or those
+    of one view, and only learn and score.
+    """
+
+    def __init__(self, stack: OnlineLearner) -> None:
+        super().__init__()
+        self.names = stack.layout_.names  # of the views
+        self.ever: list[str] = []  # names of all experts that there have been, by column
+
+    @classmethod
+    def make(cls, entries: Any, stack: OnlineLearner, random_state: Any) -> Experts:
+        """Return new experts from (name, learner, view), with the columns of the stack."""
+        self = cls(stack)
+        for name, learner, view in entries:
+            self.add(name, learner, view, stack, random_state)
+        return self
+
+    def add(
+        self, name: str, learner: Any, view: str | None, stack: OnlineLearner, random_state: Any
+    ) -> None:
+        """Add an expert that has learned nothing."""
+        new = clone(learner)
+        known = new.get_params(deep=False)
+        if "random_state" in known and known["random_state"] is None:
+            new.set_params(random_state=int(random_state.randint(2**31)))
+        if "calibration" in known:
+            new.set_params(calibration="none")
+        expert = Expert(name, new, view, len(self.ever))
+        if view is not None and view not in stack.layout_.names:
+            raise InputError(
+                f"expert {name!r} is for the view {view!r}"
+                f"{closest_names(str(view), stack.layout_.names)}"
+            )
+        take_columns(expert, stack)
+        new._start_state()
+        self.append(expert)
+        self.ever.append(name)
+
+    # --- rows -----------------------------------------------------------------------------
+
+    def learn(self, rows: Rows, y: np.ndarray, weight: np.ndarray, n_scores: int) -> np.ndarray:
+        """Make one pass with each expert; return the scores before, (n, K, n_scores)."""
+        found, order = np.empty((len(y), len(self), n_scores)), np.arange(len(y))
+        for k, (learner, own, missing) in enumerate(self._with_rows(rows)):
+            own_weight = weight if missing is None else np.where(missing, 0.0, weight)
+            # KeCo takes the classes in another form
+            encode = getattr(learner, "_targets_of_codes", None)
+            targets = y if encode is None else encode(y)
+            found[:, k], _ = learner._pass(own, order, targets, own_weight)
+            if missing is not None:
+                found[missing, k] = np.nan
+        return found
+
+    def scores(self, rows: Rows, n_scores: int) -> np.ndarray:
+        """Return the scores of the experts, (n, K, n_scores); NaN where the view is missing."""
+        found = np.empty((len(rows.indptr) - 1, len(self), n_scores))
+        for k, (learner, own, missing) in enumerate(self._with_rows(rows)):
+            found[:, k] = learner._joint_scores(own)
+            if missing is not None:
+                found[missing, k] = np.nan
+        return found
+
+    def _with_rows(self, rows: Rows) -> Iterator[tuple[Any, Rows, np.ndarray | None]]:
+        """Yield each learner, its rows, and in which of them its view is missing (None: none).
+
+        The rows of a view are cut out of the batch once.
+        """
+        views: dict[str | None, Rows] = {None: rows}
+        for expert in self:
+            if expert.view not in views:
+                views[expert.view] = rows_of_view(rows, self.names.index(expert.view))
+            own = views[expert.view]
+            may_miss = expert.view is not None and len(own.present) > 0
+            yield expert.learner, own, ~own.present[:, 0] if may_miss else None
+
+    # --- columns and classes ----------------------------------------------------------------
+
+    def grow(self, stack: OnlineLearner, moved: np.ndarray, old_names: tuple[str, ...]) -> None:
+        """Add the new columns of the stack; column i of its state moves to ``moved[i]``."""
+        named = stack._named
+        assert named is not None  # only named columns grow
+        self.names = stack.layout_.names
+        for expert in self:
+            learner = expert.learner
+            if getattr(learner, "groups", None) == [[view] for view in old_names]:
+                # a linear model has one group per view
+                learner.set_params(groups=[[view] for view in stack.layout_.names])
+            if expert.view is not None:
+                old_width = learner._slots.n_columns
+                if learner.layout_.widths == _own_layout(expert, stack.layout_).widths:
+                    continue
+                learner._named = named.select(expert.view)
+                learner._grow(np.arange(old_width))
+            else:
+                learner._named = named
+                learner._grow(moved)
+
+    def insert_class(self, old: np.ndarray, classes: np.ndarray, position: int) -> None:
+        """Add a class to each expert."""
+        for expert in self:
+            expert.learner.classes_ = classes
+            expert.learner._insert_class(old, position)
+
+    # --- state ------------------------------------------------------------------------------
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return the state of all experts."""
+        return {
+            f"{k}/{name}": array
+            for k, expert in enumerate(self)
+            for name, array in expert.learner.get_state().items()
+        }
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Restore the state that `get_state` returned."""
+        own: dict[int, dict[str, np.ndarray]] = {}
+        for key, array in state.items():
+            position, _, name = key.partition("/")
+            own.setdefault(int(position), {})[name] = array
+        for k, expert in enumerate(self):
+            expert.learner.set_state(own[k])
+
+
+def experts_to_json(experts: Experts) -> dict[str, Any]:
+    """Return what `experts_from_json` needs besides the state."""
+    left = [
+        {
+            "name": expert.name,
+            "view": expert.view,
+            "column": expert.column,
+            "class": type(expert.learner).__name__,
+            "params": {
+                key: value
+                for key, value in expert.learner.get_params(deep=False).items()
+                if _is_plain(value)
+            },
+        }
+        for expert in experts
+    ]
+    return {"ever": experts.ever, "left": left}
+
+
+def experts_from_json(
+    value: dict[str, Any], given: Any, kinds: dict[str, type], stack: OnlineLearner
+) -> Experts:
+    """Undo `experts_to_json`; ``given`` are those of the user, ``kinds`` the other classes."""
+    own = {name: learner for name, learner, _ in named_entries(given or [])}
+    experts = Experts(stack)
+    experts.ever = list(value["ever"])
+    for entry in value["left"]:
+        if entry["name"] in own:
+            learner = clone(own[entry["name"]]).set_params(**entry["params"])
+        else:
+            learner = kinds[entry["class"]](**entry["params"])
+        experts.append(Expert(entry["name"], learner, entry["view"], entry["column"]))
+        take_columns(experts[-1], stack)
+    return experts
+
+
+def take_columns(expert: Expert, stack: OnlineLearner) -> None:
+    """Give the expert the columns of the stack, or those of its view."""
+    learner = expert.learner
+    learner.layout_ = _own_layout(expert, stack.layout_)
+    learner.n_features_in_ = learner.layout_.n_columns
+    learner._slots = _own_layout(expert, stack._slots)
+    learner._column_map = None
+    learner._named = None
+    if stack._named is not None and stack._named.fixed is None:
+        named = stack._named
+        learner._named = named if expert.view is None else named.select(expert.view)
+        learner._column_map = learner._named.column_map
+    if hasattr(stack, "classes_"):
+        learner.classes_ = stack.classes_
+
+
+def _own_layout(expert: Expert, layout: ViewLayout) -> ViewLayout:
+    if expert.view is None:
+        return layout
+    return ViewLayout([expert.view], [layout.widths[layout.index(expert.view)]])
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON represents the value as it is."""
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, bool | int | float | str)
