@@ -114,7 +114,7 @@ def test_a_learner_is_its_files_and_one_entry(add, here, capsys):
     stream = crossview.compare(
         "t.parquet", "diagnosis", progressive=True, models=["widrow-hoff", "view:mean"]
     )
-    assert stream.rows[0].value > 0.8
+    assert stream.rows[0].value > 0.7
     # by the command: trained, saved, inspected, and it predicts what it does in memory
     train = ["train", "t.parquet", "--label", "diagnosis", "--model", "widrow-hoff"]
     run(capsys, *train, "--set", "learning_rate=0.02", "-o", "m.st")

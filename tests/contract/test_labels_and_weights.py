@@ -35,4 +35,5 @@ def test_the_weight_of_a_class_is_that_of_its_rows(stream_classifier_of_loop, ta
     learner = stream_classifier_of_loop
     by_class = learn(clone(learner).set_params(class_weight={"ant": 3.0}), X, y)
     by_row = learn(clone(learner), X, y, sample_weight=np.where(y == "ant", 3.0, 1.0))
-    assert_same_state(by_class, by_row)
+    # probabilities are those of the rows as they come, whatever an error costs
+    assert_same_state(by_class, by_row, probabilities=False)

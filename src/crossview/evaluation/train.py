@@ -293,10 +293,10 @@ class _Stream:
             if number == 1 and one_pass.threshold is not None:
                 threshold = one_pass.threshold.place()
             if calibration is not None:  # a later pass scores rows that were learned
-                self.learner.set_params(calibration="none")
+                self.learner.calibration = "none"
             first = first or last
         if calibration is not None:
-            self.learner.set_params(calibration=calibration)
+            self.learner.calibration = calibration
         if first is None:
             rows = "row has a label" if self.n_unlabeled or self.n_skipped else "row is there"
             raise InputError(f"no {rows} to learn from", file=self.source.file)
@@ -395,7 +395,7 @@ def _fit_and_tune(learner: Any, task: Classification, X: MultiView, y: np.ndarra
         learner.fit(X, y)
         return
     calibration = learner.calibration
-    learner.set_params(calibration="none")
+    learner.calibration = "none"
     scores, of_rows = [], []
     for train, test in task.inner_folds(labels, seed=0).split(labels, labels):
         part = np.concatenate([known[train], unlabeled])
@@ -406,7 +406,7 @@ def _fit_and_tune(learner: Any, task: Classification, X: MultiView, y: np.ndarra
     learner.fit(X, y).calibrate(held_out, labels)
     scored = task.decide(held_out, learner.probabilities(held_out))
     learner.set_threshold(task.tune(labels, scored)[0])
-    learner.set_params(calibration=calibration)
+    learner.calibration = calibration
 
 
 def _threshold_of(learner: Any, task: Task) -> dict[str, Any]:

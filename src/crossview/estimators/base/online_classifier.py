@@ -79,7 +79,6 @@ class OnlineClassifier(SelfCalibratingClassifier):
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As `decision_function` returns them.
         p : ndarray of shape (n_samples, n_classes)
             Only with ``return_proba``: the probabilities of each row before it was learned.
         """

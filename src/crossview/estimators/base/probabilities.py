@@ -156,8 +156,13 @@ class CalibratedLearner(ViewLearner):
         weight = row_weights(sample_weight, len(y))
         known = np.flatnonzero(self._is_labeled(y) & (weight > 0.0))
         labels = np.asarray(y[known].tolist())
-        scores = _out_of_fold_scores(self, X, y, weight, known)
-        self.calibrate(scores, labels, weight[known])
+        self._calibrate_on(_out_of_fold_scores(self, X, y, weight, known), labels, weight[known])
+
+    def _calibrate_on(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
+        """Calibrate on rows that were not learned; those whose squares overflow are left out."""
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(scores * scores).all(axis=1)
+        self.calibrate(scores[finite], y[finite], weight[finite])
 
     def _fold_params(self) -> dict[str, Any]:
         """Return the parameters of the learners of inner folds that differ from its own."""
@@ -190,7 +195,9 @@ def _out_of_fold_scores(
     for _, test in folds.split(codes, codes):
         others = weight.copy()
         others[known[test]] = 0.0  # all rows stay, for kernels that are given as a matrix
-        model = clone(learner).set_params(**learner._fold_params())
+        model = clone(learner)
+        for name, value in learner._fold_params().items():
+            setattr(model, name, value)
         with warnings.catch_warnings():  # `fit` itself has warned
             warnings.simplefilter("ignore")
             model.fit(X, y, sample_weight=others)

@@ -24,12 +24,14 @@ class SelfCalibratingClassifier(ViewClassifier, OnlineLearner):
         self, scores: np.ndarray, target: np.ndarray, sample_weight: Any, return_proba: bool = False
     ) -> np.ndarray:
         """Update the calibration by rows scored before they were learned; return p before it."""
-        if self.calibration == "none" or len(self.classes_) == 1:
+        if self.calibration == "none":
             known = len(self.classes_) == 1 or self.scores_are_log_odds
             return self.probabilities(scores) if known else np.empty((len(scores), 0))
         codes, weight = self._calibration_targets(target, sample_weight)
         state = self._state["calibration"]
         p = calibration.calibrate(scores, codes, weight, state, return_proba=return_proba)
+        if len(self.classes_) == 1:
+            return np.ones((len(p), 1))
         return np.hstack([1.0 - p, p]) if return_proba and p.shape[1] == 1 else p
 
     def _finish_fit(

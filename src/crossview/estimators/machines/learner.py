@@ -204,7 +204,7 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
         if len(held_out):
             scores = self._joint_scores(rows_at(rows, held_out))
             weight = row_weights(sample_weight, len(rows.indptr) - 1)[held_out]
-            self.calibrate(scores, np.asarray(y).reshape(-1)[held_out], weight)
+            self._calibrate_on(scores, np.asarray(y).reshape(-1)[held_out], weight)
         else:
             self._calibrate_by_folds(X, y, sample_weight)
 

@@ -84,7 +84,7 @@ class Experts(list[Expert]):
         if "random_state" in known and known["random_state"] is None:
             new.set_params(random_state=int(random_state.randint(2**31)))
         if "calibration" in known:
-            new.set_params(calibration="none")
+            new.calibration = "none"
         expert = Expert(name, new, view, len(self.ever))
         if view is not None and view not in stack.layout_.names:
             raise InputError(
