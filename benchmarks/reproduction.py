@@ -24,6 +24,7 @@ from sklearn.model_selection import StratifiedKFold
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import reproduction_calibration
 import reproduction_intercept
 import reproduction_keco
 import reproduction_machines
@@ -199,6 +200,11 @@ def performance(names: list[str]) -> str:
     return reproduction_performance.section(names)
 
 
+def calibration(names: list[str]) -> str:
+    """Return the section on calibrated probabilities."""
+    return reproduction_calibration.section(names)
+
+
 def thresholds(names: list[str]) -> str:
     """Return the section on thresholds: F1 with and without a tuned one."""
     return reproduction_thresholds.section(names)
@@ -265,6 +271,7 @@ SECTIONS = {
     "machines": multi_view_machines,
     "keco": keco,
     "performance": performance,
+    "calibration": calibration,
     "thresholds": thresholds,
     "intercept": intercept,
     "stacking": stacking,
@@ -279,6 +286,7 @@ SOURCES = {
             *reproduction_machines.SETS,
             *reproduction_keco.SETS,
             *reproduction_performance.SETS,
+            *reproduction_calibration.SETS,
             *reproduction_thresholds.SETS,
             *reproduction_stacking.NAMES,
         ]
@@ -309,6 +317,7 @@ Contents:
 - [Multi-view machines](#multi-view-machines): Cao, Zhou, Li and Yu (2016)
 - [KeCo](#keco): van de Wiel, Heskes and Levin (2015)
 - [SVMs trained for a measure](#svms-trained-for-a-measure): Wang
+- [Probabilities](#probabilities)
 - [Thresholds](#thresholds)
 - [The intercept](#the-intercept)
 - [Online stacking](#online-stacking): Hazan, Agarwal and Kale (2007), Herbster and Warmuth (1998)

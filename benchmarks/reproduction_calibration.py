@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import reproduction_thresholds as tables
 from sklearn.base import ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import scale
 
+import reproduction_thresholds as tables
 import shared_data
 from crossview import AROWClassifier, MultiView, MultiViewPAClassifier, ViewEncoder
 from crossview.evaluation.metrics import measure
@@ -147,4 +147,15 @@ models, which also has less variance. Then the excess of the first over the othe
 calibration error of the first and of the last. Time: a pass with calibration over one without,
 median of {TIMED} paired passes; the first, which may compile, is left out."""
 
-SEEN = ""
+SEEN = """Findings:
+
+- Two models with little noise in their weights, averaged PA and AROW, are within 0.5 % of the log
+  loss of `CalibratedClassifierCV` with its default on all five sets, or below it. On the small sets (webkb_course, uci_mfeat) they are far below it, because its models see 80 % of the
+  rows, and because it calibrates each of several classes against the rest.
+- PA predicts with its last weights. On Criteo and SMS spam the mean of five such models is 2 % and
+  6 % better; averaging the weights (`average=True`) gains more than that.
+- Against one model calibrated by folds: within 1 %, but for PA on SMS spam (2 %) and for
+  webkb_course, where 840 rows, almost separated, leave few errors to fit a slope to (0.031 to 0.041
+  per row, test parts of 211 rows).
+- The time is at most 5 % of a pass of PA, and most where a pass costs little: 16 entries per row,
+  100 ns per row."""
