@@ -150,8 +150,9 @@ median of {TIMED} paired passes; the first, which may compile, is left out."""
 SEEN = """Findings:
 
 - Two models with little noise in their weights, averaged PA and AROW, are within 0.5 % of the log
-  loss of `CalibratedClassifierCV` with its default on all five sets, or below it. On the small sets (webkb_course, uci_mfeat) they are far below it, because its models see 80 % of the
-  rows, and because it calibrates each of several classes against the rest.
+  loss of `CalibratedClassifierCV` with its default on all five sets, or below it. On the small
+  sets (webkb_course, uci_mfeat) they are far below it: its models see 80 % of the rows, and it
+  calibrates each of several classes against the rest.
 - PA predicts with its last weights. On Criteo and SMS spam the mean of five such models is 2 % and
   6 % better; averaging the weights (`average=True`) gains more than that.
 - Against one model calibrated by folds: within 1 %, but for PA on SMS spam (2 %) and for
