@@ -120,11 +120,12 @@ def one_view_pass(examples, model, scaling, rule, scratch):
             continue
         if n <= 0.0 or weight[i] <= 0.0:
             continue
-        d = identity.intercept_variance(scaling, n, 0, lengths)
-        n += d
+        identity.count_length(scaling, n, 0, lengths)
         m, wrong = one_margin(W, y[i], score)
-        P = euclidean_step(rule, m, n if W.ndim == 1 else 2.0 * n, weight[i])
-        if P != 0.0:
+        if euclidean_step(rule, m, n, weight[i]) != 0.0:
+            d = identity.intercept_variance(scaling, 0, lengths)
+            n += d
+            P = euclidean_step(rule, m, n if W.ndim == 1 else 2.0 * n, weight[i])
             row = Row(x, j, lo, hi, offset, 0, d)
             identity.move(P, 1, row, W, b, y[i], wrong)
             if average:
@@ -189,7 +190,8 @@ def euclidean_pass(examples, model, scaling, rule, coupling, buffers):
         find_margins(y[i], coupling, count, buffers)
         for a in range(count):
             sqnorm, v = buffers.sqnorm[a], buffers.v[a]
-            buffers.variance[a] = identity.intercept_variance(scaling, sqnorm, v, lengths)
+            identity.count_length(scaling, sqnorm, v, lengths)
+            buffers.variance[a] = identity.intercept_variance(scaling, v, lengths)
             n[a] = sqnorm + buffers.variance[a]
             if n_scores(W) > 1:
                 n[a] *= 2.0

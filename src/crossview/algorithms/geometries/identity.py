@@ -22,12 +22,18 @@ from crossview.kernels.rows import add, add_pair
 
 
 @inlined_borrowing
-def intercept_variance(scaling, sqnorm, v, lengths):
-    """Count the row in ``lengths`` of view v, and return d; 0 without an intercept."""
+def count_length(scaling, sqnorm, v, lengths):
+    """Count a row in ``lengths`` of view v."""
+    if scaling != 0.0:
+        lengths[v, 0] += 1.0
+        lengths[v, 1] += np.log(sqnorm)
+
+
+@inlined_borrowing
+def intercept_variance(scaling, v, lengths):
+    """Return d of view v; 0 without an intercept."""
     if scaling == 0.0:
         return 0.0
-    lengths[v, 0] += 1.0
-    lengths[v, 1] += np.log(sqnorm)
     t = lengths[v, 0]
     return scaling * scaling * np.exp(lengths[v, 1] / t) / np.sqrt(t)
 
