@@ -239,6 +239,9 @@ def test_an_svm_takes_k_and_its_parameters_from_the_command_line(here, capsys):
     assert (model.measure, model.k, model.pos_label) == ("precision_at_k", 30, "malignant")
     assert (model.C1, model.tol) == (0.2, 0.05)
     assert (model.solver, model.scaling) == ("alternating", "published")
+    # the name of an option, and not None
+    run(capsys, *TRAIN, "--model", "svmperf", "--set", "calibration=none", "--set", "tol=0.1")
+    assert crossview.load("x.st")[-1].calibration == "none"
     # of several classes, all cuts count
     pq.write_table(pq.read_table("digits.parquet").slice(0, 300), "few.parquet")
     train = ["train", "few.parquet", "--label", "digit", "--view", "p=pixel*", "-o", "x.st"]

@@ -217,7 +217,8 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
         name, equals, text = setting.partition("=")
         if not equals:
             raise InputError(f"--set {setting!r}: give a name and a value, such as --set C=0.1")
-        parsed[name] = _literal(text)
+        # "none" is the name of an option, None is no value
+        parsed[name] = text if text == "none" else _literal(text)
     return parsed
 
 

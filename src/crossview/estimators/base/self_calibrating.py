@@ -23,10 +23,12 @@ class SelfCalibratingClassifier(ViewClassifier, OnlineLearner):
     def _calibrate_in_pass(
         self, scores: np.ndarray, target: np.ndarray, sample_weight: Any, return_proba: bool = False
     ) -> np.ndarray:
-        """Update the calibration by rows scored before they were learned; return p before it."""
+        """Update the calibration by rows scored before they were learned; return p before it.
+
+        Without ``return_proba`` what is returned means nothing.
+        """
         if self.calibration == "none":
-            known = len(self.classes_) == 1 or self.scores_are_log_odds
-            return self.probabilities(scores) if known else np.empty((len(scores), 0))
+            return self.probabilities(scores) if return_proba else scores
         codes, weight = self._calibration_targets(target, sample_weight)
         state = self._state["calibration"]
         p = calibration.calibrate(scores, codes, weight, state, return_proba=return_proba)

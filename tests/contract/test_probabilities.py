@@ -1,0 +1,73 @@
+"""Every classifier gives probabilities."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+
+from contract.instances import learn
+from crossview import KeCoClassifier, MultiViewSVMPerf, PassiveAggressiveClassifier, Perceptron
+
+
+def test_probabilities_of_rows_and_of_one_row(any_learner, table):
+    X, y = table
+    if not is_classifier(any_learner):
+        assert not hasattr(any_learner, "predict_proba")
+        return
+    trained = learn(any_learner, X, y)
+    p = trained.predict_proba(X)
+    assert p.shape == (len(y), len(np.unique(y)))
+    assert (p >= 0.0).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(p, trained.probabilities(trained.decision_function(X)))
+    one = trained.predict_proba_one(X[3])
+    assert list(one) == trained.classes_.tolist()
+    np.testing.assert_allclose(list(one.values()), p[3], rtol=1e-12)
+
+
+def test_the_probability_of_a_row_does_not_know_its_label():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0, "b", "a")
+    other = y.copy()
+    other[200] = "a" if y[200] == "b" else "b"
+    found = [
+        PassiveAggressiveClassifier(C=0.01).score_then_learn(
+            X, labels, ["a", "b"], return_proba=True
+        )[1]
+        for labels in (y, other)
+    ]
+    np.testing.assert_array_equal(found[0][:201], found[1][:201])
+    assert (found[0][201] != found[1][201]).all()
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Perceptron(n_epochs=3, random_state=0),
+        KeCoClassifier([2, 1], random_state=0),
+        MultiViewSVMPerf(measure="error_rate", views=[2, 1]),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_a_batch_learner_is_calibrated_on_rows_it_has_not_learned(learner):
+    # labels that no column knows: in the training rows each learner seems better than it is
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 3)), rng.integers(2, size=120)
+    model = clone(learner).fit(X, y)
+    new = model.predict_proba(rng.normal(size=(500, 3)))[:, 1]
+    assert np.abs(new - 0.5).mean() < 0.12
+    # its own scores of the training rows would make it sure
+    known = clone(learner).set_params(calibration="none").fit(X, y)
+    with pytest.raises(AttributeError, match="predict_proba"):
+        known.predict_proba(X)
+    known.calibrate(known.decision_function(X), y)
+    assert np.abs(known.predict_proba(X)[:, 1] - 0.5).mean() > np.abs(new - 0.5).mean()
+
+
+def test_calibrate_says_what_is_wrong():
+    X, y = np.eye(4), [0, 1, 0, 1]
+    model = Perceptron().fit(X, y)
+    with pytest.raises(ValueError, match="a score is NaN or infinite"):
+        model.calibrate([0.0, np.nan, 1.0, 2.0], y)
+    with pytest.raises(ValueError, match="not among the classes"):
+        model.calibrate([0.0, 1.0, 1.0, 2.0], [0, 1, 2, 1])
