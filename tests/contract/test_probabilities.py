@@ -44,17 +44,17 @@ def test_the_probability_of_a_row_does_not_know_its_label():
     "learner",
     [
         Perceptron(n_epochs=3, random_state=0),
-        KeCoClassifier([2, 1], random_state=0),
-        MultiViewSVMPerf(measure="error_rate", views=[2, 1]),
+        KeCoClassifier([40, 20], random_state=0),
+        MultiViewSVMPerf(measure="error_rate", views=[40, 20], C1=10.0),
     ],
     ids=lambda learner: type(learner).__name__,
 )
 def test_a_batch_learner_is_calibrated_on_rows_it_has_not_learned(learner):
     # labels that no column knows: in the training rows each learner seems better than it is
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(120, 3)), rng.integers(2, size=120)
+    X, y = rng.normal(size=(120, 60)), rng.integers(2, size=120)
     model = clone(learner).fit(X, y)
-    new = model.predict_proba(rng.normal(size=(500, 3)))[:, 1]
+    new = model.predict_proba(rng.normal(size=(500, 60)))[:, 1]
     assert np.abs(new - 0.5).mean() < 0.12
     # its own scores of the training rows would make it sure
     known = clone(learner).set_params(calibration="none").fit(X, y)
