@@ -1,59 +1,12 @@
-"""Tests of whether one model is better than another, on folds or row by row."""
+"""Tests of two models row by row."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
-import numpy as np
 from scipy import stats
 
-__all__ = [
-    "SIGNIFICANT",
-    "corrected_t_test",
-    "error_test",
-    "mcnemar_of_sums",
-    "mcnemar_test",
-    "p_in_words",
-]
-
-# a p below this is significant
-SIGNIFICANT = 0.05
-
-
-def corrected_t_test(differences: Any, test_to_train: float) -> float:
-    """Return the two-sided p of a paired t-test over folds, corrected for their overlap.
-
-    ``t = mean(d) / sqrt((1/k + n_test / n_train) var(d))`` with k - 1 degrees
-    of freedom (Nadeau and Bengio 2003, equation 9 and section 5).
-
-    Parameters
-    ----------
-    differences : array-like of shape (k,)
-        Of the metric, fold by fold.
-    test_to_train : float
-        Rows of a test fold by rows of its training part; ``1 / (k - 1)`` for
-        k folds.
-
-    Returns
-    -------
-    p : float
-        1 where all differences are 0; 0 where they are all the same otherwise.
-
-    Examples
-    --------
-    >>> round(corrected_t_test([0.01, 0.02, 0.0, 0.03, 0.01], 1 / 4), 3)
-    0.141
-    """
-    d = np.asarray(differences, dtype=np.float64)
-    k, mean = len(d), float(np.mean(d))
-    if np.isnan(mean):
-        return math.nan
-    variance = float(np.var(d, ddof=1))
-    if variance <= (1e-12 * abs(mean)) ** 2:
-        return 0.0 if mean else 1.0
-    t = mean / math.sqrt((1.0 / k + test_to_train) * variance)
-    return float(2.0 * stats.t.sf(abs(t), k - 1))
+__all__ = ["error_test", "mcnemar_of_sums", "mcnemar_test"]
 
 
 def mcnemar_test(only_first: int, only_second: int) -> float:
@@ -125,8 +78,3 @@ def mcnemar_of_sums(total: float, squares: float) -> float:
         As `mcnemar_test`.
     """
     return mcnemar_test(int(squares + total) // 2, int(squares - total) // 2)
-
-
-def p_in_words(p: float) -> str:
-    """Return a p as a sentence has it."""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"

@@ -1,0 +1,51 @@
+"""The p of several tests at once, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["SIGNIFICANT", "holm", "p_in_words"]
+
+# a p below this is significant
+SIGNIFICANT = 0.05
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return the p of several tests, adjusted so that all of them together may be read.
+
+    If no difference is real, the chance that any adjusted p is below 0.05 is at most 5 %, however
+    the tests depend on each other.  With the m p in ascending order, the adjusted one is the
+    highest of ``(m - i + 1) p_i`` up to its own, at most 1 (Holm 1979).
+
+    Parameters
+    ----------
+    p_values : sequence of float or None
+        None and NaN are no tests: they do not count, and stay as they are.
+
+    Returns
+    -------
+    adjusted : list of float or None
+        In the same order.
+
+    References
+    ----------
+    S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of
+    Statistics 6, 1979.
+
+    Examples
+    --------
+    >>> holm([0.01, None, 0.04, 0.03])
+    [0.03, None, 0.06, 0.06]
+    """
+    adjusted = list(p_values)
+    tests = sorted((p, i) for i, p in enumerate(p_values) if p is not None and p == p)
+    highest = 0.0
+    for done, (p, i) in enumerate(tests):
+        highest = max(highest, min(1.0, (len(tests) - done) * p))
+        adjusted[i] = highest
+    return adjusted
+
+
+def p_in_words(p: float) -> str:
+    """Return a p as a sentence has it."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"

@@ -1,0 +1,107 @@
+"""The posterior of a difference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scipy import stats
+
+__all__ = ["Areas", "Posterior"]
+
+
+class Areas(NamedTuple):
+    """Probabilities of three statements on a difference; they add up to 1.
+
+    Attributes
+    ----------
+    worse : float
+        It is below -rope.
+    equal : float
+        It is within the rope, the region of practical equivalence: practically equal.
+    better : float
+        It is above rope.
+    """
+
+    worse: float
+    equal: float
+    better: float
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The posterior of a difference: Student's distribution around the measured one.
+
+    Attributes
+    ----------
+    location : float
+        The measured difference.
+    scale : float
+        Its standard error.  0: the difference is certain.  NaN: nothing is known of it.
+    degrees : float
+        Degrees of freedom; infinity for the normal distribution.
+
+    Examples
+    --------
+    >>> difference = Posterior(location=0.02, scale=0.01, degrees=9)
+    >>> [round(area, 3) for area in difference.areas(rope=0.01)]
+    [0.007, 0.164, 0.828]
+    >>> [round(end, 3) for end in difference.interval()], round(difference.p, 3)
+    ([-0.003, 0.043], 0.077)
+    """
+
+    location: float
+    scale: float
+    degrees: float
+
+    def areas(self, rope: float) -> Areas:
+        """Return the probabilities of worse, practically equal and better.
+
+        Parameters
+        ----------
+        rope : float
+            Half the width of the region of practical equivalence, in units of the metric.
+            Differences from -rope to rope count as none.  0: only 0 itself.
+
+        Returns
+        -------
+        areas : Areas
+            NaN where nothing is known of the difference.
+        """
+        if math.isnan(self.location) or math.isnan(self.scale):
+            return Areas(math.nan, math.nan, math.nan)
+        if self.scale == 0.0:
+            worse, better = float(self.location < -rope), float(self.location > rope)
+        else:
+            worse = float(stats.t.cdf((-rope - self.location) / self.scale, self.degrees))
+            better = float(stats.t.sf((rope - self.location) / self.scale, self.degrees))
+        return Areas(worse, max(0.0, 1.0 - worse - better), better)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the interval around the measured difference that has this probability.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            Its ends; NaN where nothing is known of the difference.
+        """
+        if math.isnan(self.scale) or self.scale == 0.0:
+            certain = self.location + self.scale
+            return certain, certain
+        half = self.scale * float(stats.t.isf((1.0 - level) / 2.0, self.degrees))
+        return self.location - half, self.location + half
+
+    @property
+    def p(self) -> float:
+        """The two-sided p of the test of no difference; 0 or 1 where the difference is certain."""
+        if math.isnan(self.location) or math.isnan(self.scale):
+            return math.nan
+        if self.scale == 0.0:
+            return 0.0 if self.location else 1.0
+        return float(2.0 * stats.t.sf(abs(self.location) / self.scale, self.degrees))
