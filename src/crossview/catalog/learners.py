@@ -41,6 +41,10 @@ LAM = (0.0001, 0.001, 0.01, 0.1)
 C1 = (0.01, 0.1, 1.0)
 C2 = (0.001, 0.01, 0.1)
 
+# tried from the best setting on
+AVERAGED: dict[str, tuple] = {"average": (True,)}
+PASSES: dict[str, tuple] = {"epochs": (3, 10)}
+
 WEIGHTS = ("average", "calibration", "class_weight", "fit_intercept", "intercept_scaling")
 COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
 COUPLED = ("C", "disagreement", "update", *WEIGHTS, *COVARIANCE)
@@ -82,6 +86,8 @@ def _passive_aggressive() -> Iterator[Learner]:
             "passive-aggressive, by how the views are coupled",
             fixed={"coupling": coupling},
             grid=grid,
+            refined=AVERAGED | PASSES,
+            effort=1 if coupling in ("concatenated", "independent") else 2,
             settable=(*COUPLED, "geometry", "variant"),
         )
 
@@ -116,6 +122,8 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
             fixed={**form, **fixed},
             grid=grid,
             settable=(*settable, *WEIGHTS, *COVARIANCE),
+            refined=PASSES,
+            effort=3,
             quadratic=not diagonal,
             cheaper=None if diagonal else other,
             compared="never" if diagonal else "always",
@@ -145,6 +153,7 @@ def _svmperf() -> Iterator[Learner]:
             tuning_params={"tol": 0.01},
             streams=False,
             random=False,
+            effort=5,
             trained_for_metric="measure" not in fixed,
             measured_against=None if "measure" in fixed else "svmperf:error_rate",
         )
@@ -163,6 +172,7 @@ def _machines(task: str) -> Iterator[Learner]:
         fixed={"cross_view_only": True},
         grid={"alpha": ALPHA, "learning_rate": RATE},
         settable=(*INTERACTIONS, *weighted),
+        effort=5,
         stops_early=True,
         explained_by="interactions",
     )
@@ -188,6 +198,7 @@ def _machines(task: str) -> Iterator[Learner]:
             fixed={"optimizer": "adagrad"},
             grid={"alpha": ALPHA, "learning_rate": HIGH_RATE},
             settable=(*MACHINE, *weighted),
+            compared="never",
         )
 
 
@@ -201,7 +212,7 @@ def _linear(task: str) -> Learner:
         about="linear model",
         fixed={"groups": EACH_VIEW},
         grid={"alpha": ALPHA, "learning_rate": HIGH_RATE},
-        compared="always" if task == "regression" else "never",
+        effort=4,
     )
 
 
@@ -220,7 +231,7 @@ def _stacking(task: str) -> Learner:
         ),
         one_pass=True,
         explained_by="experts",
-        compared="never",
+        effort=6,
     )
 
 
@@ -234,6 +245,7 @@ def _kernels() -> Iterator[Learner]:
         # wide sparse views need the linear kernel, few dense columns the other
         grid={"kernel": ("rbf", "linear"), "lam": LAM},
         settable=KERNEL,
+        effort=7,
         draws_rows=True,
         explained_by="support rows",
         compared="unlabeled",
@@ -263,7 +275,9 @@ LEARNERS: list[Learner] = [
         f"{_LINEAR}:PassiveAggressiveClassifier",
         _VIEW,
         grid={"C": C},
+        refined=AVERAGED | PASSES,
         settable=("variant", *WEIGHTS),
+        effort=0,
     ),
     Learner(
         "perceptron",
@@ -290,7 +304,7 @@ LEARNERS: list[Learner] = [
     *_kernels(),
     _linear("classification"),
     _stacking("classification"),
-    replace(_linear("regression"), name="view:NAME", title="{view} alone", about=_VIEW),
+    replace(_linear("regression"), name="view:NAME", title="{view} alone", about=_VIEW, effort=0),
     _linear("regression"),
     *_machines("regression"),
     _stacking("regression"),

@@ -13,10 +13,12 @@ from sklearn.base import clone
 from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
+from crossview.evaluation.comparing.answer import make_answer
+from crossview.evaluation.comparing.observer import ComparisonObserver
+from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.metrics import RunningThreshold, running_sum
 from crossview.evaluation.result import Comparison, ComparisonRow
-from crossview.evaluation.run import Run
-from crossview.evaluation.significance import error_test, mcnemar_of_sums
+from crossview.evaluation.significance import Posterior
 from crossview.evaluation.sources import Labeled
 from crossview.evaluation.tasks import Classification, Scored
 from crossview.views import MultiView
@@ -27,7 +29,9 @@ __all__ = ["compare_stream"]
 SHARE_TO_TUNE, MOST_TO_TUNE, TO_TUNE_OF_UNKNOWN = 0.1, 10_000, 1_000
 
 
-def compare_stream(run: Run, source: Labeled) -> Comparison:
+def compare_stream(
+    run: Run, source: Labeled, rope: float, observer: ComparisonObserver
+) -> Comparison:
     """Compare in stream order, with memory bounded by the batch.
 
     Parameters
@@ -36,6 +40,10 @@ def compare_stream(run: Run, source: Labeled) -> Comparison:
         What is compared, and how.
     source : LabeledTable or LabeledRows
         The rows.
+    rope : float
+        Differences up to this are none.
+    observer : ComparisonObserver
+        Is told how it goes.
 
     Returns
     -------
@@ -47,14 +55,14 @@ def compare_stream(run: Run, source: Labeled) -> Comparison:
         n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
     encoder: Any = None if source.encoder is None else clone(source.encoder)
     batches = source.encoded(encoder, learn=True, first=n_first)
-    progress = _ProgressiveRun(run)
+    progress = _ProgressiveRun(run, observer)
     # 1. the first part chooses the parameters; the model that learned it best continues
     for X, y in islice(batches, 1):
         progress.choose(X, y)
     # 2. all that comes after it is scored, then learned
     for X, y in batches:
         progress.score_then_learn(X, y)
-        run.say(f"{progress.n_scored} rows scored")
+        observer.say(f"{progress.n_scored:,} rows scored")
     if not progress.n_scored and progress.n_unlabeled:
         raise InputError(
             f"no row after the first {n_first}, which choose the parameters, has a label; "
@@ -66,25 +74,26 @@ def compare_stream(run: Run, source: Labeled) -> Comparison:
             "compare it by folds instead"
         )
     run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
-    answer = run.answer(
+    return make_answer(
+        run,
         source.layout,
         progress.rows(),
+        progress.difference,
+        rope,
         n_rows=progress.n_scored + progress.n_unlabeled + progress.n_first,
         n_scored=progress.n_scored,
         unlabeled=progress.n_unlabeled,
         mode="progressive",
-        test=run.task.test,
+        test=f"differences in {run.metric}, jackknife over blocks of consecutive rows",
         folds=0,
     )
-    progress.test(answer)
-    return answer
 
 
 class _ProgressiveRun:
     """The models of all learners on one stream, and their scores so far."""
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    def __init__(self, run: Run, observer: ComparisonObserver) -> None:
+        self.run, self.observer = run, observer
         self.models: list[Any] = []
         self.chosen: list[dict[str, Any]] = []
         M = len(run.learners)
@@ -103,7 +112,7 @@ class _ProgressiveRun:
         self.n_first, self.n_unlabeled = len(known), len(rest)
         self.run.task.check_first(y[known], len(rest))
         for learner in self.run.learners:
-            self.run.say(f"choosing on the first {len(y)} rows: {learner.title}")
+            self.observer.say(f"choosing on the first {len(y)} rows: {learner.title}")
             model, setting, scored = self._choose(learner, X, y)
             self.models.append(model)
             self.chosen.append(setting)
@@ -174,8 +183,9 @@ class _ProgressiveRun:
         """Return the rows of the answer."""
         return [
             ComparisonRow(
-                title=learner.title,
                 model=learner.name,
+                title=learner.title,
+                effort=learner.effort,
                 value=self.tallies[i].value(self.run.metric),
                 **{name: self.tallies[i].value(name) for name in self.run.task.shown},
                 rows_per_second=self.learned[i] / self.seconds[i],
@@ -193,18 +203,14 @@ class _ProgressiveRun:
         last = task.fixed_threshold if threshold is None else threshold.place()
         return math.nan if last is None else task.of_other_side(last)
 
-    def test(self, answer: Comparison) -> None:
-        """Add the p of each row against the best one, and of unlabeled rows."""
-        for i, row in enumerate(answer.rows):
-            if i != answer.best:
-                row.p = self._p(answer.best, i)
-        pair = answer.unlabeled_pair
-        if pair and answer.unlabeled:
-            answer.unlabeled_benefit_p = self._p(*pair)
-
-    def _p(self, i: int, j: int) -> float:
-        """Of the test of models i and j on the same rows."""
-        d, d2 = self.more[i, j], self.squares[i, j]
-        if metric_of(self.run.metric).mean_over_rows:
-            return error_test(d, d2, self.n_scored)
-        return mcnemar_of_sums(d, d2)  # -1, 0 or 1 in each row
+    def difference(self, row: ComparisonRow, other: ComparisonRow) -> Posterior:
+        """Return how much a row is better than another one."""
+        names = [learner.name for learner in self.run.learners]
+        one, two = (self.blocks[names.index(which.model)].values() for which in (row, other))
+        sign = 1.0 if metric_of(self.run.metric).higher_is_better else -1.0
+        return jackknife_posterior(
+            sign * (row.value - other.value),
+            sign * (one[0] - two[0]),
+            sign * (one[1] - two[1]),
+            one[2],
+        )

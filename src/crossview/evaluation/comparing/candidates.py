@@ -9,13 +9,11 @@ from crossview.catalog.learners import find_learner, known_learners
 from crossview.catalog.metrics import metric_of
 from crossview.views import ViewLayout
 
-__all__ = ["MAX_TUNING_COST", "compared_learners", "quadratic_cost"]
+__all__ = ["compared_learners", "quadratic_cost"]
 
 # multiplications that an exact covariance may cost one fit, at most some seconds; data that
 # need more are compared with diagonal ones
 MAX_EXACT_COST = 5e9
-# from here on its parameters are chosen on one of the inner folds
-MAX_TUNING_COST = MAX_EXACT_COST / 10
 
 
 def quadratic_cost(layout: ViewLayout, n_rows: int | None) -> float:

@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from crossview.catalog.learner import Learner
 from crossview.evaluation.comparing.jobs import Call, Jobs
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.parts import Data, Fold
-from crossview.evaluation.comparing.plan import LEVELS, Cost, LeftOut, Plan, in_words, make_plan
+from crossview.evaluation.comparing.plan import LEVELS, Cost, Plan, in_words, make_plan
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import FoldRows
 from crossview.evaluation.comparing.tuning import Chosen, best_of
@@ -25,9 +25,9 @@ from crossview.evaluation.comparing.work import (
     probe_learner,
     tune_settings,
 )
-from crossview.evaluation.result import ComparisonRow
+from crossview.evaluation.result import ComparisonRow, LeftOut
 
-__all__ = ["FoldComparison"]
+__all__ = ["FoldComparison", "Resources"]
 
 # of the time of all workers, the rest waits for the last task of a round
 EFFICIENCY = 0.85
@@ -35,6 +35,24 @@ EFFICIENCY = 0.85
 FEWEST_FOLDS = 2
 # compiling for less than this counts as any other work
 MOST_SECONDS_TO_LOAD = 3.0
+
+
+class Resources(NamedTuple):
+    """What a comparison may use.
+
+    Attributes
+    ----------
+    jobs : Jobs
+        The workers.
+    observer : ComparisonObserver
+        Is told how it goes.
+    deadline : float
+        By the clock; infinity: it may take whatever it takes.
+    """
+
+    jobs: Jobs
+    observer: ComparisonObserver
+    deadline: float = math.inf
 
 
 class FoldComparison:
@@ -51,12 +69,10 @@ class FoldComparison:
         The rows.
     splits : list of FoldRows
         The folds.
-    jobs : Jobs
-        The workers.
-    budget : float or None
-        Seconds; None: whatever it takes.
-    observer : ComparisonObserver
-        Is told how it goes.
+    first : Fold
+        The rows of the first one.
+    resources : Resources
+        Workers, observer and deadline.
 
     Attributes
     ----------
@@ -71,21 +87,16 @@ class FoldComparison:
         run: Run,
         data: Data,
         splits: Sequence[FoldRows],
-        jobs: Jobs,
-        budget: float | None,
-        observer: ComparisonObserver,
+        first: Fold,
+        resources: Resources,
     ) -> None:
-        self.run, self.data, self.splits, self.jobs = run, data, splits, jobs
-        self.observer = observer
-        self.deadline = math.inf if budget is None else time.time() + budget
+        self.run, self.data, self.splits, self.first = run, data, splits, first
+        self.jobs, self.observer, self.deadline = resources
         self.learners = {learner.name: learner for learner in run.learners}
         self.settings = {
             name: list(enumerate(learner.candidates(run.grid)))
             for name, learner in self.learners.items()
         }
-        self.with_unlabeled = len(data.unlabeled) > 0 and any(
-            learner.learns_unlabeled for learner in run.learners
-        )
         self.costs: dict[str, Cost] = {}
         self.values: dict[str, float] = {}
         self.plan = Plan(dict.fromkeys(self.learners, LEVELS[0]))
@@ -98,7 +109,7 @@ class FoldComparison:
 
     def rounds(self) -> Iterator[int]:
         """Run all rounds; yield the number of finished folds, from two on."""
-        fold: Fold | None = self._fold(0)
+        fold: Fold | None = self.first
         if self.deadline < math.inf:
             assert fold is not None
             self._probe(fold)
@@ -116,7 +127,7 @@ class FoldComparison:
 
     def _fold(self, f: int) -> Fold:
         start = time.time()
-        fold = self.data.fold(self.splits[f], self.with_unlabeled)
+        fold = self.data.fold(self.splits[f], self.first.X_more is not None)
         self.encoding = time.time() - start
         return fold
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from crossview.evaluation.comparing.tuning import HALVING, Tuning
 from crossview.evaluation.comparing.work import Probe
 
-__all__ = ["LEVELS", "Cost", "LeftOut", "Plan", "in_words", "make_plan"]
+__all__ = ["LEVELS", "Cost", "Plan", "in_words", "make_plan"]
 
 # what a learner may spend on choosing its setting, from all to least
 LEVELS = (
@@ -102,25 +102,6 @@ class Cost:
     def fold(self, tuning: Tuning) -> float:
         """Seconds of one fold."""
         return self.tune(tuning) + self.finish(tuning)
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """What a comparison left out to keep within its budget.
-
-    Attributes
-    ----------
-    model : str
-        The learner.
-    what : str
-        In words.
-    seconds : float
-        How much longer it would have taken, about.
-    """
-
-    model: str
-    what: str
-    seconds: float
 
 
 @dataclass

@@ -81,7 +81,7 @@ def best_of(chosen: Sequence[Chosen]) -> Chosen:
 
 def calibrates_in_pass(run: Run, learner: Learner, setting: dict[str, Any]) -> bool:
     """Return whether a classifier is calibrated by the one pass that it makes."""
-    passes = setting.get("epochs", run.epochs) or 1
+    passes = 1 if learner.one_pass else setting.get("epochs", run.epochs) or 1
     return not (learner.in_memory or learner.stops_early) and passes == 1
 
 
