@@ -126,11 +126,6 @@ class Learner:
         """Whether it is trained on all rows in memory, unless a setting makes it stream."""
         return self.draws_rows or not self.streams
 
-    @property
-    def short_title(self) -> str:
-        """The title without the part in parentheses."""
-        return self.title.partition(" (")[0]
-
     def parameters(self) -> list[str]:
         """Return the names of the parameters that a user may set, sorted."""
         return sorted({*self.settable, *self.grid} - set(self.fixed))

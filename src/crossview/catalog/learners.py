@@ -74,10 +74,10 @@ def _passive_aggressive() -> Iterator[Learner]:
     alone: dict[str, tuple] = {"C": C}
     together = alone | {"disagreement": DISAGREEMENT}
     for coupling, title, grid in (
-        ("concatenated", "concatenated", alone),
-        ("independent", "independent", alone),
-        ("squared", "coupled (squared)", together),
-        ("absolute", "coupled (absolute)", together),
+        ("concatenated", "passive-aggressive, concatenated", alone),
+        ("independent", "passive-aggressive, independent", alone),
+        ("squared", "passive-aggressive, coupled (squared)", together),
+        ("absolute", "passive-aggressive, coupled (absolute)", together),
     ):
         yield Learner(
             f"pa:{coupling}",
@@ -98,25 +98,25 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
     coupled = {"coupling": "squared", "geometry": "mahalanobis", "variant": "PA-II"}
     few: dict[str, tuple] = {"C": FEW_C, "initial_variance": VARIANCE}
     for name, title, learner, fixed, grid, settable in (
-        ("pam", "PAM-II", "PAMClassifier", {}, few, ("C", "variant")),
-        ("arow", "AROW", "AROWClassifier", {}, {"r": R}, ("r",)),
+        ("pam", "passive-aggressive Mahalanobis", "PAMClassifier", {}, few, ("C", "variant")),
+        ("arow", "adaptive regularization of weights", "AROWClassifier", {}, {"r": R}, ("r",)),
         (
-            *("cw", "CW", "ConfidenceWeightedClassifier", {}),
+            *("cw", "confidence-weighted", "ConfidenceWeightedClassifier", {}),
             *({"confidence": CONFIDENCE}, ("confidence", "form")),
         ),
         (
-            *("scw", "SCW-I", "SoftConfidenceWeightedClassifier", {}),
+            *("scw", "soft confidence-weighted", "SoftConfidenceWeightedClassifier", {}),
             *({"C": SMALL_C, "confidence": HIGH_CONFIDENCE}, ("C", "confidence", "variant")),
         ),
         (
-            *("pam:squared", "coupled (PAM-II)", "MultiViewPAClassifier", coupled),
+            *("pam:squared", "passive-aggressive Mahalanobis, coupled", "MultiViewPAClassifier", coupled),
             *(few | {"disagreement": FEW_DISAGREEMENT}, COUPLED),
         ),
     ):
         other = f"{name}-diagonal" if ":" in name else f"{name}:diagonal"
         yield Learner(
             other if diagonal else name,
-            f"{title.partition(' (')[0]} (diagonal)" if diagonal else title,
+            f"{title}, diagonal" if diagonal else title,
             f"{_COUPLED}:{learner}" if fixed else f"{_SECOND_ORDER}.{name}:{learner}",
             "with a diagonal covariance" if diagonal else "with a covariance",
             fixed={**form, **fixed},
@@ -208,7 +208,7 @@ def _linear(task: str) -> Learner:
     return replace(
         machine,
         name="linear",
-        title="linear",
+        title="linear, one sum over all views",
         about="linear model",
         fixed={"groups": EACH_VIEW},
         grid={"alpha": ALPHA, "learning_rate": HIGH_RATE},
@@ -221,7 +221,7 @@ def _stacking(task: str) -> Learner:
     kind = "Regressor" if task == "regression" else "Classifier"
     return Learner(
         "stacking",
-        "stacking",
+        "several models, weighted as they learn",
         f"{_STACKING}.{kind.lower()}:OnlineStacking{kind}",
         "the default: several of the others in one pass, weighted by how well they predict",
         task,

@@ -262,9 +262,9 @@ class Comparison:
 
     @property
     def learns_unlabeled(self) -> list[str]:
-        """Titles of the models that learn from unlabeled rows."""
+        """Names of the models that learn from unlabeled rows."""
         entries = [self.entry(row) for row in self.rows]
-        return [entry.short_title for entry in entries if entry and entry.learns_unlabeled]
+        return [entry.name for entry in entries if entry and entry.learns_unlabeled]
 
     def entry(self, row: ComparisonRow) -> Learner | None:
         """Return the catalog's entry of a row; None for a yardstick."""
