@@ -109,7 +109,12 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
             *({"C": SMALL_C, "confidence": HIGH_CONFIDENCE}, ("C", "confidence", "variant")),
         ),
         (
-            *("pam:squared", "passive-aggressive Mahalanobis, coupled", "MultiViewPAClassifier", coupled),
+            *(
+                "pam:squared",
+                "passive-aggressive Mahalanobis, coupled",
+                "MultiViewPAClassifier",
+                coupled,
+            ),
             *(few | {"disagreement": FEW_DISAGREEMENT}, COUPLED),
         ),
     ):

@@ -20,8 +20,7 @@ from crossview import datasets as bundled
 from crossview import persistence
 from crossview.catalog.learners import learner_of_class
 from crossview.catalog.metrics import check_metric
-from crossview.cli.progress import comparing as comparing_rows
-from crossview.cli.progress import watching
+from crossview.cli.progress import watching, watching_comparison
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
 from crossview.evaluation import train as training
@@ -154,7 +153,7 @@ def _compare(
 ) -> tuple[Comparison, int]:
     """The answer and the exit status: after Ctrl-C, the table so far."""
     parsed = {key: _literal(options[key] or "none") for key in ("k", "threshold")}
-    with comparing_rows() as observer:
+    with watching_comparison() as observer:
         try:
             answer = comparing.compare(
                 source,
@@ -179,7 +178,9 @@ def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any]]:
     except FileNotFoundError:
         raise InputError("no such file", file=path) from None
     except ValueError:
-        raise InputError("holds no JSON; name a file of crossview compare --json", file=path) from None
+        raise InputError(
+            "holds no JSON; name a file of crossview compare --json", file=path
+        ) from None
     try:
         return Comparison.from_dict(content), content["command"]
     except InputError as error:

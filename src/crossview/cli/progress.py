@@ -22,9 +22,8 @@ from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.progressive import Record
 from crossview.evaluation.result import Comparison
 from crossview.evaluation.train import TrainingObserver
-from crossview.evaluation.verdict import verdict
 
-__all__ = ["comparing", "watching"]
+__all__ = ["watching", "watching_comparison"]
 
 
 class _Lines(TrainingObserver):
@@ -165,7 +164,7 @@ class _Rounds(ComparisonObserver):
         self.answer = answer
         if answer.folds >= answer.planned_folds:
             return
-        words = f"after {answer.folds} of {answer.planned_folds} folds: {verdict(answer)[0]}\n"
+        words = f"after {answer.folds} of {answer.planned_folds} folds: {answer.verdict[0]}\n"
         if self.bar is None:
             self.file.write(words)
             self.file.flush()
@@ -174,7 +173,7 @@ class _Rounds(ComparisonObserver):
 
 
 @contextmanager
-def comparing(file: TextIO | None = None) -> Iterator[_Rounds]:
+def watching_comparison(file: TextIO | None = None) -> Iterator[_Rounds]:
     """Show a comparison as it goes: a bar on a terminal, elsewhere a line per fold.
 
     Parameters

@@ -12,6 +12,7 @@ from crossview.catalog.learners import find_learner
 from crossview.catalog.names import TASKS
 from crossview.errors import InputError
 from crossview.evaluation.significance import Posterior
+from crossview.evaluation.verdict import short_value, unlabeled_benefit, verdict
 
 __all__ = ["Comparison", "ComparisonRow", "Followed", "LeftOut"]
 
@@ -303,7 +304,14 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; what is not defined is None."""
-        return _json({"format": FORMAT, **asdict(self), "recommended": self.recommended.model})
+        content = asdict(self) | {
+            "format": FORMAT,
+            "recommended": self.recommended.model,
+            "verdict": self.verdict,
+            "unlabeled_benefit": self.unlabeled_benefit,
+            "train_options": self.train_options,
+        }
+        return _json(content)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Comparison:
@@ -333,19 +341,30 @@ class Comparison:
         known["left_out"] = [LeftOut(**one) for one in content["left_out"]]
         if known["followed"] is not None:
             interval = tuple(_number(end) for end in content["followed"]["interval"])
-            known["followed"] = Followed(**{**_given(Followed, known["followed"]), "interval": interval})
+            known["followed"] = Followed(
+                **{**_given(Followed, known["followed"]), "interval": interval}
+            )
         return cls(**known)
 
-    def __str__(self) -> str:
-        from crossview.evaluation.verdict import short_value, verdict
+    @property
+    def verdict(self) -> list[str]:
+        """The answer in plain words: sentences, of which the first one names a model."""
+        return verdict(self)
 
+    @property
+    def unlabeled_benefit(self) -> str | None:
+        """How much unlabeled rows help, in plain words; None where that is not known."""
+        return unlabeled_benefit(self)
+
+    def __str__(self) -> str:
         width = max(len(row.model) for row in self.rows)
         lines = [
             f"{row.model:<{width}}  {short_value(self, row.value)}"
             + (f" ± {short_value(self, row.std)}" if self.folds else "")
             for row in self.rows
         ]
-        return "\n".join([*lines, *verdict(self)])
+        benefit = [self.unlabeled_benefit] if self.unlabeled_benefit else []
+        return "\n".join([*lines, *self.verdict, *benefit])
 
 
 def _row(content: Mapping[str, Any]) -> ComparisonRow:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from crossview.evaluation.result import Comparison, ComparisonRow
+from typing import TYPE_CHECKING
+
 from crossview.evaluation.significance import SIGNIFICANT, p_in_words
+
+if TYPE_CHECKING:
+    from crossview.evaluation.result import Comparison, ComparisonRow
 
 __all__ = ["MAJORITY", "short_value", "unlabeled_benefit", "verdict"]
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import TASKS
-from crossview.evaluation.verdict import short_value, unlabeled_benefit, verdict
+from crossview.evaluation.verdict import short_value
 
 if TYPE_CHECKING:
     from crossview.evaluation.result import Comparison
@@ -88,9 +88,7 @@ def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
 def comparison_notes(comparison: Comparison) -> list[str]:
     """Return the notes below the table: the verdict, the evaluation, what was left out."""
     c = comparison
-    notes = verdict(c)
-    if benefit := unlabeled_benefit(c):
-        notes.append(benefit)
+    notes = [*c.verdict, *([c.unlabeled_benefit] if c.unlabeled_benefit else [])]
     notes += [*_about_folds(c), *_about_cuts(c), *_about_passes(c)]
     if len(c.rows) > 1:
         notes.append(
@@ -125,9 +123,7 @@ def _about_folds(c: Comparison) -> list[str]:
         )
         where = f"chosen on the {labeled - c.n_scored} {rows} before them"
     else:
-        notes.append(
-            f"{about}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}"
-        )
+        notes.append(f"{about}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}")
         where = "chosen in each training part; the most frequent choice is shown"
     return [*notes, *([f"{chosen}: {where}"] if chosen else [])]
 

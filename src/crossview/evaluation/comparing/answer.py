@@ -16,7 +16,7 @@ from crossview.evaluation.result import Comparison, ComparisonRow, Followed
 from crossview.evaluation.significance import Posterior, correlated_t_posterior, holm
 from crossview.views import ViewLayout
 
-__all__ = ["fingerprint", "follow", "fold_difference", "make_answer"]
+__all__ = ["fingerprint", "fold_difference", "follow", "make_answer"]
 
 
 def make_answer(

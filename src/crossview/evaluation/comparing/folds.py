@@ -185,9 +185,7 @@ class FoldComparison:
         self._learn_costs()
         return {name: best_of(some) for name, some in found.items()}
 
-    def _finishing(
-        self, before: tuple[Fold, dict[str, Chosen]] | None
-    ) -> list[tuple[float, Call]]:
+    def _finishing(self, before: tuple[Fold, dict[str, Chosen]] | None) -> list[tuple[float, Call]]:
         if before is None:
             return []
         fold, chosen = before
@@ -269,9 +267,7 @@ class FoldComparison:
     @property
     def left_out(self) -> list[LeftOut]:
         """What the budget did not allow, in the order of the learners."""
-        return [
-            LeftOut(name, *self.saved[name]) for name in self.learners if name in self.saved
-        ]
+        return [LeftOut(name, *self.saved[name]) for name in self.learners if name in self.saved]
 
     @property
     def n_folds(self) -> int:

@@ -240,4 +240,3 @@ def make_model(run: Run, learner: Learner, setting: dict[str, Any]) -> Any:
     if run.task.name == "classification" and not calibrates_in_pass(run, learner, setting):
         setting = {**setting, "calibration": "none"}
     return run.make(learner, setting)
-
