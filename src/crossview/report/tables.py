@@ -69,16 +69,16 @@ def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
     comparison : Comparison
         From `crossview.compare`.
     width : int, default=None
-        Of the terminal; from 120 on the table says what each model is.  None: 80.
+        Of the terminal; from 120 on the table has p, and says what each model is.  None: 80.
 
     Returns
     -------
     rich.table.Table
         One row per model.
     """
-    titles = (width or 80) >= WIDE
-    header, rows = _cells(comparison, titles=titles)
-    table = make_table(header, rows, texts=1 + titles, wrapped=["chosen"])
+    wide = (width or 80) >= WIDE
+    header, rows = _cells(comparison, wide=wide)
+    table = make_table(header, rows, texts=1 + wide, wrapped=["chosen"])
     for line, row in zip(table.rows, comparison.rows, strict=True):
         line.style = "bold" if row is comparison.recommended else "dim" * row.yardstick
     table.rows[len(comparison.equals) - 1].end_section = True
@@ -188,7 +188,7 @@ def to_markdown(comparison: Comparison) -> str:
     str
         Lines of text.
     """
-    header, rows = _cells(comparison, titles=True)
+    header, rows = _cells(comparison, wide=True)
     chosen = comparison.rows.index(comparison.recommended)
     rows[chosen] = [f"**{cell}**" if cell else "" for cell in rows[chosen]]
     align = ["---", "---", *["---:"] * (len(header) - 2)]
@@ -197,7 +197,7 @@ def to_markdown(comparison: Comparison) -> str:
     return "\n".join([*lines, "", *notes])
 
 
-def _cells(c: Comparison, *, titles: bool) -> tuple[list[str], list[list[str]]]:
+def _cells(c: Comparison, *, wide: bool) -> tuple[list[str], list[list[str]]]:
     # the columns that the metric is not already
     errors = c.task == "regression"
     others = [name for name in TASKS[c.task][1:] if name != c.metric]
@@ -206,10 +206,10 @@ def _cells(c: Comparison, *, titles: bool) -> tuple[list[str], list[list[str]]]:
     cuts = any(not math.isnan(row.threshold) for row in c.rows)
     header = [
         "model",
-        *(["what it is"] if titles else []),
+        *(["what it is"] if wide else []),
         names.get(c.metric, c.metric),
         "worse",
-        "p",
+        *(["p"] if wide else []),
         *(["cut"] if cuts else []),
         *(short.get(name, name) for name in others),
         "rows/s",
@@ -225,10 +225,10 @@ def _cells(c: Comparison, *, titles: bool) -> tuple[list[str], list[list[str]]]:
         rows.append(
             [
                 ("→ " if row is c.recommended and len(c.rows) > 1 else "") + row.model,
-                *([row.title] if titles else []),
+                *([row.title] if wide else []),
                 value,
                 "best" if row is c.best else number(worse, 2),
-                "" if row is c.best else p_value(row.p_adjusted),
+                *([p_value(row.p_adjusted)] if wide else []),
                 *([number(row.threshold, 2)] if cuts else []),
                 *(number(getattr(row, name), decimals) for name in others),
                 speed(row.rows_per_second),
@@ -271,7 +271,7 @@ def _decimals(value: float) -> int:
 def p_value(p: float | None) -> str:
     """Return a probability to two digits."""
     if p is None or math.isnan(p):
-        return "–"
+        return ""
     return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
