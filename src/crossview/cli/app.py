@@ -200,6 +200,14 @@ def compare(
             "metric that is lower where it is better, a share of the best value."
         ),
     ] = 0.01,
+    ablate: Annotated[
+        bool,
+        typer.Option(
+            "--ablate",
+            help="Also measure the recommended model without each view, and with that view "
+            "missing in the rows to predict.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of folds and shuffling.")] = 0,
     epochs: Annotated[
         int | None,
@@ -278,6 +286,7 @@ def compare(
             "groups": groups,
             "in_order": in_order,
             "rope": rope,
+            "ablate": ablate,
             "seed": seed,
             "epochs": epochs,
             "progressive": progressive,
