@@ -8,9 +8,8 @@ from typing import Any
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
-from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import TASKS
-from crossview.evaluation.significance import SIGNIFICANT, p_in_words
+from crossview.evaluation.significance import SIGNIFICANT, Posterior, p_in_words
 
 __all__ = ["Comparison", "ComparisonRow"]
 
@@ -43,6 +42,10 @@ class ComparisonRow:
         The parameters that were chosen, most often over the folds.
     p : float or None
         Of the test against the best row; None for the best row itself.
+    p_adjusted : float or None
+        ``p`` by Holm's method, adjusted for the number of tests.
+    difference : Posterior or None
+        Of the metric, from the best row; above 0 is better.  None for the best row itself.
     epochs : int
         Passes over the training rows; with early stopping, the median over the folds.
     scores : list of float
@@ -64,6 +67,8 @@ class ComparisonRow:
     rows_per_second: float = math.nan
     setting: dict[str, Any] = field(default_factory=dict)
     p: float | None = None
+    p_adjusted: float | None = None
+    difference: Posterior | None = None
     rmse: float = math.nan
     mae: float = math.nan
     epochs: int = 1
@@ -175,15 +180,8 @@ class Comparison:
     @property
     def tie(self) -> bool:
         """Whether the best row is not significantly better than the next one."""
-        best, other = self.rows[self.best], self.rows[self.runner_up]
-        if self._counts_mistakes and other.accuracy > best.accuracy:
-            return True  # the test is about mistakes, and the other one makes fewer
+        other = self.rows[self.runner_up]
         return other.p is None or not other.p < SIGNIFICANT
-
-    @property
-    def _counts_mistakes(self) -> bool:
-        """Whether the test is about mistakes, whatever the metric is."""
-        return self.mode == "progressive" and not metric_of(self.metric).mean_over_rows
 
     @property
     def verdict(self) -> str:
@@ -195,10 +193,6 @@ class Comparison:
         p = p_in_words(other.p)
         if not self.tie:
             return f"best: {lead} ({p})"
-        if other.p < SIGNIFICANT:
-            return f"tie: {lead}, but makes more mistakes ({p})"
-        if self._counts_mistakes:
-            return f"tie: {lead}, but not with significantly fewer mistakes ({p})"
         return f"tie: {lead}, which is not significant at {SIGNIFICANT} ({p})"
 
     @property
