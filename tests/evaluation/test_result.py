@@ -16,15 +16,6 @@ from comparing import made_answer
             {"p": 0.31},
             "tie: a alone leads squared by 0.1000 f1, which is not significant at 0.05 (p = 0.31)",
         ),
-        (
-            {"p": 0.31, "mode": "progressive"},
-            "tie: a alone leads squared by 0.1000 f1, but not with significantly fewer mistakes "
-            "(p = 0.31)",
-        ),
-        (
-            {"p": 0.01, "mode": "progressive", "accuracies": (0.8, 0.9)},
-            "tie: a alone leads squared by 0.1000 f1, but makes more mistakes (p = 0.01)",
-        ),
     ],
 )
 def test_the_verdict_calls_a_tie_a_tie(given, verdict):

@@ -1,5 +1,7 @@
 """Comparing in the order of the stream."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,14 +15,15 @@ from crossview import (
     open_table,
 )
 from crossview.evaluation.candidates import compared_learners
-from crossview.evaluation.significance import mcnemar_test
+from crossview.evaluation.significance import holm
+from reference.jackknife import block_jackknife
 
 
 def test_progressive_by_hand():
     X, y = make_noisy(120)
     answer = compare(X, y, progressive=True, grid=ONE, threshold=None)
     assert (answer.n_rows, answer.n_scored) == (120, 108)
-    right = []
+    true, all_predicted = y[12:], []
     for row, method in zip(answer.rows, compared_learners(X.layout, len(X)), strict=True):
         seen = method.select_view(X)
         model = method.make(**method.candidates(ONE)[0], random_state=0)
@@ -29,16 +32,29 @@ def test_progressive_by_hand():
         for i in range(12, 120):
             predicted += model.predict(seen[i]).tolist()
             model.partial_fit(seen[i], y[i : i + 1])
-        right.append(np.equal(predicted, y[12:]))
-        assert row.value == pytest.approx(f1_score(y[12:], predicted, pos_label="yes"))
-        assert row.accuracy == pytest.approx(right[-1].mean())
-    best = right[answer.best]
-    expected = [
-        mcnemar_test(int((best & ~other).sum()), int((other & ~best).sum())) for other in right
-    ]
-    expected[answer.best] = None
-    assert [row.p for row in answer.rows] == expected
-    assert len(set(expected)) > 3
+        all_predicted.append(np.array(predicted))
+        assert row.value == pytest.approx(f1_score(true, predicted, pos_label="yes"))
+        assert row.accuracy == pytest.approx(np.mean(all_predicted[-1] == true))
+
+    def difference(i, j):
+        """Of the F1 of row i from that of row j."""
+        f1 = [lambda rows, k=k: f1_score(true[rows], all_predicted[k][rows], pos_label="yes")
+              for k in (i, j)]  # fmt: skip
+        return block_jackknife(108, lambda rows: f1[0](rows) - f1[1](rows))
+
+    pairs = list(combinations(range(len(answer.rows)), 2))
+    adjusted = dict(zip(pairs, holm([difference(*pair).p for pair in pairs]), strict=True))
+    for i, row in enumerate(answer.rows):
+        if i == answer.best:
+            assert row.difference is row.p is row.p_adjusted is None
+            continue
+        expected = difference(i, answer.best)
+        assert row.difference.location == pytest.approx(expected.location)
+        assert row.difference.scale == pytest.approx(expected.scale)
+        assert row.difference.degrees == expected.degrees == 53
+        assert row.p == pytest.approx(expected.p)
+        assert row.p_adjusted == pytest.approx(adjusted[min(i, answer.best), max(i, answer.best)])
+    assert len({row.p for row in answer.rows}) > 3
 
 
 def test_progressive_does_not_depend_on_the_batches():
@@ -60,7 +76,8 @@ def test_progressive_does_not_depend_on_the_batches():
     ]
     assert answers[0].n_scored == 360
     for other in answers[1:]:
-        assert [(r.value, r.p) for r in other.rows] == [(r.value, r.p) for r in answers[0].rows]
+        for row, same in zip(other.rows, answers[0].rows, strict=True):
+            assert (row.value, row.p, row.difference) == (same.value, same.p, same.difference)
 
 
 def test_progressive_chooses_on_the_first_part():
