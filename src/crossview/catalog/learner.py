@@ -75,6 +75,8 @@ class Learner:
         Parameters, and their values for which memory is bounded without ``memory_params``.
     view : str or None
         The only view it uses; None: all.
+    yardstick : bool
+        Whether it is a model of another library, which `compare` only measures.
     """
 
     name: str
@@ -102,6 +104,7 @@ class Learner:
     memory_params: Mapping[str, Any] = field(default_factory=dict)
     bounded_by: Mapping[str, tuple] = field(default_factory=dict)
     view: str | None = None
+    yardstick: bool = False
 
     @property
     def class_name(self) -> str:
