@@ -233,6 +233,15 @@ def compare(
             autocompletion=_starting_with(model_names()),
         ),
     ] = None,
+    yardstick: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:CLASS",
+            help="Also measure this scikit-learn model, such as "
+            "sklearn.ensemble:RandomForestClassifier. Once for each. Without --model the table "
+            "has logistic regression, gradient boosting, late fusion and the majority class.",
+        ),
+    ] = None,
     add: Annotated[
         list[str] | None,
         typer.Option(
@@ -287,6 +296,7 @@ def compare(
             "in_order": in_order,
             "rope": rope,
             "ablate": ablate,
+            "yardsticks": yardstick,
             "seed": seed,
             "epochs": epochs,
             "progressive": progressive,

@@ -56,6 +56,7 @@ def compare(
     epochs: int | None = None,
     grid: Mapping[str, Sequence[Any]] | None = None,
     models: Sequence[str] | None = None,
+    yardsticks: Sequence[str] | None = None,
     extend: Comparison | None = None,
     ablate: bool = False,
     curve: bool = True,
@@ -80,7 +81,8 @@ def compare(
       compared progressively;
     - models with interactions: factorization and multi-view machines, and the linear model, with
       early stopping on a held-out tenth of the training rows.  One inner fold tunes them;
-    - `OnlineStackingClassifier`, which weighs several of these.
+    - `OnlineStackingClassifier`, which weighs several of these;
+    - yardsticks: what somebody would do with scikit-learn alone.
 
     Unlabeled rows are allowed: NaN or None in ``y``, or an empty field.  They are in no fold and
     never scored.  Only KeCo learns from them, in each training part; Pegasos, the same model
@@ -130,6 +132,11 @@ def compare(
     models : sequence of str, default=None
         Names of models to compare, as in ``crossview train --model``.  None: all models above;
         KeCo and Pegasos only if some rows are unlabeled.
+    yardsticks : sequence of str, default=None
+        Further models to measure the others by, as ``"package.module:Class"``: any scikit-learn
+        classifier (regressor).  Where ``models`` is None, logistic (ridge) regression, gradient
+        boosting, late fusion (one regression per view, stacked) and the majority class (the mean)
+        are always compared, unless progressive.
     extend : Comparison, default=None
         An earlier comparison of the same rows by the same folds.  Its rows are kept, and ``models``
         are added.
@@ -247,7 +254,7 @@ def compare(
         math.inf if budget is None else start + budget,
     )
     protocol = Protocol(cv, repeats, None if groups is None else np.asarray(groups), in_order)
-    wanted = Wanted(models, protocol, rope, extend, ablate, curve)
+    wanted = Wanted(models, yardsticks, protocol, rope, extend, ablate, curve)
     return compare_folds(run, source, wanted, resources)
 
 

@@ -34,6 +34,7 @@ class Wanted:
     """What is asked of a comparison by folds; as the parameters of `crossview.compare`."""
 
     models: Sequence[str] | None
+    yardsticks: Sequence[str] | None
     protocol: Protocol
     rope: float
     extend: Comparison | None = None
@@ -64,7 +65,11 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     resources.observer.say("reading the rows")
     data, protocol = _load(run, source, wanted.protocol)
     splits = split_rows(run, data.y, protocol, len(data.unlabeled))
-    given = {"models": wanted.models, "unlabeled": source.some_unlabeled}
+    given: dict[str, Any] = {
+        "models": wanted.models,
+        "yardsticks": wanted.yardsticks,
+        "unlabeled": source.some_unlabeled,
+    }
     run.learners = choose_learners(run, source.layout, None, **given)
     some_learn = len(data.unlabeled) > 0 and any(one.learns_unlabeled for one in run.learners)
     first = data.fold(splits[0], some_learn)

@@ -9,6 +9,8 @@ from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner, known_learners
 from crossview.catalog.metrics import metric_of
 from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.yardsticks import PREFIX, find_yardstick
+from crossview.evaluation.yardsticks import yardsticks as usual_yardsticks
 from crossview.views import ViewLayout
 
 __all__ = ["choose_learners", "compared_learners", "quadratic_cost"]
@@ -75,6 +77,7 @@ def choose_learners(
     n_rows: int | None,
     models: Sequence[str] | None,
     *,
+    yardsticks: Sequence[str] | None = None,
     unlabeled: bool = False,
     stream: bool = False,
 ) -> list[Learner]:
@@ -90,6 +93,9 @@ def choose_learners(
         Number of labeled rows, if it is known.
     models : sequence of str or None
         Their names; None: `compared_learners`.
+    yardsticks : sequence of str or None, default=None
+        Names for `find_yardstick`, besides the usual ones, which are there where ``models`` is
+        None and the rows are no stream.
     unlabeled : bool, default=False
         Whether some rows have no label.
     stream : bool, default=False
@@ -105,8 +111,21 @@ def choose_learners(
         known = None if stream else metric
         found = compared_learners(layout, n_rows, task, unlabeled=unlabeled, metric=known)
     else:
-        found = [find_learner(name, task, layout.names) for name in dict.fromkeys(models)]
+        found = [_find(name, task, layout.names) for name in dict.fromkeys(models)]
+    measures = [] if stream or models is not None else usual_yardsticks(task)
+    for name in yardsticks or ():
+        entry = find_yardstick(name, task)
+        if entry.name not in [one.name for one in measures]:
+            measures.append(entry)
+    found += measures
     return [learner.for_metric(metric, run.task.positive_label) for learner in found]
+
+
+def _find(name: str, task: str, views: Sequence[str]) -> Learner:
+    """A learner of the catalog, or a yardstick by its whole name."""
+    if name.startswith(PREFIX):
+        return find_yardstick(name, task)
+    return find_learner(name, task, views)
 
 
 def _suits(learner: Learner, metric: str | None) -> bool:
