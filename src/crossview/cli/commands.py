@@ -25,15 +25,17 @@ from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
 from crossview.evaluation import train as training
 from crossview.evaluation.predict import Predictions
-from crossview.evaluation.result import Comparison
+from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
 from crossview.files import check_writable, replacing
 from crossview.report.model import model_tables, training_summary
-from crossview.report.tables import comparison_notes, comparison_table
+from crossview.report.tables import class_table, comparison_notes, comparison_table
 from crossview.streams.source import is_query
 from crossview.streams.write import write_csv, writing
 
 STDOUT = "-"
+# beyond, the file of --json has them
+MOST_CLASSES_SHOWN = 20
 # the exit status of what Ctrl-C ended
 INTERRUPTED = 130
 # wide enough for a table that goes to a file
@@ -196,10 +198,15 @@ def _show_comparison(answer: Comparison, source: str, columns: Columns) -> None:
     console = _console()
     console.print(comparison_table(answer, console.width))
     console.print()
+    if (classes := class_table(answer)) is not None and len(answer.classes) <= MOST_CLASSES_SHOWN:
+        console.print(classes)
+        console.print()
     for note in comparison_notes(answer):
         console.print(note, highlight=False, markup=False)
-    if answer.best.yardstick:
-        print(f"\nTrain {answer.best.model} on all rows:\n\n{_python(answer, source, columns)}")
+    for row in dict.fromkeys((answer.best.model, answer.recommended.model)):
+        if answer.row(row).yardstick:
+            code = _python(answer, answer.row(row), source, columns)
+            print(f"\nTrain {row} on all rows:\n\n{code}")
     entry = answer.entry(answer.recommended)
     if entry is None:
         return
@@ -210,16 +217,16 @@ def _show_comparison(answer: Comparison, source: str, columns: Columns) -> None:
     print(f"\nTrain it on all rows:\n{shlex.join(command)}")
 
 
-def _python(answer: Comparison, source: str, columns: Columns) -> str:
-    """The Python that trains the best row, a yardstick."""
-    row = answer.best
+def _python(answer: Comparison, row: ComparisonRow, source: str, columns: Columns) -> str:
+    """The Python that trains a yardstick."""
+    encoding = {key: value for key, value in columns.encoding().items() if value not in (None, [])}
     return training_code(
         find_yardstick(row.model, answer.task),
         row.setting,
         Shape(tuple(answer.views), answer.n_rows - answer.unlabeled, len(answer.classes)),
         source=source,
         label=columns.label,
-        encoding=None if columns.label is None else columns.encoding(),
+        encoding=None if columns.label is None else encoding,
         metric=answer.metric if answer.tuned else None,
         positive=answer.positive,
         threshold=answer.threshold if answer.tuned else None,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich import box
 from rich.table import Table
 
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
 # columns of a terminal from which on the table says what each model is
 WIDE = 120
 
-__all__ = ["comparison_notes", "comparison_table", "duration", "make_table", "to_markdown"]
+__all__ = [
+    "class_table",
+    "comparison_notes",
+    "comparison_table",
+    "duration",
+    "make_table",
+    "to_markdown",
+]
 
 
 # short, for a column of a table
@@ -83,6 +91,42 @@ def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
         line.style = "bold" if row is comparison.recommended else "dim" * row.yardstick
     table.rows[len(comparison.equals) - 1].end_section = True
     return table
+
+
+def class_table(comparison: Comparison) -> Table | None:
+    """Return how the recommended model does on each class; None where that was not counted.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `crossview.compare`.
+
+    Returns
+    -------
+    rich.table.Table or None
+        One row per class: its rows, precision, recall and f1 over all folds, and the class that
+        its rows are most often taken for.
+    """
+    row = comparison.recommended
+    if row.confusion is None:
+        return None
+    counts = np.asarray(row.confusion)
+    right = counts.diagonal()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision, recall = right / counts.sum(axis=0), right / counts.sum(axis=1)
+        f1 = 2.0 * right / (counts.sum(axis=0) + counts.sum(axis=1))
+    wrong = counts - np.diag(right)
+    lines = [
+        [
+            str(label),
+            f"{counts[k].sum():,}",
+            *(number(float(value[k])) for value in (precision, recall, f1)),
+            f"{comparison.classes[wrong[k].argmax()]} ({wrong[k].max():,})" * bool(wrong[k].any()),
+        ]
+        for k, label in enumerate(comparison.classes)
+    ]
+    header = [f"{row.model}: class", "rows", "precision", "recall", "f1", "most often taken for"]
+    return make_table(header, lines)
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:
