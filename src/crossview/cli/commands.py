@@ -123,7 +123,7 @@ def compare(
     if json is not None:
         check_writable(json)
     stored = source if source.endswith(".json") else None
-    command = {"source": source, "columns": asdict(columns), "options": options}
+    command: dict[str, Any] = {"source": source, "columns": asdict(columns), "options": options}
     earlier: Comparison | None = None
     if stored is not None:
         earlier, command = _read_comparison(stored)
