@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
 from crossview.catalog.names import check_task
 from crossview.errors import InputError, closest_names
+from crossview.evaluation.labeled_batch import LabeledBatch
 from crossview.evaluation.read_labels import (
     check_classes,
     explain_target,
@@ -24,6 +25,7 @@ from crossview.evaluation.read_labels import (
 from crossview.labels import has_label
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.prefetch import prefetch
+from crossview.streams.shuffle import Shuffled, regroup
 from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream, open_table
 from crossview.views import MultiView, ViewLayout
@@ -31,15 +33,10 @@ from crossview.views import MultiView, ViewLayout
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LabeledBatch", "LabeledTable"]
+__all__ = ["LabeledTable"]
 
-
-class LabeledBatch(NamedTuple):
-    """Consecutive rows: the columns of the views, the labels, and where they were read."""
-
-    data: pa.RecordBatch
-    y: np.ndarray
-    batch: TableBatch
+# rows that an encoder learns, and then encodes, together
+BATCH_ROWS = 65536
 
 
 class LabeledTable:
@@ -102,6 +99,7 @@ class LabeledTable:
         self._unlabeled = unlabeled and not self._numbers
         self.some_unlabeled = False
         stream = open_table(source)
+        self._shuffled: Shuffled[LabeledBatch] | None = None
         self._label = y if isinstance(y, str) else None
         self._y = None if isinstance(y, str) else np.asarray(y)
         if self._y is not None and self._numbers:
@@ -135,9 +133,14 @@ class LabeledTable:
         return self.encoder.layout_
 
     @property
-    def n_rows(self) -> int | None:
-        """Number of rows, if it is known without reading them."""
+    def n_rows(self) -> int:
+        """Number of rows; counted where it was not known."""
         return self.stream.n_rows
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of the rows was asked for, as by ORDER BY."""
+        return self.stream.ordered
 
     @property
     def file(self) -> str | None:
@@ -170,9 +173,34 @@ class LabeledTable:
         labels = [label for label in found if label is not None]
         return check_classes(labels, self._label, unlabeled=self.some_unlabeled)
 
+    def shuffle(self, seed: int) -> Shuffled[LabeledBatch]:
+        """Let each later iteration yield the rows in another random order.
+
+        Parameters
+        ----------
+        seed : int
+            Of the orders.
+
+        Returns
+        -------
+        Shuffled
+            Knows how they are shuffled.
+        """
+        self._shuffled = Shuffled(
+            self._read, seed=seed, batch_rows=BATCH_ROWS, in_memory=self.stream.in_memory
+        )
+        return self._shuffled
+
     def __iter__(self) -> Iterator[LabeledBatch]:
+        return regroup(self._read(), BATCH_ROWS) if self._shuffled is None else iter(self._shuffled)
+
+    def _read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
+        """The rows in their order; with a generator of random numbers, by shuffled blocks."""
+        batches: Iterable[TableBatch] = self.stream
+        if rng is not None and self._label is not None:  # labels in memory have an order
+            batches = self.stream.with_shuffled_blocks(rng)
         done = 0
-        for batch in self.stream:
+        for batch in batches:
             if self._label is None:
                 assert self._y is not None
                 labels = self._y[done : done + batch.data.num_rows]
@@ -188,24 +216,23 @@ class LabeledTable:
             if len(labels) != batch.data.num_rows:
                 break
             if len(labels):
-                yield LabeledBatch(data, labels, batch)
+                table = _table(data) if self._shuffled is None else _plain(data)
+                yield LabeledBatch.read(table, labels, batch.file, batch.first_row)
         if self._y is not None and done != len(self._y):
             raise InputError(f"{len(self._y)} labels for a table of {done} rows or more")
 
     def load(self) -> tuple[pa.Table, np.ndarray]:
         """Return all rows and their labels; what an encoder refuses is named by file and row."""
-        import pyarrow as pa
-
         check = clone(self.encoder)
-        data, labels = [], []
-        for piece in self:
-            with with_row_location(piece.batch):
-                check.partial_fit(piece.data)
-            data.append(piece.data)
-            labels.append(piece.y)
-        if not data:
+        pieces = []
+        for piece in self._read():
+            with with_row_location(piece):
+                check.partial_fit(piece.X)
+            pieces.append(piece)
+        if not pieces:
             raise InputError("there are no rows to learn from")
-        return pa.Table.from_batches(data), np.concatenate(labels)
+        rows = LabeledBatch.join(pieces)
+        return rows.X, rows.y
 
     def encoded(
         self, encoder: ViewEncoder, *, learn: bool, first: int = 0
@@ -235,24 +262,40 @@ def _encode(
     pieces: Iterable[LabeledBatch], encoder: ViewEncoder, learn: bool, first: int
 ) -> Iterator[tuple[MultiView, np.ndarray]]:
     """The batches as views; those of the first rows as one."""
-    import pyarrow as pa
-
     held: list[LabeledBatch] = []
     missing = first
     for piece in pieces:
-        with with_row_location(piece.batch):
+        with with_row_location(piece):
             if learn:
-                encoder.partial_fit(piece.data)
+                encoder.partial_fit(piece.X)
             if missing == 0:
-                X, y = encoder.transform(piece.data), piece.y
+                X, y = encoder.transform(piece.X), piece.y
         if missing:
             held.append(piece)
-            missing -= len(piece.y)
+            missing -= len(piece)
             if missing:
                 continue
-            X = encoder.transform(pa.Table.from_batches([piece.data for piece in held]))
-            y = np.concatenate([piece.y for piece in held])
+            whole = LabeledBatch.join(held)
+            X, y = encoder.transform(whole.X), whole.y
         yield X, y
+
+
+def _table(data: pa.RecordBatch) -> pa.Table:
+    """The rows as a table, without a copy."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([data])
+
+
+def _plain(data: pa.RecordBatch) -> pa.Table:
+    """The rows without dictionaries, of which each batch has its own, and without string views."""
+    import pyarrow as pa
+
+    fields = []
+    for field in data.schema:
+        kind = _value_type(field.type)
+        fields.append(field.with_type(pa.large_string() if pa.types.is_string_view(kind) else kind))
+    return _table(data).cast(pa.schema(fields))
 
 
 def _distinct_labels(stream: TableStream, label: str, unlabeled: bool) -> list[Any]:
@@ -273,13 +316,11 @@ def _distinct_labels(stream: TableStream, label: str, unlabeled: bool) -> list[A
 def _cut(pieces: Iterable[LabeledBatch], n: int) -> Iterator[LabeledBatch]:
     """Yield the same rows, with a cut after the first ``n``."""
     for piece in pieces:
-        head = min(n, len(piece.y))
+        head = min(n, len(piece))
         n -= head
-        data, y, (whole, file, row) = piece
-        if 0 < head < len(y):
-            yield LabeledBatch(data.slice(0, head), y[:head], TableBatch(whole, file, row))
-        if head < len(y):
-            yield LabeledBatch(data.slice(head), y[head:], TableBatch(whole, file, row + head))
+        if 0 < head < len(piece):
+            yield piece.take(slice(0, head))
+            yield piece.take(slice(head, None))
         else:
             yield piece
 

@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from crossview.batch import make_rows
 from crossview.catalog.names import check_task
 from crossview.errors import InputError
+from crossview.evaluation.labeled_batch import LabeledBatch
 from crossview.evaluation.read_labels import (
     check_classes,
     missing_label,
@@ -23,12 +23,13 @@ from crossview.evaluation.read_labels import (
 from crossview.labels import has_label
 from crossview.streams.prefetch import prefetch
 from crossview.streams.rows import RowStream
+from crossview.streams.shuffle import Shuffled
 from crossview.streams.source import RowBatch
 from crossview.views import MultiView, ViewLayout
 
 __all__ = ["LabeledRows"]
 
-# rows per batch when a MultiView is streamed
+# rows per batch when rows in memory are streamed
 ROWS_AT_ONCE = 10_000
 
 
@@ -57,13 +58,14 @@ class LabeledRows:
         The labels, sorted; empty where they are numbers.
     some_unlabeled : bool
         Whether some rows have no label, where ``unlabeled`` allows it and the labels were read.
-    n_rows : int or None
-        Number of rows, if it is known without reading them.
     encoder : None
         They need none.
+    ordered : bool
+        False: nobody asked for the order of the rows.
     """
 
     encoder = None
+    ordered = False
 
     def __init__(
         self,
@@ -77,17 +79,15 @@ class LabeledRows:
         self._numbers = check_task(task) == "regression"
         self._unlabeled = unlabeled and not self._numbers
         self._source = source
+        self._shuffled: Shuffled[LabeledBatch] | None = None
         self._view: str | None = None
         self._y: np.ndarray | None = None
         self.some_unlabeled = False
         self._layout = source.layout
         if isinstance(source, MultiView):
-            self.n_rows: int | None = len(source)
             self._y = self._labels_in_memory(source, y)
-        else:
-            self.n_rows = source.n_rows
-            if y is not None:
-                raise InputError("the file has the labels; leave the label out", file=self.file)
+        elif y is not None:
+            raise InputError("the file has the labels; leave the label out", file=self.file)
         self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
 
     @property
@@ -97,6 +97,11 @@ class LabeledRows:
             return self._layout
         width = self._layout.widths[self._layout.index(self._view)]
         return ViewLayout([self._view], [width])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; counted where it was not known."""
+        return len(self._source) if isinstance(self._source, MultiView) else self._source.n_rows
 
     @property
     def file(self) -> str | None:
@@ -134,13 +139,16 @@ class LabeledRows:
         kinds = {type(label) for label in found} or {str}
         return check_classes([kind(value) for kind in kinds for value in given], None)
 
-    def _batches(self, first: int) -> Iterator[RowBatch]:
-        """The rows in batches; the first batch of a MultiView has ``first`` rows."""
+    def _batches(self, first: int | None) -> Iterator[RowBatch]:
+        """The rows in batches; the first batch of a MultiView has ``first`` rows, or all."""
         if not isinstance(self._source, MultiView):
             yield from self._source
             return
         assert self._y is not None
         n = len(self._source)
+        if first is None:
+            yield RowBatch(self._source, self._y, None, 0)
+            return
         starts = [0, *range(first or ROWS_AT_ONCE, n, ROWS_AT_ONCE), n]
         for start, stop in pairwise(starts):
             if start < stop:
@@ -154,15 +162,32 @@ class LabeledRows:
 
     def load(self) -> tuple[MultiView, np.ndarray]:
         """Return all rows and their labels; what learners refuse is named by file and row."""
-        if isinstance(self._source, MultiView):
-            assert self._y is not None
-            _check_rows(self._source)
-            X = self._source
-            return (X if self._view is None else X.select([self._view])), self._y
-        parts = list(self._checked(0))
+        parts = list(self._read())
         if not parts:
             raise InputError("there are no rows to learn from", file=self.file)
-        return _stack([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+        rows = LabeledBatch.join(parts)
+        return rows.X, rows.y
+
+    def shuffle(self, seed: int) -> Shuffled[LabeledBatch]:
+        """Let each later iteration yield the rows in another random order.
+
+        Parameters
+        ----------
+        seed : int
+            Of the orders.
+
+        Returns
+        -------
+        Shuffled
+            Knows how they are shuffled.
+        """
+        self._shuffled = Shuffled(
+            lambda rng: self._read(),
+            seed=seed,
+            batch_rows=ROWS_AT_ONCE,
+            in_memory=isinstance(self._source, MultiView),
+        )
+        return self._shuffled
 
     def encoded(
         self, encoder: None, *, learn: bool, first: int = 0
@@ -185,22 +210,27 @@ class LabeledRows:
         y : ndarray
             Their labels.
         """
-        held: list[tuple[MultiView, np.ndarray]] = []
+        batches = self._read(first) if self._shuffled is None else iter(self._shuffled)
+        held: list[LabeledBatch] = []
         missing = first
-        for X, y in prefetch(self._checked(first)):
+        for batch in prefetch(batches):
+            head = min(missing, len(batch))
             if missing:
-                head = min(missing, len(y))
-                held.append((X[:head], y[:head]))
+                held.append(batch.take(slice(0, head)))
                 missing -= head
                 if missing:
                     continue
-                yield _stack([X for X, _ in held]), np.concatenate([y for _, y in held])
-                X, y = X[head:], y[head:]
-            if len(y):
-                yield X, y
+                whole = LabeledBatch.join(held)
+                yield whole.X, whole.y
+            if head < len(batch):
+                rest = batch.take(slice(head, None)) if head else batch
+                yield rest.X, rest.y
 
-    def _checked(self, first: int) -> Iterator[tuple[MultiView, np.ndarray]]:
-        """The rows; what learners refuse is named by file and row."""
+    def _read(self, first: int | None = None) -> Iterator[LabeledBatch]:
+        """The rows; what learners refuse is named by file and row.
+
+        Those of a MultiView at once, or in batches after the ``first``.
+        """
         for batch in self._batches(first):
             with with_row_location(batch):
                 _check_rows(batch.X)
@@ -209,7 +239,8 @@ class LabeledRows:
                     if self._numbers
                     else _check_labels(batch.y, self.classes, self._unlabeled)
                 )
-            yield (batch.X if self._view is None else batch.X.select([self._view])), y
+            X = batch.X if self._view is None else batch.X.select([self._view])
+            yield LabeledBatch.read(X, y, batch.file, batch.first_row)
 
 
 def _check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.ndarray:
@@ -229,21 +260,3 @@ def _check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.nda
 def _check_rows(X: MultiView) -> None:
     """Name the row of what no learner takes, such as a NaN, before rows move."""
     make_rows(X.matrix, X.layout, X.present)
-
-
-def _stack(parts: list[MultiView]) -> MultiView:
-    """The rows of all parts as one MultiView."""
-    if len(parts) == 1:
-        return parts[0]
-    sparse = any(sp.issparse(X.matrix) for X in parts)
-    matrices = [X.matrix for X in parts]
-    matrix = sp.csr_array(sp.vstack(matrices)) if sparse else np.vstack(matrices)
-    present = None
-    if any(X.present is not None for X in parts):
-        present = np.vstack(
-            [
-                np.ones((len(X), X.layout.n_views), dtype=bool) if X.present is None else X.present
-                for X in parts
-            ]
-        )
-    return MultiView.from_matrix(matrix, parts[0].layout, present=present)
