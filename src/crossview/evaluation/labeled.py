@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from crossview.catalog.names import check_task
 from crossview.errors import InputError, closest_names
-from crossview.evaluation.labeled_batch import LabeledBatch
+from crossview.evaluation.labeled_batch import LabeledBatch, LabeledSource
 from crossview.evaluation.read_labels import (
     check_classes,
     explain_target,
@@ -24,8 +24,6 @@ from crossview.evaluation.read_labels import (
 )
 from crossview.labels import has_label
 from crossview.streams.encode import ViewEncoder
-from crossview.streams.prefetch import prefetch
-from crossview.streams.shuffle import Shuffled, regroup
 from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream, open_table
 from crossview.views import MultiView, ViewLayout
@@ -35,11 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LabeledTable"]
 
-# rows that an encoder learns, and then encodes, together
-BATCH_ROWS = 65536
 
-
-class LabeledTable:
+class LabeledTable(LabeledSource):
     """A stream of rows, their label column, and an encoder for the others.
 
     Everything that follows from the names and types of the columns is checked
@@ -79,6 +74,8 @@ class LabeledTable:
         The columns of each view.
     """
 
+    batch_rows = 65536
+
     def __init__(
         self,
         source: Any,
@@ -99,7 +96,7 @@ class LabeledTable:
         self._unlabeled = unlabeled and not self._numbers
         self.some_unlabeled = False
         stream = open_table(source)
-        self._shuffled: Shuffled[LabeledBatch] | None = None
+        self.ordered, self.in_memory = stream.ordered, stream.in_memory
         self._label = y if isinstance(y, str) else None
         self._y = None if isinstance(y, str) else np.asarray(y)
         if self._y is not None and self._numbers:
@@ -138,11 +135,6 @@ class LabeledTable:
         return self.stream.n_rows
 
     @property
-    def ordered(self) -> bool:
-        """Whether the order of the rows was asked for, as by ORDER BY."""
-        return self.stream.ordered
-
-    @property
     def file(self) -> str | None:
         """The first file, where there is one."""
         return self.stream.files[0] if self.stream.files else None
@@ -173,29 +165,8 @@ class LabeledTable:
         labels = [label for label in found if label is not None]
         return check_classes(labels, self._label, unlabeled=self.some_unlabeled)
 
-    def shuffle(self, seed: int) -> Shuffled[LabeledBatch]:
-        """Let each later iteration yield the rows in another random order.
-
-        Parameters
-        ----------
-        seed : int
-            Of the orders.
-
-        Returns
-        -------
-        Shuffled
-            Knows how they are shuffled.
-        """
-        self._shuffled = Shuffled(
-            self._read, seed=seed, batch_rows=BATCH_ROWS, in_memory=self.stream.in_memory
-        )
-        return self._shuffled
-
-    def __iter__(self) -> Iterator[LabeledBatch]:
-        return regroup(self._read(), BATCH_ROWS) if self._shuffled is None else iter(self._shuffled)
-
-    def _read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
-        """The rows in their order; with a generator of random numbers, by shuffled blocks."""
+    def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
+        """Yield the rows in their order; with random numbers, blocks of them in random order."""
         batches: Iterable[TableBatch] = self.stream
         if rng is not None and self._label is not None:  # labels in memory have an order
             batches = self.stream.with_shuffled_blocks(rng)
@@ -225,7 +196,7 @@ class LabeledTable:
         """Return all rows and their labels; what an encoder refuses is named by file and row."""
         check = clone(self.encoder)
         pieces = []
-        for piece in self._read():
+        for piece in self.read():
             with with_row_location(piece):
                 check.partial_fit(piece.X)
             pieces.append(piece)
@@ -234,50 +205,12 @@ class LabeledTable:
         rows = LabeledBatch.join(pieces)
         return rows.X, rows.y
 
-    def encoded(
-        self, encoder: ViewEncoder, *, learn: bool, first: int = 0
-    ) -> Iterator[tuple[MultiView, np.ndarray]]:
-        """Yield the rows as views, with their labels.
-
-        Parameters
-        ----------
-        encoder : ViewEncoder
-            Encodes them; start with ``clone(table.encoder)``.
-        learn : bool
-            Let the encoder learn each batch just before it encodes it.
-        first : int, default=0
-            Number of rows of the first batch.
-
-        Yields
-        ------
-        X : MultiView
-            The rows of a batch.
-        y : ndarray
-            Their labels.
-        """
-        yield from _encode(prefetch(_cut(self, first)), encoder, learn, first)
-
-
-def _encode(
-    pieces: Iterable[LabeledBatch], encoder: ViewEncoder, learn: bool, first: int
-) -> Iterator[tuple[MultiView, np.ndarray]]:
-    """The batches as views; those of the first rows as one."""
-    held: list[LabeledBatch] = []
-    missing = first
-    for piece in pieces:
-        with with_row_location(piece):
+    def encode(self, batch: LabeledBatch, encoder: ViewEncoder, learn: bool) -> MultiView:
+        """Return the rows as views; ``learn`` lets the encoder learn them before."""
+        with with_row_location(batch):
             if learn:
-                encoder.partial_fit(piece.X)
-            if missing == 0:
-                X, y = encoder.transform(piece.X), piece.y
-        if missing:
-            held.append(piece)
-            missing -= len(piece)
-            if missing:
-                continue
-            whole = LabeledBatch.join(held)
-            X, y = encoder.transform(whole.X), whole.y
-        yield X, y
+                encoder.partial_fit(batch.X)
+            return encoder.transform(batch.X)
 
 
 def _table(data: pa.RecordBatch) -> pa.Table:
@@ -311,18 +244,6 @@ def _distinct_labels(stream: TableStream, label: str, unlabeled: bool) -> list[A
             row=error.row,
             column=error.column,
         ) from None
-
-
-def _cut(pieces: Iterable[LabeledBatch], n: int) -> Iterator[LabeledBatch]:
-    """Yield the same rows, with a cut after the first ``n``."""
-    for piece in pieces:
-        head = min(n, len(piece))
-        n -= head
-        if 0 < head < len(piece):
-            yield piece.take(slice(0, head))
-            yield piece.take(slice(head, None))
-        else:
-            yield piece
 
 
 def _labels_of(batch: TableBatch, label: str, classes: np.ndarray, unlabeled: bool) -> np.ndarray:

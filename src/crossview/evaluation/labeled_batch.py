@@ -1,16 +1,19 @@
-"""Rows with their labels, and where each was read."""
+"""Rows with their labels, and where each was read; what all sources of them share."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
+from crossview.streams.prefetch import prefetch
+from crossview.streams.shuffle import Shuffled, regroup
 from crossview.views import MultiView
 
-__all__ = ["LabeledBatch", "stack_rows"]
+__all__ = ["LabeledBatch", "LabeledSource", "stack_rows"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,76 @@ class LabeledBatch:
                 for name in ("y", "file", "row")
             ),
         )
+
+
+class LabeledSource:
+    """Rows with labels that are read as `LabeledBatch`es; base of all such sources.
+
+    Attributes
+    ----------
+    batch_rows : int
+        Number of rows that are encoded together.
+    in_memory : bool
+        Whether the rows are in memory already.
+    ordered : bool
+        Whether the order of the rows was asked for, as by ORDER BY.
+    """
+
+    batch_rows: int
+    in_memory = False
+    ordered = False
+    _shuffled: Shuffled[LabeledBatch] | None = None
+
+    def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
+        """Yield the rows in their order; with random numbers, blocks of them in random order."""
+        raise NotImplementedError
+
+    def encode(self, batch: LabeledBatch, encoder: Any, learn: bool) -> MultiView:
+        """Return the rows as views; ``learn`` lets the encoder learn them before."""
+        raise NotImplementedError
+
+    def shuffle(self, seed: int) -> Shuffled[LabeledBatch]:
+        """Let `encoded` yield the rows in random order, each time in another one.
+
+        Parameters
+        ----------
+        seed : int
+            Of the orders.
+
+        Returns
+        -------
+        Shuffled
+            Knows how they are shuffled.
+        """
+        self._shuffled = Shuffled(
+            self.read, seed=seed, batch_rows=self.batch_rows, in_memory=self.in_memory
+        )
+        return self._shuffled
+
+    def encoded(
+        self, encoder: Any, *, learn: bool, first: int = 0
+    ) -> Iterator[tuple[MultiView, np.ndarray]]:
+        """Yield the rows as views, with their labels.
+
+        Parameters
+        ----------
+        encoder : ViewEncoder or None
+            Encodes them; start with ``clone(source.encoder)``.
+        learn : bool
+            Let the encoder learn each batch just before it encodes it.
+        first : int, default=0
+            Number of rows of the first batch, where they are in order; 0: as of the others.
+
+        Yields
+        ------
+        X : MultiView
+            The rows of a batch.
+        y : ndarray
+            Their labels.
+        """
+        in_order = regroup(self.read(), self.batch_rows, first)
+        for batch in prefetch(self._shuffled or in_order):
+            yield self.encode(batch, encoder, learn), batch.y
 
 
 def stack_rows(parts: list[Any]) -> Any:

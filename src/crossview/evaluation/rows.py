@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from crossview.batch import make_rows
 from crossview.catalog.names import check_task
 from crossview.errors import InputError
-from crossview.evaluation.labeled_batch import LabeledBatch
+from crossview.evaluation.labeled_batch import LabeledBatch, LabeledSource
 from crossview.evaluation.read_labels import (
     check_classes,
     missing_label,
@@ -21,19 +20,14 @@ from crossview.evaluation.read_labels import (
     with_row_location,
 )
 from crossview.labels import has_label
-from crossview.streams.prefetch import prefetch
 from crossview.streams.rows import RowStream
-from crossview.streams.shuffle import Shuffled
 from crossview.streams.source import RowBatch
 from crossview.views import MultiView, ViewLayout
 
 __all__ = ["LabeledRows"]
 
-# rows per batch when rows in memory are streamed
-ROWS_AT_ONCE = 10_000
 
-
-class LabeledRows:
+class LabeledRows(LabeledSource):
     """Rows that are views already, and their labels; `LabeledTable` does the same for columns.
 
     Parameters
@@ -60,12 +54,10 @@ class LabeledRows:
         Whether some rows have no label, where ``unlabeled`` allows it and the labels were read.
     encoder : None
         They need none.
-    ordered : bool
-        False: nobody asked for the order of the rows.
     """
 
     encoder = None
-    ordered = False
+    batch_rows = 10_000
 
     def __init__(
         self,
@@ -79,11 +71,11 @@ class LabeledRows:
         self._numbers = check_task(task) == "regression"
         self._unlabeled = unlabeled and not self._numbers
         self._source = source
-        self._shuffled: Shuffled[LabeledBatch] | None = None
         self._view: str | None = None
         self._y: np.ndarray | None = None
         self.some_unlabeled = False
         self._layout = source.layout
+        self.in_memory = isinstance(source, MultiView)
         if isinstance(source, MultiView):
             self._y = self._labels_in_memory(source, y)
         elif y is not None:
@@ -123,7 +115,7 @@ class LabeledRows:
             self.some_unlabeled = not has_label(self._y).all()
             return read_classes(self._y, unlabeled=self._unlabeled)
         found: set[Any] = set()
-        for batch in self._batches(0):
+        for batch in self._row_batches():
             known = has_label(batch.y)
             if not (self._unlabeled or known.all()):
                 row = batch.first_row + int(known.argmin())
@@ -139,20 +131,13 @@ class LabeledRows:
         kinds = {type(label) for label in found} or {str}
         return check_classes([kind(value) for kind in kinds for value in given], None)
 
-    def _batches(self, first: int | None) -> Iterator[RowBatch]:
-        """The rows in batches; the first batch of a MultiView has ``first`` rows, or all."""
+    def _row_batches(self) -> Iterator[RowBatch]:
+        """The rows as they are read; those of a MultiView at once."""
         if not isinstance(self._source, MultiView):
             yield from self._source
             return
         assert self._y is not None
-        n = len(self._source)
-        if first is None:
-            yield RowBatch(self._source, self._y, None, 0)
-            return
-        starts = [0, *range(first or ROWS_AT_ONCE, n, ROWS_AT_ONCE), n]
-        for start, stop in pairwise(starts):
-            if start < stop:
-                yield RowBatch(self._source[start:stop], self._y[start:stop], None, start)
+        yield RowBatch(self._source, self._y, None, 0)
 
     def select_view(self, view: str) -> LabeledRows:
         """Return the same rows with one view."""
@@ -162,76 +147,21 @@ class LabeledRows:
 
     def load(self) -> tuple[MultiView, np.ndarray]:
         """Return all rows and their labels; what learners refuse is named by file and row."""
-        parts = list(self._read())
+        parts = list(self.read())
         if not parts:
             raise InputError("there are no rows to learn from", file=self.file)
         rows = LabeledBatch.join(parts)
         return rows.X, rows.y
 
-    def shuffle(self, seed: int) -> Shuffled[LabeledBatch]:
-        """Let each later iteration yield the rows in another random order.
+    def encode(self, batch: LabeledBatch, encoder: None, learn: bool) -> MultiView:
+        """Return the rows, which are views already."""
+        return batch.X
 
-        Parameters
-        ----------
-        seed : int
-            Of the orders.
-
-        Returns
-        -------
-        Shuffled
-            Knows how they are shuffled.
-        """
-        self._shuffled = Shuffled(
-            lambda rng: self._read(),
-            seed=seed,
-            batch_rows=ROWS_AT_ONCE,
-            in_memory=isinstance(self._source, MultiView),
-        )
-        return self._shuffled
-
-    def encoded(
-        self, encoder: None, *, learn: bool, first: int = 0
-    ) -> Iterator[tuple[MultiView, np.ndarray]]:
-        """Yield the rows with their labels.
-
-        Parameters
-        ----------
-        encoder : None
-            Rows that are views need none.
-        learn : bool
-            The same: ignored.
-        first : int, default=0
-            Number of rows of the first batch.
-
-        Yields
-        ------
-        X : MultiView
-            The rows of a batch.
-        y : ndarray
-            Their labels.
-        """
-        batches = self._read(first) if self._shuffled is None else iter(self._shuffled)
-        held: list[LabeledBatch] = []
-        missing = first
-        for batch in prefetch(batches):
-            head = min(missing, len(batch))
-            if missing:
-                held.append(batch.take(slice(0, head)))
-                missing -= head
-                if missing:
-                    continue
-                whole = LabeledBatch.join(held)
-                yield whole.X, whole.y
-            if head < len(batch):
-                rest = batch.take(slice(head, None)) if head else batch
-                yield rest.X, rest.y
-
-    def _read(self, first: int | None = None) -> Iterator[LabeledBatch]:
-        """The rows; what learners refuse is named by file and row.
-
-        Those of a MultiView at once, or in batches after the ``first``.
-        """
-        for batch in self._batches(first):
+    def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
+        """Yield the rows, those of a MultiView at once; what learners refuse is named by row."""
+        for batch in self._row_batches():
+            if not len(batch.X):
+                continue
             with with_row_location(batch):
                 _check_rows(batch.X)
                 y = (

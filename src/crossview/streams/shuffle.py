@@ -125,10 +125,25 @@ class _Buffer(Generic[Batch]):
         self.exhausted = True
 
 
-def regroup(batches: Iterator[Batch], batch_rows: int) -> Iterator[Batch]:
-    """Yield the same rows in batches of this many, whatever the cuts of the source."""
+def regroup(batches: Iterator[Batch], batch_rows: int, first: int = 0) -> Iterator[Batch]:
+    """Yield the same rows in batches of this many, whatever the cuts of the source.
+
+    Parameters
+    ----------
+    batches : iterator of Rows
+        The rows in any batches.
+    batch_rows : int
+        Number of rows per batch.
+    first : int, default=0
+        Number of rows of the first batch; 0: as of the others.
+
+    Yields
+    ------
+    Rows
+        The last batch may have fewer.
+    """
     held: list[Batch] = []
-    missing = batch_rows
+    missing = first or batch_rows
     for batch in batches:
         start = 0
         while len(batch) - start >= missing:
