@@ -20,7 +20,7 @@ from crossview import datasets as bundled
 from crossview import persistence
 from crossview.catalog.learners import learner_of_class
 from crossview.catalog.metrics import check_metric
-from crossview.cli.progress import watching, watching_comparison
+from crossview.cli.progress import warnings_as_lines, watching, watching_comparison
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
 from crossview.evaluation import train as training
@@ -156,7 +156,7 @@ def _compare(
 ) -> tuple[Comparison, int]:
     """The answer and the exit status: after Ctrl-C, the table so far."""
     parsed = {key: _literal(options[key] or "none") for key in ("k", "threshold")}
-    with watching_comparison() as observer:
+    with warnings_as_lines(), watching_comparison() as observer:
         try:
             answer = comparing.compare(
                 source,
@@ -257,7 +257,7 @@ def train(
 ) -> None:
     """``crossview train``."""
     metric = check_metric(metric, task=task, k=_literal(k or "none"), cost=cost)
-    with watching(metric=metric, show=progress) as observer:
+    with warnings_as_lines(), watching(metric=metric, show=progress) as observer:
         trained = training.train(
             source,
             columns.label,
@@ -278,6 +278,8 @@ def _summary(trained: training.Trained) -> list[str]:
     rows = f"{trained.rows:,} rows"
     if trained.unlabeled:
         rows += f" with a label and {trained.unlabeled:,} without"
+    if trained.order is not None:
+        rows += f" {trained.order}"
     lines = []
     if trained.passes is None:
         lines.append(f"{rows}, {training_summary(trained.learner)}, {trained.seconds:.1f} s")

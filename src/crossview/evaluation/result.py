@@ -361,6 +361,7 @@ class Comparison:
             word = value if isinstance(value, bool | str) else f"{value:g}"
             options += ["--set", f"{name}={word}"]
         if self.mode == "progressive":
+            options.append("--in-order")
             for name, value in entry.stream_params.items():
                 options += ["--set", f"{name}={value}"]
         two, fixed = len(self.classes) == 2, isinstance(self.threshold, float)
