@@ -33,6 +33,8 @@ def compare(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     hash_bits: int = 18,
+    scale_views: bool = True,
+    bins: int | None = None,
     cv: int = 5,
     progressive: bool = False,
     task: str = "classification",
@@ -165,6 +167,8 @@ def compare(
         categorical=categorical,
         numeric=numeric,
         hash_bits=hash_bits,
+        scale_views=scale_views,
+        bins=bins,
     )
     if source.layout.n_views < 2:
         raise InputError(f"one view, {source.layout.names[0]!r}; comparing needs two or more")

@@ -21,6 +21,7 @@ from crossview.evaluation.read_labels import (
     read_targets,
     with_row_location,
 )
+from crossview.evaluation.rows import stack_rows
 from crossview.labels import has_label
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.prefetch import prefetch
@@ -65,7 +66,7 @@ class LabeledTable:
         As for `ViewEncoder`.  A glob never matches the label.
     text, categorical, numeric : sequence of str, default=()
         As for `ViewEncoder`.
-    hash_bits : int, default=18
+    hash_bits, scale_views, bins
         As for `ViewEncoder`.
 
     Attributes
@@ -95,6 +96,8 @@ class LabeledTable:
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
         hash_bits: int = 18,
+        scale_views: bool = True,
+        bins: int | None = None,
     ) -> None:
         self._numbers = check_task(task) == "regression"
         if self._numbers and classes is not None:
@@ -116,7 +119,13 @@ class LabeledTable:
         if self._label is not None:
             others = others.drop_columns([self._label])
         encoder = ViewEncoder(
-            views, text=text, categorical=categorical, numeric=numeric, hash_bits=hash_bits
+            views,
+            text=text,
+            categorical=categorical,
+            numeric=numeric,
+            hash_bits=hash_bits,
+            scale_views=scale_views,
+            bins=bins,
         ).fit(others)
         self._use(stream, encoder)
         self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
@@ -217,7 +226,7 @@ class LabeledTable:
         encoder : ViewEncoder
             Encodes them; start with ``clone(table.encoder)``.
         learn : bool
-            Let the encoder learn each batch just before it encodes it.
+            Let the encoder learn each row just before it encodes it.
         first : int, default=0
             Number of rows of the first batch.
 
@@ -235,23 +244,19 @@ def _encode(
     pieces: Iterable[LabeledBatch], encoder: ViewEncoder, learn: bool, first: int
 ) -> Iterator[tuple[MultiView, np.ndarray]]:
     """The batches as views; those of the first rows as one."""
-    import pyarrow as pa
-
-    held: list[LabeledBatch] = []
+    held: list[tuple[MultiView, np.ndarray]] = []
     missing = first
     for piece in pieces:
         with with_row_location(piece.batch):
-            if learn:
-                encoder.partial_fit(piece.data)
-            if missing == 0:
-                X, y = encoder.transform(piece.data), piece.y
+            X = (encoder.partial_fit_transform if learn else encoder.transform)(piece.data)
+        y = piece.y
         if missing:
-            held.append(piece)
-            missing -= len(piece.y)
+            held.append((X, y))
+            missing -= len(y)
             if missing:
                 continue
-            X = encoder.transform(pa.Table.from_batches([piece.data for piece in held]))
-            y = np.concatenate([piece.y for piece in held])
+            X = stack_rows([X for X, _ in held])
+            y = np.concatenate([y for _, y in held])
         yield X, y
 
 

@@ -24,9 +24,10 @@ from crossview.labels import has_label
 from crossview.streams.prefetch import prefetch
 from crossview.streams.rows import RowStream
 from crossview.streams.source import RowBatch
+from crossview.streams.view_scaler import ViewScaler
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["LabeledRows"]
+__all__ = ["LabeledRows", "stack_rows"]
 
 # rows per batch when a MultiView is streamed
 ROWS_AT_ONCE = 10_000
@@ -48,6 +49,8 @@ class LabeledRows:
     classes : sequence, default=None
         All labels that may occur, as labels or as text.  None: one pass over the rows finds
         them.  Numbers have none.
+    scale_views : bool, default=True
+        Whether each view is divided by the mean norm of its rows; see `ViewScaler`.
 
     Attributes
     ----------
@@ -59,11 +62,9 @@ class LabeledRows:
         Whether some rows have no label, where ``unlabeled`` allows it and the labels were read.
     n_rows : int or None
         Number of rows, if it is known without reading them.
-    encoder : None
-        They need none.
+    encoder : ViewScaler or None
+        Scales the views; None: they stay as they are.
     """
-
-    encoder = None
 
     def __init__(
         self,
@@ -73,7 +74,9 @@ class LabeledRows:
         task: str = "classification",
         unlabeled: bool = False,
         classes: Sequence[Any] | None = None,
+        scale_views: bool = True,
     ) -> None:
+        self.encoder = ViewScaler() if scale_views else None
         self._numbers = check_task(task) == "regression"
         self._unlabeled = unlabeled and not self._numbers
         self._source = source
@@ -162,19 +165,19 @@ class LabeledRows:
         parts = list(self._checked(0))
         if not parts:
             raise InputError("there are no rows to learn from", file=self.file)
-        return _stack([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+        return stack_rows([X for X, _ in parts]), np.concatenate([y for _, y in parts])
 
     def encoded(
-        self, encoder: None, *, learn: bool, first: int = 0
+        self, encoder: ViewScaler | None, *, learn: bool, first: int = 0
     ) -> Iterator[tuple[MultiView, np.ndarray]]:
         """Yield the rows with their labels.
 
         Parameters
         ----------
-        encoder : None
-            Rows that are views need none.
+        encoder : ViewScaler or None
+            Scales them; start with ``clone(rows.encoder)``.
         learn : bool
-            The same: ignored.
+            Let the encoder learn each row just before it scales it.
         first : int, default=0
             Number of rows of the first batch.
 
@@ -188,13 +191,15 @@ class LabeledRows:
         held: list[tuple[MultiView, np.ndarray]] = []
         missing = first
         for X, y in prefetch(self._checked(first)):
+            if encoder is not None:
+                X = encoder.partial_fit_transform(X) if learn else encoder.transform(X)
             if missing:
                 head = min(missing, len(y))
                 held.append((X[:head], y[:head]))
                 missing -= head
                 if missing:
                     continue
-                yield _stack([X for X, _ in held]), np.concatenate([y for _, y in held])
+                yield stack_rows([X for X, _ in held]), np.concatenate([y for _, y in held])
                 X, y = X[head:], y[head:]
             if len(y):
                 yield X, y
@@ -231,8 +236,8 @@ def _check_rows(X: MultiView) -> None:
     make_rows(X.matrix, X.layout, X.present)
 
 
-def _stack(parts: list[MultiView]) -> MultiView:
-    """The rows of all parts as one MultiView."""
+def stack_rows(parts: list[MultiView]) -> MultiView:
+    """Return the rows of all parts as one MultiView."""
     if len(parts) == 1:
         return parts[0]
     sparse = any(sp.issparse(X.matrix) for X in parts)
