@@ -1,5 +1,6 @@
 """ViewEncoder: what a cell becomes, whatever the container, and what is refused."""
 
+import itertools
 import json
 import pickle
 from datetime import date
@@ -22,7 +23,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from crossview import InputError, MultiView, ViewEncoder, open_table
+from crossview import InputError, MultiView, MultiViewPAClassifier, ViewEncoder, open_table
 from crossview.streams import fill, hashing
 
 BITS = 10
@@ -193,9 +194,9 @@ def test_words_and_categories_of_a_view_share_its_slots():
 @pytest.mark.parametrize("ngram_range", [(1, 1), (1, 2), (2, 3)])
 def test_text_is_counted_as_count_vectorizer_does(ngram_range):
     texts = ["the cat sat on the mat", "a dog, the Dog", "", "42 cats & 1 dog"]
-    fitted = unscaled(
-        {"page": "body"}, text=["body"], ngram_range=ngram_range, hash_bits=18
-    ).fit(pa.table({"body": texts}))
+    fitted = unscaled({"page": "body"}, text=["body"], ngram_range=ngram_range, hash_bits=18).fit(
+        pa.table({"body": texts})
+    )
     X = fitted.transform(pa.table({"body": texts}))
     counts = CountVectorizer(ngram_range=ngram_range).fit(texts)
     for row, text in enumerate(texts):
@@ -787,3 +788,126 @@ def test_the_loop_is_compiled_once_and_equals_plain_python(monkeypatch):
     plain = getattr(fill.fill_rows, "py_func", fill.fill_rows)
     monkeypatch.setattr("crossview.streams.encode.fill_rows", plain)
     same(encoder().fit_transform(table), compiled)
+
+
+# --- scaled views, bins, and one row after the other ----------------------------------------
+
+
+def people(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.gamma(4, 10, n)
+    age[rng.random(n) < 0.1] = np.nan
+    return pa.table(
+        {
+            "user__age": pa.array(age, from_pandas=True),
+            "user__city": rng.choice(["Oslo", "Bonn"], n),
+            "page__title": rng.choice(["cheap flights", "weather in Oslo", "news"], n),
+            "page__price": pa.array(rng.normal(5, 2, n)),
+        }
+    )
+
+
+def test_each_view_has_the_mean_norm_of_one():
+    table = people()
+    fitted = ViewEncoder(text=["page__title"], hash_bits=BITS)
+    X = fitted.fit_transform(table)
+    plain = unscaled(text=["page__title"], hash_bits=BITS).fit_transform(table)
+    for v, view in enumerate(X.layout.names):
+        norms = sp.linalg.norm(plain[view], axis=1)
+        mean = norms[norms > 0].mean()
+        assert fitted.mean_norm_[v] == pytest.approx(mean)
+        np.testing.assert_allclose(X[view].toarray(), plain[view].toarray() / mean, rtol=1e-12)
+    same(fitted.transform(table), X)
+
+
+@untimed
+@given(cuts=st.lists(st.integers(1, 99), max_size=3), bins=st.sampled_from([None, 4]))
+def test_a_stream_is_encoded_the_same_however_it_is_cut(cuts, bins):
+    table = people(100, seed=1)
+    options = {"text": ["page__title"], "hash_bits": BITS, "bins": bins}
+    whole, cut = ViewEncoder(**options), ViewEncoder(**options)
+    expected = whole.partial_fit_transform(table)
+    found = []
+    ends = sorted({0, *cuts, 100})
+    for a, b in itertools.pairwise(ends):
+        found.append(cut.partial_fit_transform(table.slice(a, b - a)).matrix)
+        header, state = json.loads(json.dumps(cut.get_header())), cut.get_state()
+        cut = clone(cut)
+        cut.set_header(header)
+        cut.set_state(state)
+    matrix = sp.csr_array(sp.vstack(found))
+    for part in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(matrix, part), getattr(expected.matrix, part))
+    same(cut.transform(table), whole.transform(table))
+
+
+def test_a_row_of_a_stream_is_standardized_by_the_rows_up_to_itself():
+    price = np.random.default_rng(2).normal(5, 2, 60)
+    X = unscaled().partial_fit_transform(pa.table({"v__price": price}))
+    expected = [
+        0.0 if i == 0 else (price[i] - price[: i + 1].mean()) / price[: i + 1].std()
+        for i in range(60)
+    ]
+    np.testing.assert_allclose(X.matrix.toarray()[:, 0], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_bins_by_hand():
+    age = [10.0, 20.0, 30.0, 40.0, None, 25.0]
+    fitted = unscaled(bins=2, standardize=False).fit(pa.table({"v__age": [0.0, 20.0, 40.0, 60.0]}))
+    X = fitted.transform(pa.table({"v__age": age, "other": [1] * 6}))
+    # knots at ranks 1/4 and 3/4
+    assert [fitted.feature_name("v", c) for c in range(4)] == [
+        "v__age",
+        "v__age is missing",
+        "v__age near 15",
+        "v__age near 45",
+    ]
+    np.testing.assert_allclose(
+        X.matrix.toarray(),
+        [
+            [10, 0, 1, 0],
+            [20, 0, 5 / 6, 1 / 6],
+            [30, 0, 1 / 2, 1 / 2],
+            [40, 0, 1 / 6, 5 / 6],
+            [0, 0, 0, 0],  # the view is missing
+            [25, 0, 2 / 3, 1 / 3],
+        ],
+    )
+    assert X.present[:, 0].tolist() == [True, True, True, True, False, True]
+    assert X.feature_names["v"][2] == "v__age near 15"
+
+
+def test_bins_keep_their_places_beside_categories():
+    table = people()
+    X = unscaled(text=["page__title"], hash_bits=4, bins=5).fit_transform(table)
+    plain = unscaled(text=["page__title"], hash_bits=4).fit_transform(table)
+    for view in ("user", "page"):
+        wide, narrow = X[view].toarray(), plain[view].toarray()
+        np.testing.assert_array_equal(wide[:, :2], narrow[:, :2])
+        np.testing.assert_array_equal(wide[:, 7:], narrow[:, 2:])
+        there = wide[:, 1] == 0
+        np.testing.assert_allclose(wide[there, 2:7].sum(axis=1), 1)
+        assert not wide[~there, 2:7].any()
+    # numbers of few values have fewer bins; the others stay empty and say so
+    few = unscaled(bins=5).fit(pa.table({"v__n": [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]}))
+    assert few.feature_name("v", 6) == "v__n bin 4 (unused)"
+
+
+@pytest.mark.parametrize("bins", [0, 1, 2.5, "ten"])
+def test_bins_that_are_none_are_refused(bins):
+    with pytest.raises(InputError, match="bins="):
+        ViewEncoder(bins=bins).fit(people(5))
+
+
+def test_a_curve_needs_bins():
+    rng = np.random.default_rng(3)
+    x, z = rng.normal(size=(2, 1000))
+    table = pa.table({"a__x": x, "b__z": z})
+    y = np.abs(x) < 0.67
+
+    def accuracy(bins):
+        model = make_pipeline(ViewEncoder(bins=bins), MultiViewPAClassifier(random_state=0))
+        return model.fit(table[:700], y[:700]).score(table[700:], y[700:])
+
+    assert accuracy(None) < 0.7
+    assert accuracy(10) > 0.9
