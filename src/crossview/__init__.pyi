@@ -1,6 +1,7 @@
 # Written by `python -m crossview.catalog`: the public names, for type checkers.
 
 from crossview.errors import InputError as InputError
+from crossview.errors import LabelOrderWarning as LabelOrderWarning
 from crossview.estimators.coupled import MultiViewPAClassifier as MultiViewPAClassifier
 from crossview.estimators.kernel.keco import KeCoClassifier as KeCoClassifier
 from crossview.estimators.kernel.pegasos import PegasosClassifier as PegasosClassifier

@@ -124,7 +124,7 @@ def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
             d = each - errors[answer.best]
             z = d.mean() / (d.std(ddof=1) / math.sqrt(len(d)))
             assert row.p == pytest.approx(2 * stats.norm.sf(abs(z)))
-    monkeypatch.setattr("crossview.evaluation.rows.ROWS_AT_ONCE", 13)
+    monkeypatch.setattr("crossview.evaluation.rows.LabeledRows.batch_rows", 13)
     pieces = compare(X, y, grid=OF_MACHINES, **given)
     for row, other in zip(answer.rows, pieces.rows, strict=True):
         assert other.value == pytest.approx(row.value)

@@ -15,6 +15,7 @@ __all__ = ["PUBLIC", "SAVED", "public_names", "saved_classes"]
 PUBLIC: dict[str, str] = {
     "InputError": "crossview.errors",
     "KernelSearchCV": "crossview.estimators.kernel.search",
+    "LabelOrderWarning": "crossview.errors",
     "Measure": "crossview.estimators.svm.measure",
     "MultiView": "crossview.views",
     "ViewEncoder": "crossview.streams.encode",

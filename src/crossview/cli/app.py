@@ -270,9 +270,19 @@ def train(
     epochs: Annotated[
         int,
         typer.Option(
-            help="Passes over the rows; not for models that draw rows or need all rows in memory."
+            help="Passes over the rows, each in another random order; not for models that draw "
+            "rows or need all rows in memory."
         ),
     ] = 1,
+    in_order: Annotated[
+        bool | None,
+        typer.Option(
+            "--in-order/--shuffle",
+            help="Learn the rows in the order of SOURCE, as a stream, or shuffled: exactly up to "
+            "512 MB, more by blocks. Default: shuffled, but a query with ORDER BY in its order.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the order of the rows and of the model.")] = 0,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -297,14 +307,14 @@ def train(
         ),
     ] = None,
 ) -> None:
-    """Train a model on a stream of rows, in their order.
+    """Train a model on the rows of a source, shuffled, or in order as a stream.
 
     Without --model, several models learn in the same pass and are weighted by how
     well they predict: there is nothing to choose.
 
-    Memory is bounded by the batch, not by the source. But keco and pegasos draw
-    rows, all of which are in memory; with --set schedule=stream they learn each
-    row once, in order, and keep 500 support rows per view (--set budget=N).
+    Memory is bounded, by 512 MB of rows and with --in-order by one batch. But keco
+    and pegasos draw rows, all of which are in memory; with --set schedule=stream
+    they learn each row once, and keep 500 support rows per view (--set budget=N).
     svmperf has all rows in memory, too, and is trained for --metric, of the class
     that --positive names.
     """
@@ -321,6 +331,8 @@ def train(
         output=output,
         task=task,
         epochs=epochs,
+        in_order=in_order,
+        seed=seed,
         classes=classes.split(",") if classes else None,
         metric=metric,
         k=k,

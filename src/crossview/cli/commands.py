@@ -19,7 +19,7 @@ from crossview import datasets as bundled
 from crossview import persistence
 from crossview.catalog.learners import find_learner, learner_of_class
 from crossview.catalog.metrics import check_metric
-from crossview.cli.progress import stepping, watching
+from crossview.cli.progress import stepping, warnings_as_lines, watching
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
 from crossview.evaluation import train as training
@@ -128,7 +128,7 @@ def compare(
     """``crossview compare``."""
     if json is not None:
         check_writable(json)
-    with stepping() as status:
+    with warnings_as_lines(), stepping() as status:
         answer = comparing.compare(
             source,
             columns.label,
@@ -171,7 +171,7 @@ def train(
 ) -> None:
     """``crossview train``."""
     metric = check_metric(metric, task=task, k=_literal(k or "none"), cost=cost)
-    with watching(metric=metric, show=progress) as observer:
+    with warnings_as_lines(), watching(metric=metric, show=progress) as observer:
         trained = training.train(
             source,
             columns.label,
@@ -192,6 +192,8 @@ def _summary(trained: training.Trained) -> list[str]:
     rows = f"{trained.rows:,} rows"
     if trained.unlabeled:
         rows += f" with a label and {trained.unlabeled:,} without"
+    if trained.order is not None:
+        rows += f" {trained.order}"
     lines = []
     if trained.passes is None:
         lines.append(f"{rows}, {training_summary(trained.learner)}, {trained.seconds:.1f} s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
@@ -12,10 +13,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.status import Status
 
+from crossview.errors import LabelOrderWarning
 from crossview.evaluation.progressive import Record
 from crossview.evaluation.train import TrainingObserver
 
-__all__ = ["stepping", "watching"]
+__all__ = ["stepping", "warnings_as_lines", "watching"]
 
 
 class _Lines(TrainingObserver):
@@ -133,6 +135,25 @@ def watching(
         yield _Lines(metric, file)
     else:
         yield TrainingObserver()
+
+
+@contextmanager
+def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
+    """Write each warning about the order of labels as one line, when all else is done.
+
+    Parameters
+    ----------
+    file : text file, default=None
+        Where to; None: stderr.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LabelOrderWarning)
+        yield
+    for one in caught:
+        if issubclass(one.category, LabelOrderWarning):
+            print(f"crossview: warning: {one.message}", file=file or sys.stderr)
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 @contextmanager

@@ -88,7 +88,7 @@ def compare(
     progressive : bool, default=False
         Whether to use progressive validation in place of folds: predict, score, then learn each
         row, in order, in memory for one batch.  The first part of the stream (a tenth, at most
-        10,000 rows; 1000 if its length is unknown) tunes the parameters, and is not scored.  KeCo
+        10,000 rows) tunes the parameters, and is not scored.  KeCo
         and Pegasos keep at most 500 support vectors per view.
     seed : int, default=0
         Seed of the folds and of all shuffling.

@@ -212,6 +212,7 @@ class Comparison:
             options += ["--set", f"{name}={word}"]
         entry = self._entry(best)
         if self.mode == "progressive":
+            options.append("--in-order")
             for name, value in entry.stream_params.items():
                 options += ["--set", f"{name}={value}"]
         two, fixed = len(self.classes) == 2, isinstance(self.threshold, float)

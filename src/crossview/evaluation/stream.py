@@ -13,6 +13,7 @@ from sklearn.base import clone
 from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
+from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.metrics import RunningThreshold, running_sum
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.run import Run
@@ -24,7 +25,7 @@ from crossview.views import MultiView
 __all__ = ["compare_stream"]
 
 # rows of a stream that choose the parameters
-SHARE_TO_TUNE, MOST_TO_TUNE, TO_TUNE_OF_UNKNOWN = 0.1, 10_000, 1_000
+SHARE_TO_TUNE, MOST_TO_TUNE = 0.1, 10_000
 
 
 def compare_stream(run: Run, source: Labeled) -> Comparison:
@@ -42,11 +43,10 @@ def compare_stream(run: Run, source: Labeled) -> Comparison:
     Comparison
         The answer.
     """
-    n_first = TO_TUNE_OF_UNKNOWN
-    if source.n_rows is not None:
-        n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
+    n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
     encoder: Any = None if source.encoder is None else clone(source.encoder)
-    batches = source.encoded(encoder, learn=True, first=n_first)
+    labels = LabelOrder(source.classes)
+    batches = labels.watch(source.encoded(encoder, learn=True, first=n_first))
     progress = _ProgressiveRun(run)
     # 1. the first part chooses the parameters; the model that learned it best continues
     for X, y in islice(batches, 1):
@@ -65,6 +65,7 @@ def compare_stream(run: Run, source: Labeled) -> Comparison:
             f"the stream ends within its first {n_first} rows, which choose the parameters; "
             "compare it by folds instead"
         )
+    labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
     run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
     answer = run.answer(
         source.layout,

@@ -357,7 +357,11 @@ class ViewEncoder(_Described):
         ViewEncoder
             Itself.
         """
-        self.partial_fit_transform(X)
+        batch = self._decode(X)
+        tables = self._tables(batch, remember=True)
+        numbers = self._numbers(batch, learn=True)
+        if self.scale_views:  # their norms are those of encoded rows
+            self._scaler.partial_fit(self._encode(batch, tables, *numbers))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> MultiView:
@@ -381,7 +385,7 @@ class ViewEncoder(_Described):
         self._moments.standardize(batch.values, learn=True)
         if self.bins:
             self._quantiles.fit(batch.values)
-        encoded = self._encode(batch, tables)
+        encoded = self._encode(batch, tables, *self._numbers(batch))
         return self._scaler.fit_transform(encoded) if self.scale_views else encoded
 
     def partial_fit_transform(self, X: Any) -> MultiView:
@@ -398,7 +402,8 @@ class ViewEncoder(_Described):
             The views; each row by the statistics up to and including itself.
         """
         batch = self._decode(X)
-        encoded = self._encode(batch, self._tables(batch, remember=True), learn=True)
+        tables = self._tables(batch, remember=True)
+        encoded = self._encode(batch, tables, *self._numbers(batch, learn=True))
         return self._scaler.partial_fit_transform(encoded) if self.scale_views else encoded
 
     def transform(self, X: Any) -> MultiView:
@@ -416,7 +421,7 @@ class ViewEncoder(_Described):
         """
         check_is_fitted(self, "layout_")
         batch = self._plan.decode(X)
-        encoded = self._encode(batch, self._tables(batch))
+        encoded = self._encode(batch, self._tables(batch), *self._numbers(batch))
         return self._scaler.transform(encoded) if self.scale_views else encoded
 
     def _decode(self, X: Any) -> Batch:
@@ -437,14 +442,20 @@ class ViewEncoder(_Described):
             for column, coded in zip(self._plan.hashed, batch.coded, strict=True)
         ]
 
-    def _encode(self, batch: Batch, tables: list[Any], *, learn: bool = False) -> MultiView:
-        """The views of these rows, before they are scaled."""
-        values = batch.values
-        standardized = self._moments.standardize(values, learn=learn)
-        positions = np.empty((len(values), 0))
+    def _numbers(self, batch: Batch, *, learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers as they are encoded, and their positions between the knots of bins."""
+        numbers = batch.values
+        if self.standardize or learn:
+            standardized = self._moments.standardize(numbers, learn=learn)
+        positions = np.empty((len(numbers), 0))
         if self.bins:
-            positions = self._quantiles.positions(values, learn=learn)
-        numbers = standardized if self.standardize else values
+            positions = self._quantiles.positions(numbers, learn=learn)
+        return standardized if self.standardize else numbers, positions
+
+    def _encode(
+        self, batch: Batch, tables: list[Any], numbers: np.ndarray, positions: np.ndarray
+    ) -> MultiView:
+        """The views of these rows, before they are scaled."""
         matrix, present = _encode_rows(self._plan, numbers, positions, batch, tables)
         names = {
             view: self._plan.plain_names(view, self._quantiles.knots)
