@@ -5,11 +5,10 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
-from comparing import ONE, make_frame, make_noisy
+from comparing import ONE, compare, make_frame, make_noisy
 from crossview import (
     InputError,
     PassiveAggressiveClassifier,
-    compare,
     open_table,
 )
 from crossview.evaluation.candidates import compared_learners
