@@ -2,8 +2,7 @@
 
 import pytest
 
-from comparing import ONE, make_views
-from crossview import compare
+from comparing import ONE, compare, make_views
 
 
 @pytest.fixture(scope="session")

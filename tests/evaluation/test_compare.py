@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 import shared_data
-from comparing import ONE, make_frame, make_noisy, make_views
+from comparing import ONE, compare, make_frame, make_noisy, make_views
 from crossview import (
     InputError,
     MultiView,
@@ -19,7 +19,6 @@ from crossview import (
     MultiViewSVMPerf,
     PassiveAggressiveClassifier,
     ViewEncoder,
-    compare,
     open_table,
 )
 from crossview.evaluation.candidates import compared_learners
@@ -112,7 +111,7 @@ def test_the_encoder_sees_the_training_part_only():
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     table = frame.drop(columns="answer")
     for f, (train, test) in enumerate(folds.split(y, y)):
-        encoder = ViewEncoder().fit(table.iloc[train])
+        encoder = ViewEncoder(scale_views=False).fit(table.iloc[train])
         model = MultiViewPAClassifier(C=0.1, disagreement=0.1, random_state=0)
         model.fit(encoder.transform(table.iloc[train]), y[train])
         predicted = model.predict(encoder.transform(table.iloc[test]))

@@ -10,11 +10,10 @@ from scipy import stats
 from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 from sklearn.model_selection import KFold
 
-from comparing import OF_MACHINES, ONE, make_numbers, make_numbers_frame
+from comparing import OF_MACHINES, ONE, compare, make_numbers, make_numbers_frame
 from crossview import (
     InputError,
     MultiView,
-    compare,
     open_table,
 )
 from crossview.catalog.learners import find_learner

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
-from comparing import ONE, make_frame, make_noisy
+from comparing import ONE, compare, make_frame, make_noisy
 from crossview import (
     PassiveAggressiveClassifier,
-    compare,
     open_table,
 )
 from crossview.evaluation.candidates import compared_learners

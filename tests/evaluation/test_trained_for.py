@@ -8,11 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
-from comparing import ONE, make_noisy, make_views
+from comparing import ONE, compare, make_noisy, make_views
 from crossview import (
     MultiView,
     MultiViewSVMPerf,
-    compare,
 )
 from crossview.catalog.learners import find_learner
 from crossview.evaluation.candidates import compared_learners

@@ -8,16 +8,14 @@ import pytest
 from sklearn.metrics import brier_score_loss, f1_score, log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from comparing import ONE, make_few, make_frame, make_noisy, make_views
+from comparing import ONE, compare, make_few, make_frame, make_noisy, make_views, train
 from crossview import (
     InputError,
     MultiViewSVMPerf,
     PassiveAggressiveClassifier,
-    compare,
     load,
     open_table,
     predict,
-    train,
 )
 from crossview.catalog.learners import find_learner
 from crossview.catalog.names import load_object

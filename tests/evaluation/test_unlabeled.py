@@ -7,14 +7,13 @@ import pytest
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
-from comparing import ONE, SOME, make_few, make_frame
+from comparing import ONE, SOME, compare, make_few, make_frame
 from crossview import (
     InputError,
     KeCoClassifier,
     MultiView,
     PassiveAggressiveClassifier,
     PegasosClassifier,
-    compare,
     progressive,
 )
 from crossview.catalog.learners import find_learner

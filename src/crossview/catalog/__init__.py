@@ -20,6 +20,7 @@ PUBLIC: dict[str, str] = {
     "MultiView": "crossview.views",
     "ViewEncoder": "crossview.streams.encode",
     "ViewLayout": "crossview.views",
+    "ViewScaler": "crossview.streams.view_scaler",
     "compare": "crossview.evaluation.compare",
     "load": "crossview.persistence",
     "open_table": "crossview.streams.table",
@@ -29,7 +30,7 @@ PUBLIC: dict[str, str] = {
     "train": "crossview.evaluation.train",
 }
 # classes that a model file may contain besides learners
-SAVED = ("ViewEncoder",)
+SAVED = ("ViewEncoder", "ViewScaler")
 
 
 def public_names() -> dict[str, str]:

@@ -84,6 +84,21 @@ HashBits = Annotated[
     int,
     typer.Option(help="Each view has 2 to the power of this many slots for categories and words."),
 ]
+ScaleViews = Annotated[
+    bool,
+    typer.Option(
+        "--scale-views/--no-scale-views",
+        help="Whether each view is divided by the mean norm of its rows.",
+    ),
+]
+Bins = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Bins of each number, such as 10, where the score may be a curve of it. "
+        "Default: none.",
+    ),
+]
 Task = Annotated[
     str,
     typer.Option(
@@ -259,6 +274,8 @@ def compare(
         ),
     ] = None,
     hash_bits: HashBits = 18,
+    scale_views: ScaleViews = True,
+    bins: Bins = None,
 ) -> None:
     """Say which way of using the views is best, and by how much, in a minute.
 
@@ -274,7 +291,9 @@ def compare(
     """
     from crossview.cli import commands
 
-    columns = commands.Columns.parse(label, view, text, categorical, numeric, hash_bits)
+    columns = commands.Columns.parse(
+        label, view, text, categorical, numeric, hash_bits, scale_views, bins
+    )
     commands.compare(
         source,
         columns,
@@ -361,6 +380,8 @@ def train(
     positive: Positive = None,
     threshold: Threshold = "tuned",
     hash_bits: HashBits = 18,
+    scale_views: ScaleViews = True,
+    bins: Bins = None,
     progress: Annotated[
         bool | None,
         typer.Option(
@@ -383,7 +404,9 @@ def train(
     """
     from crossview.cli import commands
 
-    columns = commands.Columns.parse(label, view, text, categorical, numeric, hash_bits)
+    columns = commands.Columns.parse(
+        label, view, text, categorical, numeric, hash_bits, scale_views, bins
+    )
     commands.train(
         source,
         columns,

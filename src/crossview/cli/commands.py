@@ -30,6 +30,7 @@ from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
 from crossview.files import check_writable, replacing
 from crossview.report.model import model_tables, training_summary
 from crossview.report.tables import class_table, comparison_notes, comparison_table
+from crossview.streams.encode import ViewEncoder
 from crossview.streams.source import is_query
 from crossview.streams.write import write_csv, writing
 
@@ -52,6 +53,8 @@ class Columns:
     categorical: list[str]
     numeric: list[str]
     hash_bits: int
+    scale_views: bool
+    bins: int | None
     options: list[str]
 
     @classmethod
@@ -63,6 +66,8 @@ class Columns:
         categorical: list[str] | None,
         numeric: list[str] | None,
         hash_bits: int,
+        scale_views: bool,
+        bins: int | None,
     ) -> Columns:
         """Read ``NAME=COLUMN,COLUMN`` options; a column named with its kind joins its view."""
         views: dict[str, list[str]] = {}
@@ -89,6 +94,10 @@ class Columns:
                 options += [option, value]
         if hash_bits != 18:
             options += ["--hash-bits", str(hash_bits)]
+        if not scale_views:
+            options.append("--no-scale-views")
+        if bins is not None:
+            options += ["--bins", str(bins)]
         return cls(
             label,
             views or None,
@@ -96,6 +105,8 @@ class Columns:
             kinds["--categorical"],
             kinds["--numeric"],
             hash_bits,
+            scale_views,
+            bins,
             options,
         )
 
@@ -107,6 +118,8 @@ class Columns:
             "categorical": self.categorical,
             "numeric": self.numeric,
             "hash_bits": self.hash_bits,
+            "scale_views": self.scale_views,
+            "bins": self.bins,
         }
 
 
@@ -364,7 +377,9 @@ def inspect(model: Path, top: int) -> None:
     fitted = persistence.load(model)
     encoder, learner = None, fitted
     if isinstance(fitted, Pipeline):
-        encoder, learner = fitted[0], fitted[-1]
+        # a scaler of views knows no columns
+        encoder = fitted[0] if isinstance(fitted[0], ViewEncoder) else None
+        learner = fitted[-1]
     if learner_of_class(type(learner).__name__) is None:
         raise InputError("holds no learner to inspect", file=str(model))
     console = _console()

@@ -40,6 +40,8 @@ def compare(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     hash_bits: int = 18,
+    scale_views: bool = True,
+    bins: int | None = None,
     cv: int = 5,
     repeats: int = 1,
     groups: Any = None,
@@ -233,6 +235,8 @@ def compare(
         categorical=categorical,
         numeric=numeric,
         hash_bits=hash_bits,
+        scale_views=scale_views,
+        bins=bins,
     )
     if source.layout.n_views < 2 and not models:
         raise InputError(f"one view, {source.layout.names[0]!r}; comparing needs two or more")

@@ -57,7 +57,7 @@ class LabeledTable(LabeledSource):
         As for `ViewEncoder`.  A glob never matches the label.
     text, categorical, numeric : sequence of str, default=()
         As for `ViewEncoder`.
-    hash_bits : int, default=18
+    hash_bits, scale_views, bins
         As for `ViewEncoder`.
 
     Attributes
@@ -89,6 +89,8 @@ class LabeledTable(LabeledSource):
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
         hash_bits: int = 18,
+        scale_views: bool = True,
+        bins: int | None = None,
     ) -> None:
         self._numbers = check_task(task) == "regression"
         if self._numbers and classes is not None:
@@ -111,7 +113,13 @@ class LabeledTable(LabeledSource):
         if self._label is not None:
             others = others.drop_columns([self._label])
         encoder = ViewEncoder(
-            views, text=text, categorical=categorical, numeric=numeric, hash_bits=hash_bits
+            views,
+            text=text,
+            categorical=categorical,
+            numeric=numeric,
+            hash_bits=hash_bits,
+            scale_views=scale_views,
+            bins=bins,
         ).fit(others)
         self._use(stream, encoder)
         self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
@@ -194,7 +202,7 @@ class LabeledTable(LabeledSource):
 
     def load(self) -> tuple[pa.Table, np.ndarray]:
         """Return all rows and their labels; what an encoder refuses is named by file and row."""
-        check = clone(self.encoder)
+        check = clone(self.encoder).set_params(scale_views=False, bins=None)
         pieces = []
         for piece in self.read():
             with with_row_location(piece):
@@ -206,11 +214,9 @@ class LabeledTable(LabeledSource):
         return rows.X, rows.y
 
     def encode(self, batch: LabeledBatch, encoder: ViewEncoder, learn: bool) -> MultiView:
-        """Return the rows as views; ``learn`` lets the encoder learn them before."""
+        """Return the rows as views; ``learn`` lets the encoder learn each row before."""
         with with_row_location(batch):
-            if learn:
-                encoder.partial_fit(batch.X)
-            return encoder.transform(batch.X)
+            return (encoder.partial_fit_transform if learn else encoder.transform)(batch.X)
 
 
 def _table(data: pa.RecordBatch) -> pa.Table:

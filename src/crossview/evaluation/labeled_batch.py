@@ -103,7 +103,7 @@ class LabeledSource:
         raise NotImplementedError
 
     def encode(self, batch: LabeledBatch, encoder: Any, learn: bool) -> MultiView:
-        """Return the rows as views; ``learn`` lets the encoder learn them before."""
+        """Return the rows as views; ``learn`` lets the encoder learn each row before."""
         raise NotImplementedError
 
     def shuffle(self, seed: int) -> Shuffled[LabeledBatch]:
@@ -131,10 +131,10 @@ class LabeledSource:
 
         Parameters
         ----------
-        encoder : ViewEncoder or None
+        encoder : ViewEncoder, ViewScaler or None
             Encodes them; start with ``clone(source.encoder)``.
         learn : bool
-            Let the encoder learn each batch just before it encodes it.
+            Let the encoder learn each row just before it encodes it.
         first : int, default=0
             Number of rows of the first batch, where they are in order; 0: as of the others.
 

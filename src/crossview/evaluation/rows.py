@@ -22,6 +22,7 @@ from crossview.evaluation.read_labels import (
 from crossview.labels import has_label
 from crossview.streams.rows import RowStream
 from crossview.streams.source import RowBatch
+from crossview.streams.view_scaler import ViewScaler
 from crossview.views import MultiView, ViewLayout
 
 __all__ = ["LabeledRows"]
@@ -43,6 +44,8 @@ class LabeledRows(LabeledSource):
     classes : sequence, default=None
         All labels that may occur, as labels or as text.  None: one pass over the rows finds
         them.  Numbers have none.
+    scale_views : bool, default=True
+        Whether each view is divided by the mean norm of its rows; see `ViewScaler`.
 
     Attributes
     ----------
@@ -52,11 +55,10 @@ class LabeledRows(LabeledSource):
         The labels, sorted; empty where they are numbers.
     some_unlabeled : bool
         Whether some rows have no label, where ``unlabeled`` allows it and the labels were read.
-    encoder : None
-        They need none.
+    encoder : ViewScaler or None
+        Scales the views; None: they stay as they are.
     """
 
-    encoder = None
     batch_rows = 10_000
 
     def __init__(
@@ -67,7 +69,9 @@ class LabeledRows(LabeledSource):
         task: str = "classification",
         unlabeled: bool = False,
         classes: Sequence[Any] | None = None,
+        scale_views: bool = True,
     ) -> None:
+        self.encoder = ViewScaler() if scale_views else None
         self._numbers = check_task(task) == "regression"
         self._unlabeled = unlabeled and not self._numbers
         self._source = source
@@ -153,9 +157,11 @@ class LabeledRows(LabeledSource):
         rows = LabeledBatch.join(parts)
         return rows.X, rows.y
 
-    def encode(self, batch: LabeledBatch, encoder: None, learn: bool) -> MultiView:
-        """Return the rows, which are views already."""
-        return batch.X
+    def encode(self, batch: LabeledBatch, encoder: ViewScaler | None, learn: bool) -> MultiView:
+        """Return the rows, which are views already, scaled."""
+        if encoder is None:
+            return batch.X
+        return encoder.partial_fit_transform(batch.X) if learn else encoder.transform(batch.X)
 
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
         """Yield the rows, those of a MultiView at once; what learners refuse is named by row."""

@@ -43,7 +43,8 @@ class Trained:
     Attributes
     ----------
     fitted : Pipeline or learner
-        The encoder and the learner; the learner alone if the input had views.
+        The encoder (of rows that are views the scaler) and the learner; the learner alone if
+        there is nothing to encode.
     name : str
         The model's name for ``crossview train --model``.
     task : {"classification", "regression"}
@@ -140,6 +141,8 @@ def train(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     hash_bits: int = 18,
+    scale_views: bool = True,
+    bins: int | None = None,
     task: str = "classification",
     epochs: int = 1,
     in_order: bool | None = None,
@@ -230,6 +233,8 @@ def train(
         categorical=categorical,
         numeric=numeric,
         hash_bits=hash_bits,
+        scale_views=scale_views,
+        bins=bins,
     )
     entry = find_learner(model, task, source.layout.names)
     predicted: Task = (
