@@ -94,9 +94,9 @@ def _without(run: Run, learner: Learner, views: list[str]) -> Learner:
 def score_again(run: Run, learner: Learner, fold: Fold, setting: dict[str, Any]) -> float:
     """Return the metric of a setting on a fold."""
     with threadpool_limits(1):
-        X, y = fold.training_rows(learner)
-        chosen = Tuner(run, learner, X, y, fold.inner).choose([(0, setting)])
-        model, _ = fit_model(run, learner, X, y, chosen)
+        fold = fold.of_setting(setting)
+        chosen = Tuner(run, learner, fold).choose([(0, setting)])
+        model, _ = fit_model(run, learner, fold, chosen)
         return score_model(run, learner, model, fold, chosen).value
 
 
@@ -105,9 +105,9 @@ def score_missing(
 ) -> dict[str | None, float]:
     """Return the metric on a fold as it is (None), and where a view is missing in its rows."""
     with threadpool_limits(1):
-        X, y = fold.training_rows(learner)
-        chosen = Tuner(run, learner, X, y, fold.inner).choose([(0, setting)])
-        model, _ = fit_model(run, learner, X, y, chosen)
+        fold = fold.of_setting(setting)
+        chosen = Tuner(run, learner, fold).choose([(0, setting)])
+        model, _ = fit_model(run, learner, fold, chosen)
         values: dict[str | None, float] = {}
         for view in (None, *fold.X_test.layout.names):
             test = fold if view is None else fold.with_test(_hide(fold.X_test, view))
