@@ -59,6 +59,8 @@ class LabeledTable(LabeledSource):
         As for `ViewEncoder`.
     hash_bits, scale_views, bins
         As for `ViewEncoder`.
+    ignored : sequence of str, default=()
+        Columns that are in no view, whatever the globs say.
 
     Attributes
     ----------
@@ -91,6 +93,7 @@ class LabeledTable(LabeledSource):
         hash_bits: int = 18,
         scale_views: bool = True,
         bins: int | None = None,
+        ignored: Sequence[str] = (),
     ) -> None:
         self._numbers = check_task(task) == "regression"
         if self._numbers and classes is not None:
@@ -112,6 +115,8 @@ class LabeledTable(LabeledSource):
         others = stream.schema.empty_table()
         if self._label is not None:
             others = others.drop_columns([self._label])
+        others = others.drop_columns([name for name in ignored if name in others.column_names])
+        self._table = stream
         encoder = ViewEncoder(
             views,
             text=text,
@@ -172,6 +177,22 @@ class LabeledTable(LabeledSource):
         self.some_unlabeled = None in found
         labels = [label for label in found if label is not None]
         return check_classes(labels, self._label, unlabeled=self.some_unlabeled)
+
+    def read_column(self, name: str) -> np.ndarray:
+        """Return one column of all rows as numbers, the same for the same value."""
+        import pyarrow as pa
+
+        if name not in self._table.column_names:
+            raise InputError(f"no column {name!r}{closest_names(name, self._table.column_names)}")
+        pieces = []
+        for batch in self._table.select([name]):
+            column = batch.data.column(0)
+            if column.null_count:
+                row = batch.first_row + int(pa.compute.index(column.is_null(), True).as_py())
+                raise InputError("the group is missing", file=batch.file, row=row, column=name)
+            pieces.append(column.cast(_value_type(column.type)))
+        codes = pa.chunked_array(pieces).combine_chunks().dictionary_encode().indices
+        return np.asarray(codes)
 
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
         """Yield the rows in their order; with random numbers, blocks of them in random order."""

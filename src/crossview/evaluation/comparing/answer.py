@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from crossview.catalog.metrics import metric_of
 from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.metrics import signed_score
+from crossview.evaluation.metrics import is_bounded, signed_score
 from crossview.evaluation.result import Comparison, ComparisonRow, Followed
 from crossview.evaluation.significance import Posterior, correlated_t_posterior, holm
 from crossview.views import ViewLayout
@@ -51,7 +50,7 @@ def make_answer(
     """
     rows = sorted(rows, key=lambda row: signed_score(run.metric, row.value), reverse=True)
     best = rows[0]
-    if not _is_bounded(run.metric):
+    if not is_bounded(run.metric):
         rope *= abs(best.value)
     best.equal, best.difference, best.p = True, None, None
     for row in rows[1:]:
@@ -78,11 +77,6 @@ def make_answer(
     if (pair := answer.unlabeled_pair) and answer.unlabeled:
         answer.unlabeled_benefit_p = difference(*pair).p
     return answer
-
-
-def _is_bounded(metric: str) -> bool:
-    """Whether the metric lies between 0 and 1."""
-    return metric_of(metric).kind in ("decision", "order") and metric_of(metric).higher_is_better
 
 
 def fold_difference(

@@ -58,11 +58,15 @@ class Data:
         Where numbers can be binned, it has the rows with bins, too.
         """
         fold = self._encode(self.encoder, rows, with_unlabeled)
-        if isinstance(self.encoder, ViewEncoder) and not self.encoder.bins:
-            if len(self.encoder.count_):
-                binned = clone(self.encoder).set_params(bins=BINS)
-                fold.binned = self._encode(binned, rows, with_unlabeled)
+        if self._has_numbers():
+            binned = clone(self.encoder).set_params(bins=BINS)
+            fold.binned = self._encode(binned, rows, with_unlabeled)
         return fold
+
+    def _has_numbers(self) -> bool:
+        """Whether there are numbers to bin, which are not binned anyway."""
+        encoder = self.encoder
+        return isinstance(encoder, ViewEncoder) and not encoder.bins and len(encoder.count_) > 0
 
     def _encode(self, encoder: Any, rows: FoldRows, with_unlabeled: bool) -> Fold:
         parts = [self.labeled[rows.train], self.labeled[rows.test]]

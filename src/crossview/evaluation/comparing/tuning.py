@@ -16,7 +16,7 @@ from crossview.catalog.learner import Learner
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import Split, draw_rows
-from crossview.evaluation.metrics import least_rows
+from crossview.evaluation.metrics import is_bounded, least_rows
 from crossview.evaluation.tasks import Classification, Scored, join
 
 __all__ = ["Chosen", "Tuner", "Tuning", "best_of", "calibrates_in_pass", "make_model"]
@@ -25,6 +25,8 @@ __all__ = ["Chosen", "Tuner", "Tuning", "best_of", "calibrates_in_pass", "make_m
 MOST_ROWS_AT_ONCE = 20_000
 # in successive halving, the first round has this share of the rows, and lets as many settings pass
 HALVING = 4
+# a refinement has to gain more than this on the held-out rows
+LEAST_GAIN = 0.002
 
 
 class Tuning(NamedTuple):
@@ -130,7 +132,8 @@ class Tuner:
     def refine(self, chosen: Chosen) -> Chosen:
         """Return the setting after trying further parameters, one after the other.
 
-        The values of a parameter are tried as long as each is better than the one before.
+        The values of a parameter are tried as long as each is better than the one before, by more
+        than chance brings about: what is refined costs more.
         """
         order = chosen.order
         for name, values in self.learner.refined.items():
@@ -140,10 +143,14 @@ class Tuner:
                 order += 1
                 setting = {**chosen.setting, name: value}
                 other = self.evaluate([(order, setting)], self.inner, self.tuning.share)[0]
-                if not other.value > chosen.value:
+                if not other.value > chosen.value + LEAST_GAIN * self._unit(chosen.value):
                     break
                 chosen = other
         return chosen
+
+    def _unit(self, value: float) -> float:
+        """What a gain is a share of."""
+        return 1.0 if is_bounded(self.run.metric) else abs(value)
 
     def _applies(self, name: str) -> bool:
         """Whether a parameter can be tried on these rows."""
