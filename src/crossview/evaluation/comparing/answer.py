@@ -147,7 +147,8 @@ def follow(
         chosen = min(near, key=lambda row: (row.effort, -row.inner[f], row.model))
         scores.append(chosen.scores[f])
         models.append(chosen.model)
-    interval = correlated_t_posterior(scores, test_share).interval()
+    low, high = correlated_t_posterior(scores, test_share).interval()
+    interval = (max(0.0, low), min(1.0, high)) if is_bounded(metric) else (low, high)
     return Followed(float(np.mean(scores)), float(np.std(scores, ddof=1)), interval, scores, models)
 
 
