@@ -121,6 +121,26 @@ def bundled(name: str, label: str):
     return table.drop(columns=label), table[label].to_numpy()
 
 
+SETS = {
+    "webkb_course": lambda: shared_data.webkb_course(),
+    "internet_ads": lambda: shared_data.internet_ads(),
+    "uci_mfeat": mfeat,
+    "breast-cancer": lambda: bundled("breast-cancer", "diagnosis"),
+    "digits": lambda: bundled("digits", "digit"),
+    "bbcsport": lambda: cells("bbcsport", "BBCSport.mat", ["first", "second"], True),
+    "reuters_1200": lambda: cells(
+        "reuters_1200", "Reuters-1200.mat", ["en", "fr", "de", "es", "it"], True
+    ),
+    "movies": lambda: cells("movies", "Movies.mat", ["keywords", "actors"], True),
+    "cora": lambda: cells("cora", "Cora.mat", ["citations", "words", "out", "in"], True),
+    "msrc_v5": lambda: cells(
+        "msrc_v5", "MSRC-v5.mat", ["color", "hog", "gist", "lbp", "centrist"], False
+    ),
+    "wikipedia": lambda: cells("wikipedia", "Wikipedia.mat", ["image", "topics"], False),
+    "100leaves": lambda: cells("100leaves", "100Leaves.mat", ["margin", "shape", "texture"], False),
+}
+
+
 def two_view(names: list[str]) -> str:
     """Return the section on Table 2 of the two-view paper."""
     parts = [TWO_VIEW]
