@@ -25,6 +25,7 @@ from sklearn.model_selection import StratifiedKFold
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import reproduction_calibration
+import reproduction_coverage
 import reproduction_intercept
 import reproduction_keco
 import reproduction_machines
@@ -275,6 +276,7 @@ SECTIONS = {
     "thresholds": thresholds,
     "intercept": intercept,
     "stacking": stacking,
+    "coverage": reproduction_coverage.section,
     "methods": methods,
 }
 SOURCES = {

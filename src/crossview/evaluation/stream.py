@@ -16,7 +16,7 @@ from crossview.errors import InputError
 from crossview.evaluation.metrics import BlockTally, RunningThreshold
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.run import Run
-from crossview.evaluation.significance import Posterior, holm, jackknife_posterior
+from crossview.evaluation.significance import Posterior, holm_of_pairs, jackknife_posterior
 from crossview.evaluation.sources import Labeled
 from crossview.evaluation.tasks import Classification, Scored
 from crossview.views import MultiView
@@ -205,13 +205,15 @@ class _ProgressiveRun:
                 *(sign * ahead, sign * (whole - other), sign * (without - other_without), sizes)
             )
 
-        pairs = list(combinations(range(len(values)), 2))
-        adjusted = dict(zip(pairs, holm([difference(*pair).p for pair in pairs]), strict=True))
+        M = len(values)
+        p = np.full((M, M), math.nan)
+        for i, j in combinations(range(M), 2):
+            p[i, j] = p[j, i] = difference(i, j).p
+        adjusted = holm_of_pairs(p)
         for i, row in enumerate(answer.rows):
             if i != answer.best:
                 row.difference = difference(i, answer.best)
-                row.p = row.difference.p
-                row.p_adjusted = adjusted[min(i, answer.best), max(i, answer.best)]
+                row.p, row.p_adjusted = row.difference.p, float(adjusted[i, answer.best])
         pair = answer.unlabeled_pair
         if pair and answer.unlabeled:
             answer.unlabeled_benefit_p = difference(*pair).p
