@@ -167,16 +167,17 @@ true difference in its interval?
 
 Command: `python benchmarks/reproduction.py --only coverage`
 
-Simulated models, of which the truth is known; {DRAWS} draws of each line. *Folds*: least squares,
-each model on five columns of its own, all of the same distribution; posteriors of the correlated
-t-test. *Streams*: the scores of each model are a common part and noise of its own; posteriors of the
-jackknife over blocks. With "correlation", the noise of a model follows that of the row before.
+Simulated models, of which the truth is known; {DRAWS} draws of each line, so that a share has a
+standard error of 1 %. *Folds*: least squares, each model on five columns of its own, all of the
+same distribution; posteriors of the correlated t-test. *Streams*: the scores of each model are a
+common part and noise of its own; posteriors of the jackknife over blocks. With "correlation", the
+noise of a model follows that of the row before.
 
 Equal models, {MODELS} of them. *Two*: the first two; p of the test of no difference, and P, the
-posterior probability that one is better by more than the rope of {ROPE}. *Ten*: the best of the draw
-against the nine others, by adjusted p (folds: Holm over the nine tests; streams: over all 45 pairs),
-and by P(worse): for some of the nine, and for each of them on average. *Interval*: the 95 % interval
-of the first two contains 0."""
+posterior probability that one is better by more than the rope of {ROPE}. *Ten*: the best of the
+draw against the nine others, by adjusted p (folds: Holm over the nine tests; streams: over all 45
+pairs), and by P(worse): for some of the nine, and for each of them on average. *Interval*: the 95 %
+interval of the first two contains 0."""
 
 LEADS = """Now one of two models is better by the true lead, the mean over the draws. How often
 is that found, and is the true lead in the interval?"""

@@ -22,7 +22,7 @@ from crossview import (
     compare,
     open_table,
 )
-from crossview.evaluation.candidates import compared_learners
+from crossview.evaluation.comparing.candidates import compared_learners
 from crossview.report.tables import to_markdown
 
 

@@ -37,6 +37,9 @@ class Learner:
         Parameters that define the entry.
     grid : mapping of str to tuple
         Parameters to tune, and their candidate values.
+    refined : mapping of str to tuple
+        Parameters to try from the best setting of the grid on, one after the other: each value as
+        long as it is better than the one before.  ``epochs`` is the number of passes.
     settable : tuple of str
         Parameters that ``--set`` accepts, besides those of the grid.
     tuning_params : mapping of str to value
@@ -75,6 +78,13 @@ class Learner:
         Parameters, and their values for which memory is bounded without ``memory_params``.
     view : str or None
         The only view it uses; None: all.
+    effort : int
+        What it takes to train and keep: of models that are practically equal `compare` recommends
+        the one with the least.  0: one view; 1: one pass over all views; 2: parameters for how
+        they are coupled; 3: a covariance; 4: all rows in memory or several passes, for a linear
+        model; 5: likewise, for interactions or a measure; 6: several models; 7: kernels.
+    yardstick : bool
+        Whether it is a model of another library, to measure the others by.
     """
 
     name: str
@@ -84,6 +94,7 @@ class Learner:
     task: str = "classification"
     fixed: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, tuple] = field(default_factory=dict)
+    refined: Mapping[str, tuple] = field(default_factory=dict)
     settable: tuple[str, ...] = ()
     tuning_params: Mapping[str, Any] = field(default_factory=dict)
     streams: bool = True
@@ -102,6 +113,8 @@ class Learner:
     memory_params: Mapping[str, Any] = field(default_factory=dict)
     bounded_by: Mapping[str, tuple] = field(default_factory=dict)
     view: str | None = None
+    effort: int = 1
+    yardstick: bool = False
 
     @property
     def class_name(self) -> str:
@@ -112,11 +125,6 @@ class Learner:
     def in_memory(self) -> bool:
         """Whether it is trained on all rows in memory, unless a setting makes it stream."""
         return self.draws_rows or not self.streams
-
-    @property
-    def short_title(self) -> str:
-        """The title without the part in parentheses."""
-        return self.title.partition(" (")[0]
 
     def parameters(self) -> list[str]:
         """Return the names of the parameters that a user may set, sorted."""

@@ -41,6 +41,10 @@ LAM = (0.0001, 0.001, 0.01, 0.1)
 C1 = (0.01, 0.1, 1.0)
 C2 = (0.001, 0.01, 0.1)
 
+# tried from the best setting on
+AVERAGED: dict[str, tuple] = {"average": (True,)}
+PASSES: dict[str, tuple] = {"epochs": (3, 10)}
+
 WEIGHTS = ("average", "calibration", "class_weight", "fit_intercept", "intercept_scaling")
 COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
 COUPLED = ("C", "disagreement", "update", *WEIGHTS, *COVARIANCE)
@@ -70,10 +74,10 @@ def _passive_aggressive() -> Iterator[Learner]:
     alone: dict[str, tuple] = {"C": C}
     together = alone | {"disagreement": DISAGREEMENT}
     for coupling, title, grid in (
-        ("concatenated", "concatenated", alone),
-        ("independent", "independent", alone),
-        ("squared", "coupled (squared)", together),
-        ("absolute", "coupled (absolute)", together),
+        ("concatenated", "passive-aggressive, concatenated", alone),
+        ("independent", "passive-aggressive, independent", alone),
+        ("squared", "passive-aggressive, coupled (squared)", together),
+        ("absolute", "passive-aggressive, coupled (absolute)", together),
     ):
         yield Learner(
             f"pa:{coupling}",
@@ -82,6 +86,8 @@ def _passive_aggressive() -> Iterator[Learner]:
             "passive-aggressive, by how the views are coupled",
             fixed={"coupling": coupling},
             grid=grid,
+            refined=AVERAGED | PASSES,
+            effort=1 if coupling in ("concatenated", "independent") else 2,
             settable=(*COUPLED, "geometry", "variant"),
         )
 
@@ -92,30 +98,37 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
     coupled = {"coupling": "squared", "geometry": "mahalanobis", "variant": "PA-II"}
     few: dict[str, tuple] = {"C": FEW_C, "initial_variance": VARIANCE}
     for name, title, learner, fixed, grid, settable in (
-        ("pam", "PAM-II", "PAMClassifier", {}, few, ("C", "variant")),
-        ("arow", "AROW", "AROWClassifier", {}, {"r": R}, ("r",)),
+        ("pam", "passive-aggressive Mahalanobis", "PAMClassifier", {}, few, ("C", "variant")),
+        ("arow", "adaptive regularization of weights", "AROWClassifier", {}, {"r": R}, ("r",)),
         (
-            *("cw", "CW", "ConfidenceWeightedClassifier", {}),
+            *("cw", "confidence-weighted", "ConfidenceWeightedClassifier", {}),
             *({"confidence": CONFIDENCE}, ("confidence", "form")),
         ),
         (
-            *("scw", "SCW-I", "SoftConfidenceWeightedClassifier", {}),
+            *("scw", "soft confidence-weighted", "SoftConfidenceWeightedClassifier", {}),
             *({"C": SMALL_C, "confidence": HIGH_CONFIDENCE}, ("C", "confidence", "variant")),
         ),
         (
-            *("pam:squared", "coupled (PAM-II)", "MultiViewPAClassifier", coupled),
+            *(
+                "pam:squared",
+                "passive-aggressive Mahalanobis, coupled",
+                "MultiViewPAClassifier",
+                coupled,
+            ),
             *(few | {"disagreement": FEW_DISAGREEMENT}, COUPLED),
         ),
     ):
         other = f"{name}-diagonal" if ":" in name else f"{name}:diagonal"
         yield Learner(
             other if diagonal else name,
-            f"{title.partition(' (')[0]} (diagonal)" if diagonal else title,
+            f"{title}, diagonal" if diagonal else title,
             f"{_COUPLED}:{learner}" if fixed else f"{_SECOND_ORDER}.{name}:{learner}",
             "with a diagonal covariance" if diagonal else "with a covariance",
             fixed={**form, **fixed},
             grid=grid,
             settable=(*settable, *WEIGHTS, *COVARIANCE),
+            refined=PASSES,
+            effort=3,
             quadratic=not diagonal,
             cheaper=None if diagonal else other,
             compared="never" if diagonal else "always",
@@ -145,6 +158,7 @@ def _svmperf() -> Iterator[Learner]:
             tuning_params={"tol": 0.01},
             streams=False,
             random=False,
+            effort=5,
             trained_for_metric="measure" not in fixed,
             measured_against=None if "measure" in fixed else "svmperf:error_rate",
         )
@@ -163,6 +177,7 @@ def _machines(task: str) -> Iterator[Learner]:
         fixed={"cross_view_only": True},
         grid={"alpha": ALPHA, "learning_rate": RATE},
         settable=(*INTERACTIONS, *weighted),
+        effort=5,
         stops_early=True,
         explained_by="interactions",
     )
@@ -188,6 +203,7 @@ def _machines(task: str) -> Iterator[Learner]:
             fixed={"optimizer": "adagrad"},
             grid={"alpha": ALPHA, "learning_rate": HIGH_RATE},
             settable=(*MACHINE, *weighted),
+            compared="never",
         )
 
 
@@ -197,11 +213,11 @@ def _linear(task: str) -> Learner:
     return replace(
         machine,
         name="linear",
-        title="linear",
+        title="linear, one sum over all views",
         about="linear model",
         fixed={"groups": EACH_VIEW},
         grid={"alpha": ALPHA, "learning_rate": HIGH_RATE},
-        compared="always" if task == "regression" else "never",
+        effort=4,
     )
 
 
@@ -210,7 +226,7 @@ def _stacking(task: str) -> Learner:
     kind = "Regressor" if task == "regression" else "Classifier"
     return Learner(
         "stacking",
-        "stacking",
+        "several models, weighted as they learn",
         f"{_STACKING}.{kind.lower()}:OnlineStacking{kind}",
         "the default: several of the others in one pass, weighted by how well they predict",
         task,
@@ -220,7 +236,7 @@ def _stacking(task: str) -> Learner:
         ),
         one_pass=True,
         explained_by="experts",
-        compared="never",
+        effort=6,
     )
 
 
@@ -234,6 +250,7 @@ def _kernels() -> Iterator[Learner]:
         # wide sparse views need the linear kernel, few dense columns the other
         grid={"kernel": ("rbf", "linear"), "lam": LAM},
         settable=KERNEL,
+        effort=7,
         draws_rows=True,
         explained_by="support rows",
         compared="unlabeled",
@@ -263,7 +280,9 @@ LEARNERS: list[Learner] = [
         f"{_LINEAR}:PassiveAggressiveClassifier",
         _VIEW,
         grid={"C": C},
+        refined=AVERAGED | PASSES,
         settable=("variant", *WEIGHTS),
+        effort=0,
     ),
     Learner(
         "perceptron",
@@ -290,7 +309,7 @@ LEARNERS: list[Learner] = [
     *_kernels(),
     _linear("classification"),
     _stacking("classification"),
-    replace(_linear("regression"), name="view:NAME", title="{view} alone", about=_VIEW),
+    replace(_linear("regression"), name="view:NAME", title="{view} alone", about=_VIEW, effort=0),
     _linear("regression"),
     *_machines("regression"),
     _stacking("regression"),

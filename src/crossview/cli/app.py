@@ -154,18 +154,66 @@ def compare(
     categorical: Categorical = None,
     numeric: Numeric = None,
     task: Task = "classification",
-    cv: Annotated[int, typer.Option(help="Number of folds.")] = 5,
     metric: Metric = None,
     k: K = None,
     cost: Cost = None,
     positive: Positive = None,
     threshold: Threshold = "tuned",
+    budget: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Such as 60s, 5min or 1h. If everything takes longer, settings are left out, then "
+            "rows that choose between them, then models; it says which.",
+        ),
+    ] = "60s",
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="No budget: leave nothing out.")
+    ] = False,
+    jobs: Annotated[
+        int, typer.Option(help="Tasks at a time. -1: one per core. It does not change the scores.")
+    ] = -1,
+    cv: Annotated[int, typer.Option(help="Number of folds.")] = 5,
+    repeats: Annotated[
+        int, typer.Option(help="How often the folds are drawn anew, to see smaller differences.")
+    ] = 1,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Rows with the same value here, such as a user, are never both learned and "
+            "scored. The column is in no view.",
+        ),
+    ] = None,
+    in_order: Annotated[
+        bool,
+        typer.Option(
+            "--in-order",
+            help="The rows are in the order of time: score each fold by models that learned the "
+            "rows before it.",
+        ),
+    ] = False,
+    rope: Annotated[
+        float,
+        typer.Option(
+            help="Differences in the metric up to this are none, for practical purposes; of a "
+            "metric that is lower where it is better, a share of the best value."
+        ),
+    ] = 0.01,
+    ablate: Annotated[
+        bool,
+        typer.Option(
+            "--ablate",
+            help="Also measure the recommended model without each view, and with that view "
+            "missing in the rows to predict.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of folds and shuffling.")] = 0,
     epochs: Annotated[
         int | None,
         typer.Option(
-            help="Passes over the training rows. Default: 1; models with interactions and linear "
-            "models stop early, by the loss on a held-out tenth of the rows.",
+            help="Passes over the training rows. Default: 1, and more where they are better on "
+            "rows held out; models with interactions stop early, by the loss on a held-out tenth.",
         ),
     ] = None,
     progressive: Annotated[
@@ -185,19 +233,44 @@ def compare(
             autocompletion=_starting_with(model_names()),
         ),
     ] = None,
+    yardstick: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:CLASS",
+            help="Also measure this scikit-learn model, such as "
+            "sklearn.ensemble:RandomForestClassifier. Once for each. Without --model the table "
+            "has logistic regression, gradient boosting, late fusion and the majority class.",
+        ),
+    ] = None,
+    add: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Add this model to the comparison in SOURCE, a file of --json.",
+            autocompletion=_starting_with(model_names()),
+        ),
+    ] = None,
     json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write everything to this file too.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write everything to this file too. Given as SOURCE, it shows the comparison "
+            "again without computing.",
+        ),
     ] = None,
     hash_bits: HashBits = 18,
 ) -> None:
-    """Say which way of using the views is best, and by how much.
+    """Say which way of using the views is best, and by how much, in a minute.
 
     Compares each view alone, all views concatenated, independent, and coupled,
     without and with a covariance, SVMs that are trained for the metric (not with
-    --progressive), and models with interactions. The label of some rows may be
-    empty: then KeCo, which learns from them, is compared with the same model
-    without them (Pegasos), and no other model sees them. For a number: each view
-    alone, all views in a linear model, and models with interactions.
+    --progressive), linear models, models with interactions, and several models
+    together. The label of some rows may be empty: then KeCo, which learns from
+    them, is compared with the same model without them (Pegasos), and no other
+    model sees them. For a number: each view alone, all views in a linear model,
+    models with interactions, and several models together.
+
+    Ctrl-C shows the table of the folds that are finished.
     """
     from crossview.cli import commands
 
@@ -206,17 +279,28 @@ def compare(
         source,
         columns,
         json=json,
-        models=model,
-        task=task,
-        cv=cv,
-        metric=metric,
-        k=k,
-        cost=cost,
-        positive=positive,
-        threshold=threshold,
-        seed=seed,
-        epochs=epochs,
-        progressive=progressive,
+        add=add or [],
+        models=model or [],
+        options={
+            "task": task,
+            "metric": metric,
+            "k": k,
+            "cost": cost,
+            "positive": positive,
+            "threshold": threshold,
+            "budget": None if thorough else commands.parse_seconds(budget),
+            "n_jobs": jobs,
+            "cv": cv,
+            "repeats": repeats,
+            "groups": groups,
+            "in_order": in_order,
+            "rope": rope,
+            "ablate": ablate,
+            "yardsticks": yardstick,
+            "seed": seed,
+            "epochs": epochs,
+            "progressive": progressive,
+        },
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import json as jsonlib
+import re
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +18,26 @@ from sklearn.pipeline import Pipeline
 
 from crossview import datasets as bundled
 from crossview import persistence
-from crossview.catalog.learners import find_learner, learner_of_class
+from crossview.catalog.learners import learner_of_class
 from crossview.catalog.metrics import check_metric
-from crossview.cli.progress import stepping, watching
+from crossview.cli.progress import watching, watching_comparison
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
 from crossview.evaluation import train as training
 from crossview.evaluation.predict import Predictions
+from crossview.evaluation.result import Comparison, ComparisonRow
+from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
 from crossview.files import check_writable, replacing
 from crossview.report.model import model_tables, training_summary
-from crossview.report.tables import comparison_notes, comparison_table
+from crossview.report.tables import class_table, comparison_notes, comparison_table
 from crossview.streams.source import is_query
 from crossview.streams.write import write_csv, writing
 
 STDOUT = "-"
+# beyond, the file of --json has them
+MOST_CLASSES_SHOWN = 20
+# the exit status of what Ctrl-C ended
+INTERRUPTED = 130
 # wide enough for a table that goes to a file
 WIDTH_OF_A_FILE = 160
 
@@ -108,38 +115,130 @@ def compare(
     columns: Columns,
     *,
     json: Path | None,
-    k: str | None,
-    threshold: str,
-    **options: Any,
+    add: Sequence[str],
+    models: Sequence[str],
+    options: dict[str, Any],
 ) -> None:
     """``crossview compare``."""
     if json is not None:
         check_writable(json)
-    with stepping() as status:
-        answer = comparing.compare(
-            source,
-            columns.label,
-            **columns.encoding(),
-            **options,
-            k=_literal(k or "none"),
-            threshold=_literal(threshold),
-            on_step=lambda words: status.update(words),
-        )
-    if json is not None:
+    stored = source if source.endswith(".json") else None
+    command = {"source": source, "columns": asdict(columns), "options": options}
+    earlier: Comparison | None = None
+    if stored is not None:
+        earlier, command = _read_comparison(stored)
+        source, columns = command["source"], Columns(**command["columns"])
+        json = json or (Path(stored) if add else None)
+    elif add:
+        raise InputError("--add extends a stored comparison; name its file, such as result.json")
+    if earlier is not None and not add:
+        answer, status = earlier, 0
+    else:
+        kept = command["options"] | {key: options[key] for key in ("budget", "n_jobs")}
+        models = list(add) if add else list(models)
+        answer, status = _compare(source, columns, models or None, earlier, kept)
+    if json is not None and status == 0:
         with replacing(json) as unfinished:
-            text = jsonlib.dumps(answer.to_dict(), indent=1, ensure_ascii=False)
+            content = answer.to_dict() | {"command": command}
+            text = jsonlib.dumps(content, indent=1, ensure_ascii=False)
             unfinished.write_text(text + "\n", encoding="utf-8")
+    _show_comparison(answer, source, columns)
+    if status:
+        raise SystemExit(status)
+
+
+def _compare(
+    source: str,
+    columns: Columns,
+    models: Sequence[str] | None,
+    earlier: Comparison | None,
+    options: dict[str, Any],
+) -> tuple[Comparison, int]:
+    """The answer and the exit status: after Ctrl-C, the table so far."""
+    parsed = {key: _literal(options[key] or "none") for key in ("k", "threshold")}
+    with watching_comparison() as observer:
+        try:
+            answer = comparing.compare(
+                source,
+                columns.label,
+                **columns.encoding(),
+                **options | parsed,
+                models=models,
+                extend=earlier,
+                observer=observer,
+            )
+        except KeyboardInterrupt:
+            if observer.answer is None:
+                raise
+            return observer.answer, INTERRUPTED
+    return answer, 0
+
+
+def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any]]:
+    """A comparison from a file of ``compare --json``, and the command that made it."""
+    try:
+        content = jsonlib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError("no such file", file=path) from None
+    except ValueError:
+        raise InputError(
+            "holds no JSON; name a file of crossview compare --json", file=path
+        ) from None
+    try:
+        return Comparison.from_dict(content), content["command"]
+    except InputError as error:
+        raise InputError(error.message, file=path) from None
+    except (KeyError, TypeError):
+        raise InputError(
+            "holds no comparison of this version of crossview; make it again", file=path
+        ) from None
+
+
+def _show_comparison(answer: Comparison, source: str, columns: Columns) -> None:
     console = _console()
-    console.print(comparison_table(answer))
+    console.print(comparison_table(answer, console.width))
     console.print()
+    if (classes := class_table(answer)) is not None and len(answer.classes) <= MOST_CLASSES_SHOWN:
+        console.print(classes)
+        console.print()
     for note in comparison_notes(answer):
         console.print(note, highlight=False, markup=False)
-    best = find_learner(answer.rows[answer.best].model, answer.task, list(answer.views))
-    if answer.unlabeled and not best.in_memory and columns.label is not None:
+    for row in dict.fromkeys((answer.best.model, answer.recommended.model)):
+        if answer.row(row).yardstick:
+            code = _python(answer, answer.row(row), source, columns)
+            print(f"\nTrain {row} on all rows:\n\n{code}")
+    entry = answer.entry(answer.recommended)
+    if entry is None:
+        return
+    if answer.unlabeled and not entry.in_memory and columns.label is not None:
         source = _with_label(source, columns.label)  # a model that streams refuses the other rows
     command = ["crossview", "train", source, *columns.options, *answer.train_options, "-o", "MODEL"]
     # one line however narrow the terminal, to be copied
     print(f"\nTrain it on all rows:\n{shlex.join(command)}")
+
+
+def _python(answer: Comparison, row: ComparisonRow, source: str, columns: Columns) -> str:
+    """The Python that trains a yardstick."""
+    encoding = {key: value for key, value in columns.encoding().items() if value not in (None, [])}
+    return training_code(
+        find_yardstick(row.model, answer.task),
+        row.setting,
+        Shape(tuple(answer.views), answer.n_rows - answer.unlabeled, len(answer.classes)),
+        source=source,
+        label=columns.label,
+        encoding=None if columns.label is None else encoding,
+        metric=answer.metric if answer.tuned else None,
+        positive=answer.positive,
+        threshold=answer.threshold if answer.tuned else None,
+    )
+
+
+def parse_seconds(text: str) -> float:
+    """Return a time such as 60s, 5min, 2h or 90 in seconds."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h)?\s*", text)
+    if found is None or not float(found[1]) > 0.0:
+        raise InputError(f"--budget {text!r}: give a time, such as 60s, 5min or 1h")
+    return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600}[found[2] or "s"]
 
 
 def train(

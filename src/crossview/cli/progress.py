@@ -9,13 +9,21 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.status import Status
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
 
+from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.progressive import Record
+from crossview.evaluation.result import Comparison
 from crossview.evaluation.train import TrainingObserver
 
-__all__ = ["stepping", "watching"]
+__all__ = ["watching", "watching_comparison"]
 
 
 class _Lines(TrainingObserver):
@@ -135,9 +143,38 @@ def watching(
         yield TrainingObserver()
 
 
+class _Rounds(ComparisonObserver):
+    """A bar with the time left, or on a file a line per fold; keeps the table so far."""
+
+    def __init__(self, bar: Progress | None, file: TextIO) -> None:
+        self.bar, self.file = bar, file
+        self.answer: Comparison | None = None
+        self.task = None if bar is None else bar.add_task("", total=None)
+
+    def say(self, words: str) -> None:
+        if self.bar is not None and self.task is not None:
+            self.bar.update(self.task, description=words)
+
+    def progress(self, done: float, total: float, words: str) -> None:
+        if self.bar is not None and self.task is not None:
+            finite = None if math.isnan(total) else total
+            self.bar.update(self.task, completed=done, total=finite, description=words)
+
+    def partial(self, answer: Comparison) -> None:
+        self.answer = answer
+        if answer.folds >= answer.planned_folds:
+            return
+        words = f"after {answer.folds} of {answer.planned_folds} folds: {answer.verdict[0]}\n"
+        if self.bar is None:
+            self.file.write(words)
+            self.file.flush()
+        else:
+            self.bar.console.print(words, end="", highlight=False, markup=False)
+
+
 @contextmanager
-def stepping(file: TextIO | None = None) -> Iterator[Status]:
-    """Show on stderr, if it is a terminal, a line that says what is being done.
+def watching_comparison(file: TextIO | None = None) -> Iterator[_Rounds]:
+    """Show a comparison as it goes: a bar on a terminal, elsewhere a line per fold.
 
     Parameters
     ----------
@@ -146,8 +183,19 @@ def stepping(file: TextIO | None = None) -> Iterator[Status]:
 
     Yields
     ------
-    rich.status.Status
-        Its ``update`` takes the words.
+    ComparisonObserver
+        To be passed to `crossview.compare`; its ``answer`` is the table of the finished folds.
     """
-    with Status("", console=Console(file=file or sys.stderr)) as status:
-        yield status
+    file = file or sys.stderr
+    if not file.isatty():
+        yield _Rounds(None, file)
+        return
+    columns = [
+        TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True)),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    ]
+    with Progress(*columns, console=Console(file=file), transient=True) as bar:
+        yield _Rounds(bar, file)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from crossview.catalog.learner import Learner
-from crossview.catalog.learners import find_learner, known_learners
+from crossview.catalog.learners import known_learners
 from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError, closest_names
 from crossview.estimators.documentation import document_parameters
-from crossview.evaluation.candidates import compared_learners
-from crossview.evaluation.folds import compare_folds
+from crossview.evaluation.comparing.by_folds import Wanted, compare_folds
+from crossview.evaluation.comparing.candidates import choose_learners
+from crossview.evaluation.comparing.folds import Resources
+from crossview.evaluation.comparing.jobs import Jobs
+from crossview.evaluation.comparing.observer import ComparisonObserver
+from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.comparing.splits import Protocol
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.result import Comparison
-from crossview.evaluation.run import Run
-from crossview.evaluation.sources import Labeled, open_labeled
+from crossview.evaluation.sources import open_labeled
 from crossview.evaluation.stream import compare_stream
 from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
-from crossview.labels import has_label
 
 __all__ = ["compare"]
 
@@ -34,6 +41,9 @@ def compare(
     numeric: Sequence[str] = (),
     hash_bits: int = 18,
     cv: int = 5,
+    repeats: int = 1,
+    groups: Any = None,
+    in_order: bool = False,
     progressive: bool = False,
     task: str = "classification",
     metric: str | None = None,
@@ -41,13 +51,20 @@ def compare(
     cost: Mapping[str, float] | None = None,
     positive: Any = None,
     threshold: float | str | None = "tuned",
+    rope: float = 0.01,
     seed: int = 0,
     epochs: int | None = None,
     grid: Mapping[str, Sequence[Any]] | None = None,
     models: Sequence[str] | None = None,
-    on_step: Callable[[str], None] | None = None,
+    yardsticks: Sequence[str] | None = None,
+    extend: Comparison | None = None,
+    ablate: bool = False,
+    curve: bool = True,
+    budget: float | None = 60.0,
+    n_jobs: int | None = None,
+    observer: ComparisonObserver | None = None,
 ) -> Comparison:
-    """Compare each view alone, all views concatenated, independent, and coupled.
+    """Compare each view alone, all views concatenated, independent, and coupled, within a minute.
 
     All models are evaluated on the same shuffled, stratified folds.  Nested cross-validation with
     three inner folds (one split of 80 to 20 beyond 50,000 rows) tunes the parameters of each model
@@ -56,22 +73,23 @@ def compare(
     - passive-aggressive learners: each view alone, and all views concatenated, independent and
       coupled;
     - second-order learners: PAM-II, AROW, CW and SCW-I on the concatenated views, and coupled
-      PAM-II.  If rows times squared columns exceed 5e8, one inner fold tunes them; beyond 5e9 their
-      covariance is diagonal;
+      PAM-II; with a diagonal covariance if rows times squared columns exceed 5e9;
     - `MultiViewSVMPerf`, trained for the metric (for f1 if the metric is precision or recall, which
       have trivial optima), with a disagreement penalty and on the concatenated views, and trained
       for the error rate as a baseline.  One inner fold of at most 20,000 training rows (or ten
       times k, if that is more) tunes it, to a gap of 0.01.  It needs all rows in memory and is not
       compared progressively;
-    - models with interactions: factorization, multi-view and support tensor machines, with early
-      stopping on a held-out tenth of the training rows.  One inner fold tunes them.
+    - models with interactions: factorization and multi-view machines, and the linear model, with
+      early stopping on a held-out tenth of the training rows.  One inner fold tunes them;
+    - `OnlineStackingClassifier`, which weighs several of these;
+    - yardsticks: what somebody would do with scikit-learn alone.
 
     Unlabeled rows are allowed: NaN or None in ``y``, or an empty field.  They are in no fold and
     never scored.  Only KeCo learns from them, in each training part; Pegasos, the same model
-    without unlabeled rows, is its baseline (``Comparison.unlabeled_benefit``).
+    without unlabeled rows, is its baseline.
 
-    With ``task="regression"`` the models are linear models of each view and of all views, and
-    factorization and multi-view machines.
+    With ``task="regression"`` the models are linear models of each view and of all views,
+    factorization and multi-view machines, and `OnlineStackingRegressor`.
 
     Parameters
     ----------
@@ -83,31 +101,68 @@ def compare(
         labels.
     cv : int, default=5
         Number of folds.
+    repeats : int, default=1
+        How often the folds are drawn anew.  More takes longer and makes smaller differences
+        visible.
+    groups : array-like of shape (n_samples,), default=None
+        Rows of the same group, such as those of one user, are never both learned and scored.
+    in_order : bool, default=False
+        Whether the rows are in the order of time: each fold is scored by models that learned the
+        rows before it, and the last fifth of those chooses the parameters.
     progressive : bool, default=False
         Whether to use progressive validation in place of folds: predict, score, then learn each
         row, in order, in memory for one batch.  The first part of the stream (a tenth, at most
         10,000 rows; 1000 if its length is unknown) tunes the parameters, and is not scored.  KeCo
         and Pegasos keep at most 500 support vectors per view.
+    rope : float, default=0.01
+        Region of practical equivalence: differences in the metric up to this are none.  Where the
+        metric is not bound to lie between 0 and 1, or lower is better, it is a share of the best
+        value.  A higher value makes more models equal, and recommends simpler ones.
     seed : int, default=0
         Seed of the folds and of all shuffling.
     epochs : int, default=None
         Number of passes over the training rows.  None: models with interactions use early stopping
-        on a held-out tenth of the rows, and all others make one pass.  It does not apply to KeCo
-        and Pegasos, which draw 1000 rows, nor to the SVMs, which stop at a gap of 0.001.
-        Progressive validation always makes one pass.
+        on a held-out tenth of the rows; linear models make one pass, and 3 and 10 if more is
+        better on the rows held out.  It does not apply to KeCo and Pegasos, which draw rows, nor to
+        the SVMs, which stop at a gap of 0.001.  Progressive validation always makes one pass.
     grid : mapping of str to sequence, default=None
         Parameter grid, for example ``{"C": [0.1, 1]}``.  None: the grids of `crossview.catalog`.
+        The values of ``average`` and ``epochs`` are tried from the best setting of the others on,
+        as long as they are better.
     models : sequence of str, default=None
-        Names of two or more models to compare, as in ``crossview train --model``.  None: all
-        models above; KeCo and Pegasos only if some rows are unlabeled.
-    on_step : callable, default=None
-        Called with a short text on the current step.
+        Names of models to compare, as in ``crossview train --model``.  None: all models above;
+        KeCo and Pegasos only if some rows are unlabeled.
+    yardsticks : sequence of str, default=None
+        Further models to measure the others by, as ``"package.module:Class"``: any scikit-learn
+        classifier (regressor).  Where ``models`` is None, logistic (ridge) regression, gradient
+        boosting, late fusion (one regression per view, stacked) and the majority class (the mean)
+        are always compared, unless progressive.
+    extend : Comparison, default=None
+        An earlier comparison of the same rows by the same folds.  Its rows are kept, and ``models``
+        are added.
+    ablate : bool, default=False
+        Whether to measure the recommended model without each view, and with that view missing in
+        the rows that it predicts (`Comparison.ablation`).
+    curve : bool, default=True
+        Whether to measure the recommended model on an eighth, a quarter and half of the rows
+        (`Comparison.curve`): would more rows help?
+    budget : float, default=60
+        Seconds.  If all of it takes longer, some is left out (`Comparison.left_out`): first
+        settings, then rows that choose between settings, then models.  None: nothing is left out.
+        The budget does not count what compiles at the first use.
+    n_jobs : int, default=None
+        Number of tasks at a time, by joblib; -1: one per core.  None: one, or what
+        `joblib.parallel_config` says, which may be a cluster.  Unless the budget leaves something
+        out, the scores are the same for any number.
+    observer : ComparisonObserver, default=None
+        Object whose methods are called during the comparison.
 
     Returns
     -------
     Comparison
-        One row per model, with its scores, chosen parameters and p value against the best row.
-        `crossview.report.tables` formats it as a table.
+        One row per model, the best first, with its scores, chosen parameters and difference to the
+        best row.  ``Comparison.recommended`` is the one that takes least of those that are
+        practically equal to the best.  `crossview.report.tables` formats it as a table.
 
     Notes
     -----
@@ -122,11 +177,15 @@ def compare(
     Online learners calibrate themselves; the SVMs, KeCo and Pegasos are calibrated by the held-out
     rows of the inner validation.
 
-    The best row is tested against each other row.  Because the training parts of the folds overlap,
-    a plain t-test over folds is too liberal; the t-test here is corrected for the overlap
-    (`corrected_t_test`).  Progressive validation uses the exact McNemar test and, where the metric
-    is a mean over the rows (log_loss, brier_score, cost; regression), a normal test of the paired
-    differences (`error_test`).
+    Each row is compared with the best one.  Because the training parts of the folds overlap, a
+    plain t-test over folds is too liberal; the t-test here is corrected for the overlap, its p
+    adjusted by Holm for the number of rows, and the posterior of the difference says how probable
+    it is that a row is worse by more than the rope.  Progressive validation leaves out blocks of
+    consecutive rows in turn.
+
+    The value of the best row is too good, because the row was chosen by it.
+    `Comparison.followed` is the value without that: in each fold the model itself is chosen on the
+    rows held out inside the training part.
 
     With tied scores prbep, precision_at_k and recall_at_k are the mean over all orders of the ties.
     Progressive validation computes ranking metrics from a histogram of the scores, in which scores
@@ -137,6 +196,9 @@ def compare(
     C. Nadeau, Y. Bengio, "Inference for the Generalization Error", Machine
     Learning 52 (2003), 239-281. :doi:`10.1023/A:1024068626366`
 
+    A. Benavoli, G. Corani, J. Demšar, M. Zaffalon, "Time for a Change: a Tutorial for Comparing
+    Multiple Classifiers Through Bayesian Analysis", JMLR 18 (2017), 1-36.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -145,16 +207,22 @@ def compare(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X = scale(X)
     >>> X = MultiView({"mean": X[:, :10], "error": X[:, 10:20], "worst": X[:, 20:]})
-    >>> grid = {"C": [0.01, 0.1], "disagreement": [0.1]}
-    >>> answer = compare(X, y, cv=3, grid=grid, models=["view:worst", "pa:concatenated", "arow"])
-    >>> [row.title for row in answer.rows]
-    ['worst alone', 'concatenated', 'AROW']
-    >>> answer.rows[answer.best].value > 0.95
+    >>> grid = {"C": [0.01, 0.1], "average": [], "epochs": []}
+    >>> models = ["view:error", "view:worst", "pa:concatenated"]
+    >>> answer = compare(X, y, cv=3, grid=grid, models=models)
+    >>> [row.model for row in answer.rows]
+    ['pa:concatenated', 'view:worst', 'view:error']
+    >>> answer.best.value > 0.95
     True
     """
+    start = time.time()
     metric = check_metric(metric, task=task, k=k, cost=cost)
     check_classes_only(task, positive=positive, cost=cost, threshold=threshold)
     _check_options(task, grid or {}, epochs, progressive)
+    if not rope >= 0.0:
+        raise InputError(f"rope={rope}; give 0 or more")
+    if budget is not None and not budget > 0.0:
+        raise InputError(f"budget={budget}; give seconds, or None for whatever it takes")
     source = open_labeled(
         X,
         y,
@@ -166,31 +234,28 @@ def compare(
         numeric=numeric,
         hash_bits=hash_bits,
     )
-    if source.layout.n_views < 2:
+    if source.layout.n_views < 2 and not models:
         raise InputError(f"one view, {source.layout.names[0]!r}; comparing needs two or more")
-    # read the labels first: the choice of learners depends on the number of labeled rows
-    rows = source.load() if source.some_unlabeled and not progressive else None
-    n_rows = source.n_rows if rows is None else int(has_label(rows[1]).sum())
-    learners = _learners(source, n_rows, task, None if progressive else metric, models)
-    if progressive:
-        _refuse_batch_learners(learners)
     predicted: Task = (
         Regression(metric)
         if task == "regression"
         else Classification(source.classes, positive, metric=metric, threshold=threshold)
     )
-    run = Run(
-        learners=[learner.for_metric(metric, predicted.positive_label) for learner in learners],
-        task=predicted,
-        seed=seed,
-        epochs=epochs,
-        grid=grid or {},
-        say=on_step or (lambda words: None),
-    )
+    run = Run([], predicted, seed, epochs, grid or {})
     if progressive:
-        return compare_stream(run, source)
-    data, labels = rows or source.load()
-    return compare_folds(run, data, labels, source.encoder, source.layout, cv)
+        run.learners = choose_learners(
+            run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
+        )
+        _refuse_batch_learners(run.learners)
+        return compare_stream(run, source, rope, observer or ComparisonObserver())
+    resources = Resources(
+        Jobs(n_jobs),
+        observer or ComparisonObserver(),
+        math.inf if budget is None else start + budget,
+    )
+    protocol = Protocol(cv, repeats, None if groups is None else np.asarray(groups), in_order)
+    wanted = Wanted(models, yardsticks, protocol, rope, extend, ablate, curve)
+    return compare_folds(run, source, wanted, resources)
 
 
 def _check_options(
@@ -198,30 +263,13 @@ def _check_options(
 ) -> None:
     """Raise an error for options that contradict each other."""
     for name in grid:
-        tuned = sorted({p for learner in known_learners(task, ("",)) for p in learner.grid})
+        tuned = sorted(
+            {p for one in known_learners(task, ("",)) for p in (*one.grid, *one.refined)}
+        )
         if name not in tuned:
             raise InputError(f"grid= names {name!r}{closest_names(name, tuned)}")
     if epochs is not None and (epochs < 1 or (progressive and epochs > 1)):
         raise InputError(f"epochs={epochs}; give 1 or more, and 1 where progressive")
-
-
-def _learners(
-    source: Labeled,
-    n_rows: int | None,
-    task: str,
-    metric: str | None,
-    models: Sequence[str] | None,
-) -> list[Learner]:
-    """Return the learners of the given models, or all that apply to the data."""
-    if models is None:
-        return compared_learners(
-            source.layout, n_rows, task, unlabeled=source.some_unlabeled, metric=metric
-        )
-    views = source.layout.names
-    learners = [find_learner(name, task, views) for name in dict.fromkeys(models)]
-    if len(learners) < 2:
-        raise InputError(f"models={list(models)!r}; comparing needs two or more")
-    return learners
 
 
 def _refuse_batch_learners(learners: Sequence[Learner]) -> None:

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+import typing
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.catalog.names import TASKS
-from crossview.evaluation.significance import SIGNIFICANT, Posterior, p_in_words
+from crossview.errors import InputError
+from crossview.evaluation.significance import Posterior
+from crossview.evaluation.verdict import short_value, unlabeled_benefit, verdict
 
-__all__ = ["Comparison", "ComparisonRow"]
+__all__ = [
+    "Ablation",
+    "Comparison",
+    "ComparisonRow",
+    "CurvePoint",
+    "Followed",
+    "LearningCurve",
+    "LeftOut",
+]
+
+# of the JSON form: a file of another one is refused
+FORMAT = 1
 
 
 @dataclass
@@ -20,10 +35,10 @@ class ComparisonRow:
 
     Attributes
     ----------
-    title : str
-        What it is.
     model : str
         Its name for ``crossview train --model``.
+    title : str
+        What it is.
     value, std : float
         The metric: mean and standard deviation over the folds.  Progressive:
         of the stream, and NaN.
@@ -40,50 +55,169 @@ class ComparisonRow:
         The metric where a score above 0 decides, if ``threshold`` was tuned; otherwise NaN.
     setting : dict
         The parameters that were chosen, most often over the folds.
-    p : float or None
-        Of the test against the best row; None for the best row itself.
-    p_adjusted : float or None
-        ``p`` by Holm's method, adjusted for the number of tests.
-    difference : Posterior or None
-        Of the metric, from the best row; above 0 is better.  None for the best row itself.
     epochs : int
         Passes over the training rows; with early stopping, the median over the folds.
+    effort : int
+        What it takes to train and keep, from the catalog: of models that are practically equal,
+        the one with the least is recommended.
+    yardstick : bool
+        Whether it is a model of another library, to measure the others by.
+    difference : Posterior or None
+        Of the metric, to the best row: below 0 is worse, also where lower values are better.  None
+        for the best row itself.
+    p, p_adjusted : float or None
+        Of the test against the best row, and adjusted by Holm for the number of rows.
+    equal : bool
+        Whether it is practically equal to the best row: more likely than not, the difference is
+        smaller than the rope.
     scores : list of float
         The metric fold by fold.
+    inner : list of float
+        The metric of the chosen setting on rows held out of each training part; higher is better.
     others : dict of str to list of float
         The other metrics fold by fold.
     chosen : list of dict
         The parameters fold by fold.
     thresholds, untuned_scores : list of float
         ``threshold`` and ``untuned`` fold by fold.
+    confusion : list of list of int or None
+        Over all folds: rows of each class (in a line) that were predicted as each class.
     """
 
-    title: str
     model: str
+    title: str
     value: float = math.nan
     std: float = math.nan
     accuracy: float = math.nan
     roc_auc: float = math.nan
-    rows_per_second: float = math.nan
-    setting: dict[str, Any] = field(default_factory=dict)
-    p: float | None = None
-    p_adjusted: float | None = None
-    difference: Posterior | None = None
     rmse: float = math.nan
     mae: float = math.nan
-    epochs: int = 1
+    rows_per_second: float = math.nan
     threshold: float = math.nan
     untuned: float = math.nan
+    setting: dict[str, Any] = field(default_factory=dict)
+    epochs: int = 1
+    effort: int = 0
+    yardstick: bool = False
+    difference: Posterior | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    equal: bool = False
     scores: list[float] = field(default_factory=list)
+    inner: list[float] = field(default_factory=list)
     others: dict[str, list[float]] = field(default_factory=dict)
     chosen: list[dict[str, Any]] = field(default_factory=list)
     thresholds: list[float] = field(default_factory=list)
     untuned_scores: list[float] = field(default_factory=list)
+    confusion: list[list[int]] | None = None
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What it gives to follow the answer: the model itself is chosen in each training part.
+
+    The best of many rows is at its own mean too good, because it was chosen by it.  Here the rows
+    that score a model have no part in choosing it.
+
+    Attributes
+    ----------
+    value, std : float
+        The metric: mean and standard deviation over the folds.
+    interval : tuple of float
+        The mean lies in it with a probability of 0.95.
+    scores : list of float
+        Fold by fold.
+    models : list of str
+        The model that was chosen.
+    """
+
+    value: float
+    std: float
+    interval: tuple[float, float]
+    scores: list[float]
+    models: list[str]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What a comparison left out to keep within its budget.
+
+    Attributes
+    ----------
+    model : str
+        The model.
+    what : str
+        In words.
+    seconds : float
+        How much longer one core would have taken, about.
+    """
+
+    model: str
+    what: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """What the recommended model loses without a view.
+
+    Attributes
+    ----------
+    view : str
+        The view.
+    without : float
+        The metric where the model learns without it.
+    without_difference : Posterior
+        To the model with all views; below 0 is worse.
+    missing : float
+        The metric where the model learns with it, and it is missing in the rows to predict.
+    missing_difference : Posterior
+        Likewise.
+    """
+
+    view: str
+    without: float
+    without_difference: Posterior
+    missing: float
+    missing_difference: Posterior
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The recommended model on some of the training rows.
+
+    Attributes
+    ----------
+    rows : int
+        Number of training rows.
+    value, std : float
+        The metric: mean and standard deviation over the folds.
+    """
+
+    rows: int
+    value: float
+    std: float
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """The recommended model by the number of training rows.
+
+    Attributes
+    ----------
+    points : list of CurvePoint
+        The last one is the row of the table.
+    last_doubling : Posterior
+        How much better it is on all rows than on half of them.
+    """
+
+    points: list[CurvePoint]
+    last_doubling: Posterior
 
 
 @dataclass
 class Comparison:
-    """The result of `compare`: one row per model, and tests.
+    """The result of `compare`: one row per model, the best first.
 
     Attributes
     ----------
@@ -104,15 +238,17 @@ class Comparison:
     test : str
         Which test the p values come from.
     folds : int
-        Number of folds; 0 in progressive mode.
+        Number of folds that were scored; 0 in progressive mode.
     seed : int
         Seed of folds and shuffling.
     epochs : int or None
         Passes over the training rows that were asked for.
     rows : list of ComparisonRow
-        Each view alone, then the ways of using all of them.
-    best, runner_up : int
-        Positions in ``rows`` of the best value and the next one.
+        The models, the best first.
+    rope : float
+        Differences in the metric up to this are none, for practical purposes.
+    test_share : float
+        Rows of a test fold, by the rows of a fold.
     task : {"classification", "regression"}
         What is predicted.
     unlabeled : int
@@ -123,6 +259,20 @@ class Comparison:
         Whether each model got its own threshold; not if the metric does not depend on it.
     unlabeled_benefit_p : float or None
         p of the test of a learner that uses unlabeled rows against the same without them.
+    followed : Followed or None
+        What it gives to follow the answer; None in progressive mode, and for a single model.
+    left_out : list of LeftOut
+        What the budget did not allow.
+    planned_folds : int
+        Number of folds that were asked for.
+    seconds : float
+        How long it took.
+    ablation : list of Ablation
+        What the recommended model loses without each view, if that was asked for.
+    curve : LearningCurve or None
+        The recommended model by the number of rows.
+    fingerprint : str
+        Of the labels and the protocol: comparisons with the same have the same folds.
     """
 
     metric: str
@@ -137,74 +287,79 @@ class Comparison:
     seed: int
     epochs: int | None
     rows: list[ComparisonRow]
-    best: int
-    runner_up: int
+    rope: float
+    test_share: float = math.nan
     task: str = "classification"
     threshold: float | str | None = "tuned"
     tuned: bool = False
     unlabeled: int = 0
     unlabeled_benefit_p: float | None = None
+    followed: Followed | None = None
+    left_out: list[LeftOut] = field(default_factory=list)
+    planned_folds: int = 0
+    seconds: float = math.nan
+    ablation: list[Ablation] = field(default_factory=list)
+    curve: LearningCurve | None = None
+    fingerprint: str = ""
 
     @property
-    def unlabeled_benefit(self) -> str | None:
-        """How much unlabeled rows help, in plain words; None where that is not known."""
-        pair = self.unlabeled_pair
-        if not (self.unlabeled and pair and self.unlabeled_benefit_p is not None):
-            return None
-        learner, without = (self.rows[i] for i in pair)
-        more = learner.value - without.value
-        about = "" if self.unlabeled_benefit_p < SIGNIFICANT else "not significant, "
-        name, other = (self._entry(row).short_title for row in (learner, without))
-        what = "lower" if more < 0.0 else "raise"
-        return (
-            f"the {self.unlabeled:,} unlabeled rows {what} {self.metric} by {abs(more):.4f}: "
-            f"{name} against {other} ({about}{p_in_words(self.unlabeled_benefit_p)})"
-        )
+    def best(self) -> ComparisonRow:
+        """The first row."""
+        return self.rows[0]
 
     @property
-    def unlabeled_pair(self) -> tuple[int, int] | None:
-        """Positions of a row that learns from unlabeled rows, and of the same without them."""
-        models = [row.model for row in self.rows]
-        for i, row in enumerate(self.rows):
-            entry = self._entry(row)
-            if entry.learns_unlabeled and entry.measured_against in models:
-                return i, models.index(entry.measured_against)
+    def equals(self) -> list[ComparisonRow]:
+        """The best row, and those that are practically equal to it."""
+        return [row for row in self.rows if row.equal]
+
+    @property
+    def recommended(self) -> ComparisonRow:
+        """Of the rows that are practically equal to the best, the one that takes least."""
+        return min(self.equals, key=lambda row: row.effort)
+
+    def row(self, model: str) -> ComparisonRow:
+        """Return the row of a model."""
+        for row in self.rows:
+            if row.model == model:
+                return row
+        raise InputError(f"no row for {model!r}; there are {', '.join(r.model for r in self.rows)}")
+
+    @property
+    def unlabeled_pair(self) -> tuple[ComparisonRow, ComparisonRow] | None:
+        """A row that learns from unlabeled rows, and the same without them."""
+        by_model = {row.model: row for row in self.rows}
+        for row in self.rows:
+            entry = self.entry(row)
+            if entry and entry.learns_unlabeled and entry.measured_against in by_model:
+                return row, by_model[entry.measured_against]
         return None
 
     @property
     def learns_unlabeled(self) -> list[str]:
-        """Titles of the models that learn from unlabeled rows."""
-        entries = [self._entry(row) for row in self.rows]
-        return [entry.short_title for entry in entries if entry.learns_unlabeled]
+        """Names of the models that learn from unlabeled rows."""
+        entries = [self.entry(row) for row in self.rows]
+        return [entry.name for entry in entries if entry and entry.learns_unlabeled]
 
-    @property
-    def tie(self) -> bool:
-        """Whether the best row is not significantly better than the next one."""
-        other = self.rows[self.runner_up]
-        return other.p is None or not other.p < SIGNIFICANT
-
-    @property
-    def verdict(self) -> str:
-        """The answer in plain words."""
-        best, other = self.rows[self.best], self.rows[self.runner_up]
-        assert other.p is not None
-        ahead = self._short(abs(best.value - other.value))
-        lead = f"{best.title} leads {other.title} by {ahead} {self.metric}"
-        p = p_in_words(other.p)
-        if not self.tie:
-            return f"best: {lead} ({p})"
-        return f"tie: {lead}, which is not significant at {SIGNIFICANT} ({p})"
+    def entry(self, row: ComparisonRow) -> Learner | None:
+        """Return the catalog's entry of a row; None for a yardstick."""
+        return None if row.yardstick else find_learner(row.model, self.task, list(self.views))
 
     @property
     def train_options(self) -> list[str]:
-        """The options of ``crossview train`` that train the best row on all data."""
-        best = self.rows[self.best]
+        """The options of ``crossview train`` that train the recommended row on all data.
+
+        Empty where that is a yardstick.
+        """
+        row = self.recommended
+        entry = self.entry(row)
+        if entry is None:
+            return []
         options = ["--task", self.task] if self.task == "regression" else []
-        options += ["--model", best.model]
-        for name, value in best.setting.items():
+        options += ["--model", row.model]
+        setting = {name: value for name, value in row.setting.items() if name != "epochs"}
+        for name, value in setting.items():
             word = value if isinstance(value, bool | str) else f"{value:g}"
             options += ["--set", f"{name}={word}"]
-        entry = self._entry(best)
         if self.mode == "progressive":
             for name, value in entry.stream_params.items():
                 options += ["--set", f"{name}={value}"]
@@ -217,36 +372,84 @@ class Comparison:
             options += ["--positive", str(self.positive)]
         if two and self.threshold != "tuned":
             options += ["--threshold", f"{self.threshold:g}" if fixed else "none"]
-        return [*options, *(["--epochs", str(best.epochs)] if best.epochs > 1 else [])]
-
-    def _entry(self, row: ComparisonRow) -> Learner:
-        """The catalog's entry of a row."""
-        return find_learner(row.model, self.task, list(self.views))
-
-    def _short(self, value: float) -> str:
-        """Four decimals, or four digits of an error, which has the unit of what is predicted."""
-        return f"{value:.4g}" if self.task == "regression" else f"{value:.4f}"
+        passes = row.setting.get("epochs", row.epochs)
+        return [*options, *(["--epochs", str(passes)] if passes > 1 else [])]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; what is not defined is None."""
         content = asdict(self) | {
-            "tie": self.tie,
+            "format": FORMAT,
+            "recommended": self.recommended.model,
             "verdict": self.verdict,
             "unlabeled_benefit": self.unlabeled_benefit,
             "train_options": self.train_options,
         }
         return _json(content)
 
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Comparison:
+        """Return the comparison that `to_dict` was made from.
+
+        Parameters
+        ----------
+        content : mapping
+            As from JSON.
+
+        Returns
+        -------
+        comparison : Comparison
+            With the same table and verdict.
+
+        Raises
+        ------
+        InputError
+            It is no comparison, or one in the form of another version.
+        """
+        if not isinstance(content, Mapping) or "rows" not in content:
+            raise InputError("holds no comparison; write one with crossview compare --json FILE")
+        if content.get("format") != FORMAT:
+            raise InputError("holds a comparison of another version of crossview; make it again")
+        return _of_json(cls, content)
+
+    @property
+    def verdict(self) -> list[str]:
+        """The answer in plain words: sentences, of which the first one names a model."""
+        return verdict(self)
+
+    @property
+    def unlabeled_benefit(self) -> str | None:
+        """How much unlabeled rows help, in plain words; None where that is not known."""
+        return unlabeled_benefit(self)
+
     def __str__(self) -> str:
-        width = max(len(row.title) for row in self.rows)
+        width = max(len(row.model) for row in self.rows)
         lines = [
-            f"{row.title:<{width}}  {self._short(row.value)}"
-            + (f" ± {self._short(row.std)}" if self.folds else "")
+            f"{row.model:<{width}}  {short_value(self, row.value)}"
+            + (f" ± {short_value(self, row.std)}" if self.folds else "")
             for row in self.rows
         ]
-        return "\n".join(
-            [*lines, self.verdict, *([self.unlabeled_benefit] if self.unlabeled_benefit else [])]
+        benefit = [self.unlabeled_benefit] if self.unlabeled_benefit else []
+        return "\n".join([*lines, *self.verdict, *benefit])
+
+
+def _of_json(kind: Any, value: Any) -> Any:
+    """A value of JSON as the type of its field: NaN where there is no number."""
+    inner = typing.get_args(kind)
+    if kind is float:
+        return math.nan if value is None else value
+    if is_dataclass(kind):
+        types = typing.get_type_hints(kind)
+        return kind(
+            **{one.name: _of_json(types[one.name], value[one.name]) for one in fields(kind)}
         )
+    if value is None or not inner:
+        return value
+    if typing.get_origin(kind) is list:
+        return [_of_json(inner[0], item) for item in value]
+    if typing.get_origin(kind) is tuple:
+        return tuple(map(_of_json, inner, value))
+    some = [one for one in inner if is_dataclass(one)]
+    return _of_json(some[0], value) if some else value
 
 
 def _json(value: Any) -> Any:

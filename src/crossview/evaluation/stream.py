@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from itertools import combinations, islice
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from sklearn.base import clone
 from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
+from crossview.evaluation.comparing.answer import make_answer
+from crossview.evaluation.comparing.observer import ComparisonObserver
+from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.metrics import BlockTally, RunningThreshold
 from crossview.evaluation.result import Comparison, ComparisonRow
-from crossview.evaluation.run import Run
-from crossview.evaluation.significance import Posterior, holm_of_pairs, jackknife_posterior
+from crossview.evaluation.significance import Posterior, jackknife_posterior
 from crossview.evaluation.sources import Labeled
 from crossview.evaluation.tasks import Classification, Scored
 from crossview.views import MultiView
@@ -27,7 +30,9 @@ __all__ = ["compare_stream"]
 SHARE_TO_TUNE, MOST_TO_TUNE, TO_TUNE_OF_UNKNOWN = 0.1, 10_000, 1_000
 
 
-def compare_stream(run: Run, source: Labeled) -> Comparison:
+def compare_stream(
+    run: Run, source: Labeled, rope: float, observer: ComparisonObserver
+) -> Comparison:
     """Compare in stream order, with memory bounded by the batch.
 
     Parameters
@@ -36,6 +41,10 @@ def compare_stream(run: Run, source: Labeled) -> Comparison:
         What is compared, and how.
     source : LabeledTable or LabeledRows
         The rows.
+    rope : float
+        Differences up to this are none.
+    observer : ComparisonObserver
+        Is told how it goes.
 
     Returns
     -------
@@ -47,14 +56,14 @@ def compare_stream(run: Run, source: Labeled) -> Comparison:
         n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
     encoder: Any = None if source.encoder is None else clone(source.encoder)
     batches = source.encoded(encoder, learn=True, first=n_first)
-    progress = _ProgressiveRun(run)
+    progress = _ProgressiveRun(run, observer)
     # 1. the first part chooses the parameters; the model that learned it best continues
     for X, y in islice(batches, 1):
         progress.choose(X, y)
     # 2. all that comes after it is scored, then learned
     for X, y in batches:
         progress.score_then_learn(X, y)
-        run.say(f"{progress.n_scored} rows scored")
+        observer.say(f"{progress.n_scored:,} rows scored")
     if not progress.n_scored and progress.n_unlabeled:
         raise InputError(
             f"no row after the first {n_first}, which choose the parameters, has a label; "
@@ -66,9 +75,12 @@ def compare_stream(run: Run, source: Labeled) -> Comparison:
             "compare it by folds instead"
         )
     run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
-    answer = run.answer(
+    return make_answer(
+        run,
         source.layout,
         progress.rows(),
+        progress.difference,
+        rope,
         n_rows=progress.n_scored + progress.n_unlabeled + progress.n_first,
         n_scored=progress.n_scored,
         unlabeled=progress.n_unlabeled,
@@ -76,15 +88,13 @@ def compare_stream(run: Run, source: Labeled) -> Comparison:
         test=f"differences in {run.metric}, jackknife over blocks of consecutive rows",
         folds=0,
     )
-    progress.test(answer)
-    return answer
 
 
 class _ProgressiveRun:
     """The models of all learners on one stream, and their scores so far."""
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    def __init__(self, run: Run, observer: ComparisonObserver) -> None:
+        self.run, self.observer = run, observer
         self.models: list[Any] = []
         self.chosen: list[dict[str, Any]] = []
         M = len(run.learners)
@@ -102,7 +112,7 @@ class _ProgressiveRun:
         self.n_first, self.n_unlabeled = len(known), len(rest)
         self.run.task.check_first(y[known], len(rest))
         for learner in self.run.learners:
-            self.run.say(f"choosing on the first {len(y)} rows: {learner.title}")
+            self.observer.say(f"choosing on the first {len(y)} rows: {learner.title}")
             model, setting, scored = self._choose(learner, X, y)
             self.models.append(model)
             self.chosen.append(setting)
@@ -169,8 +179,9 @@ class _ProgressiveRun:
         """Return the rows of the answer."""
         return [
             ComparisonRow(
-                title=learner.title,
                 model=learner.name,
+                title=learner.title,
+                effort=learner.effort,
                 value=self.tallies[i].value(self.run.metric),
                 **{name: self.tallies[i].value(name) for name in self.run.task.shown},
                 rows_per_second=self.learned[i] / self.seconds[i],
@@ -188,32 +199,20 @@ class _ProgressiveRun:
         last = task.fixed_threshold if threshold is None else threshold.place()
         return math.nan if last is None else task.of_other_side(last)
 
-    def test(self, answer: Comparison) -> None:
-        """Add the difference of each row to the best one, its p, and that of unlabeled rows.
-
-        The data choose the best row, so the p are adjusted for all pairs of rows: adjusted for the
-        pairs with the best row only, ten equal models are declared different in 12 % of streams.
-        """
-        values = [blocks.values() for blocks in self.blocks]
+    def difference(self, row: ComparisonRow, other: ComparisonRow) -> Posterior:
+        """Return how much a row is better than another one."""
+        whole, without, sizes = self._block_values[row.model]
+        other_whole, other_without, _ = self._block_values[other.model]
         sign = 1.0 if metric_of(self.run.metric).higher_is_better else -1.0
+        return jackknife_posterior(
+            sign * (row.value - other.value),
+            sign * (whole - other_whole),
+            sign * (without - other_without),
+            sizes,
+        )
 
-        def difference(i: int, j: int) -> Posterior:
-            """Of row i from row j; above 0 is better."""
-            (whole, without, sizes), (other, other_without, _) = values[i], values[j]
-            ahead = answer.rows[i].value - answer.rows[j].value
-            return jackknife_posterior(
-                *(sign * ahead, sign * (whole - other), sign * (without - other_without), sizes)
-            )
-
-        M = len(values)
-        p = np.full((M, M), math.nan)
-        for i, j in combinations(range(M), 2):
-            p[i, j] = p[j, i] = difference(i, j).p
-        adjusted = holm_of_pairs(p)
-        for i, row in enumerate(answer.rows):
-            if i != answer.best:
-                row.difference = difference(i, answer.best)
-                row.p, row.p_adjusted = row.difference.p, float(adjusted[i, answer.best])
-        pair = answer.unlabeled_pair
-        if pair and answer.unlabeled:
-            answer.unlabeled_benefit_p = difference(*pair).p
+    @cached_property
+    def _block_values(self) -> dict[str, tuple[float, np.ndarray, np.ndarray]]:
+        """The metric of each model, and without each block, after the last row."""
+        names = (learner.name for learner in self.run.learners)
+        return {name: blocks.values() for name, blocks in zip(names, self.blocks, strict=True)}

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import (
+    GroupKFold,
     KFold,
     ShuffleSplit,
+    StratifiedGroupKFold,
     StratifiedKFold,
     StratifiedShuffleSplit,
 )
@@ -107,13 +109,15 @@ class _Stratified:
                 "by label, or compare by folds"
             )
 
-    def folds(self, k: int, seed: int) -> Any:
-        """Return shuffled folds with each class in proportion."""
-        return StratifiedKFold(k, shuffle=True, random_state=seed)
+    def folds(self, k: int, seed: int, *, grouped: bool = False) -> Any:
+        """Return shuffled folds with each class in proportion; by groups as nearly as they can."""
+        kind = StratifiedGroupKFold if grouped else StratifiedKFold
+        return kind(k, shuffle=True, random_state=seed)
 
-    def inner_folds(self, y: np.ndarray, seed: int) -> Any:
+    def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
         """Return three folds, or as many as the rarest class has rows."""
-        return self.folds(min(3, int(np.unique(y, return_counts=True)[1].min())), seed)
+        k = min(3, int(np.unique(y, return_counts=True)[1].min()))
+        return self.folds(k, seed, grouped=grouped)
 
     def one_split(self, seed: int) -> Any:
         """Return one split of 80 to 20."""
@@ -238,6 +242,12 @@ class Classification(_Stratified):
         """Return the labels as the metrics take them: as codes."""
         return np.searchsorted(self.classes, y)
 
+    def confusion(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return how many rows of each class (in a line) are predicted as each class."""
+        K = len(self.classes)
+        codes = K * self.encode(y) + scored.predicted
+        return np.bincount(codes, minlength=K * K).reshape(K, K)
+
     def measure(self, name: str, y: np.ndarray, scored: Scored) -> float:
         """Return one metric of some rows."""
         scores, p, predicted = scored
@@ -319,6 +329,9 @@ class Regression:
         """Return the squared error of each row."""
         return (scored.scores - y) ** 2
 
+    def confusion(self, y: np.ndarray, scored: Scored) -> None:
+        """Return None: a number has no classes."""
+
     def count(self, tally: ErrorTally | BlockTally, y: np.ndarray, scored: Scored) -> None:
         """Count some rows."""
         tally.update(y, scored.scores)
@@ -339,13 +352,13 @@ class Regression:
     def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
         """Any numbers can choose parameters."""
 
-    def folds(self, k: int, seed: int) -> Any:
+    def folds(self, k: int, seed: int, *, grouped: bool = False) -> Any:
         """Return shuffled folds."""
-        return KFold(k, shuffle=True, random_state=seed)
+        return (GroupKFold if grouped else KFold)(k, shuffle=True, random_state=seed)
 
-    def inner_folds(self, y: np.ndarray, seed: int) -> Any:
+    def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
         """Return three folds, or as many as there are rows."""
-        return self.folds(min(3, len(y)), seed)
+        return self.folds(min(3, len(y)), seed, grouped=grouped)
 
     def one_split(self, seed: int) -> Any:
         """Return one split of 80 to 20."""

@@ -6,16 +6,28 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich import box
 from rich.table import Table
 
 from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import TASKS
+from crossview.evaluation.verdict import short_value
 
 if TYPE_CHECKING:
     from crossview.evaluation.result import Comparison
 
-__all__ = ["comparison_notes", "comparison_table", "make_table", "to_markdown"]
+# columns of a terminal from which on the table says what each model is
+WIDE = 120
+
+__all__ = [
+    "class_table",
+    "comparison_notes",
+    "comparison_table",
+    "duration",
+    "make_table",
+    "to_markdown",
+]
 
 
 # short, for a column of a table
@@ -54,8 +66,35 @@ def make_table(
     return table
 
 
-def comparison_table(comparison: Comparison) -> Table:
-    """Return a `Comparison` as a table for a terminal; the best row is bold and marked.
+def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
+    """Return a `Comparison` as a table for a terminal.
+
+    The best row is first.  A line divides the rows that are practically equal to it from the
+    others; an arrow marks the recommended one.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `crossview.compare`.
+    width : int, default=None
+        Of the terminal; from 120 on the table has p, and says what each model is.  None: 80.
+
+    Returns
+    -------
+    rich.table.Table
+        One row per model.
+    """
+    wide = (width or 80) >= WIDE
+    header, rows = _cells(comparison, wide=wide)
+    table = make_table(header, rows, texts=1 + wide, wrapped=["chosen"])
+    for line, row in zip(table.rows, comparison.rows, strict=True):
+        line.style = "bold" if row is comparison.recommended else "dim" * row.yardstick
+    table.rows[len(comparison.equals) - 1].end_section = True
+    return table
+
+
+def class_table(comparison: Comparison) -> Table | None:
+    """Return how the recommended model does on each class; None where that was not counted.
 
     Parameters
     ----------
@@ -64,18 +103,88 @@ def comparison_table(comparison: Comparison) -> Table:
 
     Returns
     -------
-    rich.table.Table
-        One row per way of using the views.
+    rich.table.Table or None
+        One row per class: its rows, precision, recall and f1 over all folds, and the class that
+        its rows are most often taken for.
     """
-    header, rows = _cells(comparison)
-    table = make_table(header, rows, wrapped=["chosen"])
-    table.rows[comparison.best].style = "bold"
-    return table
+    row = comparison.recommended
+    if row.confusion is None:
+        return None
+    counts = np.asarray(row.confusion)
+    right = counts.diagonal()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision, recall = right / counts.sum(axis=0), right / counts.sum(axis=1)
+        f1 = 2.0 * right / (counts.sum(axis=0) + counts.sum(axis=1))
+    wrong = counts - np.diag(right)
+    lines = [
+        [
+            str(label),
+            f"{counts[k].sum():,}",
+            *(number(float(value[k])) for value in (precision, recall, f1)),
+            f"{comparison.classes[wrong[k].argmax()]} ({wrong[k].max():,})" * bool(wrong[k].any()),
+        ]
+        for k, label in enumerate(comparison.classes)
+    ]
+    header = [f"{row.model}: class", "rows", "precision", "recall", "f1", "most often taken for"]
+    return make_table(header, lines)
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:
-    """Return the notes below the table: the verdict, the evaluation, the test of p."""
+    """Return the notes below the table: the verdict, the evaluation, what was left out."""
     c = comparison
+    notes = [*c.verdict, *([c.unlabeled_benefit] if c.unlabeled_benefit else [])]
+    notes += [*_about_curve(c), *_about_views(c)]
+    notes += [*_about_folds(c), *_about_cuts(c), *_about_passes(c)]
+    if len(c.rows) > 1:
+        notes.append(
+            f"worse: probability that the model is worse than the best by more than "
+            f"{short_value(c, c.rope)}; p: of no difference, adjusted for {len(c.rows) - 1} models "
+            f"({c.test})"
+        )
+    return [*notes, *_about_left_out(c)]
+
+
+def _about_curve(c: Comparison) -> list[str]:
+    """Whether more rows would help."""
+    if c.curve is None:
+        return []
+    values = ", ".join(f"{point.rows:,}: {short_value(c, point.value)}" for point in c.curve.points)
+    gain = c.curve.last_doubling
+    low, high = gain.interval()
+    what = (
+        "more rows would help"
+        if low > 0.0
+        else "more rows may help"
+        if gain.location > c.rope
+        else "more rows would bring little"
+    )
+    return [
+        f"{what}: {c.recommended.model} by the number of training rows: {values}; the last "
+        f"doubling gains {short_value(c, gain.location)} ({short_value(c, low)} to "
+        f"{short_value(c, high)})"
+    ]
+
+
+def _about_views(c: Comparison) -> list[str]:
+    """What each view is worth."""
+    notes = []
+    for one in c.ablation:
+        parts = []
+        for what, value, change in (
+            ("without it", one.without, one.without_difference),
+            ("where it is missing", one.missing, one.missing_difference),
+        ):
+            low, high = change.interval()
+            parts.append(
+                f"{what} {short_value(c, value)} ({short_value(c, change.location)}, 95 % interval "
+                f"{short_value(c, low)} to {short_value(c, high)})"
+            )
+        notes.append(f"view {one.view}: {c.recommended.model} {'; '.join(parts)}")
+    return notes
+
+
+def _about_folds(c: Comparison) -> list[str]:
+    """What was measured, on which rows."""
     about = c.metric
     labeled = c.n_rows - c.unlabeled
     rows = "labeled rows" if c.unlabeled else "rows"
@@ -85,50 +194,76 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     elif c.positive is not None and scope == "class":
         about += f" of {c.positive!r}"
     chosen = ", ".join(_chosen(c))
-    if c.mode == "progressive":
-        how = [
-            f"{about}: {c.n_scored} {rows}, each predicted and then learned, in stream order",
-            f"{chosen}: chosen on the {labeled - c.n_scored} {rows} before them",
-        ]
-    else:
-        how = [
-            f"{about}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}",
-            f"{chosen}: chosen in each training part; the most frequent choice is shown",
-        ]
-    if any(not math.isnan(row.threshold) for row in c.rows):
-        how.append(_about_cuts(c))
+    notes = []
     if c.unlabeled:
         only = " and ".join(c.learns_unlabeled)
         what = f"only {only} learns from them" if only else "no row above learns from them"
-        how.insert(
-            0, f"{c.unlabeled:,} of {c.n_rows:,} rows have no label: none is scored, and {what}"
+        notes.append(
+            f"{c.unlabeled:,} of {c.n_rows:,} rows have no label: none is scored, and {what}"
         )
-    passes = [f"{row.model} {row.epochs}" for row in c.rows if row.epochs > 1]
-    if passes and c.epochs is None:
-        how.append(
-            "passes until early stopping, by the loss on a held-out tenth of the training rows "
-            f"(median over the folds): {', '.join(passes)}; 1 for the others"
+    if c.mode == "progressive":
+        notes.append(
+            f"{about}: {c.n_scored} {rows}, each predicted and then learned, in stream order"
         )
-    benefit = [c.unlabeled_benefit] if c.unlabeled_benefit else []
-    return [c.verdict, *benefit, *how, f"p: against the best row ({c.test})"]
+        where = f"chosen on the {labeled - c.n_scored} {rows} before them"
+    else:
+        notes.append(f"{about}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}")
+        where = "chosen in each training part; the most frequent choice is shown"
+    return [*notes, *([f"{chosen}: {where}"] if chosen else [])]
 
 
-def _about_cuts(c: Comparison) -> str:
+def _about_passes(c: Comparison) -> list[str]:
+    passes = [
+        f"{row.model} {row.epochs}"
+        for row in c.rows
+        if row.epochs > 1 and "epochs" not in row.setting
+    ]
+    if not passes or c.epochs is not None:
+        return []
+    return [
+        "passes until early stopping, by the loss on a held-out tenth of the training rows "
+        f"(median over the folds): {', '.join(passes)}"
+    ]
+
+
+def _about_left_out(c: Comparison) -> list[str]:
+    """What the budget did not allow, and how long it would have taken."""
+    notes = []
+    if c.planned_folds > c.folds:
+        notes.append(f"{c.folds} of {c.planned_folds} folds were finished")
+    if c.left_out:
+        models: dict[str, list[str]] = {}
+        for one in c.left_out:
+            models.setdefault(one.what, []).append(one.model)
+        what = "; ".join(f"{words}: {', '.join(names)}" for words, names in models.items())
+        seconds = sum(one.seconds for one in c.left_out)
+        notes.append(
+            f"left out to keep within the budget, about {duration(seconds)} of one core "
+            f"(--thorough): {what}"
+        )
+    return notes
+
+
+def _about_cuts(c: Comparison) -> list[str]:
     """What the column of thresholds says."""
+    if all(math.isnan(row.threshold) for row in c.rows):
+        return []
     what = f"cut: {c.positive!r} is predicted where its probability is above this threshold"
     if not c.tuned:
-        return what
+        return [what]
     measure = metric_of(c.metric).threshold_for or c.metric
     if c.mode == "progressive":
-        return f"{what}, the best for {measure} on the rows before each row; the last one is shown"
-    return (
+        return [
+            f"{what}, the best for {measure} on the rows before each row; the last one is shown"
+        ]
+    return [
         f"{what}, the best for {measure} on rows held out of each training part; the median over "
         "the folds is shown"
-    )
+    ]
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """Return a `Comparison` as Markdown: the table, the best row in bold, and the verdict.
+    """Return a `Comparison` as Markdown: the table, the recommended row in bold, and the verdict.
 
     Parameters
     ----------
@@ -140,51 +275,66 @@ def to_markdown(comparison: Comparison) -> str:
     str
         Lines of text.
     """
-    header, rows = _cells(comparison)
-    rows[comparison.best] = [f"**{cell}**" if cell else "" for cell in rows[comparison.best]]
-    align = ["---", *["---:"] * (len(header) - 1)]
+    header, rows = _cells(comparison, wide=True)
+    chosen = comparison.rows.index(comparison.recommended)
+    rows[chosen] = [f"**{cell}**" if cell else "" for cell in rows[chosen]]
+    align = ["---", "---", *["---:"] * (len(header) - 2)]
     lines = ["| " + " | ".join(_escaped(row)) + " |" for row in [header, align, *rows]]
     notes = [f"- {note}" for note in comparison_notes(comparison)]
     return "\n".join([*lines, "", *notes])
 
 
-def _cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+def _cells(c: Comparison, *, wide: bool) -> tuple[list[str], list[list[str]]]:
     # the columns that the metric is not already
-    errors = comparison.task == "regression"
-    others = [name for name in TASKS[comparison.task][1:] if name != comparison.metric]
-    titles = {"roc_auc": "AUC", "expected_calibration_error": "ECE"}
+    errors = c.task == "regression"
+    others = [name for name in TASKS[c.task][1:] if name != c.metric]
+    names = {"roc_auc": "AUC", "expected_calibration_error": "ECE"}
     short = {"accuracy": "acc.", "roc_auc": "AUC"}
-    cuts = any(not math.isnan(row.threshold) for row in comparison.rows)
+    cuts = any(not math.isnan(row.threshold) for row in c.rows)
     header = [
-        "views",
-        titles.get(comparison.metric, comparison.metric),
+        "model",
+        *(["what it is"] if wide else []),
+        names.get(c.metric, c.metric),
+        "worse",
+        *(["p"] if wide else []),
         *(["cut"] if cuts else []),
         *(short.get(name, name) for name in others),
         "rows/s",
         "chosen",
-        "p",
     ]
     rows = []
-    decimals = _decimals(comparison.rows[comparison.best].value) if errors else 3
-    for i, row in enumerate(comparison.rows):
+    decimals = _decimals(c.best.value) if errors else 3
+    for row in c.rows:
         value = number(row.value, decimals)
         if not math.isnan(row.std):
             value += f" ± {number(row.std, decimals)}"
+        worse = math.nan if row.difference is None else row.difference.areas(c.rope).worse
         rows.append(
             [
-                row.title,
+                ("→ " if row is c.recommended and len(c.rows) > 1 else "") + row.model,
+                *([row.title] if wide else []),
                 value,
+                "best" if row is c.best else number(worse, 2),
+                *([p_value(row.p_adjusted)] if wide else []),
                 *([number(row.threshold, 2)] if cuts else []),
                 *(number(getattr(row, name), decimals) for name in others),
                 speed(row.rows_per_second),
-                " ".join(
-                    value if isinstance(value, str) else f"{SYMBOLS.get(name, name)}={value:g}"
-                    for name, value in row.setting.items()
-                ),
-                "best" if i == comparison.best else p_value(row.p),
+                _setting(row.setting),
             ]
         )
     return header, rows
+
+
+def _setting(setting: dict[str, Any]) -> str:
+    """The chosen parameters, with short names."""
+    return " ".join(
+        f"{SYMBOLS.get(name, name)}={value}"
+        if isinstance(value, bool)
+        else value
+        if isinstance(value, str)
+        else f"{SYMBOLS.get(name, name)}={value:g}"
+        for name, value in setting.items()
+    )
 
 
 def _chosen(comparison: Comparison) -> list[str]:
@@ -208,7 +358,7 @@ def _decimals(value: float) -> int:
 def p_value(p: float | None) -> str:
     """Return a probability to two digits."""
     if p is None or math.isnan(p):
-        return "–"
+        return ""
     return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
@@ -219,6 +369,14 @@ def speed(rows_per_second: float) -> str:
             value = rows_per_second / size
             return f"{value:.1f}{unit}" if value < 10 else f"{value:.0f}{unit}"
     return f"{rows_per_second:.0f}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words: 5 s, 3 min, 2 h."""
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def _escaped(cells: Sequence[Any]) -> list[str]:

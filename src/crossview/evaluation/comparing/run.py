@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +11,15 @@ import numpy as np
 from crossview.catalog.learner import Learner
 from crossview.errors import InputError
 from crossview.evaluation.metrics import least_rows, signed_score
-from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.tasks import Scored, Task
 from crossview.labels import has_label
-from crossview.views import ViewLayout
 
 __all__ = ["Run"]
 
 
 @dataclass
 class Run:
-    """What stays the same for all rows of one comparison.
+    """What stays the same for all rows of one comparison; it travels to the workers.
 
     Attributes
     ----------
@@ -35,8 +33,6 @@ class Run:
         Passes over the training rows; None: as each learner needs.
     grid : mapping of str to sequence
         Values to try, instead of those of the catalog.
-    say : callable
-        Called with a few words on what is being done.
     """
 
     learners: list[Learner]
@@ -44,7 +40,6 @@ class Run:
     seed: int
     epochs: int | None
     grid: Mapping[str, Sequence[Any]]
-    say: Callable[[str], None]
 
     @property
     def metric(self) -> str:
@@ -52,8 +47,10 @@ class Run:
         return self.task.metric
 
     def make(self, learner: Learner, setting: Mapping[str, Any]) -> Any:
-        """Return a new estimator with this setting."""
-        return learner.make(**setting, **learner.passes(self.epochs), random_state=self.seed)
+        """Return a new estimator with this setting; ``epochs`` in it is the number of passes."""
+        parameters = {key: value for key, value in setting.items() if key != "epochs"}
+        passes = learner.passes(setting.get("epochs", self.epochs))
+        return learner.make(**parameters, **passes, random_state=self.seed)
 
     def by_label(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows with and without label; every number is a label."""
@@ -71,24 +68,3 @@ class Run:
                 f"{self.metric} needs {least_rows(self.metric)} rows, and {where} has {n}; "
                 "give a smaller k, or a share of the rows, such as 0.1"
             )
-
-    def answer(self, layout: ViewLayout, rows: list[ComparisonRow], **known: Any) -> Comparison:
-        """Return the rows in order, and what else is known of them."""
-        order = sorted(
-            range(len(rows)), key=lambda i: signed_score(self.metric, rows[i].value), reverse=True
-        )
-        return Comparison(
-            task=self.task.name,
-            metric=self.metric,
-            positive=self.task.positive_label,
-            threshold=self.task.threshold,
-            tuned=self.task.tunes,
-            classes=self.task.classes.tolist(),
-            views=dict(zip(layout.names, layout.widths, strict=True)),
-            seed=self.seed,
-            epochs=self.epochs,
-            rows=rows,
-            best=order[0],
-            runner_up=order[1],
-            **known,
-        )

@@ -1,0 +1,1 @@
+"""Comparing learners: by folds in rounds of tasks, or on a stream."""

@@ -1,0 +1,180 @@
+"""The rows of one fold as views, without columns that are empty in its training rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from crossview.catalog.learner import Learner
+from crossview.evaluation.comparing.splits import FoldRows, Split
+from crossview.evaluation.sources import encode_parts
+from crossview.views import MultiView, ViewLayout
+
+__all__ = ["Data", "Fold", "drop_empty_columns"]
+
+
+@dataclass
+class Data:
+    """All rows and labels of a comparison.
+
+    Attributes
+    ----------
+    X : MultiView or pyarrow.Table
+        The rows.
+    y : ndarray of shape (n_labeled,)
+        The labels of the labeled rows.
+    labeled, unlabeled : ndarray of int
+        Positions of the rows with and without label.
+    encoder : transformer or None
+        Makes views of the columns.
+    layout : ViewLayout
+        The views.
+    """
+
+    X: Any
+    y: np.ndarray
+    labeled: np.ndarray
+    unlabeled: np.ndarray
+    encoder: Any
+    layout: ViewLayout
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, with and without label."""
+        return len(self.labeled) + len(self.unlabeled)
+
+    def fold(self, rows: FoldRows, with_unlabeled: bool) -> Fold:
+        """Return the rows of a fold, encoded by its training rows."""
+        parts = [self.labeled[rows.train], self.labeled[rows.test]]
+        if with_unlabeled:  # those with label first, in the order of the fold
+            parts.append(np.concatenate([self.labeled[rows.train], self.unlabeled]))
+        _, encoded = encode_parts(self.X, self.encoder, parts)
+        more = encoded[2] if with_unlabeled else None
+        kept = encoded[:2] if more is None else encoded
+        X_train, X_test, *others = drop_empty_columns(kept, learned=more or encoded[0])
+        y_more = np.concatenate(
+            [self.y[rows.train].astype(object), np.full(len(self.unlabeled), None)]
+        )
+        return Fold(
+            X_train,
+            self.y[rows.train],
+            X_test,
+            self.y[rows.test],
+            rows.inner,
+            others[0] if others else None,
+            y_more if others else None,
+        )
+
+
+@dataclass
+class Fold:
+    """The rows of one fold, encoded by its training part.
+
+    ``X_more`` and ``y_more`` are the training rows and all unlabeled rows, for learners that learn
+    from those.
+    """
+
+    X_train: MultiView
+    y_train: np.ndarray
+    X_test: MultiView
+    y_test: np.ndarray
+    inner: list[Split]
+    X_more: MultiView | None = None
+    y_more: np.ndarray | None = None
+
+    def training_rows(self, learner: Learner) -> tuple[MultiView, np.ndarray]:
+        """Return the rows that a learner learns from."""
+        if self.X_more is not None and self.y_more is not None and learner.learns_unlabeled:
+            return learner.select_view(self.X_more), self.y_more
+        return learner.select_view(self.X_train), self.y_train
+
+    def select(self, views: list[str]) -> Fold:
+        """Return the same rows with some of the views."""
+        more = None if self.X_more is None else self.X_more.select(views)
+        return replace(
+            self, X_train=self.X_train.select(views), X_test=self.X_test.select(views), X_more=more
+        )
+
+    def with_test(self, X_test: MultiView) -> Fold:
+        """Return the same fold with other rows to score."""
+        return replace(self, X_test=X_test)
+
+    def take(self, rows: np.ndarray) -> Fold | None:
+        """Return the fold with some of its training rows; None if an inner split lacks rows."""
+        position = np.full(len(self.y_train), -1)
+        position[rows] = np.arange(len(rows))
+        inner = [
+            (position[train][position[train] >= 0], position[test][position[test] >= 0])
+            for train, test in self.inner
+        ]
+        if any(len(np.unique(self.y_train[rows][part])) < 2 for both in inner for part in both):
+            return None
+        X_more, y_more = self.X_more, self.y_more
+        if X_more is not None and y_more is not None:
+            n = len(self.y_train)
+            kept = np.concatenate([rows, np.arange(n, len(y_more))])
+            X_more, y_more = X_more[kept], y_more[kept]
+        return replace(
+            self,
+            X_train=self.X_train[rows],
+            y_train=self.y_train[rows],
+            inner=inner,
+            X_more=X_more,
+            y_more=y_more,
+        )
+
+
+def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[MultiView]:
+    """Return the parts without the columns that have no entry in the rows to learn.
+
+    No weight would be learned for them, and of hashed columns they are the most.  A view keeps at
+    least one column.  Dense rows, and rows in which most columns occur, stay as they are.
+
+    Parameters
+    ----------
+    parts : list of MultiView
+        Rows with the same views.
+    learned : MultiView
+        The rows to learn.
+
+    Returns
+    -------
+    parts : list of MultiView
+        The same rows.
+    """
+    layout = learned.layout
+    if not sp.issparse(learned.matrix):
+        return parts
+    occurs = np.zeros(layout.n_columns, dtype=bool)
+    occurs[learned.matrix.indices] = True
+    if 2 * occurs.sum() > len(occurs):
+        return parts
+    for name in layout.names:
+        block = layout.block(name)
+        if not occurs[block].any():
+            occurs[block.start] = True
+    widths = [int(occurs[layout.block(name)].sum()) for name in layout.names]
+    narrow = ViewLayout(layout.names, widths)
+    position = np.cumsum(occurs) - 1
+    return [_narrow(part, occurs, position.astype(np.int32), narrow) for part in parts]
+
+
+def _narrow(
+    part: MultiView, occurs: np.ndarray, position: np.ndarray, layout: ViewLayout
+) -> MultiView:
+    matrix = part.matrix
+    kept = occurs[matrix.indices]
+    before = np.concatenate([[0], np.cumsum(kept)])
+    narrow = sp.csr_array(
+        (
+            matrix.data[kept],
+            position[matrix.indices[kept]],
+            before[matrix.indptr].astype(matrix.indptr.dtype),
+        ),
+        shape=(len(part), layout.n_columns),
+    )
+    narrow.has_canonical_format = matrix.has_canonical_format
+    return MultiView.from_matrix(narrow, layout, present=part.present)

@@ -1,0 +1,242 @@
+"""Choosing the setting of a learner inside a training part."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from crossview.catalog.learner import Learner
+from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.comparing.splits import Split, draw_rows
+from crossview.evaluation.metrics import least_rows
+from crossview.evaluation.tasks import Classification, Scored, join
+from crossview.views import MultiView
+
+__all__ = ["Chosen", "Tuner", "Tuning", "best_of", "calibrates_in_pass", "make_model"]
+
+# rows that choose the parameters of a learner that needs all rows in memory
+MOST_ROWS_AT_ONCE = 20_000
+# in successive halving, the first round has this share of the rows, and lets as many settings pass
+HALVING = 4
+
+
+class Tuning(NamedTuple):
+    """How much a learner may spend on choosing its setting.
+
+    Attributes
+    ----------
+    splits : int or None
+        How many of the inner splits; None: all of them.
+    halving : bool
+        Whether all settings are tried on a quarter of the rows first, and the best quarter of
+        them on all rows.
+    share : float
+        Share of the training rows.
+    """
+
+    splits: int | None = None
+    halving: bool = False
+    share: float = 1.0
+
+
+@dataclass
+class Chosen:
+    """A setting, and what the held-out rows of the inner validation say of it.
+
+    Attributes
+    ----------
+    setting : dict
+        The parameters.
+    value : float
+        The metric on the held-out rows, higher is better.
+    order : int
+        Position among the settings that were tried; the first of equals is chosen.
+    threshold : float or None
+        The best one on the held-out rows.
+    held_out : Scored or None
+        Scores of the held-out rows, where they calibrate the learner.
+    y : ndarray or None
+        Their labels.
+    """
+
+    setting: dict[str, Any]
+    value: float = -math.inf
+    order: int = 0
+    threshold: float | None = None
+    held_out: Scored | None = None
+    y: np.ndarray | None = None
+
+
+def best_of(chosen: Sequence[Chosen]) -> Chosen:
+    """Return the best one; the first of equals, whatever the order in which they come."""
+    return max(chosen, key=lambda one: (one.value, -one.order))
+
+
+def calibrates_in_pass(run: Run, learner: Learner, setting: dict[str, Any]) -> bool:
+    """Return whether a classifier is calibrated by the one pass that it makes."""
+    passes = 1 if learner.one_pass else setting.get("epochs", run.epochs) or 1
+    return not (learner.in_memory or learner.stops_early) and passes == 1
+
+
+class Tuner:
+    """The inner validation of one learner in one training part.
+
+    Parameters
+    ----------
+    run : Run
+        What is compared.
+    learner : Learner
+        The entry.
+    X : MultiView
+        The training rows; unlabeled rows, if any, are the last ones.
+    y : ndarray
+        Their labels.
+    inner : list of Split
+        Rows that are learned, and held out.
+    tuning : Tuning
+        What it may spend.
+    deadline : float
+        No setting is started after this time of the clock, but one is always tried.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        learner: Learner,
+        X: MultiView,
+        y: np.ndarray,
+        inner: list[Split],
+        tuning: Tuning = Tuning(),  # noqa: B008 (a tuple)
+        deadline: float = math.inf,
+    ) -> None:
+        self.run, self.learner, self.X, self.y = run, learner, X, y
+        self.deadline = deadline
+        known, self.unlabeled = run.by_label(y)
+        self.labels = np.asarray(y[known].tolist()) if len(self.unlabeled) else y
+        once = learner.stops_early or not learner.streams
+        self.inner = inner[: 1 if once else tuning.splits]
+        self.tuning = tuning
+        self.parts: dict[tuple[int, float], tuple[Any, np.ndarray, Any]] = {}
+
+    def choose(self, settings: Sequence[tuple[int, dict[str, Any]]]) -> Chosen:
+        """Return the best of some settings, each with its position among all of them."""
+        if self.tuning.halving and len(settings) > 1:
+            some = self.evaluate(settings, self.inner[:1], self.tuning.share / HALVING)
+            some.sort(key=lambda one: (-one.value, one.order))
+            best = some[: math.ceil(len(settings) / HALVING)]
+            settings = [(one.order, one.setting) for one in sorted(best, key=lambda c: c.order)]
+        return best_of(self.evaluate(settings, self.inner, self.tuning.share))
+
+    def refine(self, chosen: Chosen) -> Chosen:
+        """Return the setting after trying further parameters, one after the other.
+
+        The values of a parameter are tried as long as each is better than the one before.
+        """
+        order = chosen.order
+        for name, values in self.learner.refined.items():
+            for value in self.run.grid.get(name, values):
+                if time.time() > self.deadline or (name == "epochs" and self.run.epochs):
+                    break
+                order += 1
+                setting = {**chosen.setting, name: value}
+                other = self.evaluate([(order, setting)], self.inner, self.tuning.share)[0]
+                if not other.value > chosen.value:
+                    break
+                chosen = other
+        return chosen
+
+    def evaluate(
+        self, settings: Sequence[tuple[int, dict[str, Any]]], inner: list[Split], share: float
+    ) -> list[Chosen]:
+        """Return the settings with what the held-out rows say, as far as the deadline allows.
+
+        A setting that gets a threshold is judged at its best one, over the rows of all splits
+        together.  So is one that is calibrated by them.
+        """
+        found: list[Chosen] = []
+        for order, setting in settings:
+            if found and time.time() > self.deadline:
+                break
+            scored = [self._score(setting, split, i, share) for i, split in enumerate(inner)]
+            found.append(self._judge(order, setting, scored, inner))
+            for one in found:  # of the others nobody needs the scores
+                if one is not best_of(found):
+                    one.held_out = one.y = None
+        return found
+
+    def _score(
+        self, setting: dict[str, Any], split: Split, number: int, share: float
+    ) -> tuple[Any, Scored]:
+        """A model that learned one part, and its scores of the other."""
+        run = self.run
+        X_train, y_train, X_test = self._part(split, number, share)
+        model = make_model(run, self.learner, {**setting, **self.learner.tuning_params})
+        with warnings.catch_warnings():  # a setting that takes too long is judged as it is
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X_train, y_train)
+        calibrates = self._calibrates(setting)
+        if not (calibrates or run.task.tunes) and run.task.fixed_threshold is not None:
+            model.set_threshold(run.task.fixed_threshold)
+        probabilities = run.task.needs_probabilities and not calibrates
+        return model, run.task.scores(model, X_test, probabilities=probabilities)
+
+    def _judge(
+        self,
+        order: int,
+        setting: dict[str, Any],
+        scored: list[tuple[Any, Scored]],
+        inner: list[Split],
+    ) -> Chosen:
+        run, calibrates = self.run, self._calibrates(setting)
+        if not (calibrates or run.task.tunes):
+            values = [
+                run.score(self.labels[test], one)
+                for (_, test), (_, one) in zip(inner, scored, strict=True)
+            ]
+            return Chosen(setting, float(np.mean(values)), order)
+        assert isinstance(run.task, Classification)
+        together = join([one for _, one in scored])
+        y = np.asarray(self.labels[np.concatenate([test for _, test in inner])].tolist())
+        if calibrates:  # the map depends on the scores alone, and any of the models can hold it
+            model = scored[0][0]
+            model.set_threshold(None).calibrate(together.scores, y)
+            together = run.task.decide(together.scores, model.probabilities(together.scores))
+        if run.task.tunes:
+            threshold, value = run.task.tune(y, together)
+        else:
+            threshold, value = None, run.score(y, together)
+        return Chosen(setting, value, order, threshold, together, y)
+
+    def _calibrates(self, setting: dict[str, Any]) -> bool:
+        """Whether the held-out rows calibrate the learner."""
+        in_pass = calibrates_in_pass(self.run, self.learner, setting)
+        return self.run.task.needs_probabilities and not in_pass
+
+    def _part(self, split: Split, number: int, share: float) -> tuple[Any, np.ndarray, Any]:
+        """Rows to learn, with all unlabeled ones, and the rows held out; kept for all settings."""
+        if (number, share) not in self.parts:
+            train, test = split
+            most = max(1, round(share * len(train)))
+            if not self.learner.streams:
+                most = min(most, max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.run.metric)))
+            drawn = draw_rows(self.run.task, self.labels[train], most, self.run.seed)
+            rows = np.concatenate([train[drawn], self.unlabeled])
+            self.parts[number, share] = self.X[rows], self.y[rows], self.X[test]
+        return self.parts[number, share]
+
+
+def make_model(run: Run, learner: Learner, setting: dict[str, Any]) -> Any:
+    """Return a new estimator, which fits no other models for its probabilities.
+
+    Unless one pass calibrates it, the rows held out by the inner validation do.
+    """
+    if run.task.name == "classification" and not calibrates_in_pass(run, learner, setting):
+        setting = {**setting, "calibration": "none"}
+    return run.make(learner, setting)

@@ -1,0 +1,207 @@
+"""The tasks of a comparison: functions that any process can run, of arguments that travel."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from crossview.catalog.learner import Learner
+from crossview.errors import InputError
+from crossview.evaluation.comparing.parts import Fold
+from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.comparing.tuning import (
+    Chosen,
+    Tuner,
+    Tuning,
+    best_of,
+    calibrates_in_pass,
+    make_model,
+)
+from crossview.evaluation.tasks import Classification
+
+__all__ = [
+    "FoldScore",
+    "Probe",
+    "finish_fold",
+    "fit_model",
+    "probe_learner",
+    "score_model",
+    "tune_settings",
+]
+
+# rows of the slices by which the cost of a learner is estimated: the second is larger, so that
+# the two tell how the cost grows
+FIRST_SLICE, SECOND_SLICE = 300, 1200
+# after the first slice a fit of the second is not worth this many seconds
+MOST_TO_PROBE = 2.0
+
+
+class Probe(NamedTuple):
+    """What a first slice of the rows says of a learner.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Rows of the slices.
+    seconds : tuple of float
+        What a fit of each took.
+    value : float
+        The metric on other rows, higher is better.
+    compiled : float
+        How much longer the very first fit took, which compiles, or loads what is compiled.
+    """
+
+    rows: tuple[int, ...]
+    seconds: tuple[float, ...]
+    value: float
+    compiled: float
+
+
+@dataclass
+class FoldScore:
+    """What one learner did on one fold.
+
+    Attributes
+    ----------
+    value : float
+        The metric on the test rows.
+    inner : float
+        The metric of the chosen setting on the held-out rows of the inner validation, higher is
+        better.
+    untuned : float
+        The metric where a score above 0 decides, if the threshold was tuned; otherwise NaN.
+    others : dict of str to float
+        The other metrics.
+    setting : dict
+        The chosen parameters.
+    threshold : float or None
+        Of the positive class.
+    confusion : ndarray or None
+        Rows of each class predicted as each class.
+    passes : int
+        Passes over the training rows.
+    rows_per_second : float
+        Of the fit on the training part.
+    """
+
+    value: float
+    inner: float
+    setting: dict[str, Any]
+    untuned: float = math.nan
+    others: dict[str, float] = field(default_factory=dict)
+    threshold: float | None = None
+    confusion: np.ndarray | None = None
+    passes: int = 1
+    rows_per_second: float = math.nan
+
+
+def probe_learner(run: Run, learner: Learner, fold: Fold) -> Probe:
+    """Fit slices of the training rows to see what a learner costs, and how it does.
+
+    The first fit is not timed, because it may compile.
+    """
+    with threadpool_limits(1):
+        X, y = fold.training_rows(learner)
+        tuner = Tuner(run, learner, X, y, fold.inner)
+        candidates = learner.candidates(run.grid)
+        ends = [(0, candidates[0]), (1, candidates[-1])]
+        n_rows = len(fold.inner[0][0])
+        rows: list[int] = []
+        seconds: list[float] = []
+        for n in (FIRST_SLICE, SECOND_SLICE):
+            share = min(1.0, n / n_rows)
+            if not rows:
+                start = time.perf_counter()
+                tuner.evaluate(ends[:1], fold.inner[:1], share)
+                compiled = time.perf_counter() - start
+            elif rows[0] == n_rows or seconds[0] * n / rows[0] > MOST_TO_PROBE:
+                break
+            start = time.perf_counter()
+            value = best_of(tuner.evaluate(ends, fold.inner[:1], share)).value
+            seconds.append((time.perf_counter() - start) / len(ends))
+            rows.append(min(n, n_rows))
+        return Probe(tuple(rows), tuple(seconds), value, max(0.0, compiled - seconds[0]))
+
+
+def tune_settings(
+    run: Run,
+    learner: Learner,
+    fold: Fold,
+    settings: Sequence[tuple[int, dict[str, Any]]],
+    tuning: Tuning,
+    deadline: float,
+) -> tuple[Chosen, float]:
+    """Return the best of some settings on the inner validation, and the seconds it took."""
+    start = time.perf_counter()
+    with threadpool_limits(1):
+        X, y = fold.training_rows(learner)
+        tuner = Tuner(run, learner, X, y, fold.inner, tuning, deadline)
+        return tuner.choose(settings), time.perf_counter() - start
+
+
+def finish_fold(
+    run: Run, learner: Learner, fold: Fold, chosen: Chosen, tuning: Tuning, deadline: float
+) -> tuple[FoldScore, float]:
+    """Try what refines the setting, train with it, and score the rows held out."""
+    begin = time.perf_counter()
+    with threadpool_limits(1):
+        X, y = fold.training_rows(learner)
+        if learner.refined:
+            chosen = Tuner(run, learner, X, y, fold.inner, tuning, deadline).refine(chosen)
+        model, seconds = fit_model(run, learner, X, y, chosen)
+        score = score_model(run, learner, model, fold, chosen)
+        made = getattr(model, "n_iter_", getattr(model, "n_epochs", 1))
+        score.passes = made if learner.streams else 1
+        steps = model.n_steps_ if learner.draws_rows else len(fold.y_train) * score.passes
+        score.rows_per_second = steps / seconds
+        return score, time.perf_counter() - begin
+
+
+def fit_model(
+    run: Run, learner: Learner, X: Any, y: np.ndarray, chosen: Chosen
+) -> tuple[Any, float]:
+    """Return a model in the chosen setting, with its threshold, and the seconds of its fit."""
+    model = make_model(run, learner, chosen.setting)
+    start = time.perf_counter()
+    model.fit(X, y)
+    seconds = time.perf_counter() - start
+    _set_threshold(run, learner, model, chosen)
+    return model, seconds
+
+
+def score_model(run: Run, learner: Learner, model: Any, fold: Fold, chosen: Chosen) -> FoldScore:
+    """Return the metrics of a fitted model on the test rows."""
+    task, y = run.task, fold.y_test
+    X_test, needed = learner.select_view(fold.X_test), task.needs_probabilities
+    scored = task.scores(model, X_test, probabilities=needed)
+    score = FoldScore(
+        value=task.measure(run.metric, y, scored),
+        inner=chosen.value,
+        setting=chosen.setting,
+        others={name: task.measure(name, y, scored) for name in task.shown},
+        confusion=task.confusion(y, scored),
+    )
+    if task.tunes:
+        score.untuned = task.measure(run.metric, y, scored._replace(predicted=None))
+    if isinstance(task, Classification) and model.threshold_ is not None:
+        score.threshold = task.of_other_side(model.threshold_)
+    return score
+
+
+def _set_threshold(run: Run, learner: Learner, model: Any, chosen: Chosen) -> None:
+    """Calibrate the model unless its pass did, and set its threshold."""
+    if not run.task.needs_probabilities:
+        return
+    if not calibrates_in_pass(run, learner, chosen.setting):
+        if chosen.held_out is None:
+            raise InputError(f"model {learner.name!r} has no held-out rows to be calibrated by")
+        model.calibrate(chosen.held_out.scores, chosen.y)
+    threshold = chosen.threshold if run.task.tunes else run.task.fixed_threshold
+    if threshold is not None:
+        model.set_threshold(threshold)

@@ -1,0 +1,107 @@
+"""The answer of a comparison in plain words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crossview.evaluation.significance import SIGNIFICANT, p_in_words
+
+if TYPE_CHECKING:
+    from crossview.evaluation.result import Comparison, ComparisonRow
+
+__all__ = ["short_value", "unlabeled_benefit", "verdict"]
+
+# the yardsticks that look at no column
+CONSTANT = ("yardstick:majority", "yardstick:mean")
+
+
+def verdict(c: Comparison) -> list[str]:
+    """Return the answer in sentences: what is recommended, and what it can be trusted for.
+
+    Parameters
+    ----------
+    c : Comparison
+        From `crossview.compare`.
+
+    Returns
+    -------
+    sentences : list of str
+        The first one names a model.
+    """
+    if len(c.rows) == 1:
+        return [f"{c.best.model}: {c.metric} {short_value(c, c.best.value)}"]
+    sentences = [_recommendation(c), *_about_yardsticks(c)]
+    if c.followed is not None:
+        low, high = (short_value(c, end) for end in c.followed.interval)
+        sentences.append(
+            f"following this answer gives {c.metric} {short_value(c, c.followed.value)} (95 % "
+            f"interval {low} to {high}): the model, too, chosen anew in each training part"
+        )
+    return sentences
+
+
+def _recommendation(c: Comparison) -> str:
+    best, chosen = c.best, c.recommended
+    others = len(c.equals) - 1
+    value = f"{c.metric} {short_value(c, best.value)}"
+    if not others:
+        second = c.rows[1]
+        return f"best: {best.model} ({value}), {_lead(c, second)}"
+    few = "1 other model is" if others == 1 else f"{others} other models are"
+    if chosen is best:
+        return f"best: {best.model} ({value}); {few} practically equal, and none takes less"
+    return (
+        f"recommended: {chosen.model} ({c.metric} {short_value(c, chosen.value)}), practically "
+        f"equal to the best, {best.model} ({short_value(c, best.value)}; {_chance(c, chosen)}), "
+        f"and takes less; {len(c.equals)} models are within {short_value(c, c.rope)}"
+    )
+
+
+def _lead(c: Comparison, row: ComparisonRow) -> str:
+    ahead = short_value(c, abs(c.best.value - row.value))
+    return f"ahead of {row.model} by {ahead} ({_chance(c, row)})"
+
+
+def _chance(c: Comparison, row: ComparisonRow) -> str:
+    """How likely a row is not worse than the best, for practical purposes."""
+    assert row.difference is not None
+    worse = row.difference.areas(c.rope).worse
+    if worse != worse:
+        return "one fold says nothing of chance"
+    p = f"; Holm's {p_in_words(row.p_adjusted)}" if row.p_adjusted is not None else ""
+    return f"probability {worse:.2f} that the difference is above {short_value(c, c.rope)}{p}"
+
+
+def _about_yardsticks(c: Comparison) -> list[str]:
+    sentences = []
+    ours = next((row for row in c.rows if not row.yardstick), None)
+    if c.best.yardstick and ours is not None:
+        sentences.append(
+            f"a yardstick is best: the first model of this package, {ours.model}, is "
+            f"{short_value(c, abs(c.best.value - ours.value))} behind {c.best.model} "
+            f"({_chance(c, ours)})"
+        )
+    if any(row.model in CONSTANT for row in c.equals):
+        what = "mean" if c.task == "regression" else "most frequent class"
+        sentences.append(f"no model is clearly better than always predicting the {what}")
+    return sentences
+
+
+def unlabeled_benefit(c: Comparison) -> str | None:
+    """Return how much unlabeled rows help, in plain words; None where that is not known."""
+    pair = c.unlabeled_pair
+    if not (c.unlabeled and pair and c.unlabeled_benefit_p is not None):
+        return None
+    learner, without = pair
+    more = learner.value - without.value
+    about = "" if c.unlabeled_benefit_p < SIGNIFICANT else "not significant, "
+    what = "lower" if more < 0.0 else "raise"
+    return (
+        f"the {c.unlabeled:,} unlabeled rows {what} {c.metric} by {abs(more):.4f}: "
+        f"{learner.model} against {without.model} ({about}{p_in_words(c.unlabeled_benefit_p)})"
+    )
+
+
+def short_value(c: Comparison, value: float) -> str:
+    """Return four decimals, or four digits of an error, which has the unit of the target."""
+    return f"{value:.4g}" if c.task == "regression" else f"{value:.4f}"
