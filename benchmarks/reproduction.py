@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import reproduction_calibration
 import reproduction_compare
+import reproduction_coverage
 import reproduction_intercept
 import reproduction_keco
 import reproduction_machines
@@ -213,6 +214,7 @@ SECTIONS = {
     "intercept": intercept,
     "stacking": stacking,
     "views": views,
+    "coverage": reproduction_coverage.section,
     "compare": compared,
 }
 SOURCES = {

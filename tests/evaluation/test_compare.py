@@ -21,7 +21,7 @@ from crossview import (
     ViewEncoder,
     open_table,
 )
-from crossview.evaluation.candidates import compared_learners
+from crossview.evaluation.comparing.candidates import compared_learners
 from crossview.report.tables import to_markdown
 
 

@@ -12,19 +12,21 @@ from crossview import (
     PassiveAggressiveClassifier,
     open_table,
 )
-from crossview.evaluation.candidates import compared_learners
+from crossview.catalog.learners import find_learner
 from crossview.evaluation.significance import holm
 from reference.jackknife import block_jackknife
 
 
 def test_progressive_by_hand():
     X, y = make_noisy(120)
-    answer = compare(X, y, progressive=True, grid=ONE, threshold=None)
+    models = ["view:strong", "view:weak", "pa:squared", "scw", "mvm"]
+    answer = compare(X, y, progressive=True, grid=ONE, threshold=None, models=models)
     assert (answer.n_rows, answer.n_scored) == (120, 108)
     true, all_predicted = y[12:], []
-    for row, method in zip(answer.rows, compared_learners(X.layout, len(X)), strict=True):
+    for row in answer.rows:
+        method = find_learner(row.model, "classification", X.layout.names)
         seen = method.select_view(X)
-        model = method.make(**method.candidates(ONE)[0], random_state=0)
+        model = method.make(**method.on_stream(row.setting), random_state=0)
         model.partial_fit(seen[:12], y[:12], classes=["no", "yes"])
         predicted = []
         for i in range(12, 120):
@@ -36,23 +38,24 @@ def test_progressive_by_hand():
 
     def difference(i, j):
         """Of the F1 of row i from that of row j."""
-        f1 = [lambda rows, k=k: f1_score(true[rows], all_predicted[k][rows], pos_label="yes")
-              for k in (i, j)]  # fmt: skip
+        f1 = [
+            lambda rows, k=k: f1_score(true[rows], all_predicted[k][rows], pos_label="yes")
+            for k in (i, j)
+        ]
         return block_jackknife(108, lambda rows: f1[0](rows) - f1[1](rows))
 
     pairs = list(combinations(range(len(answer.rows)), 2))
     adjusted = dict(zip(pairs, holm([difference(*pair).p for pair in pairs]), strict=True))
-    for i, row in enumerate(answer.rows):
-        if i == answer.best:
-            assert row.difference is row.p is row.p_adjusted is None
-            continue
-        expected = difference(i, answer.best)
+    best, *others = answer.rows
+    assert best.difference is best.p is best.p_adjusted is None
+    for i, row in enumerate(others, start=1):
+        expected = difference(i, 0)
         assert row.difference.location == pytest.approx(expected.location)
         assert row.difference.scale == pytest.approx(expected.scale)
         assert row.difference.degrees == expected.degrees == 53
         assert row.p == pytest.approx(expected.p)
-        assert row.p_adjusted == pytest.approx(adjusted[min(i, answer.best), max(i, answer.best)])
-    assert len({row.p for row in answer.rows}) > 3
+        assert row.p_adjusted == pytest.approx(adjusted[0, i])
+    assert len({row.p for row in others}) > 3
 
 
 def test_progressive_does_not_depend_on_the_batches():
@@ -88,7 +91,8 @@ def test_progressive_chooses_on_the_first_part():
         scores = model.score_then_learn(X["strong"][:100], y[:100], classes=["no", "yes"])
         values.append(f1_score(y[:100] == "yes", scores > 0))
     assert values[0] != values[1]
-    assert answer.rows[0].setting == {"C": grid[int(np.argmax(values))]}
+    (strong,) = (row for row in answer.rows if row.model == "view:strong")
+    assert strong.setting == {"C": grid[int(np.argmax(values))]}
 
 
 def test_rows_of_text_are_counted_and_a_tenth_of_them_chooses(tmp_path):

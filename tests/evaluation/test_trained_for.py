@@ -14,7 +14,7 @@ from crossview import (
     MultiViewSVMPerf,
 )
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.candidates import compared_learners
+from crossview.evaluation.comparing.candidates import compared_learners
 from crossview.evaluation.folds import draw_rows
 from crossview.evaluation.tasks import Classification, Scored
 

@@ -207,8 +207,9 @@ def test_the_p_of_a_mean_over_rows_is_that_of_its_terms():
         _, p = model.score_then_learn(X[view], y, ["no", "yes"], return_proba=True)
         losses.append(-np.log(np.where(y == "yes", p[:, 1], p[:, 0]))[40:])
     answer = compare(X, y, progressive=True, grid=ONE, metric="log_loss", models=models)
-    ahead = losses[answer.best] - losses[1 - answer.best]  # a lower loss is better
-    difference = answer.rows[1 - answer.best].difference
+    best, other = answer.rows
+    ahead = losses[models.index(best.model)] - losses[models.index(other.model)]
+    difference = other.difference  # a lower loss is better
     expected = block_jackknife(360, lambda rows: ahead[rows].mean())
     assert difference.location == pytest.approx(expected.location)
     assert difference.location < 0.0

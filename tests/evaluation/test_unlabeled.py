@@ -17,7 +17,7 @@ from crossview import (
     progressive,
 )
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.candidates import compared_learners
+from crossview.evaluation.comparing.candidates import compared_learners
 from crossview.evaluation.significance import corrected_t_test
 from crossview.report.tables import comparison_notes, to_markdown
 from reference.jackknife import block_jackknife
@@ -179,7 +179,7 @@ def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypa
         scored.sum(),
         150 - known.sum(),
     )
-    all_predicted = []
+    all_predicted = {}
     for row in answer.rows:
         method = find_learner(row.model, "classification", X.layout.names)
         setting = method.on_stream(method.candidates(grid)[0])
@@ -192,11 +192,11 @@ def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypa
         scores = model.score_then_learn(X[then], y[then])[known[then]]
         predicted = np.where(scores > 0, "yes", "no")
         truth = y[scored].astype(str)
-        all_predicted.append(predicted)
+        all_predicted[row.model] = predicted
         assert row.value == pytest.approx(f1_score(truth, predicted, pos_label="yes"))
-    _, pegasos, keco = (
-        lambda rows, one=one: f1_score(truth[rows], one[rows], pos_label="yes")
-        for one in all_predicted
+    pegasos, keco = (
+        lambda rows, one=all_predicted[name]: f1_score(truth[rows], one[rows], pos_label="yes")
+        for name in ("pegasos", "keco")
     )
     expected = block_jackknife(int(scored.sum()), lambda rows: keco(rows) - pegasos(rows))
     assert answer.unlabeled_benefit_p == pytest.approx(expected.p)
@@ -204,8 +204,8 @@ def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypa
     assert any(f"{scored.sum()} labeled rows, each predicted" in note for note in notes)
     n_first = (known & first).sum()
     assert any(f"chosen on the {n_first} labeled rows before" in note for note in notes)
-    best = answer.rows[answer.best].model
-    assert ("schedule=stream" in answer.train_options) == (best != "pa:squared")
+    chosen = answer.recommended.model
+    assert ("schedule=stream" in answer.train_options) == (chosen != "pa:squared")
 
 
 def test_rows_without_label_are_learned_and_not_scored_in_a_stream():

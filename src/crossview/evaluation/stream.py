@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -201,12 +202,18 @@ class _ProgressiveRun:
 
     def difference(self, row: ComparisonRow, other: ComparisonRow) -> Posterior:
         """Return how much a row is better than another one."""
-        names = [learner.name for learner in self.run.learners]
-        one, two = (self.blocks[names.index(which.model)].values() for which in (row, other))
+        whole, without, sizes = self._block_values[row.model]
+        other_whole, other_without, _ = self._block_values[other.model]
         sign = 1.0 if metric_of(self.run.metric).higher_is_better else -1.0
         return jackknife_posterior(
             sign * (row.value - other.value),
-            sign * (one[0] - two[0]),
-            sign * (one[1] - two[1]),
-            one[2],
+            sign * (whole - other_whole),
+            sign * (without - other_without),
+            sizes,
         )
+
+    @cached_property
+    def _block_values(self) -> dict[str, tuple[float, np.ndarray, np.ndarray]]:
+        """The metric of each model, and without each block, after the last row."""
+        names = (learner.name for learner in self.run.learners)
+        return {name: blocks.values() for name, blocks in zip(names, self.blocks, strict=True)}

@@ -12,7 +12,7 @@ from crossview.evaluation.significance.correlated_t import (
 )
 from crossview.evaluation.significance.delong import delong_posterior
 from crossview.evaluation.significance.jackknife import jackknife_posterior
-from crossview.evaluation.significance.p_values import SIGNIFICANT, holm, p_in_words
+from crossview.evaluation.significance.p_values import SIGNIFICANT, holm, holm_of_pairs, p_in_words
 from crossview.evaluation.significance.posterior import Areas, Posterior
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "correlated_t_posterior",
     "delong_posterior",
     "holm",
+    "holm_of_pairs",
     "jackknife_posterior",
     "p_in_words",
 ]

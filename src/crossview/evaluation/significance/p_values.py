@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["SIGNIFICANT", "holm", "p_in_words"]
+import numpy as np
+
+__all__ = ["SIGNIFICANT", "holm", "holm_of_pairs", "p_in_words"]
 
 # a p below this is significant
 SIGNIFICANT = 0.05
@@ -43,6 +45,33 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     for done, (p, i) in enumerate(tests):
         highest = max(highest, min(1.0, (len(tests) - done) * p))
         adjusted[i] = highest
+    return adjusted
+
+
+def holm_of_pairs(p_values: np.ndarray) -> np.ndarray:
+    """Return the p of all pairs of models, adjusted by `holm` for the number of pairs.
+
+    For tests against the best model, too: the data choose it, so it is the one that chance favors.
+
+    Parameters
+    ----------
+    p_values : ndarray of shape (n_models, n_models)
+        Symmetric; the diagonal does not matter.
+
+    Returns
+    -------
+    adjusted : ndarray of shape (n_models, n_models)
+        Symmetric; the diagonal is NaN.
+
+    Examples
+    --------
+    >>> p = np.array([[np.nan, 0.01, 0.04], [0.01, np.nan, 0.03], [0.04, 0.03, np.nan]])
+    >>> holm_of_pairs(p)[0].tolist()
+    [nan, 0.03, 0.06]
+    """
+    pairs = np.triu_indices(len(p_values), 1)
+    adjusted = np.full(p_values.shape, np.nan)
+    adjusted[pairs] = adjusted.T[pairs] = holm(p_values[pairs].tolist())
     return adjusted
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scipy import stats
+from scipy import special
 
 __all__ = ["Areas", "Posterior"]
 
@@ -74,8 +74,8 @@ class Posterior:
         if self.scale == 0.0:
             worse, better = float(self.location < -rope), float(self.location > rope)
         else:
-            worse = float(stats.t.cdf((-rope - self.location) / self.scale, self.degrees))
-            better = float(stats.t.sf((rope - self.location) / self.scale, self.degrees))
+            worse = self._lower_tail((-rope - self.location) / self.scale)
+            better = self._lower_tail((self.location - rope) / self.scale)
         return Areas(worse, max(0.0, 1.0 - worse - better), better)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
@@ -94,7 +94,10 @@ class Posterior:
         if math.isnan(self.scale) or self.scale == 0.0:
             certain = self.location + self.scale
             return certain, certain
-        half = self.scale * float(stats.t.isf((1.0 - level) / 2.0, self.degrees))
+        tail = (1.0 - level) / 2.0
+        normal = math.isinf(self.degrees)
+        quantile = special.ndtri(tail) if normal else special.stdtrit(self.degrees, tail)
+        half = -self.scale * float(quantile)
         return self.location - half, self.location + half
 
     @property
@@ -104,4 +107,10 @@ class Posterior:
             return math.nan
         if self.scale == 0.0:
             return 0.0 if self.location else 1.0
-        return float(2.0 * stats.t.sf(abs(self.location) / self.scale, self.degrees))
+        return 2.0 * self._lower_tail(-abs(self.location) / self.scale)
+
+    def _lower_tail(self, t: float) -> float:
+        """The probability of a standardized difference below t."""
+        # `scipy.stats` takes a hundred times as long
+        normal = math.isinf(self.degrees)
+        return float(special.ndtr(t) if normal else special.stdtr(self.degrees, t))

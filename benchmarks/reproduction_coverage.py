@@ -1,0 +1,185 @@
+"""The section of docs/reproduction.md on the tests of `compare`: what they declare, by simulation.
+
+python benchmarks/reproduction.py --only coverage
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+
+from crossview.evaluation.significance import (
+    SIGNIFICANT,
+    Posterior,
+    correlated_t_posterior,
+    holm,
+    holm_of_pairs,
+)
+from harness import table
+from simulated import differences, scores_of_folds, stream
+
+DRAWS = 500
+MODELS = 10
+ROPE, SURE = 0.01, 0.95
+
+# metric, rows, repeats, lead that the last table gives to one model
+FOLDS = [
+    ("accuracy", 200, 1, 0.15),
+    ("accuracy", 1000, 1, 0.08),
+    ("roc_auc", 300, 1, 0.12),
+    ("f1", 300, 1, 0.15),
+    ("f1", 300, 3, 0.15),
+]
+# metric, rows, correlation of successive errors of a model, lead
+STREAMS = [
+    ("accuracy", 300, 0.0, 0.5),
+    ("accuracy", 2000, 0.0, 0.3),
+    ("f1", 1000, 0.0, 0.4),
+    ("roc_auc", 1000, 0.0, 0.3),
+    ("log_loss", 1000, 0.0, 0.2),
+    ("rmse", 1000, 0.0, 0.05),
+    ("f1", 2000, 0.95, 0.4),
+    ("f1", 20_000, 0.95, 0.2),
+]
+
+
+def say(*words: object) -> None:
+    print(*words, file=sys.stderr, flush=True)
+
+
+def percent(values: list) -> str:
+    return f"{100.0 * float(np.mean(values)):.1f} %"
+
+
+def different(difference: Posterior) -> bool:
+    """Whether the posterior says better or worse by more than the rope."""
+    areas = difference.areas(ROPE)
+    return max(areas.worse, areas.better) >= SURE
+
+
+def holds(difference: Posterior, truth: float) -> bool:
+    """Whether the interval contains the true difference."""
+    low, high = difference.interval()
+    return low <= truth <= high
+
+
+def of_equals(draw: Callable[[], tuple[list[list[Posterior]], int]], adjust: Callable) -> list[str]:
+    """Return the cells on how often equal models are declared different."""
+    two, rope, several, alone, covered = [], [], [], [], []
+    for _ in range(DRAWS):
+        posteriors, best = draw()
+        first = posteriors[0][1]
+        two.append(first.p < SIGNIFICANT)
+        rope.append(different(first))
+        covered.append(holds(first, 0.0))
+        others = [m for m in range(MODELS) if m != best]
+        several.append(min(adjust(posteriors, best, others)) < SIGNIFICANT)
+        alone.append([posteriors[m][best].areas(ROPE).worse >= SURE for m in others])
+    cells = [two, rope, several, np.any(alone, axis=1), np.mean(alone, axis=1), covered]
+    return [percent(cell) for cell in cells]
+
+
+def fold_draw(rng: np.random.Generator, metric: str, n: int, repeats: int) -> Callable:
+    """Return a function that draws equal models and the posteriors of their differences."""
+
+    def draw() -> tuple[list[list[Posterior]], int]:
+        scores = scores_of_folds(rng, metric, n, MODELS, repeats=repeats)
+        best = int(scores.mean(axis=0).argmax())
+        return [
+            [correlated_t_posterior(a - b, 1 / 5) if {i, j} & {0, best} else None
+             for j, b in enumerate(scores.T)]
+            for i, a in enumerate(scores.T)
+        ], best  # fmt: skip
+
+    return draw
+
+
+def adjust_folds(posteriors: list, best: int, others: list[int]) -> list:
+    return holm([posteriors[m][best].p for m in others])
+
+
+def stream_draw(rng: np.random.Generator, metric: str, n: int, drift: float) -> Callable:
+    """Return a function that draws equal models and the posteriors of their differences."""
+
+    def draw() -> tuple[list[list[Posterior]], int]:
+        posteriors = differences(metric, stream(rng, metric, n, MODELS, drift=drift))
+        return posteriors, int(np.argmax([row[0].location for row in posteriors]))
+
+    return draw
+
+
+def adjust_streams(posteriors: list, best: int, others: list[int]) -> list:
+    p = np.array([[one.p for one in row] for row in posteriors])
+    return holm_of_pairs(p)[best, others].tolist()
+
+
+def of_a_lead(found: list[Posterior], truth: float) -> list[str]:
+    """Return the cells on a model that is better by the truth."""
+    return [
+        f"{truth:.4f}",
+        percent([one.p < SIGNIFICANT for one in found]),
+        percent([one.areas(ROPE).better >= SURE for one in found]),
+        percent([holds(one, truth) for one in found]),
+    ]
+
+
+def section(names: list[str]) -> str:
+    """Return the section; it needs no data set."""
+    rng = np.random.default_rng(0)
+    equal, leads = [], []
+    for metric, n, repeats, lead in FOLDS:
+        name = f"{5 * repeats} folds, {metric}, {n:,} rows"
+        cells = of_equals(fold_draw(rng, metric, n, repeats), adjust_folds)
+        equal.append([name, *cells])
+        say(*equal[-1])
+        scores = [
+            scores_of_folds(rng, metric, n, 2, repeats=repeats, lead=lead) for _ in range(DRAWS)
+        ]
+        d = [one[:, 0] - one[:, 1] for one in scores]
+        found = [correlated_t_posterior(one, 1 / 5) for one in d]
+        leads.append([name, *of_a_lead(found, float(np.mean(d)))])
+        say(*leads[-1])
+    for metric, n, drift, lead in STREAMS:
+        name = f"stream, {metric}, {n:,} rows" + f", correlation {drift:g}" * (drift > 0)
+        cells = of_equals(stream_draw(rng, metric, n, drift), adjust_streams)
+        equal.append([name, *cells])
+        say(*equal[-1])
+        found = [
+            differences(metric, stream(rng, metric, n, 2, drift=drift, lead=lead))[0][1]
+            for _ in range(DRAWS)
+        ]
+        truth = float(np.mean([one.location for one in found]))
+        leads.append([name, *of_a_lead(found, truth)])
+        say(*leads[-1])
+    return "\n\n".join([HEAD, table(EQUAL, equal), LEADS, table(LEAD, leads), SEEN])
+
+
+EQUAL = ["comparison", "two: p < .05", "two: P ≥ .95", "ten: adjusted p < .05",
+         "ten: some P ≥ .95", "ten: each P ≥ .95", "interval"]  # fmt: skip
+LEAD = ["comparison", "true lead", "p < .05", "P(better) ≥ .95", "interval"]
+
+HEAD = f"""## What the tests of compare declare
+
+How often are equal models declared different, how often is a difference found, and how often is the
+true difference in its interval?
+
+Command: `python benchmarks/reproduction.py --only coverage`
+
+Simulated models, of which the truth is known; {DRAWS} draws of each line, so that a share has a
+standard error of 1 %. *Folds*: least squares, each model on five columns of its own, all of the
+same distribution; posteriors of the correlated t-test. *Streams*: the scores of each model are a
+common part and noise of its own; posteriors of the jackknife over blocks. With "correlation", the
+noise of a model follows that of the row before.
+
+Equal models, {MODELS} of them. *Two*: the first two; p of the test of no difference, and P, the
+posterior probability that one is better by more than the rope of {ROPE}. *Ten*: the best of the
+draw against the nine others, by adjusted p (folds: Holm over the nine tests; streams: over all 45
+pairs), and by P(worse): for some of the nine, and for each of them on average. *Interval*: the 95 %
+interval of the first two contains 0."""
+
+LEADS = """Now one of two models is better by the true lead, the mean over the draws. How often
+is that found, and is the true lead in the interval?"""
+
+SEEN = """TODO"""
