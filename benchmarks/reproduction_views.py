@@ -144,7 +144,7 @@ def scaled_set(name: str) -> list[str]:
     """One row: the best view alone, and each model on plain and on scaled views."""
     metric, make = SCALED[name]
     start = time.perf_counter()
-    few = name in ("digits", "uci_mfeat")  # of ten classes
+    few = name in ("digits", "uci_mfeat", "wikipedia", "cora")  # of seven to ten classes
     data = some_rows(make(), 700 if few else MOST_ROWS)
     X = data[0]
     views = X.keys() if isinstance(X, MultiView) else {c.split("__")[0]: 0 for c in X.columns}
@@ -238,7 +238,7 @@ Command: `python benchmarks/reproduction.py --only views`
 
 Does a view with long rows drown the others? Each cell: views as they are encoded
 (`scale_views=False`) → each view divided by the mean norm of its rows, the default.
-`crossview.compare` in {FOLDS} folds of at most {MOST_ROWS:,} rows (700 of digits and uci_mfeat),
+`crossview.compare` in {FOLDS} folds of at most {MOST_ROWS:,} rows (700 of the last four sets),
 parameters chosen in each training part, threshold tuned for F1; F1 or ROC AUC in percent, ±
 standard deviation over the folds of the second number."""
 
