@@ -139,12 +139,13 @@ def test_training_in_batches_is_progressive_and_learns(here, capsys):
     assert err[-1] == "wrote x.st"
 
 
-def test_one_pass_over_one_batch_is_the_same_as_by_hand(here):
+def test_one_pass_in_order_is_the_same_as_by_hand(here, capsys):
+    run(capsys, *TRAIN, "--model", "pa:squared", "--set", "C=0.1", "--in-order")
     table = pq.read_table("bc.parquet")
-    encoder = crossview.ViewEncoder().fit(table.drop_columns(["diagnosis"]))
-    X, y = encoder.transform(table), np.asarray(table["diagnosis"].to_pylist())
+    X = crossview.ViewEncoder().partial_fit_transform(table.drop_columns(["diagnosis"]))
+    y = np.asarray(table["diagnosis"].to_pylist())
     by_hand = crossview.MultiViewPAClassifier(C=0.1).partial_fit(X, y, classes=np.unique(y))
-    np.testing.assert_array_equal(crossview.load("m.safetensors")[-1].coef_, by_hand.coef_)
+    np.testing.assert_array_equal(crossview.load("x.st")[-1].coef_, by_hand.coef_)
 
 
 OF_CLASSES = [name for name in model_names("classification") if name != "view:NAME"]
@@ -183,6 +184,28 @@ def test_train_without_a_model_trains_the_stack(here, capsys):
     status, _, err = run(capsys, "train", *arguments, "--epochs", "2")
     assert status == 2
     assert "epochs=2: stacking learns in one pass" in " ".join(err)
+
+
+def test_bins_and_views_as_they_are_from_the_command_line(here, capsys):
+    given = ["--no-scale-views", "--bins", "5"]
+    assert run(capsys, *TRAIN, "--model", "pa:concatenated", *given)[0] == 0
+    encoder = crossview.load("x.st")[0]
+    assert (encoder.scale_views, encoder.bins) == (False, 5)
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", "20")
+    assert any(" near " in line for line in out)
+    # the command that is printed encodes as the comparison did
+    models = [
+        *("--model", "view:mean", "--model", "view:error"),
+        "--cv",
+        "2",
+        "--metric",
+        "roc_auc",
+    ]
+    _, out, _ = run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *models, *given)
+    assert " ".join(given) in out[-1]
+    assert run(capsys, *TRAIN, "--bins", "1")[2] == [
+        "crossview: error: bins=1; give a whole number of 2 or more, or None"
+    ]
 
 
 # --- trained for the metric -----------------------------------------------------

@@ -149,3 +149,5 @@ def test_one_c_suits_views_of_any_scale(tmp_path):
     )
     unscaled = crossview.train(X, y, model="pa:squared", scale_views=False)
     assert isinstance(unscaled.fitted, MultiViewPAClassifier)
+    with pytest.raises(InputError, match="encoded already; leave bins= at None"):
+        crossview.train(X, y, bins=5)

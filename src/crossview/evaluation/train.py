@@ -233,7 +233,8 @@ def train(
         categorical=categorical,
         numeric=numeric,
         hash_bits=hash_bits,
-        scale_views=scale_views,
+        # rows of kernel values are no views
+        scale_views=scale_views and (settings or {}).get("kernel") != "precomputed",
         bins=bins,
     )
     entry = find_learner(model, task, source.layout.names)
