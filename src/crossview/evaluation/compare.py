@@ -274,7 +274,10 @@ def _by_folds(
     )
     first = data.fold(splits[0], some_learn)
     run.learners = _learners(source, first.X_train.layout, len(y), run, models)
-    known = fingerprint(y, protocol.cv, protocol.repeats, protocol.in_order, run.seed, run.metric)
+    groups = [] if protocol.groups is None else protocol.groups
+    known = fingerprint(
+        *(y, groups, protocol.cv, protocol.repeats, protocol.in_order, run.seed, run.metric)
+    )
     rows = _earlier_rows(extend, known)
     comparison = FoldComparison(run, data, splits, first, resources)
 
@@ -305,7 +308,8 @@ def _answer(
     share = float(np.mean([fold.test_share for fold in splits]))
     mine = comparison.rows()
     names = {row.model for row in mine}
-    rows = [row for row in earlier if row.model not in names] + mine
+    # copies: what is said of a row against the others changes with them
+    rows = [dataclasses.replace(row) for row in earlier if row.model not in names] + mine
     answer = make_answer(
         run,
         data.layout,

@@ -249,7 +249,8 @@ class FoldComparison:
         )
         for name in self.plan.dropped:
             whole = self.costs[name].fold(LEVELS[0]) * folds_left
-            what = "left out" if f == 0 else f"left out after {len(self.scores[name])} folds"
+            done = len(self.scores[name])
+            what = "left out" + (f" after {done} fold{'s' * (done > 1)}" if done else "")
             self.saved[name] = what, whole
         for name, tuning in self.plan.tuning.items():
             if words := in_words(tuning, self.costs[name]):
