@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from comparing import ONE, make_noisy, make_views
-from crossview import PassiveAggressiveClassifier, compare
+from comparing import ONE, make_noisy, make_views, thorough
+from crossview import PassiveAggressiveClassifier
 from crossview.catalog.learners import find_learner
 from crossview.evaluation.comparing.folds import FoldComparison
 from crossview.evaluation.comparing.observer import ComparisonObserver
@@ -242,7 +242,7 @@ def costs(monkeypatch):
 def test_with_time_for_everything_nothing_is_left_out():
     X, y = make_views()
     given = {"grid": {"C": [0.1, 1.0]}, "cv": 2, "models": MODELS[:2]}
-    within, without = (compare(X, y, budget=budget, **given) for budget in (1e6, None))
+    within, without = (thorough(X, y, budget=budget, **given) for budget in (1e6, None))
     assert within.left_out == without.left_out == []
     assert [row.scores for row in within.rows] == [row.scores for row in without.rows]
     assert [row.chosen for row in within.rows] == [row.chosen for row in without.rows]
@@ -251,14 +251,15 @@ def test_with_time_for_everything_nothing_is_left_out():
 
 def test_a_model_that_takes_too_long_is_left_out_and_named(costs):
     costs["pa:squared"] = 1e9, 0.9, 0.0
-    answer = compare(*make_views(), grid=ONE, cv=3, budget=1e4, models=MODELS)
+    answer = thorough(*make_views(), grid=ONE, cv=3, budget=1e4, models=MODELS)
     assert {row.model for row in answer.rows} == {"view:weak", "view:strong"}
     (left,) = answer.left_out
-    assert (left.model, left.what) == ("pa:squared", "left out")
+    assert (left.model, left.what) == ("pa:squared", "not compared")
     # three folds, of three inner fits of 66 or 67 rows and one of 100
     assert left.seconds == pytest.approx(3 * 1e9 * 3, rel=0.01)
     note = comparison_notes(answer)[-1]
-    assert note.startswith("left out to keep within the time: pa:squared: left out. With it ")
+    assert note.startswith("left out to keep within the budget, about ")
+    assert note.endswith(" of one core (--thorough): not compared: pa:squared")
     assert answer.to_dict()["left_out"][0]["model"] == "pa:squared"
 
 
@@ -269,7 +270,7 @@ def test_inner_folds_are_left_out_and_named(costs):
     given = {"grid": ONE | {"C": grid}, "cv": 2, "threshold": None, "models": ["view:strong"]}
     # an inner fit of 200 rows takes 20 s, and the final one 30
     costs["view:strong"] = 10.0, 0.5, 0.0
-    answer = compare(X, y, budget=2 * 100 / 0.85, **given)
+    answer = thorough(X, y, budget=2 * 100 / 0.85, **given)
     (left,) = answer.left_out
     assert (left.model, left.what) == ("view:strong", "1 of 3 inner folds")
     assert left.seconds == pytest.approx(3 * 2 * 20)
@@ -288,21 +289,21 @@ def test_a_model_may_be_left_out_later(costs, monkeypatch):
             self.costs["pa:squared"].correction = 1e20
 
     monkeypatch.setattr(FoldComparison, "_learn_costs", slower)
-    answer = compare(*make_views(), grid=ONE, cv=4, budget=1e4, models=MODELS)
+    answer = thorough(*make_views(), grid=ONE, cv=4, budget=1e4, models=MODELS)
     assert {row.model for row in answer.rows} == {"view:weak", "view:strong"}
     assert answer.folds == 4
     assert [(one.model, one.what) for one in answer.left_out] == [
-        ("pa:squared", "left out after 1 fold")
+        ("pa:squared", "not compared after 1 fold")
     ]
 
 
 def test_without_any_time_the_most_promising_model_makes_two_folds(costs):
     costs |= {"view:weak": (1.0, 0.5, 0.0), "view:strong": (1.0, 0.8, 0.0)}
     costs["pa:squared"] = 1.0, 0.7, 0.0
-    answer = compare(*make_views(), grid=ONE, budget=1e-9, models=MODELS)
+    answer = thorough(*make_views(), grid=ONE, budget=1e-9, models=MODELS)
     assert [row.model for row in answer.rows] == ["view:strong"]
     assert (answer.folds, answer.planned_folds) == (2, 5)
-    assert [one.model for one in answer.left_out if one.what == "left out"] == [
+    assert [one.model for one in answer.left_out if one.what == "not compared"] == [
         *("view:weak", "pa:squared")
     ]
     assert "2 of 5 folds were finished" in comparison_notes(answer)
@@ -325,7 +326,7 @@ class Watching(ComparisonObserver):
 def test_the_budget_does_not_count_what_compiles(costs):
     costs |= dict.fromkeys(MODELS, (1e-6, 0.5, 1e6))
     observer = Watching()
-    answer = compare(*make_views(), grid=ONE, budget=1e-9, models=MODELS, observer=observer)
+    answer = thorough(*make_views(), grid=ONE, budget=1e-9, models=MODELS, observer=observer)
     assert len(answer.rows) == 3
     assert answer.folds == 5
     assert "compiled for this machine, once, in 3000000 s" in observer.words
@@ -334,7 +335,7 @@ def test_the_budget_does_not_count_what_compiles(costs):
 def test_an_observer_sees_every_task_and_the_table_after_each_fold(costs):
     observer = Watching()
     given = {"grid": ONE, "cv": 4, "models": MODELS[:2], "budget": 1e4}
-    answer = compare(*make_views(), **given, observer=observer)
+    answer = thorough(*make_views(), **given, observer=observer)
     assert [one.folds for one in observer.answers] == [2, 3, 4]
     last = observer.answers[-1].to_dict()
     assert last["rows"] == answer.to_dict()["rows"]

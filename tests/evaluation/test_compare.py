@@ -19,12 +19,12 @@ from crossview import (
     MultiViewSVMPerf,
     PassiveAggressiveClassifier,
     ViewEncoder,
-    compare,
     open_table,
 )
 from crossview.evaluation.comparing.candidates import compared_learners
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.significance import holm
+from crossview.evaluation.yardsticks import yardsticks
 from crossview.report.tables import to_markdown
 
 ALL = [
@@ -33,6 +33,7 @@ ALL = [
     *("pam", "arow", "cw", "scw", "pam:squared"),
     *("svmperf", "svmperf:concatenated", "svmperf:error_rate"),
     *("fm:cross-view", "fm", "mvm", "linear", "stacking"),
+    *(learner.name for learner in yardsticks("classification")),
 ]
 
 
@@ -298,9 +299,9 @@ def test_missing_views_are_compared_as_they_are():
 )
 def test_compare_refuses(change, message):
     X, y = make_views()
-    given = {"X": X, "y": y, "grid": ONE, "budget": None} | change
+    given = {"X": X, "y": y, "grid": ONE} | change
     with pytest.raises(InputError, match=message):
-        compare(given.pop("X"), given.pop("y"), **given)
+        thorough(given.pop("X"), given.pop("y"), **given)
 
 
 def test_rows_sorted_by_label_are_no_stream():

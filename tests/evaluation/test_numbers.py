@@ -17,6 +17,7 @@ from crossview import (
     open_table,
 )
 from crossview.catalog.learners import find_learner
+from crossview.evaluation.yardsticks import yardsticks
 from crossview.report.tables import comparison_notes, to_markdown
 
 
@@ -27,7 +28,8 @@ def numbers():
 
 def test_of_numbers_the_lowest_error_is_best_and_interactions_are_seen(numbers):
     assert {row.model for row in numbers.rows} == {
-        *("view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm", "stacking")
+        *("view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm", "stacking"),
+        *(learner.name for learner in yardsticks("regression")),
     }
     values = [row.value for row in numbers.rows]
     assert values == sorted(values)

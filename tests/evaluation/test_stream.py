@@ -12,33 +12,43 @@ from crossview import (
     compare,
     open_table,
 )
-from crossview.evaluation.candidates import compared_learners
-from crossview.evaluation.significance import mcnemar_test
+from crossview.evaluation.comparing.candidates import compared_learners
+from crossview.evaluation.significance import holm
+from reference.jackknife import block_jackknife
 
 
 def test_progressive_by_hand():
     X, y = make_noisy(120)
     answer = compare(X, y, progressive=True, grid=ONE, threshold=None)
     assert (answer.n_rows, answer.n_scored) == (120, 108)
-    right = []
-    for row, method in zip(answer.rows, compared_learners(X.layout, len(X)), strict=True):
-        seen = method.select_view(X)
-        model = method.make(**method.candidates(ONE)[0], random_state=0)
+    true, predictions = y[12:], {}
+    for learner in compared_learners(X.layout, len(X)):
+        seen = learner.select_view(X)
+        model = learner.make(**learner.candidates(ONE)[0], random_state=0)
         model.partial_fit(seen[:12], y[:12], classes=["no", "yes"])
         predicted = []
         for i in range(12, 120):
             predicted += model.predict(seen[i]).tolist()
             model.partial_fit(seen[i], y[i : i + 1])
-        right.append(np.equal(predicted, y[12:]))
-        assert row.value == pytest.approx(f1_score(y[12:], predicted, pos_label="yes"))
-        assert row.accuracy == pytest.approx(right[-1].mean())
-    best = right[answer.best]
-    expected = [
-        mcnemar_test(int((best & ~other).sum()), int((other & ~best).sum())) for other in right
-    ]
-    expected[answer.best] = None
-    assert [row.p for row in answer.rows] == expected
-    assert len(set(expected)) > 3
+        predictions[learner.name] = np.array(predicted)
+        row = answer.row(learner.name)
+        assert row.value == pytest.approx(f1_score(true, predicted, pos_label="yes"))
+        assert row.accuracy == pytest.approx(np.mean(predictions[learner.name] == true))
+    assert len(predictions) == len(answer.rows)
+    best = answer.best
+    assert best.difference is best.p is best.p_adjusted is None
+    for row in answer.rows[1:]:
+        f1, f1_best = (
+            lambda rows, one=predictions[name]: f1_score(true[rows], one[rows], pos_label="yes")
+            for name in (row.model, best.model)
+        )
+        expected = block_jackknife(108, lambda rows, a=f1, b=f1_best: a(rows) - b(rows))
+        assert row.difference.location == pytest.approx(expected.location)
+        assert row.difference.scale == pytest.approx(expected.scale)
+        assert row.difference.degrees == expected.degrees == 53
+        assert row.p == pytest.approx(expected.p)
+    assert [row.p_adjusted for row in answer.rows] == holm([row.p for row in answer.rows])
+    assert len({row.p for row in answer.rows}) > 3
 
 
 def test_progressive_does_not_depend_on_the_batches():
@@ -60,7 +70,9 @@ def test_progressive_does_not_depend_on_the_batches():
     ]
     assert answers[0].n_scored == 360
     for other in answers[1:]:
-        assert [(r.value, r.p) for r in other.rows] == [(r.value, r.p) for r in answers[0].rows]
+        for row, same in zip(other.rows, answers[0].rows, strict=True):
+            assert (row.model, row.value) == (same.model, same.value)
+            assert (row.p, row.difference) == (same.p, same.difference)
 
 
 def test_progressive_chooses_on_the_first_part():
@@ -73,7 +85,7 @@ def test_progressive_chooses_on_the_first_part():
         scores = model.score_then_learn(X["strong"][:100], y[:100], classes=["no", "yes"])
         values.append(f1_score(y[:100] == "yes", scores > 0))
     assert values[0] != values[1]
-    assert answer.rows[0].setting == {"C": grid[int(np.argmax(values))]}
+    assert answer.row("view:strong").setting == {"C": grid[int(np.argmax(values))]}
 
 
 def test_a_stream_of_unknown_length_chooses_on_its_first_thousand_rows(tmp_path):

@@ -25,6 +25,7 @@ from crossview.evaluation.metrics import RunningThreshold, best_threshold
 from crossview.evaluation.progressive import progressive
 from crossview.persistence import read_info
 from crossview.report.tables import comparison_notes, to_markdown
+from reference.jackknife import block_jackknife
 
 RARE = {"metric": "f2", "positive": "no"}
 
@@ -201,8 +202,6 @@ def test_probabilities_are_scored_before_a_row_is_learned():
 
 
 def test_the_p_of_a_mean_over_rows_is_that_of_its_terms():
-    from crossview.evaluation.significance import error_test
-
     X, y = make_noisy(400)
     models = ["view:strong", "view:weak"]
     losses = {}
@@ -211,9 +210,14 @@ def test_the_p_of_a_mean_over_rows_is_that_of_its_terms():
         _, p = model.score_then_learn(X[view], y, ["no", "yes"], return_proba=True)
         losses[f"view:{view}"] = -np.log(np.where(y == "yes", p[:, 1], p[:, 0]))[40:]
     answer = thorough(X, y, progressive=True, grid=ONE, metric="log_loss", models=models)
-    d = losses[answer.rows[1].model] - losses[answer.best.model]
-    assert answer.rows[1].p == pytest.approx(error_test(d.sum(), d @ d, len(d)))
-    assert "paired differences in log_loss" in answer.test
+    best, other = answer.rows
+    ahead = losses[best.model] - losses[other.model]  # a lower loss is better
+    expected = block_jackknife(360, lambda rows: ahead[rows].mean())
+    assert other.difference.location == pytest.approx(expected.location)
+    assert other.difference.location < 0.0
+    assert other.difference.scale == pytest.approx(expected.scale)
+    assert other.p == pytest.approx(expected.p)
+    assert "differences in log_loss" in answer.test
 
 
 @pytest.mark.parametrize("model", ["pa:squared", "svmperf", "keco"])

@@ -81,12 +81,13 @@ def test_the_notes_say_how_it_was_scored():
 
 
 def test_what_was_left_out_is_told():
-    left = [LeftOut("pam", "left out", 3000.0), LeftOut("arow", "1 of 3 inner folds", 600.0)]
+    left = [LeftOut("pam", "not compared", 3000.0), LeftOut("arow", "1 of 3 inner folds", 300.0)]
+    left.append(LeftOut("cw", "not compared", 300.0))
     answer = made_answer({"arow": BEST, "view:a": WORSE}, left_out=left, planned_folds=10)
     assert comparison_notes(answer)[-2:] == [
         "5 of 10 folds were finished",
-        "left out to keep within the time: pam: left out; arow: 1 of 3 inner folds. With it the "
-        "comparison takes about 60 min of one core more (--thorough)",
+        "left out to keep within the budget, about 60 min of one core (--thorough): not compared: "
+        "pam, cw; 1 of 3 inner folds: arow",
     ]
 
 

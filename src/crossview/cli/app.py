@@ -200,6 +200,14 @@ def compare(
             "metric that is lower where it is better, a share of the best value."
         ),
     ] = 0.01,
+    ablate: Annotated[
+        bool,
+        typer.Option(
+            "--ablate",
+            help="Also measure the recommended model without each view, and with that view "
+            "missing in the rows to predict.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of folds and shuffling.")] = 0,
     epochs: Annotated[
         int | None,
@@ -223,6 +231,15 @@ def compare(
             help="Compare this one, and what other --model options name, instead of all; "
             "the names are those of `train --model`.",
             autocompletion=_starting_with(model_names()),
+        ),
+    ] = None,
+    yardstick: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:CLASS",
+            help="Also measure this scikit-learn model, such as "
+            "sklearn.ensemble:RandomForestClassifier. Once for each. Without --model the table "
+            "has logistic regression, gradient boosting, late fusion and the majority class.",
         ),
     ] = None,
     add: Annotated[
@@ -278,6 +295,8 @@ def compare(
             "groups": groups,
             "in_order": in_order,
             "rope": rope,
+            "ablate": ablate,
+            "yardsticks": yardstick,
             "seed": seed,
             "epochs": epochs,
             "progressive": progressive,

@@ -27,6 +27,7 @@ from crossview.evaluation import compare as comparing
 from crossview.evaluation import train as training
 from crossview.evaluation.predict import Predictions
 from crossview.evaluation.result import Comparison
+from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
 from crossview.files import check_writable, replacing
 from crossview.report.model import model_tables, training_summary
 from crossview.report.tables import comparison_notes, comparison_table
@@ -198,6 +199,8 @@ def _show_comparison(answer: Comparison, source: str, columns: Columns) -> None:
     console.print()
     for note in comparison_notes(answer):
         console.print(note, highlight=False, markup=False)
+    if answer.best.yardstick:
+        print(f"\nTrain {answer.best.model} on all rows:\n\n{_python(answer, source, columns)}")
     entry = answer.entry(answer.recommended)
     if entry is None:
         return
@@ -206,6 +209,22 @@ def _show_comparison(answer: Comparison, source: str, columns: Columns) -> None:
     command = ["crossview", "train", source, *columns.options, *answer.train_options, "-o", "MODEL"]
     # one line however narrow the terminal, to be copied
     print(f"\nTrain it on all rows:\n{shlex.join(command)}")
+
+
+def _python(answer: Comparison, source: str, columns: Columns) -> str:
+    """The Python that trains the best row, a yardstick."""
+    row = answer.best
+    return training_code(
+        find_yardstick(row.model, answer.task),
+        row.setting,
+        Shape(tuple(answer.views), answer.n_rows - answer.unlabeled, len(answer.classes)),
+        source=source,
+        label=columns.label,
+        encoding=None if columns.label is None else columns.encoding(),
+        metric=answer.metric if answer.tuned else None,
+        positive=answer.positive,
+        threshold=answer.threshold if answer.tuned else None,
+    )
 
 
 def parse_seconds(text: str) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -11,29 +10,22 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.learner import Learner
-from crossview.catalog.learners import find_learner, known_learners
+from crossview.catalog.learners import known_learners
 from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError, closest_names
 from crossview.estimators.documentation import document_parameters
-from crossview.evaluation.comparing.answer import (
-    fingerprint,
-    fold_difference,
-    follow,
-    make_answer,
-)
-from crossview.evaluation.comparing.candidates import compared_learners
-from crossview.evaluation.comparing.folds import FoldComparison, Resources
+from crossview.evaluation.comparing.by_folds import Wanted, compare_folds
+from crossview.evaluation.comparing.candidates import choose_learners
+from crossview.evaluation.comparing.folds import Resources
 from crossview.evaluation.comparing.jobs import Jobs
 from crossview.evaluation.comparing.observer import ComparisonObserver
-from crossview.evaluation.comparing.parts import Data
 from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.comparing.splits import FoldRows, Protocol, split_rows
+from crossview.evaluation.comparing.splits import Protocol
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.result import Comparison
-from crossview.evaluation.sources import Labeled, open_labeled
+from crossview.evaluation.sources import open_labeled
 from crossview.evaluation.stream import compare_stream
 from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
-from crossview.views import ViewLayout
 
 __all__ = ["compare"]
 
@@ -64,7 +56,10 @@ def compare(
     epochs: int | None = None,
     grid: Mapping[str, Sequence[Any]] | None = None,
     models: Sequence[str] | None = None,
+    yardsticks: Sequence[str] | None = None,
     extend: Comparison | None = None,
+    ablate: bool = False,
+    curve: bool = True,
     budget: float | None = 60.0,
     n_jobs: int | None = None,
     observer: ComparisonObserver | None = None,
@@ -86,7 +81,8 @@ def compare(
       compared progressively;
     - models with interactions: factorization and multi-view machines, and the linear model, with
       early stopping on a held-out tenth of the training rows.  One inner fold tunes them;
-    - `OnlineStackingClassifier`, which weighs several of these.
+    - `OnlineStackingClassifier`, which weighs several of these;
+    - yardsticks: what somebody would do with scikit-learn alone.
 
     Unlabeled rows are allowed: NaN or None in ``y``, or an empty field.  They are in no fold and
     never scored.  Only KeCo learns from them, in each training part; Pegasos, the same model
@@ -136,9 +132,20 @@ def compare(
     models : sequence of str, default=None
         Names of models to compare, as in ``crossview train --model``.  None: all models above;
         KeCo and Pegasos only if some rows are unlabeled.
+    yardsticks : sequence of str, default=None
+        Further models to measure the others by, as ``"package.module:Class"``: any scikit-learn
+        classifier (regressor).  Where ``models`` is None, logistic (ridge) regression, gradient
+        boosting, late fusion (one regression per view, stacked) and the majority class (the mean)
+        are always compared, unless progressive.
     extend : Comparison, default=None
         An earlier comparison of the same rows by the same folds.  Its rows are kept, and ``models``
         are added.
+    ablate : bool, default=False
+        Whether to measure the recommended model without each view, and with that view missing in
+        the rows that it predicts (`Comparison.ablation`).
+    curve : bool, default=True
+        Whether to measure the recommended model on an eighth, a quarter and half of the rows
+        (`Comparison.curve`): would more rows help?
     budget : float, default=60
         Seconds.  If all of it takes longer, some is left out (`Comparison.left_out`): first
         settings, then rows that choose between settings, then models.  None: nothing is left out.
@@ -236,115 +243,19 @@ def compare(
     )
     run = Run([], predicted, seed, epochs, grid or {})
     if progressive:
-        run.learners = _learners(source, source.layout, source.n_rows, run, models, stream=True)
+        run.learners = choose_learners(
+            run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
+        )
         _refuse_batch_learners(run.learners)
         return compare_stream(run, source, rope, observer or ComparisonObserver())
-    deadline = math.inf if budget is None else start + budget
-    resources = Resources(Jobs(n_jobs), observer or ComparisonObserver(), deadline)
-    if groups is not None:
-        groups = np.asarray(groups)
-    protocol = Protocol(cv, repeats, groups, in_order)
-    return _by_folds(run, source, models, protocol, resources, rope, extend)
-
-
-def _by_folds(
-    run: Run,
-    source: Labeled,
-    models: Sequence[str] | None,
-    protocol: Protocol,
-    resources: Resources,
-    rope: float,
-    extend: Comparison | None,
-) -> Comparison:
-    """Compare by folds that are the same for every learner."""
-    start = time.time()
-    resources.observer.say("reading the rows")
-    X, y = source.load()
-    labeled, unlabeled = run.by_label(y)
-    if len(unlabeled):
-        y = np.asarray(y[labeled].tolist())
-    data = Data(X, y, labeled, unlabeled, source.encoder, source.layout)
-    if protocol.groups is not None:
-        if len(protocol.groups) != data.n_rows:
-            raise InputError(f"{len(protocol.groups)} groups for {data.n_rows} rows")
-        protocol = dataclasses.replace(protocol, groups=protocol.groups[labeled])
-    splits = split_rows(run, y, protocol, len(unlabeled))
-    some_learn = len(unlabeled) > 0 and any(
-        learner.learns_unlabeled for learner in _learners(source, source.layout, None, run, models)
+    resources = Resources(
+        Jobs(n_jobs),
+        observer or ComparisonObserver(),
+        math.inf if budget is None else start + budget,
     )
-    first = data.fold(splits[0], some_learn)
-    run.learners = _learners(source, first.X_train.layout, len(y), run, models)
-    groups = [] if protocol.groups is None else protocol.groups
-    known = fingerprint(
-        *(y, groups, protocol.cv, protocol.repeats, protocol.in_order, run.seed, run.metric)
-    )
-    rows = _earlier_rows(extend, known)
-    comparison = FoldComparison(run, data, splits, first, resources)
-
-    def answer() -> Comparison:
-        return _answer(
-            *(run, data, splits, comparison, rows, rope),
-            planned_folds=len(splits),
-            seconds=time.time() - start,
-            fingerprint=known,
-        )
-
-    for _ in comparison.rounds():
-        resources.observer.partial(answer())
-    return answer()
-
-
-def _answer(
-    run: Run,
-    data: Data,
-    splits: Sequence[FoldRows],
-    comparison: FoldComparison,
-    earlier: list[Any],
-    rope: float,
-    **known: Any,
-) -> Comparison:
-    """The answer by the folds that are finished."""
-    n = comparison.n_folds
-    share = float(np.mean([fold.test_share for fold in splits]))
-    mine = comparison.rows()
-    names = {row.model for row in mine}
-    # copies: what is said of a row against the others changes with them
-    rows = [dataclasses.replace(row) for row in earlier if row.model not in names] + mine
-    answer = make_answer(
-        run,
-        data.layout,
-        rows,
-        fold_difference(run.metric, share),
-        rope,
-        n_rows=data.n_rows,
-        n_scored=len(data.y),
-        unlabeled=len(data.unlabeled),
-        mode="cross-validation",
-        test="t-test over the folds, corrected for their overlap",
-        folds=n,
-        test_share=share,
-        left_out=comparison.left_out,
-        **known,
-    )
-    answer.followed = follow(run.metric, answer.rows, answer.rope, share) if n > 1 else None
-    return answer
-
-
-def _earlier_rows(extend: Comparison | None, known: str) -> list[Any]:
-    """The rows of a comparison of the same rows by the same folds."""
-    if extend is None:
-        return []
-    if extend.fingerprint != known:
-        raise InputError(
-            "the comparison to extend has other rows, folds, seed or metric; compare all models "
-            "again"
-        )
-    if extend.folds != extend.planned_folds:
-        raise InputError(
-            f"the comparison to extend has {extend.folds} of {extend.planned_folds} folds; compare "
-            "all models again, with a larger budget"
-        )
-    return extend.rows
+    protocol = Protocol(cv, repeats, None if groups is None else np.asarray(groups), in_order)
+    wanted = Wanted(models, yardsticks, protocol, rope, extend, ablate, curve)
+    return compare_folds(run, source, wanted, resources)
 
 
 def _check_options(
@@ -359,30 +270,6 @@ def _check_options(
             raise InputError(f"grid= names {name!r}{closest_names(name, tuned)}")
     if epochs is not None and (epochs < 1 or (progressive and epochs > 1)):
         raise InputError(f"epochs={epochs}; give 1 or more, and 1 where progressive")
-
-
-def _learners(
-    source: Labeled,
-    layout: ViewLayout,
-    n_rows: int | None,
-    run: Run,
-    models: Sequence[str] | None,
-    *,
-    stream: bool = False,
-) -> list[Learner]:
-    """The learners of the given models, or all that apply to the data."""
-    task, metric = run.task.name, run.metric
-    if models is None:
-        found = compared_learners(
-            layout,
-            n_rows,
-            task,
-            unlabeled=source.some_unlabeled,
-            metric=None if stream else metric,
-        )
-    else:
-        found = [find_learner(name, task, layout.names) for name in dict.fromkeys(models)]
-    return [learner.for_metric(metric, run.task.positive_label) for learner in found]
 
 
 def _refuse_batch_learners(learners: Sequence[Learner]) -> None:

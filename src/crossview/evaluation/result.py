@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import typing
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any
 
 from crossview.catalog.learner import Learner
@@ -14,7 +15,15 @@ from crossview.errors import InputError
 from crossview.evaluation.significance import Posterior
 from crossview.evaluation.verdict import short_value, unlabeled_benefit, verdict
 
-__all__ = ["Comparison", "ComparisonRow", "Followed", "LeftOut"]
+__all__ = [
+    "Ablation",
+    "Comparison",
+    "ComparisonRow",
+    "CurvePoint",
+    "Followed",
+    "LearningCurve",
+    "LeftOut",
+]
 
 # of the JSON form: a file of another one is refused
 FORMAT = 1
@@ -148,6 +157,64 @@ class LeftOut:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Ablation:
+    """What the recommended model loses without a view.
+
+    Attributes
+    ----------
+    view : str
+        The view.
+    without : float
+        The metric where the model learns without it.
+    without_difference : Posterior
+        To the model with all views; below 0 is worse.
+    missing : float
+        The metric where the model learns with it, and it is missing in the rows to predict.
+    missing_difference : Posterior
+        Likewise.
+    """
+
+    view: str
+    without: float
+    without_difference: Posterior
+    missing: float
+    missing_difference: Posterior
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The recommended model on some of the training rows.
+
+    Attributes
+    ----------
+    rows : int
+        Number of training rows.
+    value, std : float
+        The metric: mean and standard deviation over the folds.
+    """
+
+    rows: int
+    value: float
+    std: float
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """The recommended model by the number of training rows.
+
+    Attributes
+    ----------
+    points : list of CurvePoint
+        The last one is the row of the table.
+    last_doubling : Posterior
+        How much better it is on all rows than on half of them.
+    """
+
+    points: list[CurvePoint]
+    last_doubling: Posterior
+
+
 @dataclass
 class Comparison:
     """The result of `compare`: one row per model, the best first.
@@ -200,6 +267,10 @@ class Comparison:
         Number of folds that were asked for.
     seconds : float
         How long it took.
+    ablation : list of Ablation
+        What the recommended model loses without each view, if that was asked for.
+    curve : LearningCurve or None
+        The recommended model by the number of rows.
     fingerprint : str
         Of the labels and the protocol: comparisons with the same have the same folds.
     """
@@ -227,6 +298,8 @@ class Comparison:
     left_out: list[LeftOut] = field(default_factory=list)
     planned_folds: int = 0
     seconds: float = math.nan
+    ablation: list[Ablation] = field(default_factory=list)
+    curve: LearningCurve | None = None
     fingerprint: str = ""
 
     @property
@@ -336,15 +409,7 @@ class Comparison:
             raise InputError("holds no comparison; write one with crossview compare --json FILE")
         if content.get("format") != FORMAT:
             raise InputError("holds a comparison of another version of crossview; make it again")
-        known = _given(cls, content)
-        known["rows"] = [_row(row) for row in content["rows"]]
-        known["left_out"] = [LeftOut(**one) for one in content["left_out"]]
-        if known["followed"] is not None:
-            interval = tuple(_number(end) for end in content["followed"]["interval"])
-            known["followed"] = Followed(
-                **{**_given(Followed, known["followed"]), "interval": interval}
-            )
-        return cls(**known)
+        return _of_json(cls, content)
 
     @property
     def verdict(self) -> list[str]:
@@ -367,24 +432,24 @@ class Comparison:
         return "\n".join([*lines, *self.verdict, *benefit])
 
 
-def _row(content: Mapping[str, Any]) -> ComparisonRow:
-    known = _given(ComparisonRow, content)
-    if known["difference"] is not None:
-        known["difference"] = Posterior(**_given(Posterior, known["difference"]))
-    return ComparisonRow(**known)
-
-
-def _given(kind: Any, content: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a class, with NaN where JSON has no number."""
-    known = {}
-    for one in fields(kind):
-        value = content[one.name]
-        known[one.name] = math.nan if value is None and one.type == "float" else value
-    return known
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+def _of_json(kind: Any, value: Any) -> Any:
+    """A value of JSON as the type of its field: NaN where there is no number."""
+    inner = typing.get_args(kind)
+    if kind is float:
+        return math.nan if value is None else value
+    if is_dataclass(kind):
+        types = typing.get_type_hints(kind)
+        return kind(
+            **{one.name: _of_json(types[one.name], value[one.name]) for one in fields(kind)}
+        )
+    if value is None or not inner:
+        return value
+    if typing.get_origin(kind) is list:
+        return [_of_json(inner[0], item) for item in value]
+    if typing.get_origin(kind) is tuple:
+        return tuple(map(_of_json, inner, value))
+    some = [one for one in inner if is_dataclass(one)]
+    return _of_json(some[0], value) if some else value
 
 
 def _json(value: Any) -> Any:

@@ -16,9 +16,9 @@ from crossview.errors import InputError
 from crossview.evaluation.comparing.answer import make_answer
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.metrics import RunningThreshold, running_sum
+from crossview.evaluation.metrics import BlockTally, RunningThreshold
 from crossview.evaluation.result import Comparison, ComparisonRow
-from crossview.evaluation.significance import Posterior
+from crossview.evaluation.significance import Posterior, jackknife_posterior
 from crossview.evaluation.sources import Labeled
 from crossview.evaluation.tasks import Classification, Scored
 from crossview.views import MultiView
@@ -101,8 +101,7 @@ class _ProgressiveRun:
         self.untuned: list[Any] = [run.task.tally() for _ in range(M)]
         # by the rows that choose the parameters, then by those scored so far
         self.thresholds: list[RunningThreshold | None] = []
-        # sums over the rows: mistakes of j less those of i, and the squares of that
-        self.more, self.squares = np.zeros((M, M)), np.zeros((M, M))
+        self.blocks: list[BlockTally] = []
         self.seconds, self.learned = np.zeros(M), np.zeros(M)
         self.n_first = self.n_scored = self.n_unlabeled = 0
 
@@ -118,6 +117,7 @@ class _ProgressiveRun:
             self.chosen.append(setting)
             self.thresholds.append(self.run.task.running_threshold())
             self.run.task.decide_by(self.thresholds[-1], y[known], scored)
+            self.blocks.append(self.run.task.block_tally(scored))
 
     def _choose(
         self, learner: Learner, X: MultiView, y: np.ndarray
@@ -160,7 +160,6 @@ class _ProgressiveRun:
         run = self.run
         known, rest = run.by_label(y)
         targets = y[known]
-        mistakes = np.empty((len(run.learners), len(known)))
         for i, (learner, model) in enumerate(zip(run.learners, self.models, strict=True)):
             start = time.perf_counter()
             scored = self._scores(learner, model, X, y, known)
@@ -171,11 +170,7 @@ class _ProgressiveRun:
                     run.task.count(self.untuned[i], targets, scored)
                 scored = run.task.decide_by(self.thresholds[i], targets, scored)
                 run.task.count(self.tallies[i], targets, scored)
-                mistakes[i] = run.task.mistakes(targets, scored)
-        for i in range(len(run.learners)):
-            d = mistakes - mistakes[i]
-            self.more[i] = running_sum(self.more[i], d)
-            self.squares[i] = running_sum(self.squares[i], d * d)
+                run.task.count(self.blocks[i], targets, scored)
         self.n_scored += len(known)
         self.n_unlabeled += len(rest)
 

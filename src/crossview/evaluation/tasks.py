@@ -20,6 +20,7 @@ from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.catalog.names import TASKS
 from crossview.errors import InputError
 from crossview.evaluation.metrics import (
+    BlockTally,
     ErrorTally,
     RunningThreshold,
     Tally,
@@ -28,7 +29,6 @@ from crossview.evaluation.metrics import (
     hinge_losses,
     measure,
     signed_score,
-    values_of_confusions,
 )
 
 __all__ = [
@@ -184,13 +184,6 @@ class Classification(_Stratified):
         """Turn a probability of the positive class into one of the second class, or back."""
         return threshold if self.positive == 1 else 1.0 - threshold
 
-    @property
-    def test(self) -> str:
-        """How two models are compared on a stream."""
-        if metric_of(self.metric).mean_over_rows:
-            return f"normal test of the paired differences in {self.metric}, row by row"
-        return "exact McNemar test on the rows predicted right"
-
     def scores(self, model: Any, X: Any, *, probabilities: bool = False) -> Scored:
         """Return what a fitted model says of the rows."""
         scores = np.asarray(model.decision_function(X))
@@ -269,21 +262,7 @@ class Classification(_Stratified):
         """Return the loss of each row."""
         return hinge_losses(self.encode(y), scored.scores)
 
-    def mistakes(self, y: np.ndarray, scored: Scored) -> np.ndarray:
-        """Return 1 for each row that is predicted wrong, and 0 for the others.
-
-        Where the metric is a mean over the rows, return the term of each row.
-        """
-        codes = self.encode(y)
-        if metric_of(self.metric).kind == "probability":
-            return np.asarray(metric_of(self.metric).function()(codes, scored.probabilities))
-        if metric_of(self.metric).mean_over_rows:
-            one_row = np.eye(4, dtype=np.int64).reshape(4, 2, 2)
-            costs = values_of_confusions(self.metric, one_row, self.positive)
-            return costs[2 * codes + scored.predicted]
-        return np.asarray(scored.predicted != codes, dtype=np.float64)
-
-    def count(self, tally: Tally, y: np.ndarray, scored: Scored) -> None:
+    def count(self, tally: Tally | BlockTally, y: np.ndarray, scored: Scored) -> None:
         """Count some rows."""
         tally.update(self.encode(y), *scored)
 
@@ -291,13 +270,21 @@ class Classification(_Stratified):
         """Return a tally that has counted nothing."""
         return Tally(len(self.classes), positive=self.positive)
 
+    def block_tally(self, scored: Scored) -> BlockTally:
+        """Return a tally per block of the metric that decides; these rows came before it."""
+        return BlockTally(
+            self.metric,
+            n_classes=len(self.classes),
+            positive=self.positive,
+            typical_scores=scored.scores,
+        )
+
 
 class Regression:
     """A number is predicted; each method does what that of `Classification` does."""
 
     name = "regression"
     shown = TASKS[name][1:]
-    test = "normal test of the paired differences in error, row by row"
     classes = np.empty(0)
     positive_label = None
     threshold = None
@@ -342,21 +329,20 @@ class Regression:
         """Return the squared error of each row."""
         return (scored.scores - y) ** 2
 
-    def mistakes(self, y: np.ndarray, scored: Scored) -> np.ndarray:
-        """Return the error of each row, or its square, of which the metric is the mean."""
-        errors = np.asarray(metric_of(self.metric).function()(y, scored.scores))
-        return errors**2 if metric_of(self.metric).root_mean_square else errors
-
     def confusion(self, y: np.ndarray, scored: Scored) -> None:
         """Return None: a number has no classes."""
 
-    def count(self, tally: ErrorTally, y: np.ndarray, scored: Scored) -> None:
+    def count(self, tally: ErrorTally | BlockTally, y: np.ndarray, scored: Scored) -> None:
         """Count some rows."""
         tally.update(y, scored.scores)
 
     def tally(self) -> ErrorTally:
         """Return a tally that has counted nothing."""
         return ErrorTally()
+
+    def block_tally(self, scored: Scored) -> BlockTally:
+        """Return a tally per block of the metric that decides."""
+        return BlockTally(self.metric)
 
     def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
         """Refuse folds that would be empty."""

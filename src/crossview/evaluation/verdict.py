@@ -9,10 +9,10 @@ from crossview.evaluation.significance import SIGNIFICANT, p_in_words
 if TYPE_CHECKING:
     from crossview.evaluation.result import Comparison, ComparisonRow
 
-__all__ = ["MAJORITY", "short_value", "unlabeled_benefit", "verdict"]
+__all__ = ["short_value", "unlabeled_benefit", "verdict"]
 
-# the yardstick that looks at no column
-MAJORITY = "yardstick:majority"
+# the yardsticks that look at no column
+CONSTANT = ("yardstick:majority", "yardstick:mean")
 
 
 def verdict(c: Comparison) -> list[str]:
@@ -81,7 +81,7 @@ def _about_yardsticks(c: Comparison) -> list[str]:
             f"{short_value(c, abs(c.best.value - ours.value))} behind {c.best.model} "
             f"({_chance(c, ours)})"
         )
-    if any(row.model == MAJORITY for row in c.equals):
+    if any(row.model in CONSTANT for row in c.equals):
         what = "mean" if c.task == "regression" else "most frequent class"
         sentences.append(f"no model is clearly better than always predicting the {what}")
     return sentences

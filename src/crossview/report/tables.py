@@ -89,6 +89,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     """Return the notes below the table: the verdict, the evaluation, what was left out."""
     c = comparison
     notes = [*c.verdict, *([c.unlabeled_benefit] if c.unlabeled_benefit else [])]
+    notes += [*_about_curve(c), *_about_views(c)]
     notes += [*_about_folds(c), *_about_cuts(c), *_about_passes(c)]
     if len(c.rows) > 1:
         notes.append(
@@ -97,6 +98,45 @@ def comparison_notes(comparison: Comparison) -> list[str]:
             f"({c.test})"
         )
     return [*notes, *_about_left_out(c)]
+
+
+def _about_curve(c: Comparison) -> list[str]:
+    """Whether more rows would help."""
+    if c.curve is None:
+        return []
+    values = ", ".join(f"{point.rows:,}: {short_value(c, point.value)}" for point in c.curve.points)
+    gain = c.curve.last_doubling
+    low, high = gain.interval()
+    what = (
+        "more rows would help"
+        if low > 0.0
+        else "more rows may help"
+        if gain.location > c.rope
+        else "more rows would bring little"
+    )
+    return [
+        f"{what}: {c.recommended.model} by the number of training rows: {values}; the last "
+        f"doubling gains {short_value(c, gain.location)} ({short_value(c, low)} to "
+        f"{short_value(c, high)})"
+    ]
+
+
+def _about_views(c: Comparison) -> list[str]:
+    """What each view is worth."""
+    notes = []
+    for one in c.ablation:
+        parts = []
+        for what, value, change in (
+            ("without it", one.without, one.without_difference),
+            ("where it is missing", one.missing, one.missing_difference),
+        ):
+            low, high = change.interval()
+            parts.append(
+                f"{what} {short_value(c, value)} ({short_value(c, change.location)}, 95 % interval "
+                f"{short_value(c, low)} to {short_value(c, high)})"
+            )
+        notes.append(f"view {one.view}: {c.recommended.model} {'; '.join(parts)}")
+    return notes
 
 
 def _about_folds(c: Comparison) -> list[str]:
@@ -148,11 +188,14 @@ def _about_left_out(c: Comparison) -> list[str]:
     if c.planned_folds > c.folds:
         notes.append(f"{c.folds} of {c.planned_folds} folds were finished")
     if c.left_out:
-        what = "; ".join(f"{one.model}: {one.what}" for one in c.left_out)
+        models: dict[str, list[str]] = {}
+        for one in c.left_out:
+            models.setdefault(one.what, []).append(one.model)
+        what = "; ".join(f"{words}: {', '.join(names)}" for words, names in models.items())
         seconds = sum(one.seconds for one in c.left_out)
         notes.append(
-            f"left out to keep within the time: {what}. With it the comparison takes about "
-            f"{duration(seconds)} of one core more (--thorough)"
+            f"left out to keep within the budget, about {duration(seconds)} of one core "
+            f"(--thorough): {what}"
         )
     return notes
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner, known_learners
 from crossview.catalog.metrics import metric_of
+from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.yardsticks import PREFIX, find_yardstick
+from crossview.evaluation.yardsticks import yardsticks as usual_yardsticks
 from crossview.views import ViewLayout
 
-__all__ = ["compared_learners", "quadratic_cost"]
+__all__ = ["choose_learners", "compared_learners", "quadratic_cost"]
 
 # multiplications that an exact covariance may cost one fit, at most some seconds; data that
 # need more are compared with diagonal ones
@@ -65,6 +69,63 @@ def compared_learners(
             learner = find_learner(learner.cheaper, task, layout.names)
         found.append(learner)
     return found
+
+
+def choose_learners(
+    run: Run,
+    layout: ViewLayout,
+    n_rows: int | None,
+    models: Sequence[str] | None,
+    *,
+    yardsticks: Sequence[str] | None = None,
+    unlabeled: bool = False,
+    stream: bool = False,
+) -> list[Learner]:
+    """Return the learners of the given models, or all that apply to the data.
+
+    Parameters
+    ----------
+    run : Run
+        What is predicted, and the metric.
+    layout : ViewLayout
+        The views.
+    n_rows : int or None
+        Number of labeled rows, if it is known.
+    models : sequence of str or None
+        Their names; None: `compared_learners`.
+    yardsticks : sequence of str or None, default=None
+        Names for `find_yardstick`, besides the usual ones, which are there where ``models`` is
+        None and the rows are no stream.
+    unlabeled : bool, default=False
+        Whether some rows have no label.
+    stream : bool, default=False
+        Whether the rows are a stream.
+
+    Returns
+    -------
+    learners : list of Learner
+        Entries of the catalog, for the metric.
+    """
+    task, metric = run.task.name, run.metric
+    if models is None:
+        known = None if stream else metric
+        found = compared_learners(layout, n_rows, task, unlabeled=unlabeled, metric=known)
+    else:
+        found = [_find(name, task, layout.names) for name in dict.fromkeys(models)]
+    measures = [] if stream or models is not None else usual_yardsticks(task)
+    for name in yardsticks or ():
+        entry = find_yardstick(name, task)
+        if entry.name not in [one.name for one in measures]:
+            measures.append(entry)
+    found += measures
+    return [learner.for_metric(metric, run.task.positive_label) for learner in found]
+
+
+def _find(name: str, task: str, views: Sequence[str]) -> Learner:
+    """A learner of the catalog, or a yardstick by its whole name."""
+    if name.startswith(PREFIX):
+        return find_yardstick(name, task)
+    return find_learner(name, task, views)
 
 
 def _suits(learner: Learner, metric: str | None) -> bool:

@@ -250,7 +250,7 @@ class FoldComparison:
         for name in self.plan.dropped:
             whole = self.costs[name].fold(LEVELS[0]) * folds_left
             done = len(self.scores[name])
-            what = "left out" + (f" after {done} fold{'s' * (done > 1)}" if done else "")
+            what = "not compared" + (f" after {done} fold{'s' * (done > 1)}" if done else "")
             self.saved[name] = what, whole
         for name, tuning in self.plan.tuning.items():
             if words := in_words(tuning, self.costs[name]):
@@ -269,6 +269,14 @@ class FoldComparison:
     def left_out(self) -> list[LeftOut]:
         """What the budget did not allow, in the order of the learners."""
         return [LeftOut(name, *self.saved[name]) for name in self.learners if name in self.saved]
+
+    def allows_curve(self, name: str) -> bool:
+        """Return whether there is time for the learning curve of a learner."""
+        if name not in self.costs:
+            return True
+        cost = self.costs[name]
+        seconds = len(self.splits) * (cost.n_splits + 1) * cost.fit(cost.n_train)
+        return time.time() + seconds / self.jobs.n_workers < self.deadline
 
     @property
     def n_folds(self) -> int:

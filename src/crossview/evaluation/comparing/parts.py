@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,41 @@ class Fold:
         if self.X_more is not None and self.y_more is not None and learner.learns_unlabeled:
             return learner.select_view(self.X_more), self.y_more
         return learner.select_view(self.X_train), self.y_train
+
+    def select(self, views: list[str]) -> Fold:
+        """Return the same rows with some of the views."""
+        more = None if self.X_more is None else self.X_more.select(views)
+        return replace(
+            self, X_train=self.X_train.select(views), X_test=self.X_test.select(views), X_more=more
+        )
+
+    def with_test(self, X_test: MultiView) -> Fold:
+        """Return the same fold with other rows to score."""
+        return replace(self, X_test=X_test)
+
+    def take(self, rows: np.ndarray) -> Fold | None:
+        """Return the fold with some of its training rows; None if an inner split lacks rows."""
+        position = np.full(len(self.y_train), -1)
+        position[rows] = np.arange(len(rows))
+        inner = [
+            (position[train][position[train] >= 0], position[test][position[test] >= 0])
+            for train, test in self.inner
+        ]
+        if any(len(np.unique(self.y_train[rows][part])) < 2 for both in inner for part in both):
+            return None
+        X_more, y_more = self.X_more, self.y_more
+        if X_more is not None and y_more is not None:
+            n = len(self.y_train)
+            kept = np.concatenate([rows, np.arange(n, len(y_more))])
+            X_more, y_more = X_more[kept], y_more[kept]
+        return replace(
+            self,
+            X_train=self.X_train[rows],
+            y_train=self.y_train[rows],
+            inner=inner,
+            X_more=X_more,
+            y_more=y_more,
+        )
 
 
 def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[MultiView]:

@@ -25,7 +25,15 @@ from crossview.evaluation.comparing.tuning import (
 )
 from crossview.evaluation.tasks import Classification
 
-__all__ = ["FoldScore", "Probe", "finish_fold", "probe_learner", "tune_settings"]
+__all__ = [
+    "FoldScore",
+    "Probe",
+    "finish_fold",
+    "fit_model",
+    "probe_learner",
+    "score_model",
+    "tune_settings",
+]
 
 # rows of the slices by which the cost of a learner is estimated: the second is larger, so that
 # the two tell how the cost grows
@@ -146,12 +154,8 @@ def finish_fold(
         X, y = fold.training_rows(learner)
         if learner.refined:
             chosen = Tuner(run, learner, X, y, fold.inner, tuning, deadline).refine(chosen)
-        model = make_model(run, learner, chosen.setting)
-        start = time.perf_counter()
-        model.fit(X, y)
-        seconds = time.perf_counter() - start
-        set_threshold(run, learner, model, chosen)
-        score = _score(run, learner, model, fold, chosen)
+        model, seconds = fit_model(run, learner, X, y, chosen)
+        score = score_model(run, learner, model, fold, chosen)
         made = getattr(model, "n_iter_", getattr(model, "n_epochs", 1))
         score.passes = made if learner.streams else 1
         steps = model.n_steps_ if learner.draws_rows else len(fold.y_train) * score.passes
@@ -159,8 +163,20 @@ def finish_fold(
         return score, time.perf_counter() - begin
 
 
-def _score(run: Run, learner: Learner, model: Any, fold: Fold, chosen: Chosen) -> FoldScore:
-    """Score a fitted model on the test rows."""
+def fit_model(
+    run: Run, learner: Learner, X: Any, y: np.ndarray, chosen: Chosen
+) -> tuple[Any, float]:
+    """Return a model in the chosen setting, with its threshold, and the seconds of its fit."""
+    model = make_model(run, learner, chosen.setting)
+    start = time.perf_counter()
+    model.fit(X, y)
+    seconds = time.perf_counter() - start
+    _set_threshold(run, learner, model, chosen)
+    return model, seconds
+
+
+def score_model(run: Run, learner: Learner, model: Any, fold: Fold, chosen: Chosen) -> FoldScore:
+    """Return the metrics of a fitted model on the test rows."""
     task, y = run.task, fold.y_test
     X_test, needed = learner.select_view(fold.X_test), task.needs_probabilities
     scored = task.scores(model, X_test, probabilities=needed)
@@ -178,7 +194,7 @@ def _score(run: Run, learner: Learner, model: Any, fold: Fold, chosen: Chosen) -
     return score
 
 
-def set_threshold(run: Run, learner: Learner, model: Any, chosen: Chosen) -> None:
+def _set_threshold(run: Run, learner: Learner, model: Any, chosen: Chosen) -> None:
     """Calibrate the model unless its pass did, and set its threshold."""
     if not run.task.needs_probabilities:
         return

@@ -12,19 +12,21 @@ does not depend on the order of the rows.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import average_precision_score, roc_auc_score
 
 __all__ = ["average_precision", "prbep", "precision_at_k", "recall_at_k", "roc_auc"]
 
 
 def roc_auc(is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> float:
     """Return the area under the ROC curve."""
-    return float(roc_auc_score(is_positive, scores, sample_weight=_unless_one(weight)))
+    rows, positive = _down_to_each_score(is_positive, scores, weight)
+    true, false = positive / positive[-1], (rows - positive) / (rows[-1] - positive[-1])
+    return float(((true[1:] + true[:-1]) * np.diff(false)).sum() / 2.0)
 
 
 def average_precision(is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> float:
     """Return the mean precision over the recall."""
-    return float(average_precision_score(is_positive, scores, sample_weight=_unless_one(weight)))
+    rows, positive = _down_to_each_score(is_positive, scores, weight)
+    return float((np.diff(positive) * positive[1:] / rows[1:]).sum() / positive[-1])
 
 
 def prbep(is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> float:
@@ -53,13 +55,13 @@ def _positive_rows(
     is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray, k: int
 ) -> float:
     """How many of the k rows with the highest scores are positive, the mean over all orders."""
-    # rows and positive rows down to each score; between two, rows of equal score
-    # come in any order, and their mean is the straight line
+    # between two scores, rows of equal score come in any order: a straight line
+    return float(np.interp(k, *_down_to_each_score(is_positive, scores, weight)))
+
+
+def _down_to_each_score(
+    is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and positive rows down to each score, from none to all."""
     place = 1 + np.unique(-scores, return_inverse=True)[1]
-    rows = np.bincount(place, weight).cumsum()
-    return float(np.interp(k, rows, np.bincount(place, weight * is_positive).cumsum()))
-
-
-def _unless_one(weight: np.ndarray) -> np.ndarray | None:
-    """The weights as scikit-learn takes them: None where every entry is one row."""
-    return None if (weight == 1).all() else weight
+    return np.bincount(place, weight).cumsum(), np.bincount(place, weight * is_positive).cumsum()

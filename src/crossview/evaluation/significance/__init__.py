@@ -1,17 +1,19 @@
 """Is one model better than another, and by how much?
 
 A difference in a metric between two models has a `Posterior`: where the true difference lies, given
-the scores.  `correlated_t_posterior` makes it from folds.  `holm` adjusts the p of several tests.
-All are functions of arrays; none knows models or data.
+the scores.  `correlated_t_posterior` makes it from folds, `jackknife_posterior` from blocks of a
+stream, and `delong_posterior` from independent rows.  `holm` adjusts the p of several tests.  All
+are functions of arrays; none knows models or data.
 """
 
 from crossview.evaluation.significance.correlated_t import (
     corrected_t_test,
     correlated_t_posterior,
 )
+from crossview.evaluation.significance.delong import delong_posterior
+from crossview.evaluation.significance.jackknife import jackknife_posterior
 from crossview.evaluation.significance.p_values import SIGNIFICANT, holm, p_in_words
 from crossview.evaluation.significance.posterior import Areas, Posterior
-from crossview.evaluation.significance.row_tests import error_test, mcnemar_of_sums, mcnemar_test
 
 __all__ = [
     "SIGNIFICANT",
@@ -19,9 +21,8 @@ __all__ = [
     "Posterior",
     "corrected_t_test",
     "correlated_t_posterior",
-    "error_test",
+    "delong_posterior",
     "holm",
-    "mcnemar_of_sums",
-    "mcnemar_test",
+    "jackknife_posterior",
     "p_in_words",
 ]

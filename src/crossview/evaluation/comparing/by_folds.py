@@ -1,0 +1,179 @@
+"""From a source of rows to an answer, by folds."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from crossview.errors import InputError
+from crossview.evaluation.comparing.ablation import ablate
+from crossview.evaluation.comparing.answer import (
+    fingerprint,
+    fold_difference,
+    follow,
+    make_answer,
+)
+from crossview.evaluation.comparing.candidates import choose_learners
+from crossview.evaluation.comparing.folds import FoldComparison, Resources
+from crossview.evaluation.comparing.learning_curve import learning_curve
+from crossview.evaluation.comparing.parts import Data, Fold
+from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.comparing.splits import FoldRows, Protocol, split_rows
+from crossview.evaluation.result import Comparison, ComparisonRow, LeftOut
+from crossview.evaluation.sources import Labeled
+
+__all__ = ["Wanted", "compare_folds"]
+
+
+@dataclasses.dataclass
+class Wanted:
+    """What is asked of a comparison by folds; as the parameters of `crossview.compare`."""
+
+    models: Sequence[str] | None
+    yardsticks: Sequence[str] | None
+    protocol: Protocol
+    rope: float
+    extend: Comparison | None = None
+    ablate: bool = False
+    curve: bool = False
+
+
+def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resources) -> Comparison:
+    """Compare by folds that are the same for every learner.
+
+    Parameters
+    ----------
+    run : Run
+        What is predicted, and how; its learners are chosen here.
+    source : LabeledTable or LabeledRows
+        The rows.
+    wanted : Wanted
+        What is asked for.
+    resources : Resources
+        Workers, observer and deadline.
+
+    Returns
+    -------
+    Comparison
+        The answer.
+    """
+    begin = time.time()
+    resources.observer.say("reading the rows")
+    data, protocol = _load(run, source, wanted.protocol)
+    splits = split_rows(run, data.y, protocol, len(data.unlabeled))
+    given: dict[str, Any] = {
+        "models": wanted.models,
+        "yardsticks": wanted.yardsticks,
+        "unlabeled": source.some_unlabeled,
+    }
+    run.learners = choose_learners(run, source.layout, None, **given)
+    some_learn = len(data.unlabeled) > 0 and any(one.learns_unlabeled for one in run.learners)
+    first = data.fold(splits[0], some_learn)
+    # which ones are affordable depends on the columns that occur
+    run.learners = choose_learners(run, first.X_train.layout, len(data.y), **given)
+    known = fingerprint(
+        *(data.y, protocol.cv, protocol.repeats, protocol.in_order, run.seed, run.metric),
+        *([] if protocol.groups is None else [protocol.groups]),
+    )
+    earlier = _earlier_rows(wanted.extend, known)
+    comparison = FoldComparison(run, data, splits, first, resources)
+
+    def answer() -> Comparison:
+        return _answer(
+            *(run, data, splits, comparison, earlier, wanted.rope),
+            planned_folds=len(splits),
+            seconds=time.time() - begin,
+            fingerprint=known,
+        )
+
+    for _ in comparison.rounds():
+        resources.observer.partial(answer())
+    final = answer()
+
+    def folds() -> Iterator[Fold]:
+        for rows in splits[: min(protocol.cv, final.folds)]:
+            yield data.fold(rows, some_learn)
+
+    learner = comparison.learners.get(final.recommended.model)
+    if learner is not None and final.folds > 1:
+        about = (run, final.recommended, learner, folds, resources.jobs, final.test_share)
+        if wanted.curve and comparison.allows_curve(learner.name):
+            resources.observer.say(f"learning curve of {learner.name}")
+            final.curve = learning_curve(*about)
+        elif wanted.curve:
+            final.left_out.append(LeftOut(learner.name, "no learning curve", 0.0))
+        if wanted.ablate:
+            resources.observer.say(f"{learner.name} without each view")
+            final.ablation = ablate(*about)
+    final.seconds = time.time() - begin
+    return final
+
+
+def _load(run: Run, source: Labeled, protocol: Protocol) -> tuple[Data, Protocol]:
+    """All rows, and the protocol for the labeled ones."""
+    X, y = source.load()
+    labeled, unlabeled = run.by_label(y)
+    if protocol.groups is not None:
+        if len(protocol.groups) != len(y):
+            raise InputError(f"{len(protocol.groups)} groups for {len(y)} rows")
+        protocol = dataclasses.replace(protocol, groups=protocol.groups[labeled])
+    if len(unlabeled):
+        y = np.asarray(y[labeled].tolist())
+    return Data(X, y, labeled, unlabeled, source.encoder, source.layout), protocol
+
+
+def _answer(
+    run: Run,
+    data: Data,
+    splits: Sequence[FoldRows],
+    comparison: FoldComparison,
+    earlier: list[ComparisonRow],
+    rope: float,
+    **known: Any,
+) -> Comparison:
+    """The answer by the folds that are finished."""
+    n = comparison.n_folds
+    share = float(np.mean([fold.test_share for fold in splits]))
+    mine = comparison.rows()
+    names = {row.model for row in mine}
+    # copies: what is said of a row against the others changes with them
+    rows = [dataclasses.replace(row) for row in earlier if row.model not in names] + mine
+    answer = make_answer(
+        run,
+        data.layout,
+        rows,
+        fold_difference(run.metric, share),
+        rope,
+        n_rows=data.n_rows,
+        n_scored=len(data.y),
+        unlabeled=len(data.unlabeled),
+        mode="cross-validation",
+        test="t-test over the folds, corrected for their overlap",
+        folds=n,
+        test_share=share,
+        left_out=comparison.left_out,
+        **known,
+    )
+    answer.followed = follow(run.metric, answer.rows, answer.rope, share) if n > 1 else None
+    return answer
+
+
+def _earlier_rows(extend: Comparison | None, known: str) -> list[ComparisonRow]:
+    """The rows of a comparison of the same rows by the same folds."""
+    if extend is None:
+        return []
+    if extend.fingerprint != known:
+        raise InputError(
+            "the comparison to extend has other rows, folds, seed or metric; compare all models "
+            "again"
+        )
+    if extend.folds != extend.planned_folds:
+        raise InputError(
+            f"the comparison to extend has {extend.folds} of {extend.planned_folds} folds; compare "
+            "all models again, with a larger budget"
+        )
+    return extend.rows

@@ -1,0 +1,182 @@
+"""scikit-learn models as learners of a comparison."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.batch import rows_at, whole_matrix
+from crossview.errors import InputError
+from crossview.estimators.base import ViewClassifier, ViewLearner
+from crossview.estimators.targets import class_codes, read_numbers, row_weights
+from crossview.evaluation.yardsticks.matrix import ViewMatrix
+from crossview.views import MultiView, ViewLayout
+
+__all__ = ["PipelineClassifier", "PipelineRegressor", "Shape"]
+
+# rows that are scored at a time, so that a dense matrix of them stays small
+ROWS_AT_ONCE = 10_000
+# a probability of 0 has finite log odds
+LEAST_PROBABILITY = float(np.finfo(float).eps)
+
+
+class Shape(NamedTuple):
+    """What a pipeline depends on.
+
+    Attributes
+    ----------
+    views : tuple of str
+        Names of the views.
+    n_rows : int
+        Number of rows to learn from.
+    n_classes : int
+        Number of classes; 0 for a regression.
+    """
+
+    views: tuple[str, ...]
+    n_rows: int
+    n_classes: int = 0
+
+
+class _PipelineLearner(ViewLearner):
+    """Base class of both adapters: rows to views, views to the pipeline."""
+
+    _parameter_constraints: ClassVar[dict] = {}  # the models check their own
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline, not fitted; its input is a `MultiView`.
+
+        Parameters
+        ----------
+        data : Shape
+            What is known of the rows that it will learn from.
+
+        Returns
+        -------
+        Pipeline
+            It works without the adapter, too.
+        """
+        raise NotImplementedError
+
+    def _weighted_rows(self, rows: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
+        """Return the rows whose weight is not 0, and their positions."""
+        weight = row_weights(sample_weight, len(rows.indptr) - 1)
+        used = np.flatnonzero(weight)
+        if len(np.unique(weight[used])) > 1:
+            raise InputError("a yardstick takes the same weight for all rows, or 0")
+        return (rows if len(used) == len(weight) else rows_at(rows, used)), used
+
+    def _fit_pipeline(self, model: Pipeline, rows: Any, y: np.ndarray) -> None:
+        with warnings.catch_warnings():  # a setting that takes too long is judged as it is
+            warnings.simplefilter("ignore")
+            self.pipeline_ = model.fit(_views_of(rows, self.layout_), y)
+
+    def _outputs(self, rows: Any) -> np.ndarray:
+        """Return the outputs of the model for the rows, (n_samples, n_scores)."""
+        n, parts = len(rows.indptr) - 1, []
+        for start in range(0, n, ROWS_AT_ONCE):
+            part = rows_at(rows, np.arange(start, min(n, start + ROWS_AT_ONCE)))
+            parts.append(self._output(_views_of(part, self.layout_)))
+        return np.concatenate(parts).reshape(n, -1)
+
+    def _output(self, X: MultiView) -> np.ndarray:
+        """Return the outputs of the model for some rows."""
+        raise NotImplementedError
+
+    def _start_state(self) -> None:
+        self._state = {}
+
+
+class PipelineClassifier(ViewClassifier, _PipelineLearner):
+    """Base class of the adapters for classifiers.
+
+    The classes are numbers from 0 for the model inside.  Its scores are those of its
+    ``decision_function``.  Without one they are log odds of ``predict_proba`` (log probabilities
+    for more than two classes), and for a model with `predict` alone -1 and 1 (0 and 1).
+    """
+
+    calibration = "none"
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        rows = self._read(X, reset=True)
+        labels = self._labels(y, rows)
+        rows, used = self._weighted_rows(rows, sample_weight)
+        classes = np.unique(labels[used])
+        if len(classes) < 2:
+            raise InputError(f"y has one class, {classes.tolist()}; a classifier needs two or more")
+        self._set_classes(classes)
+        codes = class_codes(labels[used], classes)
+        model = self.pipeline(Shape(self.layout_.names, len(codes), len(classes)))
+        if np.bincount(codes).min() < self._least_rows_of_a_class():
+            model = make_pipeline(ViewMatrix(), DummyClassifier(strategy="prior"))
+        self._fit_pipeline(model, rows, codes)
+        self._calibrate_by_folds(X, y, sample_weight)
+
+    def _least_rows_of_a_class(self) -> int:
+        """Return how many rows of a class the model needs; with fewer it is the class ratio."""
+        return 1
+
+    @property
+    def scores_are_log_odds(self) -> bool:
+        """Whether the loss makes scores log odds."""
+        return True
+
+    def _n_scores(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _joint_scores(self, rows: Any) -> np.ndarray:
+        return self._outputs(rows)
+
+    def _output(self, X: MultiView) -> np.ndarray:
+        model, n_classes = self.pipeline_, len(self.classes_)
+        if hasattr(model, "decision_function"):
+            scores = np.asarray(model.decision_function(X), dtype=np.float64)
+            if scores.size == len(X) * self._n_scores():  # otherwise one per pair of classes
+                return scores
+        if hasattr(model, "predict_proba"):
+            p = np.log(np.maximum(model.predict_proba(X), LEAST_PROBABILITY))
+            return p[:, 1] - p[:, 0] if n_classes == 2 else p
+        codes = np.asarray(model.predict(X)).astype(np.intp)
+        return 2.0 * codes - 1.0 if n_classes == 2 else np.eye(n_classes)[codes]
+
+
+class PipelineRegressor(RegressorMixin, _PipelineLearner):
+    """Base class of the adapters for regressors."""
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        rows = self._read(X, reset=True)
+        y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+        rows, used = self._weighted_rows(rows, sample_weight)
+        self._start_state()
+        self._fit_pipeline(self.pipeline(Shape(self.layout_.names, len(used))), rows, y[used])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted target of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            In the units of the training targets.
+        """
+        check_is_fitted(self, "_state")
+        return self._outputs(self._read(X, reset=False))[:, 0]
+
+    def _output(self, X: MultiView) -> np.ndarray:
+        return np.asarray(self.pipeline_.predict(X), dtype=np.float64)
+
+
+def _views_of(rows: Any, layout: ViewLayout) -> MultiView:
+    """Return the rows as views; shares their memory."""
+    present = rows.present if len(rows.present) else None
+    return MultiView.from_matrix(whole_matrix(rows), layout, present=present)

@@ -1,0 +1,218 @@
+"""The Python that trains a yardstick without Crossview's learners."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    f1_score,
+    fbeta_score,
+    make_scorer,
+)
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from crossview.catalog.learner import Learner
+from crossview.catalog.metrics import METRICS, parse_metric
+from crossview.evaluation.yardsticks.adapter import Shape
+from crossview.streams.encode import ViewEncoder
+from crossview.streams.table import open_table
+
+__all__ = ["training_code"]
+
+WIDTH = 88
+# scikit-learn's functions, and whether they take the positive class
+SCORES = {
+    "f1": (f1_score, True),
+    "f_beta": (fbeta_score, True),
+    "accuracy": (accuracy_score, False),
+    "balanced_accuracy": (balanced_accuracy_score, False),
+}
+
+
+def training_code(
+    learner: Learner,
+    setting: Mapping[str, Any],
+    data: Shape,
+    *,
+    source: str | None = None,
+    label: str | None = None,
+    encoding: Mapping[str, Any] | None = None,
+    metric: str | None = None,
+    positive: Any = None,
+    threshold: float | str | None = None,
+    seed: int = 0,
+) -> str:
+    """Return the Python that trains a yardstick on all rows.
+
+    Parameters
+    ----------
+    learner : Learner
+        An entry of `yardsticks`, or from `find_yardstick`.
+    setting : mapping of str to value
+        The parameters that were chosen.
+    data : Shape
+        The names of the views, and the number of labeled rows and of classes.
+    source : str, default=None
+        The file, glob or query of a table.  None: the code expects the rows as ``X`` and their
+        labels as ``y``.
+    label : str, default=None
+        The label column of the table.
+    encoding : mapping of str to value, default=None
+        The parameters of the `ViewEncoder` of a table.  None: the rows are a `MultiView`.
+    metric : str, default=None
+        The metric that places the threshold.
+    positive : label, default=None
+        The class that the metric is about.
+    threshold : float, "tuned" or None, default=None
+        The probability of the positive class above which it is predicted.  "tuned": scikit-learn's
+        ``TunedThresholdClassifierCV`` finds it.  None: a score above 0 predicts the second class.
+    seed : int, default=0
+        For a model that takes a ``random_state``.
+
+    Returns
+    -------
+    code : str
+        A program; it defines ``model``, a fitted scikit-learn estimator whose `predict` takes the
+        same columns.
+
+    Examples
+    --------
+    >>> from crossview.evaluation.yardsticks import Shape, training_code, yardsticks
+    >>> print(training_code(yardsticks()[0], {"C": 10.0}, Shape(("page", "link"), 1000, 2)))
+    from crossview.evaluation.yardsticks import ViewMatrix
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    <BLANKLINE>
+    # X: the rows, a crossview.MultiView; y: their labels
+    model = make_pipeline(ViewMatrix(scale=True), LogisticRegression(C=10.0, max_iter=1000))
+    model.fit(X, y)
+    <BLANKLINE>
+    """
+    writer = _Writer()
+    model = learner.make(**setting, random_state=seed).pipeline(data)
+    if encoding is not None:
+        model = make_pipeline(ViewEncoder(**encoding), *(step for _, step in model.steps))
+    text, comments = _with_threshold(writer, model, metric, positive, threshold)
+    lines = _table(writer, source, label) if source is not None and label is not None else []
+    if not lines:
+        what = "a crossview.MultiView" if encoding is None else "a table with the same columns"
+        lines = [f"# X: the rows, {what}; y: their labels"]
+    body = [*lines, *comments, f"model = {text}", "model.fit(X, y)"]
+    return "\n".join([*writer.imports(), "", *body, ""])
+
+
+def _table(writer: _Writer, source: str, label: str) -> list[str]:
+    """Return the lines that read a table."""
+    writer.modules |= {"import numpy as np", "import pyarrow as pa"}
+    reader = writer.name(open_table)
+    return [
+        f"table = pa.Table.from_batches([batch.data for batch in {reader}({source!r})])",
+        f"table = table.filter(table[{label!r}].is_valid())",
+        f"X, y = table.drop_columns([{label!r}]), np.array(table[{label!r}].to_pylist())",
+    ]
+
+
+def _with_threshold(
+    writer: _Writer, model: Pipeline, metric: str | None, positive: Any, threshold: Any
+) -> tuple[str, list[str]]:
+    """Return the code of the model with its threshold, and comments on it."""
+    if threshold is None or isinstance(model.steps[-1][1], DummyClassifier):
+        return writer.code(model), []
+    if threshold != "tuned":
+        cut = {"threshold": threshold, "pos_label": positive, "response_method": "predict_proba"}
+        return writer.code(FixedThresholdClassifier(model, **cut)), []
+    family, parameters = parse_metric(metric or "f1")
+    family = METRICS[family].threshold_for or family
+    if family not in SCORES:
+        return writer.code(model), [f"# compare tuned its threshold for {metric}: this has none"]
+    score, of_class = SCORES[family]
+    options = {**parameters, **({"pos_label": positive} if of_class else {})}
+    keywords = [f"{key}={value!r}" for key, value in options.items()]
+    scorer = _Text(f"{writer.name(make_scorer)}({', '.join([writer.name(score), *keywords])})")
+    return writer.code(TunedThresholdClassifierCV(model, scoring=scorer)), []
+
+
+class _Text(str):
+    """Code that is written as it is."""
+
+
+class _Writer:
+    """Writer of objects as the code that makes them; collects what has to be imported."""
+
+    def __init__(self) -> None:
+        self.modules: set[str] = set()
+        self._names: dict[str, set[str]] = {}
+
+    def imports(self) -> list[str]:
+        """Return the import lines."""
+        lines = [
+            f"from {module} import {', '.join(sorted(names))}"
+            for module, names in self._names.items()
+        ]
+        return sorted(self.modules) + sorted(lines)
+
+    def name(self, thing: Any) -> str:
+        """Return the name of a class or function, which is imported from where it is public."""
+        parts, name = thing.__module__.split("."), thing.__name__
+        modules = (".".join(parts[:n]) for n in range(1, len(parts) + 1))
+        module = next(m for m in modules if getattr(import_module(m), name, None) is thing)
+        self._names.setdefault(module, set()).add(name)
+        return name
+
+    def code(self, value: Any, indent: int = 0) -> str:
+        """Return the code of an object; ``indent`` is that of its line."""
+        inner = indent + 4
+        if isinstance(value, _Text):
+            return str(value)
+        if isinstance(value, Pipeline):
+            items = [self.code(step, inner) for _, step in value.steps]
+            return _call(self.name(make_pipeline), items, indent)
+        if isinstance(value, list):
+            return _call("", [self.code(item, inner) for item in value], indent, "[]")
+        if isinstance(value, tuple):
+            return f"({', '.join(self.code(item, indent) for item in value)})"
+        if inspect.isfunction(value) or inspect.isclass(value):
+            return self.name(value)
+        changed = _changed(value)
+        if changed is None:
+            return repr(value)
+        return _call(
+            self.name(type(value)),
+            [f"{key}={self.code(item, inner)}" for key, item in changed.items()],
+            indent,
+        )
+
+
+def _changed(value: Any) -> dict[str, Any] | None:
+    """Return the parameters of an estimator or a splitter that differ from the defaults."""
+    if isinstance(value, BaseEstimator):
+        given = value.get_params(deep=False)
+    elif type(value).__module__.startswith("sklearn.model_selection"):
+        given = vars(value)
+    else:
+        return None
+    defaults = inspect.signature(type(value)).parameters
+    return {
+        key: given[key]
+        for key, parameter in defaults.items()
+        if key in given and repr(given[key]) != repr(parameter.default)
+    }
+
+
+def _call(name: str, items: Iterable[str], indent: int, brackets: str = "()") -> str:
+    """Return a call in one line, or with one item per line."""
+    items = list(items)
+    line = f"{name}{brackets[0]}{', '.join(items)}{brackets[1]}"
+    if indent + len(line) <= WIDTH and "\n" not in line:
+        return line
+    pad = " " * indent
+    inside = "".join(f"{pad}    {item},\n" for item in items)
+    return f"{name}{brackets[0]}\n{inside}{pad}{brackets[1]}"

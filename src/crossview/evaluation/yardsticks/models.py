@@ -1,0 +1,307 @@
+"""The yardsticks: what somebody would do with scikit-learn alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    StackingClassifier,
+    StackingRegressor,
+)
+from sklearn.feature_selection import f_regression
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import get_tags
+
+from crossview.catalog.names import load_object
+from crossview.evaluation.yardsticks.adapter import PipelineClassifier, PipelineRegressor, Shape
+from crossview.evaluation.yardsticks.matrix import ViewMatrix
+
+__all__ = [
+    "BoostingClassifier",
+    "BoostingRegressor",
+    "FusionClassifier",
+    "FusionRegressor",
+    "GivenClassifier",
+    "GivenRegressor",
+    "LogisticClassifier",
+    "MajorityClassifier",
+    "MeanRegressor",
+    "RidgeRegressor",
+]
+
+# columns for gradient boosting: of 500 the time doubles, and the scores are the same
+MAX_COLUMNS = 250
+# beyond this many rows gradient boosting stops early
+ROWS_TO_STOP_EARLY = 10_000
+# folds that give the rows on which late fusion weighs the views
+FOLDS = 3
+
+
+def _logistic(C: float) -> LogisticRegression:
+    return LogisticRegression(C=C, max_iter=1000)
+
+
+def _boosting(max_leaf_nodes: int, data: Shape) -> dict[str, Any]:
+    """Return the parameters of gradient boosting for this many rows and classes."""
+    parameters: dict[str, Any] = {"max_leaf_nodes": max_leaf_nodes, "random_state": 0}
+    if data.n_rows > ROWS_TO_STOP_EARLY:
+        return parameters | {"max_iter": 300, "early_stopping": True}
+    # each iteration fits a tree per class: fewer and larger steps for many classes
+    n_steps = max(30, min(100, 300 // max(data.n_classes, 1)))
+    rate = round(10 / n_steps, 2)
+    return parameters | {"max_iter": n_steps, "learning_rate": rate, "early_stopping": False}
+
+
+class LogisticClassifier(PipelineClassifier):
+    """Logistic regression on the scaled columns of all views.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse strength of the penalty.  Typical values: 0.01 to 100.
+    calibration : {"none", "sigmoid"}, default="none"
+        Probabilities by the scores, which are log odds, or calibrated on inner folds.
+    """
+
+    def __init__(self, C: float = 1.0, *, calibration: str = "none") -> None:
+        self.C = C
+        self.calibration = calibration
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline, not fitted."""
+        return make_pipeline(ViewMatrix(scale=True), _logistic(self.C))
+
+
+class FusionClassifier(PipelineClassifier):
+    """Late fusion: one logistic regression per view, and one on their scores.
+
+    The scores are out of fold, of three inner folds.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse strength of the penalty of the models of the views.
+    calibration : {"none", "sigmoid"}, default="none"
+        As for `LogisticClassifier`.
+    """
+
+    def __init__(self, C: float = 1.0, *, calibration: str = "none") -> None:
+        self.C = C
+        self.calibration = calibration
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline, not fitted."""
+        models = [
+            (f"view{v}", make_pipeline(ViewMatrix(view, scale=True), _logistic(self.C)))
+            for v, view in enumerate(data.views)
+        ]
+        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+        return make_pipeline(
+            StackingClassifier(
+                models, LogisticRegression(), cv=folds, stack_method="decision_function"
+            )
+        )
+
+    def _least_rows_of_a_class(self) -> int:
+        return 2  # each class in every training part of the inner folds
+
+
+class BoostingClassifier(PipelineClassifier):
+    """Gradient boosting on the columns of all views; of more than 250 on the most informative.
+
+    They are those with the highest F statistic of an analysis of variance.
+
+    Parameters
+    ----------
+    max_leaf_nodes : int, default=31
+        Leaves of each tree; more of them fit interactions of more columns.
+    calibration : {"none", "sigmoid"}, default="none"
+        As for `LogisticClassifier`.
+    """
+
+    def __init__(self, max_leaf_nodes: int = 31, *, calibration: str = "none") -> None:
+        self.max_leaf_nodes = max_leaf_nodes
+        self.calibration = calibration
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline, not fitted."""
+        parameters = _boosting(self.max_leaf_nodes, data)
+        return make_pipeline(
+            ViewMatrix(dense=True, max_columns=MAX_COLUMNS),
+            HistGradientBoostingClassifier(**parameters),
+        )
+
+    def _least_rows_of_a_class(self) -> int:
+        return 2  # one of them may be held out for early stopping
+
+
+class MajorityClassifier(PipelineClassifier):
+    """The most frequent class, with the ratio of the classes as probabilities.
+
+    Parameters
+    ----------
+    calibration : {"none", "sigmoid"}, default="none"
+        As for `LogisticClassifier`.
+    """
+
+    def __init__(self, *, calibration: str = "none") -> None:
+        self.calibration = calibration
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline, not fitted."""
+        return make_pipeline(DummyClassifier(strategy="prior"))
+
+
+class RidgeRegressor(PipelineRegressor):
+    """Ridge regression on the scaled columns of all views.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength of the penalty.  Typical values: 0.1 to 1000.
+    """
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        self.alpha = alpha
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline, not fitted."""
+        return make_pipeline(ViewMatrix(scale=True), Ridge(alpha=self.alpha))
+
+
+class FusionRegressor(PipelineRegressor):
+    """Late fusion: one ridge regression per view, and one on their predictions.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength of the penalty of the models of the views.
+    """
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        self.alpha = alpha
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline, not fitted."""
+        models = [
+            (f"view{v}", make_pipeline(ViewMatrix(view, scale=True), Ridge(alpha=self.alpha)))
+            for v, view in enumerate(data.views)
+        ]
+        folds = KFold(FOLDS, shuffle=True, random_state=0)
+        return make_pipeline(StackingRegressor(models, Ridge(), cv=folds))
+
+
+class BoostingRegressor(PipelineRegressor):
+    """Gradient boosting on the columns of all views; of more than 250 on the most informative.
+
+    Parameters
+    ----------
+    max_leaf_nodes : int, default=31
+        Leaves of each tree; more of them fit interactions of more columns.
+    """
+
+    def __init__(self, max_leaf_nodes: int = 31) -> None:
+        self.max_leaf_nodes = max_leaf_nodes
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline, not fitted."""
+        parameters = _boosting(self.max_leaf_nodes, data)
+        return make_pipeline(
+            ViewMatrix(dense=True, max_columns=MAX_COLUMNS, score_func=f_regression),
+            HistGradientBoostingRegressor(**parameters),
+        )
+
+
+class MeanRegressor(PipelineRegressor):
+    """The mean of the training targets."""
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline, not fitted."""
+        return make_pipeline(DummyRegressor())
+
+
+class GivenClassifier(PipelineClassifier):
+    """A classifier that the user names, on the columns of all views as they are.
+
+    Parameters
+    ----------
+    model : str
+        ``"package.module:Class"``.
+    arguments : mapping of str to value, default=None
+        Arguments of the class.
+    random_state : int, default=None
+        For a class that takes one, unless it is among the arguments.
+    calibration : {"none", "sigmoid"}, default="none"
+        As for `LogisticClassifier`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        random_state: int | None = None,
+        calibration: str = "none",
+    ) -> None:
+        self.model = model
+        self.arguments = arguments
+        self.random_state = random_state
+        self.calibration = calibration
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline, not fitted."""
+        return _given(self.model, self.arguments, self.random_state)
+
+    @property
+    def scores_are_log_odds(self) -> bool:
+        """Whether the scores come from probabilities."""
+        model = getattr(self, "pipeline_", None)
+        return not hasattr(model, "decision_function") and hasattr(model, "predict_proba")
+
+
+class GivenRegressor(PipelineRegressor):
+    """A regressor that the user names, on the columns of all views as they are.
+
+    Parameters
+    ----------
+    model : str
+        ``"package.module:Class"``.
+    arguments : mapping of str to value, default=None
+        Arguments of the class.
+    random_state : int, default=None
+        For a class that takes one, unless it is among the arguments.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        random_state: int | None = None,
+    ) -> None:
+        self.model = model
+        self.arguments = arguments
+        self.random_state = random_state
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline, not fitted."""
+        return _given(self.model, self.arguments, self.random_state)
+
+
+def _given(path: str, arguments: Mapping[str, Any] | None, seed: int | None) -> Pipeline:
+    """Return a model that the user names behind the columns in a form that it takes."""
+    model = load_object(path)(**(arguments or {}))
+    if "random_state" in model.get_params() and "random_state" not in (arguments or {}):
+        model.set_params(random_state=seed)
+    tags = get_tags(model).input_tags
+    if tags.sparse:
+        return make_pipeline(ViewMatrix(), model)
+    missing = [] if tags.allow_nan else [SimpleImputer()]
+    return make_pipeline(ViewMatrix(dense=True, max_columns=MAX_COLUMNS), *missing, model)

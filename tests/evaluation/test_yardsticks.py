@@ -1,0 +1,353 @@
+"""Yardsticks: scikit-learn models as learners of a comparison, and the code that trains them."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.feature_selection import SelectKBest, f_classif
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from comparing import make_numbers, make_views
+from crossview import InputError, MultiView, ViewEncoder, datasets
+from crossview.catalog.learners import LEARNERS
+from crossview.evaluation.yardsticks import (
+    Shape,
+    ViewMatrix,
+    find_yardstick,
+    training_code,
+    yardsticks,
+)
+
+CLASSES, NUMBERS = yardsticks("classification"), yardsticks("regression")
+GIVEN = [
+    "sklearn.naive_bayes:GaussianNB",  # probabilities alone, and no sparse rows
+    "sklearn.ensemble:RandomForestClassifier(n_estimators=5)",
+    "sklearn.svm:LinearSVC",  # a decision function alone
+    "sklearn.neighbors:NearestCentroid",
+    "comparing:Odd",  # of no library, with labels alone
+]
+
+
+def named(name, task="classification"):
+    return find_yardstick(name, task)
+
+
+def make_classes(n=120):
+    """Three classes, three views."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, n)
+    X = {v: rng.normal(size=(n, 4)) + np.eye(3, 4)[y] * 2 for v in ("a", "b", "c")}
+    return MultiView(X), np.array(["x", "y", "z"])[y]
+
+
+def make_sparse(n=120):
+    """Many empty columns, and few with entries that tell."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    X = sp.lil_array((n, 3000))
+    for i in range(n):
+        X[i, 100 + rng.integers(0, 10) + 10 * (y[i] ^ (rng.random() < 0.1))] = 1.0
+        X[i, 2000 + rng.integers(0, 5)] = rng.random()
+    X = sp.csr_array(X)
+    return MultiView({"page": X[:, :1500], "link": X[:, 1500:]}), np.where(y, "yes", "no")
+
+
+def without_view(X, view, share=0.3):
+    """The same rows, some of which lack a view."""
+    there = np.ones((len(X), X.layout.n_views), bool)
+    gone = np.random.default_rng(1).random(len(X)) < share
+    there[gone, X.layout.index(view)] = False
+    return MultiView.from_matrix(X.matrix, X.layout, present=there), gone
+
+
+# --- the matrix --------------------------------------------------------------------
+
+
+def test_sparse_columns_are_scaled_by_their_nonzero_values_and_stay_sparse():
+    X, _ = make_sparse()
+    step = ViewMatrix(scale=True).fit(X)
+    Z = step.transform(X)
+    assert sp.issparse(Z)
+    assert Z.shape[1] == len(np.unique(X.matrix.indices)) == 25
+    dense = X.matrix[:, step.columns_].toarray()
+    rms = np.sqrt((dense**2).sum(axis=0) / (dense != 0).sum(axis=0))
+    np.testing.assert_allclose(Z.toarray(), dense / rms)
+
+
+def test_a_missing_view_is_0_with_an_indicator_or_nan():
+    X, gone = without_view(make_views()[0], "weak")
+    Z = ViewMatrix(scale=True).fit_transform(X)
+    assert Z.shape == (len(X), 13)
+    np.testing.assert_array_equal(Z[:, 12], gone)
+    assert (Z[gone, 4:8] == 0.0).all()
+    # mean and deviation are those of the rows that have the view
+    np.testing.assert_allclose(Z[~gone, 4:8].mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(Z[~gone, 4:8].std(axis=0), 1.0)
+    D = ViewMatrix(dense=True).fit_transform(X)
+    np.testing.assert_array_equal(np.isnan(D), gone[:, None] & (np.arange(12) // 4 == 1))
+    # the same where NaN says so, and where the rows are sparse
+    by_nan = X.matrix.copy()
+    by_nan[gone, 4:8] = np.nan
+    np.testing.assert_array_equal(
+        Z, ViewMatrix(scale=True).fit_transform(MultiView.from_matrix(by_nan, X.layout))
+    )
+    S = MultiView.from_matrix(sp.csr_array(X.matrix), X.layout, present=X.present)
+    np.testing.assert_array_equal(D, ViewMatrix(dense=True).fit_transform(S))
+    np.testing.assert_array_equal(ViewMatrix().fit_transform(S).toarray()[:, 12], gone)
+
+
+def test_a_view_that_is_missing_only_when_predicting_is_0():
+    X, y = make_views()
+    later, gone = without_view(X, "weak")
+    step = ViewMatrix(scale=True).fit(X)
+    assert (step.transform(later)[gone, 4:8] == 0.0).all()
+    for entry in CLASSES:
+        model = entry.make().fit(X, y)
+        assert np.isfinite(model.decision_function(later)).all()
+
+
+def test_the_most_informative_columns_stay():
+    X, y = make_sparse()
+    step = ViewMatrix(dense=True, max_columns=7).fit(X, y)
+    occupied = np.unique(X.matrix.indices)
+    best = SelectKBest(f_classif, k=7).fit(X.matrix[:, occupied], y).get_support(indices=True)
+    np.testing.assert_array_equal(step.columns_, occupied[best])
+
+
+def test_a_view_without_any_entry_is_one_column_of_zeros():
+    X = MultiView({"empty": sp.csr_array((4, 9)), "full": np.arange(4.0).reshape(4, 1)})
+    assert ViewMatrix("empty", scale=True).fit_transform(X).toarray().tolist() == [[0.0]] * 4
+    model = named("late-fusion").make().fit(X[[0, 1, 2, 3] * 3], [0, 0, 1, 1] * 3)
+    assert model.predict(X).tolist() == [0, 0, 1, 1]
+
+
+# --- against plain scikit-learn --------------------------------------------------------
+
+
+def test_scores_are_those_of_plain_scikit_learn():
+    X, y = make_views()
+    linear = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
+    trees = HistGradientBoostingClassifier(max_leaf_nodes=8, early_stopping=False, random_state=0)
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    scores, later = [], []
+    for view in X.keys():  # noqa: SIM118
+        model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
+        how = {"cv": folds, "method": "decision_function"}
+        scores.append(cross_val_predict(model, X[view], y, **how))
+        later.append(model.fit(X[view], y).decision_function(X[view]))
+    fused = LogisticRegression().fit(np.transpose(scores), y).decision_function(np.transpose(later))
+    for name, setting, expected in (
+        ("logistic-regression", {"C": 0.1}, linear.fit(X.matrix, y).decision_function(X.matrix)),
+        ("late-fusion", {"C": 0.1}, fused),
+        (
+            *("gradient-boosting", {"max_leaf_nodes": 8}),
+            trees.fit(X.matrix, y).decision_function(X.matrix),
+        ),
+        ("majority", {}, np.full(len(y), np.log((y == "yes").sum() / (y == "no").sum()))),
+    ):
+        model = named(name).make(**setting).fit(X, y)
+        np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-6, atol=1e-6)
+        # the scores are log odds
+        p = model.predict_proba(X)
+        np.testing.assert_allclose(p[:, 1], expit(model.decision_function(X)))
+        assert set(model.predict(X)) <= {"no", "yes"}
+
+
+def test_numbers_are_those_of_plain_scikit_learn():
+    X, y = make_numbers()
+    Z = StandardScaler().fit_transform(X.matrix)
+    trees = HistGradientBoostingRegressor(max_leaf_nodes=8, early_stopping=False, random_state=0)
+    for name, setting, expected in (
+        ("ridge", {"alpha": 10.0}, Ridge(alpha=10.0).fit(Z, y).predict(Z)),
+        ("gradient-boosting", {"max_leaf_nodes": 8}, trees.fit(X.matrix, y).predict(X.matrix)),
+        ("mean", {}, np.full(len(y), y.mean())),
+    ):
+        model = named(name, "regression").make(**setting).fit(X, y)
+        np.testing.assert_allclose(model.predict(X), expected)
+    fused = named("late-fusion", "regression").make(alpha=10.0).fit(X, y)
+    assert np.corrcoef(fused.predict(X), y)[0, 1] > 0.2
+
+
+# --- as learners of a comparison -------------------------------------------------------
+
+
+def check_learner(entry, X, y):
+    """Do with a classifier what a comparison does."""
+    setting = entry.candidates()[-1]
+    assert entry.passes(3) == {}
+    assert entry.for_metric("f1", "yes") is entry
+    assert not entry.is_streamed(setting)
+    train, test = np.arange(0, len(X), 2), np.arange(1, len(X), 2)
+    parameters = {**setting, **entry.passes(None), "calibration": "none"}
+    model = entry.make(random_state=0, **parameters).fit(entry.select_view(X[train]), y[train])
+    scores = model.decision_function(X[test])
+    classes = np.unique(y)
+    assert model.classes_.tolist() == classes.tolist()
+    assert scores.shape == ((len(test),) if len(classes) == 2 else (len(test), len(classes)))
+    p = model.calibrate(scores, y[test]).probabilities(scores)
+    assert p.shape == (len(test), len(classes))
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    if len(classes) == 2:
+        model.set_threshold(0.7)
+        above = p[:, 1] > 0.7
+        np.testing.assert_array_equal(model.decide(scores), classes[above.astype(int)])
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X[test]), scores)
+    assert again.predict(X[test]).tolist() == model.predict(X[test]).tolist()
+    fresh = clone(model).fit(X[train], y[train])
+    np.testing.assert_array_equal(fresh.decision_function(X[test]), scores)
+    return model.set_params(calibration="sigmoid").fit(X, y)
+
+
+@pytest.mark.parametrize("entry", [*CLASSES, *map(named, GIVEN)], ids=lambda entry: entry.name)
+def test_it_does_what_a_comparison_asks_for(entry):
+    assert entry.yardstick
+    assert named(entry.name).path == entry.path
+    learned = check_learner(entry, *make_views())
+    assert learned.predict_proba(make_views()[0]).shape == (150, 2)
+    check_learner(entry, *make_sparse())
+    if "Odd" not in entry.name:
+        X, y = make_classes()
+        learned = check_learner(entry, X, y)
+        assert learned.score(X, y) > (0.3 if "majority" in entry.name else 0.9)
+
+
+@pytest.mark.parametrize("entry", NUMBERS, ids=lambda entry: entry.name)
+def test_one_for_numbers_does_too(entry):
+    X, y = make_numbers()
+    X, _ = without_view(X, "item")
+    model = entry.make(random_state=0, **entry.candidates()[0]).fit(X, y)
+    predicted = pickle.loads(pickle.dumps(model)).predict(X)
+    np.testing.assert_array_equal(predicted, clone(model).fit(X, y).predict(X))
+    sparse = MultiView.from_matrix(sp.csr_array(X.matrix), X.layout, present=X.present)
+    assert entry.make().fit(sparse, y).predict(sparse).shape == y.shape
+    assert named("sklearn.linear_model:Lasso", "regression").make().fit(X, y).predict(X).std() > 0
+
+
+@pytest.mark.parametrize("entry", CLASSES, ids=lambda entry: entry.name)
+def test_a_class_with_one_row_is_no_error(entry):
+    X, y = make_classes(30)
+    rare = np.append(np.flatnonzero(y != "z"), np.flatnonzero(y == "z")[:1])
+    assert entry.make().fit(X[rare], y[rare]).decision_function(X).shape == (30, 3)
+    with pytest.raises(InputError, match="one class"):
+        entry.make().fit(X[y == "x"], y[y == "x"])
+
+
+def test_weights_of_rows_are_0_or_the_same():
+    X, y = make_views()
+    weight = (np.arange(len(y)) % 3 > 0).astype(float)
+    entry = named("logistic-regression")
+    kept = np.flatnonzero(weight)
+    np.testing.assert_array_equal(
+        entry.make().fit(X, y, sample_weight=weight).decision_function(X),
+        entry.make().fit(X[kept], y[kept]).decision_function(X),
+    )
+    weight[1] = 2.0
+    with pytest.raises(InputError, match="the same weight"):
+        entry.make().fit(X, y, sample_weight=weight)
+
+
+def test_no_yardstick_is_for_training_or_for_model_files():
+    assert not any(entry.yardstick for entry in LEARNERS)
+    assert {entry.name for entry in LEARNERS}.isdisjoint(e.name for e in [*CLASSES, *NUMBERS])
+
+
+# --- named by the user ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("logistic-regresion", "did you mean 'logistic-regression'"),
+        ("sklearn.svm.SVC", "package.module:Class"),
+        ("no_such_package.models:Best", "cannot import 'no_such_package.models'"),
+        ("sklearn.svm:Best", "'sklearn.svm' has no 'Best'"),
+        ("sklearn.svm:SVR", "is a regressor; for classification name a classifier"),
+        ("sklearn.cluster:KMeans", "is a clusterer; for"),
+        ("sklearn.preprocessing:StandardScaler", "has no predict; it is no model"),
+        ("math:pi", "cannot be made"),
+        ("unittest.mock:MagicMock", r"is no sklearn\.base\.BaseEstimator"),
+        ("sklearn.svm:SVC(1.0)", "arguments are keywords"),
+        ("sklearn.svm:SVC(C=some)", "arguments are keywords"),
+        ("sklearn.svm:SVC(C=)", "arguments are keywords"),
+        ("sklearn.svm:SVC(price=1)", "unexpected keyword argument 'price'"),
+    ],
+)
+def test_a_wrong_name_is_explained(name, message):
+    with pytest.raises(InputError, match=message):
+        named(name)
+
+
+def test_a_classifier_is_no_yardstick_of_a_regression():
+    with pytest.raises(InputError, match="is a classifier; for regression name a regressor"):
+        named("sklearn.svm:SVC", "regression")
+
+
+def test_arguments_reach_the_model():
+    X, y = make_views()
+    model = named("sklearn.ensemble:RandomForestClassifier(n_estimators=3, max_depth=2)")
+    forest = model.make(random_state=7).fit(X, y).pipeline_[-1]
+    assert (forest.n_estimators, forest.max_depth, forest.random_state) == (3, 2, 7)
+
+
+# --- the code that trains one ------------------------------------------------------------
+
+
+def run(code):
+    names = {}
+    exec(compile(code, "code", "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("entry", [*CLASSES, *map(named, GIVEN[:2])], ids=lambda entry: entry.name)
+def test_the_code_gives_the_same_predictions(entry, tmp_path):
+    path = str(tmp_path / "tumors.csv")
+    datasets.write("breast-cancer", path)
+    encoding = {"views": {"mean": "mean__*", "worst": "worst__*"}}
+    setting = entry.candidates()[-1]
+    data = Shape(("mean", "worst"), 569, 2)
+    where = {"source": path, "label": "diagnosis", "encoding": encoding}
+    names = run(training_code(entry, setting, data, **where))
+    X = ViewEncoder(**encoding).fit_transform(names["X"])
+    model = entry.make(random_state=0, **setting).fit(X, names["y"])
+    np.testing.assert_array_equal(names["model"].predict(names["X"]), model.predict(X))
+
+
+def test_the_code_places_the_threshold():
+    X, y = make_views()
+    entry, data = named("logistic-regression"), Shape(X.layout.names, len(X), 2)
+    code = training_code(entry, {"C": 1.0}, data, threshold=0.9, positive="yes")
+    names = run(code.replace("model.fit(X, y)", ""))
+    model = names["model"].fit(X, y)
+    above = entry.make(C=1.0).fit(X, y).predict_proba(X)[:, 1] >= 0.9
+    np.testing.assert_array_equal(model.predict(X), np.where(above, "yes", "no"))
+    for metric, words in {
+        "f1": "make_scorer(f1_score, pos_label='yes')",
+        "f0.5": "make_scorer(fbeta_score, beta=0.5, pos_label='yes')",
+        "precision": "make_scorer(f1_score, pos_label='yes')",
+        "balanced_accuracy": "make_scorer(balanced_accuracy_score)",
+        "g_mean": "# compare tuned its threshold for g_mean: this has none",
+    }.items():
+        tuned = {"metric": metric, "threshold": "tuned", "positive": "yes"}
+        code = training_code(entry, {"C": 1.0}, data, **tuned)
+        assert words in code
+        if metric == "f1":
+            fitted = run(code.replace("model.fit(X, y)", ""))["model"].fit(X, y)
+            assert fitted.score(X, y) > 0.8
+
+
+def test_the_code_of_a_regression_runs():
+    X, y = make_numbers()
+    for entry in NUMBERS:
+        data = Shape(X.layout.names, len(X))
+        setting = entry.candidates()[0]
+        code = training_code(entry, setting, data)
+        fitted = run(code.replace("model.fit(X, y)", ""))["model"].fit(X, y)
+        np.testing.assert_array_equal(fitted.predict(X), entry.make(**setting).fit(X, y).predict(X))
