@@ -25,7 +25,9 @@ from crossview.report.tables import comparison_notes
 
 def make_cost(seconds=1.0, n_settings=9, n_splits=3, n_inner=6400, growth=1.0, n_refined=0):
     """What takes so long for the rows of an inner fold."""
-    return Cost(n_inner, seconds, growth, n_settings, n_splits, n_inner, 3 * n_inner // 2, n_refined)
+    return Cost(
+        n_inner, seconds, growth, n_settings, n_splits, n_inner, 3 * n_inner // 2, n_refined
+    )
 
 
 # --- what a learner costs -------------------------------------------------------
@@ -194,9 +196,7 @@ of_costs = st.builds(
     seconds=st.floats(0.0, 1e5),
 )
 def test_a_plan_keeps_within_the_time_unless_one_learner_is_left(some, seconds):
-    costs, values, folds = (
-        {f"m{i}": one[part] for i, one in enumerate(some)} for part in range(3)
-    )
+    costs, values, folds = ({f"m{i}": one[part] for i, one in enumerate(some)} for part in range(3))
     plan = make_plan(costs, values, folds, seconds)
     assert set(plan.tuning) | plan.dropped == set(costs)
     assert not set(plan.tuning) & plan.dropped

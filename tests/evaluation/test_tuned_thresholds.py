@@ -96,7 +96,9 @@ def test_held_out_rows_calibrate_a_model_that_needs_all_rows():
         p = model.probabilities(model.decision_function(X[b]))[:, 1]
         expected = f1_score(y[b] == "yes", p > threshold)
         assert by_f1.row("svmperf:error_rate").scores[f] == pytest.approx(expected)
-        assert by_loss.row("svmperf:error_rate").scores[f] == pytest.approx(log_loss(y[b] == "yes", p))
+        assert by_loss.row("svmperf:error_rate").scores[f] == pytest.approx(
+            log_loss(y[b] == "yes", p)
+        )
 
 
 @pytest.mark.parametrize("model", ["pa:squared", "svmperf:error_rate", "keco"])
