@@ -229,7 +229,7 @@ MODELS = ["view:weak", "view:strong", "pa:squared"]
 @pytest.fixture
 def costs(monkeypatch):
     """Seconds of a fit of 100 rows, and the value of each model, instead of what is measured."""
-    made = {name: (1e-6, 0.5, 0.0) for name in MODELS}
+    made = dict.fromkeys(MODELS, (1e-06, 0.5, 0.0))
 
     def probe(run, learner, fold):
         seconds, value, compiled = made[learner.name]

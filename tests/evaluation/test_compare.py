@@ -390,7 +390,7 @@ def test_further_parameters_are_tried_from_the_best_setting_on(monkeypatch):
         return np.mean(scores)
 
     refined = set()
-    for f, (train, test) in enumerate(StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)):
+    for f, (train, _) in enumerate(StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)):
         best = max(({"C": C} for C in grid["C"]), key=lambda setting: value(train, setting))
         for name, more in (("average", [True]), ("epochs", [3, 10])):
             for one in more:
