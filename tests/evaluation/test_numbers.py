@@ -197,9 +197,8 @@ def test_numbers_of_any_type_of_column():
     expected = [(row.model, row.scores) for row in thorough(frame, "rating", **given).rows]
     for kind in (int, str, "category", "Int64"):
         other = frame.assign(rating=frame["rating"].astype(int).astype(kind))
-        assert [
-            (row.model, row.scores) for row in thorough(other, "rating", **given).rows
-        ] == expected
+        found = thorough(other, "rating", **given)
+        assert [(row.model, row.scores) for row in found.rows] == expected
     apart = thorough(frame.drop(columns="rating"), frame["rating"], **given)
     assert [(row.model, row.scores) for row in apart.rows] == expected
     dates = frame.assign(rating=pd.Timestamp("2020-01-01"))
