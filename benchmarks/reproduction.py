@@ -32,6 +32,7 @@ import reproduction_performance
 import reproduction_second_order
 import reproduction_stacking
 import reproduction_thresholds
+import reproduction_views
 import shared_data
 from crossview import (
     MultiView,
@@ -215,6 +216,11 @@ def stacking(names: list[str]) -> str:
     return reproduction_stacking.section(names)
 
 
+def views(names: list[str]) -> str:
+    """Return the section on scaled views and on bins of numbers."""
+    return reproduction_views.section(names)
+
+
 def methods(names: list[str]) -> str:
     """Return the sections with `compare` on every set."""
     summary, plain, details = [], [], []
@@ -275,6 +281,7 @@ SECTIONS = {
     "thresholds": thresholds,
     "intercept": intercept,
     "stacking": stacking,
+    "views": views,
     "methods": methods,
 }
 SOURCES = {
@@ -289,6 +296,7 @@ SOURCES = {
             *reproduction_calibration.SETS,
             *reproduction_thresholds.SETS,
             *reproduction_stacking.NAMES,
+            *reproduction_views.SETS,
         ]
     ),
 }
@@ -321,6 +329,7 @@ Contents:
 - [Thresholds](#thresholds)
 - [The intercept](#the-intercept)
 - [Online stacking](#online-stacking): Hazan, Agarwal and Kale (2007), Herbster and Warmuth (1998)
+- [Views and columns](#views-and-columns): scaled views, bins of numbers
 - [Which method, and which coupling by default?](#which-method-and-which-coupling-by-default)
 - [One comparison per data set](#one-comparison-per-data-set)
 

@@ -181,7 +181,7 @@ def test_a_columnar_reader_is_one_file_and_one_entry(add, here, capsys):
     assert ".npz" in run(capsys, "compare", "--help")
 
 
-def test_a_sparse_reader_is_one_file_and_one_entry(add, here, capsys, monkeypatch):
+def test_a_sparse_reader_is_one_file_and_one_entry(add, here, capsys):
     add("Add a reader")
     rng = np.random.default_rng(0)
     y = np.where(rng.random(80) < 0.5, "spam", "ham")
@@ -195,7 +195,6 @@ def test_a_sparse_reader_is_one_file_and_one_entry(add, here, capsys, monkeypatc
     text = "\n".join(lines).replace("(", "").replace(")", "")
     Path("t.entries").write_text(text + "\n")
     # the same as the views in memory, for every command
-    monkeypatch.setattr("crossview.evaluation.stream.TO_TUNE_OF_UNKNOWN", 8)  # a tenth
     for progressive in (False, True):
         given = {"cv": 2, "progressive": progressive, "models": ["pa:squared", "view:page"]}
         from_file, in_memory = (

@@ -106,8 +106,7 @@ def test_halving_tries_all_settings_on_a_quarter_of_the_rows():
     y, train = fold.y_train, fold.inner[0][0]
     for share in (1.0, 0.5):
         tuning = Tuning(splits=1, halving=True, share=share)
-        tuner = Tuner(run, learner, *fold.training_rows(learner), fold.inner, tuning)
-        chosen = tuner.choose(tried)
+        chosen = Tuner(run, learner, fold, tuning).choose(tried)
         part, quarter = (
             train[draw_rows(run.task, y[train], round(n * share), 0)]
             for n in (len(train), len(train) / 4)
@@ -123,13 +122,11 @@ def test_halving_tries_all_settings_on_a_quarter_of_the_rows():
 def test_after_the_deadline_one_setting_is_tried():
     run, fold = made_fold(300)
     learner = find_learner("view:strong", "classification", fold.X_train.layout.names)
-    tried = [(0, {"C": 1e-4}), (1, {"C": 0.1})]
-    rows = fold.training_rows(learner)
-    late = Tuner(run, learner, *rows, fold.inner, deadline=0.0).choose(tried)
-    assert late.setting == {"C": 1e-4}
-    in_time = Tuner(run, learner, *rows, fold.inner).choose(tried)
-    assert in_time.setting == {"C": 0.1}
-    tuner = Tuner(run, learner, *rows, fold.inner, deadline=0.0)
+    tried = [(0, {"C": 1000.0}), (1, {"C": 0.001})]
+    tuner = Tuner(run, learner, fold, deadline=0.0)
+    late = tuner.choose(tried)
+    assert late.setting == {"C": 1000.0}
+    assert Tuner(run, learner, fold).choose(tried).setting == {"C": 0.001}
     run.grid = {}
     assert tuner.refine(late) is late
 
@@ -332,13 +329,14 @@ def test_the_budget_does_not_count_what_compiles(costs):
     assert "compiled for this machine, once, in 3000000 s" in observer.words
 
 
-def test_an_observer_sees_every_task_and_the_table_after_each_fold(costs):
+def test_an_observer_sees_every_task_and_the_tables_before_the_last(costs):
     observer = Watching()
     given = {"grid": ONE, "cv": 4, "models": MODELS[:2], "budget": 1e4}
     answer = thorough(*make_views(), **given, observer=observer)
-    assert [one.folds for one in observer.answers] == [2, 3, 4]
-    last = observer.answers[-1].to_dict()
-    assert last["rows"] == answer.to_dict()["rows"]
+    assert [one.folds for one in observer.answers] == [2, 3]
+    assert [row.scores[:3] for row in answer.rows] == [
+        observer.answers[-1].row(row.model).scores for row in answer.rows
+    ]
     assert len(observer.progressed) == 2 * 2 * 4  # chosen and scored, each model in each fold
     done = [one[0] for one in observer.progressed]
     assert done == sorted(done)

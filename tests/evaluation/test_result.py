@@ -92,7 +92,7 @@ CHANCE = "probability 1.00 that the difference is above 0.0100; Holm's p < 0.001
         (
             {"view:a": NEAR, "pa:squared": BEST, "arow": WORSE},
             "recommended: view:a (f1 0.9040), practically equal to the best, pa:squared (0.9080; "
-            "probability 0.06 that the difference is above 0.0100; Holm's p = 0.3), and takes "
+            "probability 0.09 that the difference is above 0.0100; Holm's p = 0.34), and takes "
             "less; 2 models are within 0.0100",
         ),
         (

@@ -21,7 +21,7 @@ from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import Protocol, split_rows
 from crossview.evaluation.tasks import Classification, Regression
 
-GRID = {"C": [0.001, 0.1, 1000.0], "average": [], "epochs": []}
+GRID = {"C": [0.001, 0.1, 1000.0], "average": [], "epochs": [], "bins": []}
 
 
 def weak(C=0.1):
@@ -178,20 +178,29 @@ def make_sparse(n=120, seed=0):
     return MultiView(views), np.where(y == 1, "yes", "no")
 
 
-@pytest.mark.parametrize("model", ["pa:squared", "pa:concatenated", "arow", "svmperf:error_rate"])
-def test_linear_learners_predict_the_same_without_empty_columns(model):
+@pytest.mark.parametrize(
+    "model", ["pa:squared", "pa:concatenated", "arow", "svmperf:error_rate", "pegasos"]
+)
+def test_learners_predict_the_same_without_empty_columns(model):
     X, y = make_sparse()
     learned, rest = X[:60], X[60:]
     narrow, narrow_rest = drop_empty_columns([learned, rest], learned)
     occurs = np.unique(learned.matrix.indices)
-    assert sum(narrow.layout.widths) == len(occurs) + 1  # one of the view without any
     assert narrow.layout.names == X.layout.names
-    assert min(narrow.layout.widths) == 1
-    kept = np.append(occurs, 800)
-    for one, other in ((learned, narrow), (rest, narrow_rest)):
-        assert (other.matrix.toarray() == one.matrix.toarray()[:, kept]).all()
+    assert sum(narrow.layout.widths) == len(occurs) + 3
+    # a view keeps the columns that occur, and has a last one for what else a row has
+    for name in X.layout.names:
+        block = X.layout.block(name)
+        known = [i for i in occurs if block.start <= i < block.stop]
+        for wide, small in ((learned, narrow), (rest, narrow_rest)):
+            dense, kept = wide.matrix.toarray(), small[name].toarray()
+            assert (kept[:, :-1] == dense[:, known]).all()
+            whole = np.linalg.norm(dense[:, block], axis=1)
+            np.testing.assert_allclose(np.linalg.norm(kept, axis=1), whole)
+    assert narrow_rest["page"].toarray()[:, -1].any()
     learner = find_learner(model, "classification", X.layout.names)
-    setting = learner.candidates(ONE)[0]
+    setting = learner.candidates(ONE | {"kernel": ["rbf"]})[0]
+    setting |= {"gamma": 0.1} if model == "pegasos" else {}
     wide, small = (
         learner.make(**setting, random_state=0).fit(part, y[:60]) for part in (learned, narrow)
     )
@@ -229,7 +238,7 @@ def test_compare_of_hashed_columns_is_that_by_hand():
     answer = thorough(frame, "y", hash_bits=12, **given)
     for f, (train, test) in enumerate(StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)):
         table = frame.drop(columns="y")
-        encoder = ViewEncoder(hash_bits=12).fit(table.iloc[train])
+        encoder = ViewEncoder(hash_bits=12, scale_views=False).fit(table.iloc[train])
         model = PassiveAggressiveClassifier(C=0.1, random_state=0)
         model.fit(encoder.transform(table.iloc[train]), y[train])
         predicted = model.predict(encoder.transform(table.iloc[test]))

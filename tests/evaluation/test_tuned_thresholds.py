@@ -8,16 +8,14 @@ import pytest
 from sklearn.metrics import brier_score_loss, f1_score, log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from comparing import ONE, make_few, make_frame, make_noisy, make_views, thorough
+from comparing import ONE, make_few, make_frame, make_noisy, make_views, thorough, train
 from crossview import (
     InputError,
     MultiViewSVMPerf,
     PassiveAggressiveClassifier,
-    compare,
     load,
     open_table,
     predict,
-    train,
 )
 from crossview.catalog.learners import find_learner
 from crossview.catalog.names import load_object
@@ -308,7 +306,7 @@ def test_what_cannot_be_a_threshold_or_a_cost_is_refused(change, message):
     if change.get("task"):
         y = np.arange(60.0)
     for call, given in (
-        (compare, {"models": ["pa:squared", "view:weak"]}),
+        (thorough, {"models": ["pa:squared", "view:weak"]}),
         (train, {"model": "mvm"}),
     ):
         with pytest.raises(InputError, match=message):
@@ -319,7 +317,7 @@ def test_what_cannot_be_a_threshold_or_a_cost_is_refused(change, message):
 def test_three_classes_have_no_threshold(change):
     X, y = make_views(60)
     y = np.where(np.arange(60) % 3 == 0, "maybe", y)
-    for call, given in ((compare, {"models": ["pa:squared", "arow"]}), (train, {"model": "arow"})):
+    for call, given in ((thorough, {"models": ["pa:squared", "arow"]}), (train, {"model": "arow"})):
         with pytest.raises(InputError, match="is for two classes, and there are 3"):
             call(X, y, **given, **change)
     fitted = train(X, y, model="arow").fitted

@@ -40,6 +40,8 @@ def compare(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     hash_bits: int = 18,
+    scale_views: bool = True,
+    bins: int | None = None,
     cv: int = 5,
     repeats: int = 1,
     groups: Any = None,
@@ -112,7 +114,7 @@ def compare(
     progressive : bool, default=False
         Whether to use progressive validation in place of folds: predict, score, then learn each
         row, in order, in memory for one batch.  The first part of the stream (a tenth, at most
-        10,000 rows; 1000 if its length is unknown) tunes the parameters, and is not scored.  KeCo
+        10,000 rows) tunes the parameters, and is not scored.  KeCo
         and Pegasos keep at most 500 support vectors per view.
     rope : float, default=0.01
         Region of practical equivalence: differences in the metric up to this are none.  Where the
@@ -233,6 +235,8 @@ def compare(
         categorical=categorical,
         numeric=numeric,
         hash_bits=hash_bits,
+        scale_views=scale_views,
+        bins=bins,
     )
     if source.layout.n_views < 2 and not models:
         raise InputError(f"one view, {source.layout.names[0]!r}; comparing needs two or more")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
 from crossview.catalog.names import check_task
 from crossview.errors import InputError, closest_names
+from crossview.evaluation.labeled_batch import LabeledBatch, LabeledSource
 from crossview.evaluation.read_labels import (
     check_classes,
     explain_target,
@@ -23,7 +24,6 @@ from crossview.evaluation.read_labels import (
 )
 from crossview.labels import has_label
 from crossview.streams.encode import ViewEncoder
-from crossview.streams.prefetch import prefetch
 from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream, open_table
 from crossview.views import MultiView, ViewLayout
@@ -31,18 +31,10 @@ from crossview.views import MultiView, ViewLayout
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LabeledBatch", "LabeledTable"]
+__all__ = ["LabeledTable"]
 
 
-class LabeledBatch(NamedTuple):
-    """Consecutive rows: the columns of the views, the labels, and where they were read."""
-
-    data: pa.RecordBatch
-    y: np.ndarray
-    batch: TableBatch
-
-
-class LabeledTable:
+class LabeledTable(LabeledSource):
     """A stream of rows, their label column, and an encoder for the others.
 
     Everything that follows from the names and types of the columns is checked
@@ -65,7 +57,7 @@ class LabeledTable:
         As for `ViewEncoder`.  A glob never matches the label.
     text, categorical, numeric : sequence of str, default=()
         As for `ViewEncoder`.
-    hash_bits : int, default=18
+    hash_bits, scale_views, bins
         As for `ViewEncoder`.
 
     Attributes
@@ -82,6 +74,8 @@ class LabeledTable:
         The columns of each view.
     """
 
+    batch_rows = 65536
+
     def __init__(
         self,
         source: Any,
@@ -95,6 +89,8 @@ class LabeledTable:
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
         hash_bits: int = 18,
+        scale_views: bool = True,
+        bins: int | None = None,
     ) -> None:
         self._numbers = check_task(task) == "regression"
         if self._numbers and classes is not None:
@@ -102,6 +98,7 @@ class LabeledTable:
         self._unlabeled = unlabeled and not self._numbers
         self.some_unlabeled = False
         stream = open_table(source)
+        self.ordered, self.in_memory = stream.ordered, stream.in_memory
         self._label = y if isinstance(y, str) else None
         self._y = None if isinstance(y, str) else np.asarray(y)
         if self._y is not None and self._numbers:
@@ -116,7 +113,13 @@ class LabeledTable:
         if self._label is not None:
             others = others.drop_columns([self._label])
         encoder = ViewEncoder(
-            views, text=text, categorical=categorical, numeric=numeric, hash_bits=hash_bits
+            views,
+            text=text,
+            categorical=categorical,
+            numeric=numeric,
+            hash_bits=hash_bits,
+            scale_views=scale_views,
+            bins=bins,
         ).fit(others)
         self._use(stream, encoder)
         self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
@@ -135,8 +138,8 @@ class LabeledTable:
         return self.encoder.layout_
 
     @property
-    def n_rows(self) -> int | None:
-        """Number of rows, if it is known without reading them."""
+    def n_rows(self) -> int:
+        """Number of rows; counted where it was not known."""
         return self.stream.n_rows
 
     @property
@@ -170,9 +173,13 @@ class LabeledTable:
         labels = [label for label in found if label is not None]
         return check_classes(labels, self._label, unlabeled=self.some_unlabeled)
 
-    def __iter__(self) -> Iterator[LabeledBatch]:
+    def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
+        """Yield the rows in their order; with random numbers, blocks of them in random order."""
+        batches: Iterable[TableBatch] = self.stream
+        if rng is not None and self._label is not None:  # labels in memory have an order
+            batches = self.stream.with_shuffled_blocks(rng)
         done = 0
-        for batch in self.stream:
+        for batch in batches:
             if self._label is None:
                 assert self._y is not None
                 labels = self._y[done : done + batch.data.num_rows]
@@ -188,71 +195,46 @@ class LabeledTable:
             if len(labels) != batch.data.num_rows:
                 break
             if len(labels):
-                yield LabeledBatch(data, labels, batch)
+                table = _table(data) if self._shuffled is None else _plain(data)
+                yield LabeledBatch.read(table, labels, batch.file, batch.first_row)
         if self._y is not None and done != len(self._y):
             raise InputError(f"{len(self._y)} labels for a table of {done} rows or more")
 
     def load(self) -> tuple[pa.Table, np.ndarray]:
         """Return all rows and their labels; what an encoder refuses is named by file and row."""
-        import pyarrow as pa
-
-        check = clone(self.encoder)
-        data, labels = [], []
-        for piece in self:
-            with with_row_location(piece.batch):
-                check.partial_fit(piece.data)
-            data.append(piece.data)
-            labels.append(piece.y)
-        if not data:
+        check = clone(self.encoder).set_params(scale_views=False, bins=None)
+        pieces = []
+        for piece in self.read():
+            with with_row_location(piece):
+                check.partial_fit(piece.X)
+            pieces.append(piece)
+        if not pieces:
             raise InputError("there are no rows to learn from")
-        return pa.Table.from_batches(data), np.concatenate(labels)
+        rows = LabeledBatch.join(pieces)
+        return rows.X, rows.y
 
-    def encoded(
-        self, encoder: ViewEncoder, *, learn: bool, first: int = 0
-    ) -> Iterator[tuple[MultiView, np.ndarray]]:
-        """Yield the rows as views, with their labels.
-
-        Parameters
-        ----------
-        encoder : ViewEncoder
-            Encodes them; start with ``clone(table.encoder)``.
-        learn : bool
-            Let the encoder learn each batch just before it encodes it.
-        first : int, default=0
-            Number of rows of the first batch.
-
-        Yields
-        ------
-        X : MultiView
-            The rows of a batch.
-        y : ndarray
-            Their labels.
-        """
-        yield from _encode(prefetch(_cut(self, first)), encoder, learn, first)
+    def encode(self, batch: LabeledBatch, encoder: ViewEncoder, learn: bool) -> MultiView:
+        """Return the rows as views; ``learn`` lets the encoder learn each row before."""
+        with with_row_location(batch):
+            return (encoder.partial_fit_transform if learn else encoder.transform)(batch.X)
 
 
-def _encode(
-    pieces: Iterable[LabeledBatch], encoder: ViewEncoder, learn: bool, first: int
-) -> Iterator[tuple[MultiView, np.ndarray]]:
-    """The batches as views; those of the first rows as one."""
+def _table(data: pa.RecordBatch) -> pa.Table:
+    """The rows as a table, without a copy."""
     import pyarrow as pa
 
-    held: list[LabeledBatch] = []
-    missing = first
-    for piece in pieces:
-        with with_row_location(piece.batch):
-            if learn:
-                encoder.partial_fit(piece.data)
-            if missing == 0:
-                X, y = encoder.transform(piece.data), piece.y
-        if missing:
-            held.append(piece)
-            missing -= len(piece.y)
-            if missing:
-                continue
-            X = encoder.transform(pa.Table.from_batches([piece.data for piece in held]))
-            y = np.concatenate([piece.y for piece in held])
-        yield X, y
+    return pa.Table.from_batches([data])
+
+
+def _plain(data: pa.RecordBatch) -> pa.Table:
+    """The rows without dictionaries, of which each batch has its own, and without string views."""
+    import pyarrow as pa
+
+    fields = []
+    for field in data.schema:
+        kind = _value_type(field.type)
+        fields.append(field.with_type(pa.large_string() if pa.types.is_string_view(kind) else kind))
+    return _table(data).cast(pa.schema(fields))
 
 
 def _distinct_labels(stream: TableStream, label: str, unlabeled: bool) -> list[Any]:
@@ -268,20 +250,6 @@ def _distinct_labels(stream: TableStream, label: str, unlabeled: bool) -> list[A
             row=error.row,
             column=error.column,
         ) from None
-
-
-def _cut(pieces: Iterable[LabeledBatch], n: int) -> Iterator[LabeledBatch]:
-    """Yield the same rows, with a cut after the first ``n``."""
-    for piece in pieces:
-        head = min(n, len(piece.y))
-        n -= head
-        data, y, (whole, file, row) = piece
-        if 0 < head < len(y):
-            yield LabeledBatch(data.slice(0, head), y[:head], TableBatch(whole, file, row))
-        if head < len(y):
-            yield LabeledBatch(data.slice(head), y[head:], TableBatch(whole, file, row + head))
-        else:
-            yield piece
 
 
 def _labels_of(batch: TableBatch, label: str, classes: np.ndarray, unlabeled: bool) -> np.ndarray:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich import box
 from rich.table import Table
 
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
 # columns of a terminal from which on the table says what each model is
 WIDE = 120
 
-__all__ = ["comparison_notes", "comparison_table", "duration", "make_table", "to_markdown"]
+__all__ = [
+    "class_table",
+    "comparison_notes",
+    "comparison_table",
+    "duration",
+    "make_table",
+    "to_markdown",
+]
 
 
 # short, for a column of a table
@@ -48,7 +56,7 @@ def make_table(
     for i, name in enumerate(header):
         longest_word = max(map(len, " ".join(row[i] for row in [header, *rows]).split()))
         if i < texts:
-            table.add_column(name, min_width=min(16, longest_word))
+            table.add_column(name, min_width=min(16, longest_word), overflow="fold")
         elif name in wrapped:
             table.add_column(name, justify="right", overflow="fold")
         else:
@@ -61,7 +69,7 @@ def make_table(
 def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
     """Return a `Comparison` as a table for a terminal.
 
-    The best row is first.  A line divides the rows that are practically equal to it from the
+    The best row is first.  An empty line divides the rows that are practically equal to it from the
     others; an arrow marks the recommended one.
 
     Parameters
@@ -69,7 +77,8 @@ def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
     comparison : Comparison
         From `crossview.compare`.
     width : int, default=None
-        Of the terminal; from 120 on the table has p, and says what each model is.  None: 80.
+        Of the terminal; from 120 on the table has p and the speed, and says what each model is.
+        None: 80.
 
     Returns
     -------
@@ -83,6 +92,42 @@ def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
         line.style = "bold" if row is comparison.recommended else "dim" * row.yardstick
     table.rows[len(comparison.equals) - 1].end_section = True
     return table
+
+
+def class_table(comparison: Comparison) -> Table | None:
+    """Return how the recommended model does on each class; None where that was not counted.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `crossview.compare`.
+
+    Returns
+    -------
+    rich.table.Table or None
+        One row per class: its rows, precision, recall and f1 over all folds, and the class that
+        its rows are most often taken for.
+    """
+    row = comparison.recommended
+    if row.confusion is None:
+        return None
+    counts = np.asarray(row.confusion)
+    right = counts.diagonal()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision, recall = right / counts.sum(axis=0), right / counts.sum(axis=1)
+        f1 = 2.0 * right / (counts.sum(axis=0) + counts.sum(axis=1))
+    wrong = counts - np.diag(right)
+    lines = [
+        [
+            str(label),
+            f"{counts[k].sum():,}",
+            *(number(float(value[k])) for value in (precision, recall, f1)),
+            f"{comparison.classes[wrong[k].argmax()]} ({wrong[k].max():,})" * bool(wrong[k].any()),
+        ]
+        for k, label in enumerate(comparison.classes)
+    ]
+    header = [f"{row.model}: class", "rows", "precision", "recall", "f1", "most often taken for"]
+    return make_table(header, lines)
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:
@@ -255,7 +300,7 @@ def _cells(c: Comparison, *, wide: bool) -> tuple[list[str], list[list[str]]]:
         *(["p"] if wide else []),
         *(["cut"] if cuts else []),
         *(short.get(name, name) for name in others),
-        "rows/s",
+        *(["rows/s"] if wide else []),
         "chosen",
     ]
     rows = []
@@ -274,7 +319,7 @@ def _cells(c: Comparison, *, wide: bool) -> tuple[list[str], list[list[str]]]:
                 *([p_value(row.p_adjusted)] if wide else []),
                 *([number(row.threshold, 2)] if cuts else []),
                 *(number(getattr(row, name), decimals) for name in others),
-                speed(row.rows_per_second),
+                *([speed(row.rows_per_second)] if wide else []),
                 _setting(row.setting),
             ]
         )

@@ -16,7 +16,7 @@ from crossview.evaluation.result import Comparison, ComparisonRow, Followed
 from crossview.evaluation.significance import Posterior, correlated_t_posterior, holm
 from crossview.views import ViewLayout
 
-__all__ = ["fingerprint", "fold_difference", "follow", "make_answer"]
+__all__ = ["fingerprint", "fold_difference", "follow", "make_answer", "posterior_of"]
 
 
 def make_answer(
@@ -91,10 +91,33 @@ def fold_difference(
     """Return what compares two rows by their scores, fold by fold."""
 
     def difference(row: ComparisonRow, other: ComparisonRow) -> Posterior:
-        signed = [[signed_score(metric, score) for score in one.scores] for one in (row, other)]
-        return correlated_t_posterior(np.subtract(*signed), test_share)
+        return posterior_of(metric, row.scores, other.scores, test_share)
 
     return difference
+
+
+def posterior_of(
+    metric: str, scores: Sequence[float], others: Sequence[float], test_share: float
+) -> Posterior:
+    """Return how much better some scores are than others of the same folds.
+
+    Parameters
+    ----------
+    metric : str
+        The metric.
+    scores, others : sequence of float
+        Its values, fold by fold.
+    test_share : float
+        Rows of a test fold, by the rows of a fold.
+
+    Returns
+    -------
+    difference : Posterior
+        Above 0: the first are better.
+    """
+    first = np.array([signed_score(metric, score) for score in scores])
+    second = np.array([signed_score(metric, score) for score in others])
+    return correlated_t_posterior(first - second, test_share)
 
 
 def follow(
