@@ -2,9 +2,9 @@
 
 import pytest
 
-from comparing import ONE, compare, make_views
+from comparing import ONE, make_views, thorough
 
 
 @pytest.fixture(scope="session")
 def answer():
-    return compare(*make_views(), grid=ONE)
+    return thorough(*make_views(), grid=ONE)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 from rich.console import Console
 from sklearn.pipeline import Pipeline
 
@@ -157,7 +158,7 @@ def compare(
             unfinished.write_text(text + "\n", encoding="utf-8")
     _show_comparison(answer, source, columns)
     if status:
-        raise SystemExit(status)
+        raise typer.Exit(status)
 
 
 def _compare(

@@ -160,8 +160,9 @@ class Fold:
 def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[MultiView]:
     """Return the parts without the columns that have no entry in the rows to learn.
 
-    No weight would be learned for them, and of hashed columns they are the most.  A view keeps at
-    least one column.  Dense rows, and rows in which most columns occur, stay as they are.
+    No weight would be learned for them, and of hashed columns they are the most.  In their place
+    each view gets one column, with the norm of what a row has there: so a row keeps its norm, and
+    its scores are the same.  Dense rows, and rows in which most columns occur, stay as they are.
 
     Parameters
     ----------
@@ -182,29 +183,30 @@ def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[Multi
     occurs[learned.matrix.indices] = True
     if 2 * occurs.sum() > len(occurs):
         return parts
-    for name in layout.names:
-        block = layout.block(name)
-        if not occurs[block].any():
-            occurs[block.start] = True
-    widths = [int(occurs[layout.block(name)].sum()) for name in layout.names]
+    widths = [int(occurs[layout.block(name)].sum()) + 1 for name in layout.names]
     narrow = ViewLayout(layout.names, widths)
-    position = np.cumsum(occurs) - 1
-    return [_narrow(part, occurs, position.astype(np.int32), narrow) for part in parts]
+    # the new column of each: the last one of its view, unless it occurs
+    last = np.cumsum(widths) - 1
+    position = np.repeat(last, layout.widths)
+    views = np.repeat(np.arange(layout.n_views), layout.widths)
+    position[occurs] = np.arange(occurs.sum()) + views[occurs]
+    return [_narrow(part, occurs, position.astype(np.int32), last, narrow) for part in parts]
 
 
 def _narrow(
-    part: MultiView, occurs: np.ndarray, position: np.ndarray, layout: ViewLayout
+    part: MultiView,
+    occurs: np.ndarray,
+    position: np.ndarray,
+    last: np.ndarray,
+    layout: ViewLayout,
 ) -> MultiView:
-    matrix = part.matrix
-    kept = occurs[matrix.indices]
-    before = np.concatenate([[0], np.cumsum(kept)])
+    """The rows with their entries in new columns; of what does not occur there is the norm."""
+    matrix, known = part.matrix, occurs[part.matrix.indices]
+    data = np.where(known, matrix.data, matrix.data**2)
     narrow = sp.csr_array(
-        (
-            matrix.data[kept],
-            position[matrix.indices[kept]],
-            before[matrix.indptr].astype(matrix.indptr.dtype),
-        ),
-        shape=(len(part), layout.n_columns),
+        (data, position[matrix.indices], matrix.indptr.copy()), (len(part), layout.n_columns)
     )
-    narrow.has_canonical_format = matrix.has_canonical_format
+    narrow.sum_duplicates()
+    of_last = np.isin(narrow.indices, last)
+    narrow.data[of_last] = np.sqrt(narrow.data[of_last])
     return MultiView.from_matrix(narrow, layout, present=part.present)
