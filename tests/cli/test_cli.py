@@ -38,7 +38,8 @@ def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
         chosen = row["model"] == content["recommended"]
         start = f"{'→ ' * chosen}{row['model']} "
         assert any(line.startswith(start) and f"{row['value']:.3f}" in line for line in out)
-    assert all(sentence in out for sentence in content["verdict"])
+    text = " ".join(" ".join(out).split())  # long sentences take more lines
+    assert all(sentence in text for sentence in content["verdict"])
     options = " ".join(content["train_options"])
     assert out[-1] == f"crossview train bc.parquet --label diagnosis {options} -o MODEL"
     # the file shows it again, and nothing is computed
@@ -94,7 +95,8 @@ def test_ctrl_c_shows_the_table_of_the_finished_folds(here, capsys, monkeypatch)
     stop_after = 2
     status, out, err = run(capsys, *command)
     assert status == 130
-    assert err == [line for line in err if line.startswith("after 2 of 5 folds: ")]
+    assert err[0].startswith("after 2 of 5 folds: ")
+    assert err[1:] == ["crossview: interrupted"]
     assert "2 of 5 folds were finished" in out
     assert any("mean ± standard deviation over 2 folds" in line for line in out)
     assert not Path("c.json").exists()
@@ -496,7 +498,7 @@ def test_a_number_is_compared_trained_predicted_and_inspected(ratings, capsys):
     assert status == 0
     content = json.loads(Path("c.json").read_text())
     by_model = {row["model"]: row for row in content["rows"]}
-    assert set(by_model) == {
+    assert {name for name in by_model if not name.startswith("yardstick:")} == {
         *("view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm", "stacking")
     }
     assert by_model["mvm"]["value"] < 3 < 9 < by_model["linear"]["value"]
