@@ -34,6 +34,9 @@ FOLDS = 3
 FIRST_STEPS = 1000
 MAX_STEPS, MAX_PASSES = 10_000, 10
 
+# then a round has at least this number of steps per row that it labels
+STEPS_PER_ROW = 4
+
 # the mean loss of held-out rows must fall by this share for the steps to double
 MIN_DECREASE = 0.01
 
@@ -153,9 +156,16 @@ def trust_in_agreement(
 
 
 def learn_in_rounds(
-    learner: Learner, data: Drawable, steps: int, random_state: np.random.RandomState
+    learner: Learner,
+    data: Drawable,
+    steps: int,
+    steps_per_row: int,
+    random_state: np.random.RandomState,
 ) -> None:
-    """Learn the labeled rows, then with them the unlabeled rows that the views label together."""
+    """Learn the labeled rows, then with them the unlabeled rows that the views label together.
+
+    A round has ``steps`` steps, and at least ``steps_per_row`` per row that it labels.
+    """
     labels, weight, known, unknown = data
     trusted = trust_in_agreement(learner, data, steps, random_state) if len(unknown) else 0.0
     learner.fit(draw(known, steps, random_state), labels, weight)
@@ -170,7 +180,8 @@ def learn_in_rounds(
         new_labels, new_weight = labels.copy(), weight.copy()
         new_labels[rows] = labels_of(top, labels.shape[1])
         new_weight[rows] *= class_weight[top]
-        draws = draw_rows("rounds", known, rows, steps, random_state)
+        enough = max(steps, steps_per_row * len(rows))
+        draws = draw_rows("rounds", known, rows, enough, random_state)
         learner.fit(draws, new_labels, new_weight)
 
 
@@ -184,10 +195,11 @@ def learn(
     """Learn rows that are drawn by a schedule; ``steps`` None: as many as `choose_steps` says."""
     if not len(data.known):
         return
+    steps_per_row = 0
     if steps is None:
-        steps = choose_steps(learner, data, random_state)
+        steps, steps_per_row = choose_steps(learner, data, random_state), STEPS_PER_ROW
     if schedule == "rounds":
-        learn_in_rounds(learner, data, steps, random_state)
+        learn_in_rounds(learner, data, steps, steps_per_row, random_state)
     else:
         draws = draw_rows(schedule, data.known, data.unknown, steps, random_state)
         learner.fit(draws, data.labels, data.weight)
