@@ -14,8 +14,9 @@ from crossview.labels import has_label
 
 __all__ = ["LabelOrder"]
 
-# labels that change less often than this share of what random order gives come in blocks
-SHARE_OF_CHANGES = 0.1
+# labels that change less often than this share of what random order gives come in blocks; on 4,601
+# e-mails PA and SCW lose nothing at 0.04, and 0.06 to 0.12 of their accuracy at 0.01
+SHARE_OF_CHANGES = 0.05
 # and chance does not explain it: standard deviations below the mean
 DEVIATIONS = 4.0
 
