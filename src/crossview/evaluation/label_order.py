@@ -61,10 +61,10 @@ class LabelOrder:
         self.counts += np.bincount(codes, minlength=len(self._classes))
 
     def watch(self, batches: Iterable[tuple[Any, np.ndarray]]) -> Iterator[tuple[Any, np.ndarray]]:
-        """Yield the batches, and count their labels."""
+        """Yield the batches, and count the labels of each once it has been used."""
         for X, y in batches:
-            self.update(y)
             yield X, y
+            self.update(y)
 
     @property
     def expected(self) -> tuple[float, float]:
