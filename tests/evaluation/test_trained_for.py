@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from crossview.evaluation.folds import draw_rows
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
@@ -16,7 +17,6 @@ from crossview import (
 )
 from crossview.catalog.learners import find_learner
 from crossview.evaluation.comparing.candidates import compared_learners
-from crossview.evaluation.folds import draw_rows
 from crossview.evaluation.tasks import Classification, Scored
 
 
