@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,7 @@ from sklearn.model_selection import StratifiedKFold
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import reproduction_calibration
+import reproduction_compare
 import reproduction_coverage
 import reproduction_intercept
 import reproduction_keco
@@ -33,15 +33,13 @@ import reproduction_performance
 import reproduction_second_order
 import reproduction_stacking
 import reproduction_thresholds
+import reproduction_views
 import shared_data
 from crossview import (
     MultiView,
     MultiViewPAClassifier,
     PassiveAggressiveClassifier,
-    ViewEncoder,
-    compare,
 )
-from crossview.report.tables import to_markdown
 from harness import table
 
 SEEDS = range(3)
@@ -124,27 +122,6 @@ def bundled(name: str, label: str):
     return table.drop(columns=label), table[label].to_numpy()
 
 
-def untuned(X: object, y: np.ndarray, positive: object) -> list[float]:
-    """Return the F1 of each coupling with default parameters over 5 folds."""
-    average = "binary" if len(np.unique(y)) == 2 else "macro"
-    values = []
-    for coupling in COUPLINGS:
-        scores = []
-        for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(y, y):
-            if isinstance(X, MultiView):
-                seen, unseen = X[train], X[test]
-            else:
-                encoder = ViewEncoder()
-                seen, unseen = encoder.fit_transform(X.iloc[train]), encoder.transform(X.iloc[test])
-            model = MultiViewPAClassifier(coupling=coupling, random_state=0).fit(seen, y[train])
-            label = model.classes_[1] if positive is None else positive
-            options = {"pos_label": label} if average == "binary" else {}
-            scores.append(f1_score(y[test], model.predict(unseen), average=average, **options))
-        values.append(float(np.mean(scores)))
-    return values
-
-
-COUPLINGS = ("concatenated", "independent", "squared", "absolute")
 SETS = {
     "webkb_course": lambda: shared_data.webkb_course(),
     "internet_ads": lambda: shared_data.internet_ads(),
@@ -216,54 +193,14 @@ def stacking(names: list[str]) -> str:
     return reproduction_stacking.section(names)
 
 
-def methods(names: list[str]) -> str:
-    """Return the sections with `compare` on every set."""
-    summary, plain, details = [], [], []
-    values: dict[str, list[float]] = {}
-    ranks: dict[str, list[float]] = {}
-    for name in names:
-        if name not in SETS:
-            continue
-        start = time.perf_counter()
-        try:
-            X, y = SETS[name]()
-        except BaseException as absent:  # the skip of pytest
-            details.append(f"### {name}\n\nLeft out: {absent}")
-            continue
-        positive = True if name in ("webkb_course", "internet_ads") else None
-        answer = compare(X, y, metric="f1", positive=positive, threshold=None, seed=0)
-        details.append(f"### {name}\n\n{to_markdown(answer)}")
-        joint = [r for r in answer.rows if not r.model.startswith("view:")]
-        alone = max((r for r in answer.rows if r.model.startswith("view:")), key=lambda r: r.value)
-        order = sorted(-r.value for r in joint)
-        for r in joint:
-            model = r.model.removesuffix("-diagonal").removesuffix(":diagonal")
-            values.setdefault(model, []).append(r.value)
-            ranks.setdefault(model, []).append(1 + order.index(-r.value))
-        plain.append([name, *untuned(X, y, positive)])
-        form = " (diagonal)" if any(r.model.endswith("diagonal") for r in joint) else ""
-        summary.append(
-            [name + form, f"{100 * alone.value:.1f} ({alone.title.removesuffix(' alone')})"]
-            + [f"{100 * r.value:.1f} ± {100 * r.std:.1f}" for r in joint]
-        )
-        print(name, *summary[-1][1:], f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
-    last = [
-        ["mean", ""] + [f"{100 * np.mean(v):.1f}" for v in values.values()],
-        ["mean rank", ""] + [f"{np.mean(r):.1f}" for r in ranks.values()],
-    ]
-    rows = [[name, *(f"{100 * v:.1f}" for v in own)] for name, *own in plain]
-    rows.append(["mean", *(f"{100 * v:.1f}" for v in np.mean([p[1:] for p in plain], axis=0))])
-    return "\n\n".join(
-        [
-            COMPARED,
-            table(["set", "best view alone", *values], [*summary, *last]),
-            UNTUNED,
-            table(["set", *COUPLINGS], rows),
-            VERDICT,
-            PER_SET,
-            *details,
-        ]
-    )
+def views(names: list[str]) -> str:
+    """Return the section on scaled views and on bins of numbers."""
+    return reproduction_views.section(names)
+
+
+def compared(names: list[str]) -> str:
+    """Return the section on the answer of `compare`, on every set."""
+    return reproduction_compare.section(names, SETS)
 
 
 SECTIONS = {
@@ -276,8 +213,9 @@ SECTIONS = {
     "thresholds": thresholds,
     "intercept": intercept,
     "stacking": stacking,
+    "views": views,
     "coverage": reproduction_coverage.section,
-    "methods": methods,
+    "compare": compared,
 }
 SOURCES = {
     **SETS,
@@ -291,6 +229,8 @@ SOURCES = {
             *reproduction_calibration.SETS,
             *reproduction_thresholds.SETS,
             *reproduction_stacking.NAMES,
+            *reproduction_views.SETS,
+            *reproduction_compare.OWN,
         ]
     ),
 }
@@ -323,8 +263,8 @@ Contents:
 - [Thresholds](#thresholds)
 - [The intercept](#the-intercept)
 - [Online stacking](#online-stacking): Hazan, Agarwal and Kale (2007), Herbster and Warmuth (1998)
-- [Which method, and which coupling by default?](#which-method-and-which-coupling-by-default)
-- [One comparison per data set](#one-comparison-per-data-set)
+- [Views and columns](#views-and-columns): scaled views, bins of numbers
+- [The answer of compare](#the-answer-of-compare)
 
 Unless a section says otherwise, ± is a standard deviation. A row "A minus B" shows the mean of
 the paired differences."""
@@ -348,53 +288,6 @@ distinct ones.
 | Ads | 83.7 ± 3.0 | 76.0 ± 2.9 | 81.1 ± 2.0 | 85.7 ± 2.0 |
 
 Our figures:"""
-
-COMPARED = """## Which method, and which coupling by default?
-
-Which learner has the highest F1 on which data, and which coupling should be the default?
-
-Command: `python benchmarks/reproduction.py --only methods`
-
-`crossview.compare` runs on twelve multi-view data sets: one pass, 5 folds. An inner validation
-of each training part chooses C and the other parameters. A score above 0 decides
-(`threshold=None`). The columns are values of `--model`:
-
-- `pa:concatenated`, `pa:independent`, `pa:squared` and `pa:absolute` are the couplings of PA-I,
-  without a covariance.
-- `pam`, `arow`, `cw` and `scw` are PAM-II, AROW, CW and SCW-I on the concatenation.
-- `pam:squared` is PAM-II with squared coupling: coupled views in Mahalanobis geometry.
-- The covariance is exact, except where the name of the set says "diagonal".
-
-F1 in percent, mean ± standard deviation over the folds; with more than two classes, macro F1.
-Preprocessing: rows of bag-of-words sets are scaled to unit length; WebKB and the advertisements
-are binary; `ViewEncoder` standardizes dense sets on the training part."""
-
-PER_SET = """## One comparison per data set
-
-What did `compare` report on each data set?
-
-Command, for one set: `python benchmarks/reproduction.py --only methods webkb_course`"""
-
-UNTUNED = """The same sets with default parameters (C = 1, disagreement = 0.1, one intercept per
-view) and without a covariance:"""
-
-VERDICT = """Findings:
-
-- Tuned, the learners with a covariance lead on average. SCW-I on the concatenation has the best
-  mean and the best mean rank; coupled PAM-II (`pam:squared`) has the next best rank. The
-  learners with a covariance lead most on 100leaves, Wikipedia and the advertisements, and not at
-  all on WebKB and bbcsport. This is one pass, and the standard deviation over the folds is often
-  larger than the lead.
-- Without a covariance, concatenation and coupling are equally good on average, and each wins on
-  some sets. Independent views are worse, except on WebKB, where they are best of all. So
-  **compare on your own table**.
-- Among the couplings that keep one score per view, squared and absolute are equally good, tuned
-  and untuned. The default is **squared**: its step has a closed form for any number of views.
-- On most sets the smallest disagreement of the grid is chosen. The shared loss is what helps; a
-  disagreement penalty pays only on some sets (the advertisements, Reuters, Cora). The unit of
-  `disagreement` is one over a squared norm, so 0.1 is far too high for dense views with many
-  standardized columns."""
-
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

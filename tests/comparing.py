@@ -1,13 +1,24 @@
 """Small data with several views, and one value for every parameter that `compare` chooses."""
 
-import math
+import functools
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from crossview import MultiView
-from crossview.evaluation.result import Comparison, ComparisonRow
+import crossview
+from crossview import MultiView, ViewLayout
+from crossview.catalog.learners import find_learner
+from crossview.evaluation.comparing.answer import fold_difference, follow, make_answer
+from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.result import ComparisonRow
+from crossview.evaluation.tasks import Classification, Regression
+
+# a budget makes the answer depend on the clock, a learning curve fits further models, and what
+# tests compute by hand is about rows as they are
+compare = functools.partial(crossview.compare, scale_views=False)
+thorough = functools.partial(compare, budget=None, curve=False)
+train = functools.partial(crossview.train, scale_views=False)
 
 OF_MACHINES = {"alpha": [1e-4], "learning_rate": [0.1]}
 ONE = OF_MACHINES | {
@@ -19,6 +30,9 @@ ONE = OF_MACHINES | {
     "lam": [0.001],
     "C1": [0.1],
     "C2": [0.01],
+    "average": [],
+    "epochs": [],
+    "bins": [],
 }
 
 
@@ -73,31 +87,53 @@ def make_numbers_frame(n=300):
     return pd.DataFrame(columns | {"rating": y})
 
 
-def made_answer(p, mode="cross-validation", accuracies=(0.9, 0.8)):
-    rows = [
-        ComparisonRow(
-            "a alone", "view:a", 0.9, 0.01, accuracies[0], 0.95, 1e5, {"C": 0.1}, epochs=2
-        ),
-        ComparisonRow(
-            "squared", "pa:squared", 0.8, 0.01, accuracies[1], math.nan, 1e5, {"C": 1.0}, p
-        ),
-    ]
-    return Comparison(
-        metric="f1",
-        positive="yes",
-        classes=["no", "yes"],
-        views={"a": 1, "b": 1},
-        n_rows=10,
-        n_scored=9,
-        mode=mode,
-        test="some test",
-        folds=5,
-        seed=0,
-        epochs=2,
-        rows=rows,
-        best=0,
-        runner_up=1,
+def made_row(model, scores, task="classification", **more):
+    """A row with these scores of the folds; the rows held out say the same."""
+    entry = None if model.startswith("yardstick:") else find_learner(model, task, ["a", "b"])
+    means = {"value": float(np.mean(scores)), "std": float(np.std(scores, ddof=1))}
+    return ComparisonRow(
+        **{
+            "model": model,
+            "title": entry.title if entry else "of another library",
+            "rows_per_second": 1e5,
+            "effort": entry.effort if entry else 9,
+            "yardstick": entry is None,
+            "scores": list(scores),
+            "inner": list(scores),
+            **means,
+            **more,
+        }
     )
+
+
+def made_answer(rows, metric="f1", rope=0.01, **known):
+    """The answer of rows that nobody computed; a mapping has the scores of each model."""
+    task = (
+        Regression(metric)
+        if metric in ("rmse", "mae")
+        else Classification(np.array(["no", "yes"]), metric=metric)
+    )
+    if isinstance(rows, dict):
+        rows = [made_row(model, scores, task.name) for model, scores in rows.items()]
+    n = len(rows[0].scores)
+    answer = make_answer(
+        Run([], task, 0, None, {}),
+        ViewLayout(["a", "b"], [1, 1]),
+        rows,
+        fold_difference(metric, 1 / n),
+        rope,
+        **{
+            "n_rows": 10,
+            "n_scored": 9,
+            "mode": "cross-validation",
+            "test": "some test",
+            "folds": n,
+            "planned_folds": n,
+            **known,
+        },
+    )
+    answer.followed = follow(metric, answer.rows, answer.rope, 1 / n)
+    return answer
 
 
 class Odd(BaseEstimator):

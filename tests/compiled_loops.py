@@ -21,6 +21,8 @@ LOOPS = {
     "crossview.kernels.gram.products": 1,
     "crossview.kernels.rows.score_views": 1,
     "crossview.streams.fill.fill_rows": 1,
+    "crossview.streams.moments.standardize_rows": 1,
+    "crossview.streams.scale.scale_rows": 1,
 }
 
 

@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "algorithms": {"_jit", "kernels"},
     "batch": {"errors", "views", "kernels"},
     "estimators": {"errors", "labels", "views", "batch", "kernels", "algorithms"},
-    "streams": {"errors", "files", "catalog", "views", "_jit"},
+    "streams": {"errors", "files", "catalog", "views", "_jit", "kernels", "batch"},
     "datasets": {"errors", "files", "views"},
     "persistence": {"errors", "files", "catalog"},
     "evaluation": {

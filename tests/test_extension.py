@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import crossview
+from comparing import thorough
 from crossview import InputError, datasets
 from crossview.catalog import learners, metrics, readers
 from crossview.cli import main
@@ -101,20 +102,21 @@ def test_a_learner_is_its_files_and_one_entry(add, here, capsys):
     assert "WidrowHoffClassifier" not in crossview.catalog.public_names()
     add("Add a learner")
     # compared, with the parameters of its grid
-    answer = crossview.compare("t.parquet", "diagnosis", cv=2, models=["widrow-hoff", "view:mean"])
-    assert answer.rows[0].title == "Widrow-Hoff"
-    assert answer.rows[0].value > 0.8
-    assert set(answer.rows[0].setting) == {"learning_rate"}
+    answer = thorough("t.parquet", "diagnosis", cv=2, models=["widrow-hoff", "view:mean"])
+    row = answer.row("widrow-hoff")
+    assert row.title == "Widrow-Hoff"
+    assert row.value > 0.8
+    assert set(row.setting) == {"learning_rate"}
     # in the full table and in stream order, too
     views = answer.views
     layout = crossview.ViewLayout(list(views), list(views.values()))
-    from crossview.evaluation.candidates import compared_learners
+    from crossview.evaluation.comparing.candidates import compared_learners
 
     assert "widrow-hoff" in [one.name for one in compared_learners(layout, 120)]
     stream = crossview.compare(
         "t.parquet", "diagnosis", progressive=True, models=["widrow-hoff", "view:mean"]
     )
-    assert stream.rows[0].value > 0.7
+    assert stream.row("widrow-hoff").value > 0.7
     # by the command: trained, saved, inspected, and it predicts what it does in memory
     train = ["train", "t.parquet", "--label", "diagnosis", "--model", "widrow-hoff"]
     run(capsys, *train, "--set", "learning_rate=0.02", "-o", "m.st")
@@ -141,11 +143,11 @@ def test_a_metric_is_one_function_and_one_entry(add, here, capsys):
     add("Add a metric")
     from sklearn.metrics import matthews_corrcoef
 
-    answer = crossview.compare(
+    answer = thorough(
         "t.parquet", "diagnosis", metric="mcc", cv=2, models=["pa:concatenated", "perceptron"]
     )
     assert answer.metric == "mcc"
-    assert 0.3 < answer.rows[answer.best].value < 1.0
+    assert 0.3 < answer.best.value < 1.0
     trained = crossview.train("t.parquet", "diagnosis", model="pa:squared", metric="mcc")
     table = pa.parquet.read_table("t.parquet")
     from crossview.evaluation.metrics import Tally, measure
@@ -179,7 +181,7 @@ def test_a_columnar_reader_is_one_file_and_one_entry(add, here, capsys):
     assert ".npz" in run(capsys, "compare", "--help")
 
 
-def test_a_sparse_reader_is_one_file_and_one_entry(add, here, capsys, monkeypatch):
+def test_a_sparse_reader_is_one_file_and_one_entry(add, here, capsys):
     add("Add a reader")
     rng = np.random.default_rng(0)
     y = np.where(rng.random(80) < 0.5, "spam", "ham")
@@ -193,15 +195,14 @@ def test_a_sparse_reader_is_one_file_and_one_entry(add, here, capsys, monkeypatc
     text = "\n".join(lines).replace("(", "").replace(")", "")
     Path("t.entries").write_text(text + "\n")
     # the same as the views in memory, for every command
-    monkeypatch.setattr("crossview.evaluation.stream.TO_TUNE_OF_UNKNOWN", 8)  # a tenth
     for progressive in (False, True):
         given = {"cv": 2, "progressive": progressive, "models": ["pa:squared", "view:page"]}
         from_file, in_memory = (
-            crossview.compare(rows, labels, **given)
-            for rows, labels in (("t.entries", None), (X, y))
+            thorough(rows, labels, **given) for rows, labels in (("t.entries", None), (X, y))
         )
         for row, other in zip(from_file.rows, in_memory.rows, strict=True):
-            assert (row.value, row.setting) == (pytest.approx(other.value), other.setting)
+            assert (row.model, row.setting) == (other.model, other.setting)
+            assert row.value == pytest.approx(other.value)
     run(capsys, "train", "t.entries", "--model", "pa:squared", "--epochs", 2, "-o", "m.st")
     in_memory = crossview.train(X, y, model="pa:squared", epochs=2)
     np.testing.assert_allclose(crossview.load("m.st").coef_, in_memory.fitted.coef_)

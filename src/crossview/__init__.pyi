@@ -1,6 +1,7 @@
 # Written by `python -m crossview.catalog`: the public names, for type checkers.
 
 from crossview.errors import InputError as InputError
+from crossview.errors import LabelOrderWarning as LabelOrderWarning
 from crossview.estimators.coupled import MultiViewPAClassifier as MultiViewPAClassifier
 from crossview.estimators.kernel.keco import KeCoClassifier as KeCoClassifier
 from crossview.estimators.kernel.pegasos import PegasosClassifier as PegasosClassifier
@@ -29,6 +30,7 @@ from crossview.persistence import load as load
 from crossview.persistence import save as save
 from crossview.streams.encode import ViewEncoder as ViewEncoder
 from crossview.streams.table import open_table as open_table
+from crossview.streams.view_scaler import ViewScaler as ViewScaler
 from crossview.views import MultiView as MultiView
 from crossview.views import ViewLayout as ViewLayout
 

@@ -34,7 +34,10 @@ _REORDERING = {"fastmath": {"contract", "reassoc"}}
 def sources_digest(package: Path = Path(__file__).parent) -> str:
     """Return a hash of all that the compiled functions of a package are made of."""
     digest = hashlib.sha256()
-    for pattern in ("_jit.py", "kernels/**/*.py", "algorithms/**/*.py", "streams/fill.py"):
+    for pattern in (
+        *("_jit.py", "kernels/**/*.py", "algorithms/**/*.py"),
+        *("streams/fill.py", "streams/moments.py", "streams/scale.py"),
+    ):
         for path in sorted(package.glob(pattern)):
             digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Errors about the input of the user."""
+"""Errors and warnings about the input of the user."""
 
 from __future__ import annotations
 
@@ -51,6 +51,13 @@ class InputError(ValueError):
         # joblib sends errors between processes, and an exception with keyword arguments needs this
         # method to be pickled
         return _rebuild, (type(self), self.message, self.file, self.row, self.column)
+
+
+class LabelOrderWarning(UserWarning):
+    """Warning that the labels of a stream come in long blocks.
+
+    A model that learns row by row then follows the block it is in.
+    """
 
 
 def _rebuild(

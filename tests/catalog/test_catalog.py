@@ -44,9 +44,11 @@ def test_what_an_entry_declares_is_true(entry):
     assert entry.learns_unlabeled == learns_unlabeled(learner)
     assert (entry.task == "classification") == hasattr(learner(), "predict_proba")
     assert (entry.explained_by == "interactions") == hasattr(learner, "interactions")
-    named = {*entry.fixed, *entry.grid, *entry.settable, *entry.tuning_params}
+    named = {*entry.fixed, *entry.grid, *entry.settable, *entry.tuning_params, *entry.refined}
     named |= {*entry.stream_params, *entry.memory_params, *entry.bounded_by}
-    assert named <= parameters
+    if "epochs" in entry.refined:
+        assert entry.passes(3) == {"n_epochs": 3}
+    assert named - {"epochs"} <= parameters
     assert (entry.task == "regression") == is_regressor(learner())
     for other in (entry.measured_against, entry.cheaper):
         assert other is None or find_learner(other, entry.task, ["a"])
@@ -158,7 +160,7 @@ def test_a_users_mypy_sees_the_types(tmp_path):
     lines = [line.partition(": ")[2] for line in done.stdout.splitlines() if "program.py" in line]
     assert lines[:4] == [
         'note: Revealed type is "crossview.estimators.coupled.MultiViewPAClassifier"',
-        'note: Revealed type is "str"',
+        'note: Revealed type is "list[str]"',
         'note: Revealed type is "int"',
         'note: Revealed type is "crossview.streams.table.TableStream"',
     ]

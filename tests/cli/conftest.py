@@ -22,6 +22,12 @@ def made(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch):
+    """One core, so that a comparison starts no workers, which load everything again."""
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+
+
 @pytest.fixture
 def here(made, tmp_path, monkeypatch):
     """An own folder to work in, with the table and the models."""

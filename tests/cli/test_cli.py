@@ -13,6 +13,8 @@ import pytest
 import crossview
 from command_line import read_csv, run
 from crossview.catalog.learners import model_names
+from crossview.cli import main
+from crossview.evaluation.comparing.observer import ComparisonObserver
 
 # --- compare ------------------------------------------------------------------
 
@@ -26,20 +28,86 @@ def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
     status, out, err = run(
         capsys, "compare", "bc.parquet", "--label", "diagnosis", "--json", "c.json", *models
     )
-    assert (status, err) == (0, [])
+    assert status == 0
     content = json.loads(Path("c.json").read_text())
+    # one line after each fold but the last, of which this is the table
+    assert [line.split(":")[0] for line in err] == [f"after {k} of 5 folds" for k in (2, 3, 4)]
     assert content["metric"] == "f1"
     assert content["positive"] == "malignant"
     for row in content["rows"]:
-        assert any(line.startswith(row["title"]) and f"{row['value']:.3f}" in line for line in out)
-    assert content["verdict"] in out
+        chosen = row["model"] == content["recommended"]
+        start = f"{'→ ' * chosen}{row['model']} "
+        assert any(line.startswith(start) and f"{row['value']:.3f}" in line for line in out)
+    assert all(sentence in out for sentence in content["verdict"])
     options = " ".join(content["train_options"])
     assert out[-1] == f"crossview train bc.parquet --label diagnosis {options} -o MODEL"
+    # the file shows it again, and nothing is computed
+    assert run(capsys, "compare", "c.json") == (0, out, [])
+
+
+def test_a_stored_comparison_gets_another_model(here, capsys):
+    command = ["compare", "bc.parquet", "--label", "diagnosis", "--view", "w=worst__*", "--cv", "3"]
+    command += ["--metric", "roc_auc", "--thorough"]
+    assert run(capsys, *command, "--model", "pa:concatenated", "--json", "c.json")[0] == 0
+    status, out, _ = run(capsys, "compare", "c.json", "--add", "arow", "--add", "view:w")
+    assert status == 0
+    models = ("pa:concatenated", "arow", "view:w")
+    words = [word for name in models for word in ("--model", name)]
+    _, whole, _ = run(capsys, *command, *words, "--json", "whole.json")
+    stored, expected = (json.loads(Path(name).read_text()) for name in ("c.json", "whole.json"))
+    assert [r["scores"] for r in stored["rows"]] == [r["scores"] for r in expected["rows"]]
+    assert stored["verdict"] == expected["verdict"]
+    assert (out[-1], len(out)) == (whole[-1], len(whole))
+    # another file keeps the one that is extended
+    before = Path("c.json").read_bytes()
+    run(capsys, "compare", "c.json", "--add", "cw", "--json", "more.json")
+    assert Path("c.json").read_bytes() == before
+    assert len(json.loads(Path("more.json").read_text())["rows"]) == 4
+    # the rows are other ones now
+    fewer = pq.read_table("bc.parquet").slice(0, 400)
+    Path("bc.parquet").unlink()
+    pq.write_table(fewer, "bc.parquet")
+    status, _, err = run(capsys, "compare", "c.json", "--add", "scw")
+    assert status == 2
+    assert err[-1].startswith("crossview: error: the comparison to extend has other rows, folds")
+
+
+def test_ctrl_c_shows_the_table_of_the_finished_folds(here, capsys, monkeypatch):
+    compare = crossview.compare
+
+    def interrupted(*args, observer, **options):
+        class Stopping(ComparisonObserver):
+            def partial(self, answer):
+                observer.partial(answer)
+                if answer.folds == stop_after:
+                    raise KeyboardInterrupt
+
+            def progress(self, done, total, words):
+                if stop_after == 0:
+                    raise KeyboardInterrupt
+
+        return compare(*args, observer=Stopping(), **options)
+
+    monkeypatch.setattr("crossview.cli.commands.comparing.compare", interrupted)
+    command = ["compare", "bc.parquet", "--label", "diagnosis", "--thorough"]
+    command += ["--model", "perceptron", "--model", "view:error", "--json", "c.json"]
+    stop_after = 2
+    status, out, err = run(capsys, *command)
+    assert status == 130
+    assert err == [line for line in err if line.startswith("after 2 of 5 folds: ")]
+    assert "2 of 5 folds were finished" in out
+    assert any("mean ± standard deviation over 2 folds" in line for line in out)
+    assert not Path("c.json").exists()
+    # before there are two folds there is no table
+    stop_after = 0
+    status, out, _ = run(capsys, *command)
+    assert (status, out) == (130, [])
 
 
 def test_compare_agrees_with_the_library(here, capsys):
     options = ["--view", "m=mean__*", "--view", "w=worst__*", "--metric", "roc_auc", "--seed", "3"]
-    options += ["--model", "pa:concatenated", "--model", "view:m", "--cv", "3"]
+    options += ["--model", "pa:concatenated", "--model", "view:m", "--cv", "3", "--repeats", "2"]
+    options += ["--thorough", "--rope", "0.2"]
     run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *options, "--json", "c.json")
     expected = crossview.compare(
         "bc.parquet",
@@ -48,18 +116,37 @@ def test_compare_agrees_with_the_library(here, capsys):
         metric="roc_auc",
         seed=3,
         cv=3,
+        repeats=2,
         models=["pa:concatenated", "view:m"],
+        budget=None,
+        rope=0.2,
     )
     content = json.loads(Path("c.json").read_text())
     assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]
+    assert content["rope"] == 0.2
+    assert content["folds"] == 6
+
+
+def test_one_model_alone_and_rows_in_the_order_of_time(here, capsys):
+    command = ["compare", "bc.parquet", "--label", "diagnosis", "--in-order", "--budget", "1h"]
+    status, out, _ = run(capsys, *command, "--model", "arow", "--json", "c.json")
+    assert status == 0
+    content = json.loads(Path("c.json").read_text())
+    assert content["verdict"] == [f"arow: f1 {content['rows'][0]['value']:.4f}"]
+    expected = crossview.compare(
+        "bc.parquet", "diagnosis", in_order=True, models=["arow"], budget=None
+    )
+    assert content["rows"][0]["scores"] == expected.best.scores
+    assert out[-1].startswith("crossview train bc.parquet --label diagnosis --model arow ")
 
 
 def test_the_highest_scores_decide(here, capsys):
     compare = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "3", "--json", "c.json"]
+    compare += ["--thorough"]
     compare += ["--model", "perceptron", "--model", "pa:concatenated", "--metric", "precision_at_k"]
     for k, name, library in (("20", "precision_at_20", 20), ("0.3", "precision_at_30%", 0.3)):
         status, out, err = run(capsys, *compare, "--k", k)
-        assert (status, err) == (0, [])
+        assert (status, len(err)) == (0, 1)
         assert name in out[0]
         assert any(line.startswith(f"{name} of 'malignant': mean") for line in out)
         content = json.loads(Path("c.json").read_text())
@@ -71,6 +158,7 @@ def test_the_highest_scores_decide(here, capsys):
             k=library,
             cv=3,
             models=["perceptron", "pa:concatenated"],
+            budget=None,
         )
         assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]
     train = [*TRAIN, "--model", "pa:squared", "--metric", "recall_at_k"]
@@ -96,6 +184,18 @@ def test_compare_in_stream_order(here, capsys):
     )
     assert status == 0
     assert any(line.startswith("f1 of 'benign': 513 rows, each predicted") for line in out)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("60s", 60.0), ("90", 90.0), ("5min", 300.0), ("2m", 120.0), (" 1.5 h ", 5400.0)],
+)
+def test_a_budget_has_a_unit(text, seconds, monkeypatch):
+    given = []
+    monkeypatch.setattr("crossview.cli.commands.compare", lambda *a, **k: given.append(k))
+    command = ["compare", "t.csv", "--label", "y", "--budget", text]
+    assert main(command) == main([*command, "--thorough"]) == 0
+    assert [one["options"]["budget"] for one in given] == [seconds, None]
 
 
 # --- train, predict, inspect --------------------------------------------------
@@ -139,12 +239,13 @@ def test_training_in_batches_is_progressive_and_learns(here, capsys):
     assert err[-1] == "wrote x.st"
 
 
-def test_one_pass_over_one_batch_is_the_same_as_by_hand(here):
+def test_one_pass_in_order_is_the_same_as_by_hand(here, capsys):
+    run(capsys, *TRAIN, "--model", "pa:squared", "--set", "C=0.1", "--in-order")
     table = pq.read_table("bc.parquet")
-    encoder = crossview.ViewEncoder().fit(table.drop_columns(["diagnosis"]))
-    X, y = encoder.transform(table), np.asarray(table["diagnosis"].to_pylist())
+    X = crossview.ViewEncoder().partial_fit_transform(table.drop_columns(["diagnosis"]))
+    y = np.asarray(table["diagnosis"].to_pylist())
     by_hand = crossview.MultiViewPAClassifier(C=0.1).partial_fit(X, y, classes=np.unique(y))
-    np.testing.assert_array_equal(crossview.load("m.safetensors")[-1].coef_, by_hand.coef_)
+    np.testing.assert_array_equal(crossview.load("x.st")[-1].coef_, by_hand.coef_)
 
 
 OF_CLASSES = [name for name in model_names("classification") if name != "view:NAME"]
@@ -185,18 +286,41 @@ def test_train_without_a_model_trains_the_stack(here, capsys):
     assert "epochs=2: stacking learns in one pass" in " ".join(err)
 
 
+def test_bins_and_views_as_they_are_from_the_command_line(here, capsys):
+    given = ["--no-scale-views", "--bins", "5"]
+    assert run(capsys, *TRAIN, "--model", "pa:concatenated", *given)[0] == 0
+    encoder = crossview.load("x.st")[0]
+    assert (encoder.scale_views, encoder.bins) == (False, 5)
+    _, out, _ = run(capsys, "inspect", "x.st", "--top", "20")
+    assert any(" near " in line for line in out)
+    # the command that is printed encodes as the comparison did
+    models = [
+        *("--model", "view:mean", "--model", "view:error"),
+        "--cv",
+        "2",
+        "--metric",
+        "roc_auc",
+    ]
+    _, out, _ = run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *models, *given)
+    assert " ".join(given) in out[-1]
+    assert run(capsys, *TRAIN, "--bins", "1")[2] == [
+        "crossview: error: bins=1; give a whole number of 2 or more, or None"
+    ]
+
+
 # --- trained for the metric -----------------------------------------------------
 
 
 @pytest.mark.parametrize("model", ["svmperf", "svmperf:concatenated", "svmperf:error_rate"])
 def test_an_svm_is_compared_trained_for_the_metric_and_scores(model, here, capsys):
     words = ["--metric", "prbep", "--positive", "benign", "--cv", "2", "--json", "c.json"]
+    words += ["--thorough"]
     words += ["--model", model, "--model", "view:error"]
     status, out, err = run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *words)
     assert (status, err) == (0, [])
     content = json.loads(Path("c.json").read_text())
-    assert content["best"] == 0
     row = content["rows"][0]
+    assert content["recommended"] == row["model"] == model
     whose = {"svmperf": "prbep", "svmperf:concatenated": "prbep (concatenated)"}
     assert row["title"] == f"SVM for {whose.get(model, 'the error rate')}"
     # the command that is printed trains what won
@@ -273,6 +397,7 @@ def test_compare_says_what_rows_without_label_bring(few, capsys):
     known, _ = few
     n, rest = int(known.sum()), int((~known).sum())
     command = ["compare", "few.csv", "--label", "diagnosis", "--cv", "2", "--json", "c.json"]
+    command += ["--thorough"]
     words = [*("--model", "keco"), *("--model", "pegasos"), *("--model", "view:worst")]
     status, out, err = run(capsys, *command, *words)
     assert (status, err) == (0, [])
@@ -280,13 +405,13 @@ def test_compare_says_what_rows_without_label_bring(few, capsys):
     assert (content["n_rows"], content["n_scored"], content["unlabeled"]) == (240, n, rest)
     assert content["unlabeled_benefit"] in out
     assert content["unlabeled_benefit"].startswith(f"the {rest} unlabeled rows ")
-    told = f"{rest} of 240 rows have no label: none is scored, and only KeCo learns from them"
+    told = f"{rest} of 240 rows have no label: none is scored, and only keco learns from them"
     assert told in out
     # whatever is best, its command runs, and learns the rows that it learned there
     for models, left in (
-        (["keco", "view:error"], rest),
+        (["keco"], rest),
         (["view:worst", "view:error"], 0),
-        (["svmperf", "view:error"], 0),
+        (["svmperf"], 0),
     ):
         words = [word for model in models for word in ("--model", model)]
         _, out, _ = run(capsys, *command, *words)
@@ -367,16 +492,20 @@ def ratings(here):
 
 
 def test_a_number_is_compared_trained_predicted_and_inspected(ratings, capsys):
-    status, out, err = run(capsys, "compare", *ratings, "--json", "c.json")
-    assert (status, err) == (0, [])
+    status, out, _ = run(capsys, "compare", *ratings, "--json", "c.json", "--thorough")
+    assert status == 0
     content = json.loads(Path("c.json").read_text())
     by_model = {row["model"]: row for row in content["rows"]}
-    assert list(by_model) == ["view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm"]
+    assert set(by_model) == {
+        *("view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm", "stacking")
+    }
     assert by_model["mvm"]["value"] < 3 < 9 < by_model["linear"]["value"]
-    assert out[0].split()[:4] == ["views", "rmse", "mae", "rows/s"]
+    header = ["model", "what", "it", "is", "rmse", "worse", "p", "mae", "rows/s", "chosen"]
+    assert out[0].split() == header
     options = content["train_options"]
     assert options[:2] == ["--task", "regression"]
-    assert int(options[options.index("--epochs") + 1]) == content["rows"][content["best"]]["epochs"]
+    passes = by_model[content["recommended"]]["epochs"]
+    assert int(options[options.index("--epochs") + 1]) == passes
     command = f"crossview train r.parquet --label rating --hash-bits 4 {' '.join(options)} -o MODEL"
     assert out[-1] == command
 

@@ -16,6 +16,7 @@ TRAIN = ["--label", "l", "--model", "pa:squared", "-o", "out/x.st"]
 KECO = ["--label", "l", "--model", "keco", "-o", "out/x.st"]
 STREAM = ["--set", "schedule=stream"]
 NUMBER = ["--task", "regression"]
+COMPARE = ["compare", "bc.parquet", "--label", "diagnosis"]
 AT_K = ["--metric", "precision_at_k", "--k"]
 BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
 
@@ -37,6 +38,17 @@ BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
         (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "1"], "cv=1"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "x"], "'--cv'"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--k", "9"], "the metric is 'f1'"),
+        ([*COMPARE, "--budget", "soon"], "--budget 'soon': give a time, such as 60s, 5min or 1h"),
+        ([*COMPARE, "--budget", "0"], "--budget '0': give a time"),
+        ([*COMPARE, "--budget", "5 days"], "--budget '5 days': give a time"),
+        ([*COMPARE, "--rope", "-1"], "rope=-1.0; give 0 or more"),
+        ([*COMPARE, "--repeats", "0"], "repeats=0; give 1 or more"),
+        ([*COMPARE, "--add", "arow"], "--add extends a stored comparison; name its file, such as"),
+        (["compare", "no.json"], "no.json: no such file"),
+        (["compare", "bc.json"], "bc.json: holds no JSON; name a file of crossview compare --json"),
+        (["compare", "list.json"], "list.json: holds no comparison; write one with crossview com"),
+        (["compare", "rows.json"], "rows.json: holds a comparison of another version of crossview"),
+        (["compare", "cut.json"], "cut.json: holds no comparison of this version of crossview"),
         ([*BC, "--model", "pa:squared", *AT_K, "0"], "k=0; give a whole number of rows"),
         ([*BC, "--model", "pa:squared", *AT_K, "1.0"], "k=1.0; give a whole number of rows"),
         ([*BC, "--model", "pa:squared", *AT_K, "ten"], "k='ten'; give a whole number of rows"),
@@ -146,6 +158,10 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsy
     Path("nan.csv").write_text("a__x,b__y,l\n1,2,p\n3,nan,q\n5,6,q\n")
     Path("noview.csv").write_text("x,y,l\n1,2,p\n3,4,q\n")
     Path("cut.parquet").write_bytes(Path("bc.parquet").read_bytes()[:50_000])
+    Path("bc.json").write_bytes(Path("bc.parquet").read_bytes())
+    Path("list.json").write_text("[1]")
+    Path("rows.json").write_text('{"rows": []}')
+    Path("cut.json").write_text('{"rows": [], "format": 1}')
     model = Path("m.safetensors").read_bytes()
     version = f'"version":"{VERSION}"'.encode()
     assert model.count(version) == 1

@@ -2,10 +2,9 @@
 
 import pytest
 
-from comparing import ONE, make_views
-from crossview import compare
+from comparing import ONE, make_views, thorough
 
 
 @pytest.fixture(scope="session")
 def answer():
-    return compare(*make_views(), grid=ONE)
+    return thorough(*make_views(), grid=ONE)

@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 import shared_data
-from comparing import ONE, make_frame, make_noisy, make_views
+from comparing import ONE, make_frame, make_noisy, make_views, thorough
 from crossview import (
     InputError,
     MultiView,
@@ -19,88 +19,87 @@ from crossview import (
     MultiViewSVMPerf,
     PassiveAggressiveClassifier,
     ViewEncoder,
-    compare,
     open_table,
 )
 from crossview.evaluation.comparing.candidates import compared_learners
+from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.significance import holm
+from crossview.evaluation.yardsticks import yardsticks
 from crossview.report.tables import to_markdown
 
+ALL = [
+    *("view:strong", "view:weak", "view:noise"),
+    *("pa:concatenated", "pa:independent", "pa:squared", "pa:absolute"),
+    *("pam", "arow", "cw", "scw", "pam:squared"),
+    *("svmperf", "svmperf:concatenated", "svmperf:error_rate"),
+    *("fm:cross-view", "fm", "mvm", "linear", "stacking"),
+    *(learner.name for learner in yardsticks("classification")),
+]
 
-def test_rows_are_each_view_alone_then_all_of_them(answer):
-    assert [row.title for row in answer.rows] == [
-        "strong alone",
-        "weak alone",
-        "noise alone",
-        "concatenated",
-        "independent",
-        "coupled (squared)",
-        "coupled (absolute)",
-        "PAM-II",
-        "AROW",
-        "CW",
-        "SCW-I",
-        "coupled (PAM-II)",
-        "SVM for f1",
-        "SVM for f1 (concatenated)",
-        "SVM for the error rate",
-        "factorization machine (cross-view)",
-        "factorization machine",
-        "multi-view machine",
-        "support tensor machine",
-    ]
+
+def test_every_way_of_using_the_views_is_a_row_and_the_best_is_first(answer):
+    assert sorted(row.model for row in answer.rows) == sorted(ALL)
     assert answer.views == {"strong": 4, "weak": 4, "noise": 4}
-    assert all(len(row.scores) == len(row.chosen) == 5 for row in answer.rows)
+    assert all(len(row.scores) == len(row.chosen) == len(row.inner) == 5 for row in answer.rows)
+    values = [row.value for row in answer.rows]
+    assert values == sorted(values, reverse=True)
+    assert answer.best is answer.rows[0]
+    assert (answer.folds, answer.planned_folds, answer.left_out) == (5, 5, [])
 
 
 def test_a_view_of_noise_is_found_out(answer):
-    by_title = {row.title: row for row in answer.rows}
-    assert by_title["noise alone"].p < 0.01
-    assert by_title["noise alone"].accuracy < 0.7 < 0.95 < by_title["strong alone"].accuracy
-    assert answer.rows[answer.best].value == max(row.value for row in answer.rows)
+    noise = answer.row("view:noise")
+    assert noise.p_adjusted < 0.01
+    assert not noise.equal
+    assert noise.difference.areas(answer.rope).worse > 0.99
+    assert noise.accuracy < 0.7 < 0.95 < answer.row("view:strong").accuracy
 
 
 def test_scores_are_those_of_the_folds_computed_by_hand(answer):
     X, y = make_views()
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     for f, (train, test) in enumerate(folds.split(y, y)):
-        for position, model in {
-            1: PassiveAggressiveClassifier(C=0.1, random_state=0),
-            3: PassiveAggressiveClassifier(C=0.1, random_state=0),
-            5: MultiViewPAClassifier(C=0.1, disagreement=0.1, random_state=0),
-            12: MultiViewSVMPerf(C1=0.1, C2=0.01),
-            13: MultiViewSVMPerf(C1=0.1, C2=0.0),
-            14: MultiViewSVMPerf(C1=0.1, C2=0.01, measure="error_rate"),
+        for name, model in {
+            "view:weak": PassiveAggressiveClassifier(C=0.1, random_state=0),
+            "pa:concatenated": PassiveAggressiveClassifier(C=0.1, random_state=0),
+            "pa:squared": MultiViewPAClassifier(C=0.1, disagreement=0.1, random_state=0),
+            "svmperf": MultiViewSVMPerf(C1=0.1, C2=0.01),
+            "svmperf:concatenated": MultiViewSVMPerf(C1=0.1, C2=0.0),
+            "svmperf:error_rate": MultiViewSVMPerf(C1=0.1, C2=0.01, measure="error_rate"),
         }.items():
-            seen = X.select(["weak"]) if position == 1 else X
+            seen = X.select(["weak"]) if name == "view:weak" else X
             predicted = model.fit(seen[train], y[train]).predict(seen[test])
             expected = f1_score(y[test], predicted, pos_label="yes")
             # a score above 0 decides; test_tuned_thresholds.py is about the others
-            untuned = answer.rows[position].untuned_scores[f]
+            untuned = answer.row(name).untuned_scores[f]
             assert untuned == pytest.approx(expected, abs=1e-12)
-    assert len({tuple(answer.rows[i].scores) for i in (12, 13, 14)}) > 1
-    row = answer.rows[1]
+    row = answer.row("view:weak")
     assert row.value == pytest.approx(np.mean(row.scores))
     assert row.std == pytest.approx(np.std(row.scores, ddof=1))
+    # of all rows together: as many as were scored, and on the diagonal those that were right
+    confusion = np.asarray(row.confusion)
+    assert confusion.sum(axis=1).tolist() == [(y == "no").sum(), (y == "yes").sum()]
+    assert np.trace(confusion) / len(y) == pytest.approx(np.mean(row.others["accuracy"]))
 
 
 def test_p_values_are_those_of_the_folds(answer):
-    best = answer.rows[answer.best]
-    assert best.p is None
-    for row in answer.rows:
-        if row is not best:
-            d = np.subtract(best.scores, row.scores)
-            # the plain t-test, with its variance times (1/k + 1/4) / (1/k)
-            t = stats.ttest_1samp(d, 0.0).statistic / math.sqrt((1 / 5 + 1 / 4) * 5)
-            expected = 2 * stats.t.sf(abs(t), 4) if d.any() else 1.0
-            assert row.p == pytest.approx(expected)
+    assert answer.best.p is answer.best.difference is answer.best.p_adjusted is None
+    for row in answer.rows[1:]:
+        d = np.subtract(answer.best.scores, row.scores)
+        assert row.difference.location == pytest.approx(-d.mean())
+        # the plain t-test, with its variance times (1/k + 1/4) / (1/k)
+        t = stats.ttest_1samp(d, 0.0).statistic / math.sqrt((1 / 5 + 1 / 4) * 5)
+        expected = 2 * stats.t.sf(abs(t), 4) if d.any() else 1.0
+        assert row.p == pytest.approx(expected)
+    assert [row.p_adjusted for row in answer.rows] == holm([row.p for row in answer.rows])
 
 
 def test_same_seed_same_answer_and_another_seed_other_folds(answer):
     given = {"grid": ONE, "models": ["view:weak", "pa:absolute", "scw", "mvm"]}
-    again, other = compare(*make_views(), **given), compare(*make_views(), **given, seed=1)
-    first = {row.model: row.scores for row in answer.rows}
-    assert [row.scores for row in again.rows] == [first[name] for name in given["models"]]
-    assert [row.scores for row in other.rows] != [first[name] for name in given["models"]]
+    again, other = thorough(*make_views(), **given), thorough(*make_views(), **given, seed=1)
+    for name in given["models"]:
+        assert again.row(name).scores == answer.row(name).scores
+        assert again.row(name).thresholds != other.row(name).thresholds
 
 
 def test_the_encoder_sees_the_training_part_only():
@@ -108,24 +107,25 @@ def test_the_encoder_sees_the_training_part_only():
     frame.loc[frame.index % 3 == 0, "weak__0"] *= 1e3  # statistics that depend on the rows
     y = frame["answer"].to_numpy()
     given = {"grid": ONE, "cv": 3, "models": ["view:weak", "pa:squared"]}
-    answer = compare(frame, "answer", threshold=None, **given)
+    answer = thorough(frame, "answer", threshold=None, **given)
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     table = frame.drop(columns="answer")
     for f, (train, test) in enumerate(folds.split(y, y)):
-        encoder = ViewEncoder().fit(table.iloc[train])
+        encoder = ViewEncoder(scale_views=False).fit(table.iloc[train])
         model = MultiViewPAClassifier(C=0.1, disagreement=0.1, random_state=0)
         model.fit(encoder.transform(table.iloc[train]), y[train])
         predicted = model.predict(encoder.transform(table.iloc[test]))
         expected = f1_score(y[test], predicted, pos_label="yes")
-        assert answer.rows[1].scores[f] == pytest.approx(expected, abs=1e-12)
+        assert answer.row("pa:squared").scores[f] == pytest.approx(expected, abs=1e-12)
 
 
 def test_parameters_are_chosen_inside_the_training_part():
     X, y = make_noisy()
     grid = [0.001, 0.1, 1000.0]
-    tried = {"C": grid, "disagreement": [0.01]}
+    tried = {"C": grid, "disagreement": [0.01], "average": [], "epochs": [], "bins": []}
     models = ["view:strong", "pa:squared", "scw"]
-    answer = compare(X, y, grid=tried, cv=3, threshold=None, models=models)
+    answer = thorough(X, y, grid=tried, cv=3, threshold=None, models=models)
+    row = answer.row("view:strong")
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     for f, (train, _) in enumerate(folds.split(y, y)):
         values = []
@@ -138,15 +138,16 @@ def test_parameters_are_chosen_inside_the_training_part():
                 predicted = model.predict(X["strong"][train[b]])
                 scores.append(f1_score(y[train[b]], predicted, pos_label="yes"))
             values.append(np.mean(scores))
-        assert answer.rows[0].chosen[f] == {"C": grid[int(np.argmax(values))]}
-    assert {choice["C"] for choice in answer.rows[0].chosen} < set(grid)
+        assert row.chosen[f] == {"C": grid[int(np.argmax(values))]}
+        assert row.inner[f] == pytest.approx(max(values))
+    assert {choice["C"] for choice in row.chosen} < set(grid)
     settings = {row.model: set(row.setting) for row in answer.rows}
     assert settings["pa:squared"] == {"C", "disagreement"}
     assert settings["scw"] == {"C", "confidence"}
 
 
 def test_a_large_training_part_is_validated_by_one_split(monkeypatch):
-    monkeypatch.setattr("crossview.evaluation.folds.MOST_ROWS_FOR_INNER_FOLDS", 10)
+    monkeypatch.setattr("crossview.evaluation.comparing.splits.MOST_ROWS_FOR_INNER_FOLDS", 10)
     fits = []
     fit = PassiveAggressiveClassifier.fit
 
@@ -156,32 +157,33 @@ def test_a_large_training_part_is_validated_by_one_split(monkeypatch):
 
     monkeypatch.setattr(PassiveAggressiveClassifier, "fit", counting)
     views = [f"view:{name}" for name in ("strong", "weak", "noise")]
-    compare(*make_views(), grid={"C": [0.1, 1.0]}, cv=3, models=views)
+    thorough(*make_views(), grid=ONE | {"C": [0.1, 1.0]}, cv=3, models=views)
     # 3 views, 3 folds: two candidates on 80 of 100 rows, then all 100
     assert sorted(fits) == [80] * 18 + [100] * 9
 
 
-def test_identical_views_tie():
+def test_identical_views_are_equal():
     X, y = make_views()
     twins = MultiView({"a": X["strong"], "b": X["strong"]})
-    answer = compare(twins, y, grid=ONE, models=["view:a", "view:b"])
+    answer = thorough(twins, y, grid=ONE, models=["view:a", "view:b"])
     assert answer.rows[0].scores == answer.rows[1].scores
-    assert answer.tie
-    assert answer.verdict.startswith("tie: ")
+    assert answer.equals == answer.rows
+    assert answer.row("view:b").p == 1.0
+    assert "1 other model is practically equal, and none takes less" in answer.verdict[0]
 
 
 def test_data_frames_of_any_kind_and_labels_of_their_own():
     frame = make_frame(60)
     given = {"cv": 3, "grid": ONE, "models": ["view:weak", "pa:squared", "fm"]}
-    by_name = compare(frame, "answer", **given)
+    by_name = thorough(frame, "answer", **given)
     X, y = frame.drop(columns="answer"), frame["answer"].to_numpy()
     for table in (X, pl.from_pandas(X)):
-        apart = compare(table, y, **given)
+        apart = thorough(table, y, **given)
         assert [row.scores for row in apart.rows] == [row.scores for row in by_name.rows]
     with pytest.raises(InputError, match="59 labels for a table of 60 rows"):
-        compare(X, y[:-1], cv=3, grid=ONE)
+        thorough(X, y[:-1], cv=3, grid=ONE)
     with pytest.raises(InputError, match="61 labels for a table of 60 rows"):
-        compare(X, np.append(y, "yes"), cv=3, grid=ONE)
+        thorough(X, np.append(y, "yes"), cv=3, grid=ONE)
 
 
 def test_several_classes_and_every_metric():
@@ -195,33 +197,34 @@ def test_several_classes_and_every_metric():
             some = [*models, "svmperf"] if models and not stream else models
             if stream and metric == "f1":
                 some = ["view:a", "pa:squared", "pa:absolute", "scw", "pam:squared", "mvm"]
-            answer = compare(X, y, cv=2, metric=metric, grid=ONE, progressive=stream, models=some)
+            answer = thorough(X, y, cv=2, metric=metric, grid=ONE, progressive=stream, models=some)
             assert answer.positive is None
             json.dumps(answer.to_dict())
             if not stream:
-                assert answer.rows[0].value > 0.75 > answer.rows[1].value
-                svm = next(row for row in answer.rows if row.model == "svmperf")
+                assert answer.row("view:a").value > 0.75 > answer.row("view:b").value
+                svm = answer.row("svmperf")
                 assert svm.value > 0.75
                 assert svm.epochs == 1
+                assert np.shape(svm.confusion) == (3, 3)
 
 
 @pytest.mark.parametrize(("k", "name"), [(5, "precision_at_5"), (0.2, "precision_at_20%")])
 def test_the_highest_scores_of_each_fold_decide(k, name):
     X, y = make_noisy(150)
     given = {"cv": 3, "grid": ONE, "models": ["pa:concatenated", "view:weak"]}
-    answer = compare(X, y, metric="precision_at_k", k=k, **given)
+    answer = thorough(X, y, metric="precision_at_k", k=k, **given)
     learner = PassiveAggressiveClassifier(C=0.1, shuffle=True, random_state=0)
     expected = []
     for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(y, y):
         scores = learner.fit(X[train], y[train]).decision_function(X[test])
         highest = np.argsort(-scores)[: k if k == 5 else 10]
         expected.append(np.mean(y[test][highest] == np.unique(y)[1]))
-    assert answer.rows[0].scores == pytest.approx(expected)
+    assert answer.row("pa:concatenated").scores == pytest.approx(expected)
     assert answer.metric == answer.to_dict()["metric"] == name
     assert f"| {name} |" in to_markdown(answer)
-    assert name in answer.verdict
+    assert name in answer.verdict[0]
     # the name that it has now is one to ask for
-    again = compare(X, y, metric=name, **given)
+    again = thorough(X, y, metric=name, **given)
     assert [row.scores for row in again.rows] == [row.scores for row in answer.rows]
 
 
@@ -232,8 +235,8 @@ def test_missing_views_are_compared_as_they_are():
     X = MultiView({name: X[name] for name in X.keys()}, present=present)  # noqa: SIM118
     # one of each loop
     models = ["view:strong", "view:weak", "pa:squared", "pa:absolute", "arow", "pam:squared"]
-    answer = compare(X, y, cv=2, grid=ONE, models=[*models, "svmperf", "fm", "mvm", "stm"])
-    assert answer.rows[0].value > 0.9
+    answer = thorough(X, y, cv=2, grid=ONE, models=[*models, "svmperf", "fm", "mvm", "stm"])
+    assert answer.row("view:strong").value > 0.9
     assert all(math.isfinite(row.value) for row in answer.rows)
 
 
@@ -257,6 +260,13 @@ def test_missing_views_are_compared_as_they_are():
         ({"positive": "maybe"}, r"no class 'maybe' \(there are: no, yes\)"),
         ({"grid": {"c": [1]}}, "grid= names 'c'"),
         ({"epochs": 0}, "epochs=0"),
+        ({"rope": -0.1}, "rope=-0.1; give 0 or more"),
+        ({"budget": 0.0}, "budget=0.0; give seconds, or None"),
+        ({"repeats": 0}, "repeats=0; give 1 or more"),
+        ({"in_order": True, "repeats": 2}, "repeats=2: folds in the order of time are the same"),
+        ({"in_order": True, "groups": np.arange(150)}, "by groups or in the order of time"),
+        ({"groups": np.arange(149)}, "149 groups for 150 rows"),
+        ({"groups": np.arange(150) % 9}, "9 groups are too few for 5 folds"),
         ({"views": {"a": "strong"}}, "leave views= at None"),
         ({"y": "answer"}, "not a column name"),
         ({"y": ["yes"] * 150}, "one class, 'yes'"),
@@ -292,14 +302,14 @@ def test_compare_refuses(change, message):
     X, y = make_views()
     given = {"X": X, "y": y, "grid": ONE} | change
     with pytest.raises(InputError, match=message):
-        compare(given.pop("X"), given.pop("y"), **given)
+        thorough(given.pop("X"), given.pop("y"), **given)
 
 
 def test_rows_sorted_by_label_are_no_stream():
     X, y = make_views()
     order = np.argsort(y, kind="stable")
     with pytest.raises(InputError, match="first 15 rows are all of class 'no'"):
-        compare(X[order], y[order], progressive=True)
+        thorough(X[order], y[order], progressive=True)
 
 
 @pytest.mark.parametrize("progressive", [False, True])
@@ -310,7 +320,7 @@ def test_an_error_in_a_row_names_its_row_in_the_file(progressive, tmp_path):
     (tmp_path / "t.csv").write_text("\n".join(lines))
     stream = open_table(tmp_path / "t.csv", batch_rows=300)
     with pytest.raises(InputError) as caught:
-        compare(stream, "answer", progressive=progressive, grid=ONE)
+        thorough(stream, "answer", progressive=progressive, grid=ONE)
     assert (caught.value.row, caught.value.column) == (1050, "strong__0")
     assert caught.value.file.endswith("t.csv")
 
@@ -319,27 +329,81 @@ def test_a_nan_in_a_multiview_is_named_before_rows_are_shuffled():
     X, y = make_views()
     X["weak"][7, 2] = np.nan
     with pytest.raises(InputError, match="row 7, column '2': NaN of view 'weak'"):
-        compare(X, y)
+        thorough(X, y)
 
 
 def test_on_web_pages_two_views_beat_the_worse_one():
     X, y = shared_data.webkb_course()
-    methods = compared_learners(X.layout, len(y))
-    given = {"grid": ONE, "cv": 3, "threshold": None}
-    answer = compare(X, y, models=[*(m.name for m in methods), "svmperf"], **given)
-    # products of words of both sides, and nothing else, tell little
-    page, link, *both = [row.value for row in answer.rows if row.model != "stm"]
+    names = [learner.name for learner in compared_learners(X.layout, len(y))]
+    answer = thorough(X, y, grid=ONE, cv=3, threshold=None, models=[*names, "svmperf"])
+    both = [row.value for row in answer.rows if not row.model.startswith("view:")]
+    page, link = answer.row("view:page").value, answer.row("view:link").value
     assert min(both) > link
     assert max(both) > max(page, link, 0.95)
 
 
 def test_only_the_named_models_are_compared(answer):
     X, y = make_views()
-    whole = {row.model: row.scores for row in answer.rows}
-    some = compare(X, y, grid=ONE, models=["arow", "view:weak", "arow", "pa:squared"])
-    assert [row.model for row in some.rows] == ["arow", "view:weak", "pa:squared"]
-    assert all(row.scores == whole[row.model] for row in some.rows)
-    with pytest.raises(InputError, match=r"models=\['arow'\]; comparing needs two"):
-        compare(X, y, models=["arow"])
+    some = thorough(X, y, grid=ONE, models=["arow", "view:weak", "arow", "pa:squared"])
+    assert {row.model for row in some.rows} == {"arow", "view:weak", "pa:squared"}
+    assert len(some.rows) == 3
+    assert all(row.scores == answer.row(row.model).scores for row in some.rows)
+    with pytest.raises(InputError, match="no row for 'pam'; there are "):
+        some.row("pam")
     with pytest.raises(InputError, match="no model 'arrow'; did you mean 'arow'"):
-        compare(X, y, models=["arow", "arrow"])
+        thorough(X, y, models=["arow", "arrow"])
+    # one model alone is scored, also of a single view
+    for rows in (X, X.select(["weak"])):
+        alone = thorough(rows, y, grid=ONE, models=["view:weak"])
+        assert [row.scores for row in alone.rows] == [answer.row("view:weak").scores]
+        assert alone.verdict == [f"view:weak: f1 {alone.best.value:.4f}"]
+        assert alone.followed is None
+        assert alone.recommended is alone.best
+
+
+def test_further_parameters_are_tried_from_the_best_setting_on(monkeypatch):
+    """Averaging, then more passes, each as long as it is better than what was best before."""
+    X, y = make_noisy(150)
+    X = X.select(["strong"])
+    tried = []
+    make = Run.make
+
+    def recording(self, learner, setting):
+        tried.append(dict(setting))
+        return make(self, learner, setting)
+
+    monkeypatch.setattr(Run, "make", recording)
+    grid = {"C": [10.0], "average": [True], "epochs": [3, 10], "bins": []}
+    given = {"cv": 2, "threshold": None, "models": ["view:strong"]}
+    answer = thorough(X, y, grid=grid, **given)
+
+    def value(train, setting):
+        scores = []
+        inner = StratifiedKFold(3, shuffle=True, random_state=0)
+        for a, b in inner.split(y[train], y[train]):
+            options = {"C": setting["C"], "average": setting.get("average", False)}
+            model = PassiveAggressiveClassifier(
+                **options, n_epochs=setting.get("epochs", 1), random_state=0
+            )
+            model.fit(X[train[a]], y[train[a]])
+            predicted = model.predict(X[train[b]])
+            scores.append(f1_score(y[train[b]], predicted, pos_label="yes"))
+        return np.mean(scores)
+
+    refined = set()
+    for f, (train, _) in enumerate(StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)):
+        best = max(({"C": C} for C in grid["C"]), key=lambda setting: value(train, setting))
+        for name, more in (("average", [True]), ("epochs", [3, 10])):
+            for one in more:
+                if not value(train, best | {name: one}) > value(train, best):
+                    break
+                best = best | {name: one}
+        assert answer.best.chosen[f] == best
+        assert answer.best.inner[f] == pytest.approx(value(train, best))
+        refined |= set(best)
+    assert refined > {"C"}
+    # as many passes as are asked for, and no others are tried
+    tried.clear()
+    told = thorough(X, y, grid=grid, epochs=2, **given)
+    assert not any("epochs" in setting for setting in tried)
+    assert told.best.epochs == 2

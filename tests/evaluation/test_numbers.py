@@ -6,35 +6,41 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 from sklearn.model_selection import KFold
 
-from comparing import OF_MACHINES, ONE, make_numbers, make_numbers_frame
+from comparing import OF_MACHINES, ONE, make_numbers, make_numbers_frame, thorough
 from crossview import (
     InputError,
     MultiView,
-    compare,
     open_table,
 )
 from crossview.catalog.learners import find_learner
+from crossview.evaluation.yardsticks import yardsticks
 from crossview.report.tables import comparison_notes, to_markdown
+from reference.jackknife import block_jackknife
 
 
 @pytest.fixture(scope="module")
 def numbers():
-    return compare(*make_numbers(), task="regression", grid=OF_MACHINES)
+    return thorough(*make_numbers(), task="regression", grid=OF_MACHINES)
 
 
 def test_of_numbers_the_lowest_error_is_best_and_interactions_are_seen(numbers):
-    assert [row.model for row in numbers.rows] == [
-        *("view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm")
-    ]
-    by_model = {row.model: row for row in numbers.rows}
-    assert numbers.rows[numbers.best].value == min(row.value for row in numbers.rows)
-    assert by_model["mvm"].value < 2 < 4 < by_model["linear"].value
-    assert by_model["linear"].p < 0.01
-    assert by_model["linear"].value < by_model["view:item"].value
+    assert {row.model for row in numbers.rows} == {
+        *("view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm", "stacking"),
+        *(learner.name for learner in yardsticks("regression")),
+    }
+    values = [row.value for row in numbers.rows]
+    assert values == sorted(values)
+    linear = numbers.row("linear")
+    assert numbers.row("mvm").value < 2 < 4 < linear.value < numbers.row("view:item").value
+    assert linear.p_adjusted < 0.05
+    assert not linear.equal
+    # below 0 is worse, also where lower values are better
+    assert linear.difference.location == pytest.approx(numbers.best.value - linear.value)
+    # an error has no bound: the rope is a share of the best value
+    assert numbers.rope == pytest.approx(0.01 * numbers.best.value)
     assert (numbers.metric, numbers.task, numbers.classes) == ("rmse", "regression", [])
     assert all(row.rmse == row.value and row.mae < row.rmse for row in numbers.rows)
     assert all(math.isnan(row.accuracy) for row in numbers.rows)
@@ -47,7 +53,7 @@ def test_errors_are_those_of_the_folds_computed_by_hand(numbers):
     for f, (train, test) in enumerate(KFold(5, shuffle=True, random_state=0).split(y)):
         model = method.make(alpha=1e-4, learning_rate=0.1, random_state=0).fit(X[train], y[train])
         predicted = model.predict(X[test])
-        row = numbers.rows[-1]
+        row = numbers.row("mvm")
         assert row.scores[f] == pytest.approx(root_mean_squared_error(y[test], predicted))
         assert row.others["mae"][f] == pytest.approx(mean_absolute_error(y[test], predicted))
         passes.append(model.n_iter_)
@@ -58,25 +64,28 @@ def test_a_machine_makes_as_many_passes_as_it_is_told(numbers):
     assert "--epochs" in numbers.train_options
     assert any(note.startswith("passes until early stopping") for note in comparison_notes(numbers))
     X, y = make_numbers()
-    told = compare(X, y, task="regression", grid=OF_MACHINES, epochs=3, models=["mvm", "linear"])
+    told = thorough(X, y, task="regression", grid=OF_MACHINES, epochs=3, models=["mvm", "linear"])
     assert [row.epochs for row in told.rows] == [3, 3]
     assert told.train_options[-2:] == ["--epochs", "3"]
     assert not any("passes" in note for note in comparison_notes(told))
     labels = np.where(y > 40, "high", "low")
-    mixed = compare(X, labels, cv=3, grid=ONE, models=["mvm", "pa:squared"])
-    assert mixed.rows[0].epochs > mixed.rows[1].epochs == 1
-    assert mixed.best == 0
+    mixed = thorough(X, labels, cv=3, grid=ONE, models=["pa:squared", "mvm"])
+    assert mixed.row("mvm").epochs > mixed.row("pa:squared").epochs == 1
+    assert mixed.best.model == "mvm"
 
 
 def test_a_lead_in_error_is_told_as_a_positive_number(numbers):
-    best, other = numbers.rows[numbers.best], numbers.rows[numbers.runner_up]
-    ahead = f"{other.value - best.value:.4g}"
-    assert f"{best.title} leads {other.title} by {ahead} rmse" in numbers.verdict
+    best, other = numbers.best, numbers.row("linear")
+    apart = thorough(
+        *make_numbers(), task="regression", grid=OF_MACHINES, models=["linear", best.model]
+    )
+    assert f"best: {best.model} (rmse {best.value:.4g})" in apart.verdict[0]
+    assert f"ahead of linear by {other.value - best.value:.4g} (" in apart.verdict[0]
     assert numbers.train_options[:2] == ["--task", "regression"]
-    header, _, *rows = to_markdown(numbers).splitlines()
-    assert header == "| views | rmse | mae | rows/s | chosen | p |"
-    assert f"**{best.value:.3f} ± {best.std:.3f}**" in rows[numbers.best]
-    assert numbers.verdict.splitlines()[0] in str(numbers)
+    header, _, first, *_ = to_markdown(apart).splitlines()
+    assert header == "| model | what it is | rmse | worse | p | mae | rows/s | chosen |"
+    assert f"**{best.value:.3f} ± {best.std:.3f}**" in first
+    assert numbers.verdict[0] in str(numbers)
     content = json.loads(json.dumps(numbers.to_dict(), allow_nan=False))
     assert content["rows"][0]["accuracy"] is None
     assert content["task"] == "regression"
@@ -85,21 +94,21 @@ def test_a_lead_in_error_is_told_as_a_positive_number(numbers):
 @pytest.mark.parametrize("unit", [1e-4, 1e4])
 def test_errors_have_the_unit_of_the_target_and_four_digits(unit):
     X, y = make_numbers(100)
-    answer = compare(
+    answer = thorough(
         X, unit * y, task="regression", cv=2, grid=OF_MACHINES, models=["fm", "linear"]
     )
-    cell = to_markdown(answer).splitlines()[2 + answer.best].split("|")[2].strip(" *").split()[0]
+    cell = to_markdown(answer).splitlines()[2].split("|")[3].strip(" *").split()[0]
     assert len(cell.replace(".", "").lstrip("0")) in (4, 5)
-    assert float(cell) == pytest.approx(answer.rows[answer.best].value, rel=1e-3)
+    assert float(cell) == pytest.approx(answer.best.value, rel=1e-3)
 
 
 def test_mae_may_decide():
     X, y = make_numbers(150)
-    answer = compare(
+    answer = thorough(
         X, y, task="regression", metric="mae", cv=3, grid=OF_MACHINES, models=["fm", "linear"]
     )
     assert all(row.value == row.mae for row in answer.rows)
-    assert "| views | mae | rmse |" in to_markdown(answer)
+    assert "| mae | worse | p | rmse |" in to_markdown(answer)
 
 
 @pytest.mark.parametrize("metric", ["rmse", "mae"])
@@ -107,9 +116,9 @@ def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
     X, y = make_numbers()
     models = ["linear", "fm", "mvm"]
     given = {"task": "regression", "progressive": True, "metric": metric, "models": models}
-    answer = compare(X, y, grid=OF_MACHINES, **given)
+    answer = thorough(X, y, grid=OF_MACHINES, **given)
     assert (answer.n_rows, answer.n_scored) == (300, 270)
-    errors = []
+    errors = {}
     for row in answer.rows:
         method = find_learner(row.model, "regression", X.layout.names)
         model = method.make(alpha=1e-4, learning_rate=0.1, random_state=0)
@@ -118,14 +127,18 @@ def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
         each = np.abs(predicted - y[30:])
         assert row.mae == pytest.approx(each.mean())
         assert row.rmse == pytest.approx(np.sqrt((each**2).mean()))
-        errors.append(each if metric == "mae" else each**2)
-    for row, each in zip(answer.rows, errors, strict=True):
-        if row.p is not None:
-            d = each - errors[answer.best]
-            z = d.mean() / (d.std(ddof=1) / math.sqrt(len(d)))
-            assert row.p == pytest.approx(2 * stats.norm.sf(abs(z)))
-    monkeypatch.setattr("crossview.evaluation.rows.ROWS_AT_ONCE", 13)
-    pieces = compare(X, y, grid=OF_MACHINES, **given)
+        errors[row.model] = each if metric == "mae" else each**2
+    for row in answer.rows[1:]:
+        one, best = (
+            lambda rows, each=errors[name]: np.mean(each[rows]) ** (1 if metric == "mae" else 0.5)
+            for name in (row.model, answer.best.model)
+        )
+        expected = block_jackknife(270, lambda rows, a=one, b=best: b(rows) - a(rows))
+        assert row.difference.location == pytest.approx(expected.location)
+        assert row.difference.scale == pytest.approx(expected.scale)
+        assert row.p == pytest.approx(expected.p)
+    monkeypatch.setattr("crossview.evaluation.rows.LabeledRows.batch_rows", 13)
+    pieces = thorough(X, y, grid=OF_MACHINES, **given)
     for row, other in zip(answer.rows, pieces.rows, strict=True):
         assert other.value == pytest.approx(row.value)
         assert other.p == pytest.approx(row.p)
@@ -160,7 +173,7 @@ def test_compare_of_numbers_refuses(change, message):
     X, y = make_numbers()
     given = {"X": X, "y": y, "task": "regression", "grid": None} | change
     with pytest.raises(InputError, match=message):
-        compare(given.pop("X"), given.pop("y"), **given)
+        thorough(given.pop("X"), given.pop("y"), **given)
 
 
 @pytest.mark.parametrize("progressive", [False, True])
@@ -174,7 +187,7 @@ def test_a_bad_number_names_its_row_in_the_file(value, what, progressive, tmp_pa
     (tmp_path / "t.csv").write_text("\n".join(lines))
     stream = open_table(tmp_path / "t.csv", batch_rows=300)
     with pytest.raises(InputError, match=what) as caught:
-        compare(
+        thorough(
             stream, "rating", task="regression", progressive=progressive, grid=OF_MACHINES,
             models=["linear", "fm"],
         )  # fmt: skip
@@ -186,15 +199,16 @@ def test_numbers_of_any_type_of_column():
     frame = make_numbers_frame(60)
     frame["rating"] = frame["rating"].round()
     given = {"task": "regression", "cv": 2, "grid": OF_MACHINES, "models": ["linear", "fm"]}
-    expected = [row.scores for row in compare(frame, "rating", **given).rows]
+    expected = [(row.model, row.scores) for row in thorough(frame, "rating", **given).rows]
     for kind in (int, str, "category", "Int64"):
         other = frame.assign(rating=frame["rating"].astype(int).astype(kind))
-        assert [row.scores for row in compare(other, "rating", **given).rows] == expected
-    apart = compare(frame.drop(columns="rating"), frame["rating"], **given)
-    assert [row.scores for row in apart.rows] == expected
+        found = thorough(other, "rating", **given)
+        assert [(row.model, row.scores) for row in found.rows] == expected
+    apart = thorough(frame.drop(columns="rating"), frame["rating"], **given)
+    assert [(row.model, row.scores) for row in apart.rows] == expected
     dates = frame.assign(rating=pd.Timestamp("2020-01-01"))
     with pytest.raises(InputError, match=r"column 'rating': .*is not a number to predict"):
-        compare(dates, "rating", **given)
+        thorough(dates, "rating", **given)
 
 
 def test_a_missing_view_of_a_linear_model_adds_nothing():
@@ -202,5 +216,5 @@ def test_a_missing_view_of_a_linear_model_adds_nothing():
     present = np.ones((300, 2), dtype=bool)
     present[::3, 1] = False
     X = MultiView({name: X[name] for name in X.keys()}, present=present)  # noqa: SIM118
-    answer = compare(X, y, task="regression", cv=3, grid=OF_MACHINES)
+    answer = thorough(X, y, task="regression", cv=3, grid=OF_MACHINES)
     assert all(math.isfinite(row.value) for row in answer.rows)

@@ -1,20 +1,16 @@
 """Comparing in the order of the stream."""
 
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
-from comparing import ONE, make_frame, make_noisy
+from comparing import ONE, compare, make_frame, make_noisy
 from crossview import (
-    InputError,
     PassiveAggressiveClassifier,
-    compare,
     open_table,
 )
-from crossview.catalog.learners import find_learner
+from crossview.evaluation.comparing.candidates import compared_learners
 from crossview.evaluation.significance import holm
 from reference.jackknife import block_jackknife
 
@@ -24,40 +20,34 @@ def test_progressive_by_hand():
     models = ["view:strong", "view:weak", "pa:squared", "scw", "mvm"]
     answer = compare(X, y, progressive=True, grid=ONE, threshold=None, models=models)
     assert (answer.n_rows, answer.n_scored) == (120, 108)
-    true, all_predicted = y[12:], []
-    for row in answer.rows:
-        method = find_learner(row.model, "classification", X.layout.names)
-        seen = method.select_view(X)
-        model = method.make(**method.on_stream(row.setting), random_state=0)
+    true, predictions = y[12:], {}
+    for learner in compared_learners(X.layout, len(X)):
+        seen = learner.select_view(X)
+        model = learner.make(**learner.candidates(ONE)[0], random_state=0)
         model.partial_fit(seen[:12], y[:12], classes=["no", "yes"])
         predicted = []
         for i in range(12, 120):
             predicted += model.predict(seen[i]).tolist()
             model.partial_fit(seen[i], y[i : i + 1])
-        all_predicted.append(np.array(predicted))
+        predictions[learner.name] = np.array(predicted)
+        row = answer.row(learner.name)
         assert row.value == pytest.approx(f1_score(true, predicted, pos_label="yes"))
-        assert row.accuracy == pytest.approx(np.mean(all_predicted[-1] == true))
-
-    def difference(i, j):
-        """Of the F1 of row i from that of row j."""
-        f1 = [
-            lambda rows, k=k: f1_score(true[rows], all_predicted[k][rows], pos_label="yes")
-            for k in (i, j)
-        ]
-        return block_jackknife(108, lambda rows: f1[0](rows) - f1[1](rows))
-
-    pairs = list(combinations(range(len(answer.rows)), 2))
-    adjusted = dict(zip(pairs, holm([difference(*pair).p for pair in pairs]), strict=True))
-    best, *others = answer.rows
+        assert row.accuracy == pytest.approx(np.mean(predictions[learner.name] == true))
+    assert len(predictions) == len(answer.rows)
+    best = answer.best
     assert best.difference is best.p is best.p_adjusted is None
-    for i, row in enumerate(others, start=1):
-        expected = difference(i, 0)
+    for row in answer.rows[1:]:
+        f1, f1_best = (
+            lambda rows, one=predictions[name]: f1_score(true[rows], one[rows], pos_label="yes")
+            for name in (row.model, best.model)
+        )
+        expected = block_jackknife(108, lambda rows, a=f1, b=f1_best: a(rows) - b(rows))
         assert row.difference.location == pytest.approx(expected.location)
         assert row.difference.scale == pytest.approx(expected.scale)
         assert row.difference.degrees == expected.degrees == 53
         assert row.p == pytest.approx(expected.p)
-        assert row.p_adjusted == pytest.approx(adjusted[0, i])
-    assert len({row.p for row in others}) > 3
+    assert [row.p_adjusted for row in answer.rows] == holm([row.p for row in answer.rows])
+    assert len({row.p for row in answer.rows}) > 3
 
 
 def test_progressive_does_not_depend_on_the_batches():
@@ -80,7 +70,8 @@ def test_progressive_does_not_depend_on_the_batches():
     assert answers[0].n_scored == 360
     for other in answers[1:]:
         for row, same in zip(other.rows, answers[0].rows, strict=True):
-            assert (row.value, row.p, row.difference) == (same.value, same.p, same.difference)
+            assert (row.model, row.value) == (same.model, same.value)
+            assert (row.p, row.difference) == (same.p, same.difference)
 
 
 def test_progressive_chooses_on_the_first_part():
@@ -93,14 +84,11 @@ def test_progressive_chooses_on_the_first_part():
         scores = model.score_then_learn(X["strong"][:100], y[:100], classes=["no", "yes"])
         values.append(f1_score(y[:100] == "yes", scores > 0))
     assert values[0] != values[1]
-    (strong,) = (row for row in answer.rows if row.model == "view:strong")
-    assert strong.setting == {"C": grid[int(np.argmax(values))]}
+    assert answer.row("view:strong").setting == {"C": grid[int(np.argmax(values))]}
 
 
-def test_a_stream_of_unknown_length_chooses_on_its_first_thousand_rows(tmp_path):
+def test_rows_of_text_are_counted_and_a_tenth_of_them_chooses(tmp_path):
     make_frame(1200).to_csv(tmp_path / "t.csv", index=False)
-    answer = compare(tmp_path / "t.csv", "answer", progressive=True, grid=ONE)
-    assert (answer.n_rows, answer.n_scored) == (1200, 200)
-    make_frame(900).to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(InputError, match="ends within its first 1000 rows"):
-        compare(tmp_path / "t.csv", "answer", progressive=True, grid=ONE)
+    for source in (tmp_path / "t.csv", f"SELECT * FROM '{tmp_path / 't.csv'}'"):
+        answer = compare(source, "answer", progressive=True, grid=ONE, models=["scw", "view:weak"])
+        assert (answer.n_rows, answer.n_scored) == (1200, 1080)

@@ -4,20 +4,19 @@ import warnings
 
 import numpy as np
 import pytest
-from crossview.evaluation.folds import draw_rows
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
-from comparing import ONE, make_noisy, make_views
+from comparing import ONE, make_noisy, make_views, thorough
 from crossview import (
     MultiView,
     MultiViewSVMPerf,
-    compare,
 )
 from crossview.catalog.learners import find_learner
 from crossview.evaluation.comparing.candidates import compared_learners
-from crossview.evaluation.tasks import Classification, Scored
+from crossview.evaluation.comparing.splits import draw_rows
+from crossview.evaluation.tasks import Classification, Regression, Scored
 
 
 @pytest.mark.parametrize(
@@ -53,16 +52,16 @@ def test_every_metric_is_trained_for(metric, fixed, title):
     assert ("svmperf:error_rate" in names) == (metric != "accuracy")
     # the learner has it, and the class that is asked for
     given = {"metric": metric, "positive": "no", "cv": 2, "grid": ONE, "threshold": None}
-    answer = compare(X, y, models=["svmperf", "view:weak"], **given)
+    answer = thorough(X, y, models=["svmperf", "view:weak"], **given)
     model = MultiViewSVMPerf(C1=0.1, C2=0.01, **fixed, pos_label="no")
     task = Classification(np.unique(y), "no")
     for f, (train, test) in enumerate(StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)):
         scores = model.fit(X[train], y[train]).decision_function(X[test])
-        assert answer.rows[0].scores[f] == pytest.approx(
+        assert answer.row("svmperf").scores[f] == pytest.approx(
             task.measure(metric, y[test], Scored(scores))
         )
     options = answer.train_options
-    if answer.best == 0:
+    if answer.recommended.model == "svmperf":
         assert options[-6:-2] == ["--metric", metric, "--positive", "no"]
         assert options[-2:] == ["--threshold", "none"]
 
@@ -74,10 +73,10 @@ def test_the_command_names_a_metric_that_is_not_the_default():
     X = MultiView({"a": X["strong"], "b": X["strong"], "noise": noise})
     given = {"cv": 3, "grid": ONE}
     for model in ("svmperf", "svmperf:error_rate", "pa:squared"):
-        answer = compare(X, y, models=["view:noise", model], metric="roc_auc", **given)
-        assert answer.best == 1
+        answer = thorough(X, y, models=["view:noise", model], metric="roc_auc", **given)
+        assert answer.recommended.model == model
         assert answer.train_options[-2:] == ["--metric", "roc_auc"]
-    by_default = compare(X, y, models=["view:noise", model], **given)
+    by_default = thorough(X, y, models=["view:noise", model], **given)
     assert "--metric" not in by_default.train_options
 
 
@@ -85,7 +84,7 @@ def test_one_inner_split_and_a_coarse_gap_choose_for_the_svm():
     X, y = make_noisy()
     tried = {"C1": [0.0001, 1.0], "C2": [0.001, 10.0]}
     models = ["svmperf", "svmperf:concatenated"]
-    answer = compare(X, y, grid=tried, cv=3, threshold=None, models=models)
+    answer = thorough(X, y, grid=tried, cv=3, threshold=None, models=models)
     for f, (train, test) in enumerate(StratifiedKFold(3, shuffle=True, random_state=0).split(y, y)):
         inner = StratifiedKFold(3, shuffle=True, random_state=0)
         a, b = next(iter(inner.split(y[train], y[train])))
@@ -95,15 +94,15 @@ def test_one_inner_split_and_a_coarse_gap_choose_for_the_svm():
             model = MultiViewSVMPerf(**setting, tol=0.01).fit(X[train[a]], y[train[a]])
             values.append(f1_score(y[train[b]], model.predict(X[train[b]]), pos_label="yes"))
         best = settings[int(np.argmax(values))]
-        assert answer.rows[0].chosen[f] == best
+        assert answer.row("svmperf").chosen[f] == best
         predicted = MultiViewSVMPerf(**best).fit(X[train], y[train]).predict(X[test])
         expected = f1_score(y[test], predicted, pos_label="yes")
-        assert answer.rows[0].scores[f] == pytest.approx(expected, abs=1e-12)
-    assert set(answer.rows[1].setting) == {"C1"}
+        assert answer.row("svmperf").scores[f] == pytest.approx(expected, abs=1e-12)
+    assert set(answer.row("svmperf:concatenated").setting) == {"C1"}
 
 
 def test_some_of_many_rows_choose_for_the_svm(monkeypatch):
-    monkeypatch.setattr("crossview.evaluation.folds.MOST_ROWS_AT_ONCE", 30)
+    monkeypatch.setattr("crossview.evaluation.comparing.tuning.MOST_ROWS_AT_ONCE", 30)
     fits = []
     fit = MultiViewSVMPerf.fit
 
@@ -115,21 +114,21 @@ def test_some_of_many_rows_choose_for_the_svm(monkeypatch):
     X, y = make_views()
     given = {"grid": {"C1": [0.1, 1.0]}, "cv": 3}
     models = ["svmperf:concatenated", "view:weak"]
-    compare(X, y, models=models, **given)
-    chosen, final = fits[:2], fits[2]
-    assert all(tol == 0.01 and 18 <= n <= 22 for n, tol in chosen)
-    assert final == (100, 1e-3)
+    thorough(X, y, models=models, **given)
     assert len(fits) == 9
+    assert all(28 <= n <= 32 for n, tol in fits if tol == 0.01)
+    assert [n for n, tol in fits if tol == 1e-3] == [100] * 3
     # a metric of 6 rows needs 60 of them, where there are so many
     fits.clear()
-    compare(X, y, models=models, metric="precision_at_k", k=6, **given)
-    assert 38 <= fits[0][0] <= 42
+    thorough(X, y, models=models, metric="precision_at_k", k=6, **given)
+    assert 58 <= min(fits)[0] <= 62
 
 
 def test_rows_are_drawn_by_class():
     y = np.array(["a"] * 200 + ["b"] * 700 + ["c"] * 5 + ["d"] * 2)
     np.random.default_rng(0).shuffle(y)
-    places = draw_rows(y, 90, seed=0)
+    task = Classification(np.unique(y))
+    places = draw_rows(task, y, 90, seed=0)
     labels, counts = np.unique(y[places], return_counts=True)
     assert dict(zip(labels.tolist(), counts.tolist(), strict=True)) == {
         "a": 20,
@@ -138,7 +137,12 @@ def test_rows_are_drawn_by_class():
         "d": 2,
     }
     assert (np.diff(places) > 0).all()
-    assert draw_rows(y, 90, seed=0).tolist() == places.tolist() != draw_rows(y, 90, 1).tolist()
+    again, other = (draw_rows(task, y, 90, seed).tolist() for seed in (0, 1))
+    assert again == places.tolist() != other
+    # of numbers as many as are asked for
+    drawn = draw_rows(Regression("rmse"), np.arange(9.0), 4, seed=0)
+    assert len(set(drawn.tolist())) == 4
+    assert (np.diff(drawn) > 0).all()
 
 
 def test_only_the_last_fit_warns_that_it_is_not_there_yet(monkeypatch):
@@ -150,15 +154,15 @@ def test_only_the_last_fit_warns_that_it_is_not_there_yet(monkeypatch):
 
     monkeypatch.setattr(MultiViewSVMPerf, "fit", warning)
     with pytest.warns(ConvergenceWarning) as caught:
-        compare(*make_views(), cv=3, grid=ONE, models=["svmperf", "view:weak"])
+        thorough(*make_views(), cv=3, grid=ONE, models=["svmperf", "view:weak"])
     assert [str(w.message) for w in caught] == ["stopped, tol=0.001"] * 3
 
 
 def test_the_svm_makes_no_passes_to_be_counted():
     given = {"cv": 3, "grid": ONE, "models": ["svmperf", "view:noise"]}
-    once = compare(*make_views(), **given)
-    told = compare(*make_views(), **given, epochs=3)
-    assert [row.epochs for row in told.rows] == [1, 3]
-    assert told.rows[0].scores == once.rows[0].scores
-    assert told.best == 0
+    once = thorough(*make_views(), **given)
+    told = thorough(*make_views(), **given, epochs=3)
+    assert (told.row("svmperf").epochs, told.row("view:noise").epochs) == (1, 3)
+    assert told.row("svmperf").scores == once.row("svmperf").scores
+    assert told.recommended.model == "svmperf"
     assert "--epochs" not in told.train_options

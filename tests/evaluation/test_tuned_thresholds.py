@@ -8,16 +8,14 @@ import pytest
 from sklearn.metrics import brier_score_loss, f1_score, log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from comparing import ONE, make_few, make_frame, make_noisy, make_views
+from comparing import ONE, make_few, make_frame, make_noisy, make_views, thorough, train
 from crossview import (
     InputError,
     MultiViewSVMPerf,
     PassiveAggressiveClassifier,
-    compare,
     load,
     open_table,
     predict,
-    train,
 )
 from crossview.catalog.learners import find_learner
 from crossview.catalog.names import load_object
@@ -39,8 +37,9 @@ def held_out(X, y, make, n_folds=3):
 
 def test_the_rows_of_the_inner_folds_choose_setting_and_threshold():
     X, y = make_noisy()
-    grid = {"C": [0.001, 0.1, 10.0]}
-    answer = compare(X, y, grid=grid, cv=3, models=["view:strong", "pa:squared"], **RARE)
+    grid = ONE | {"C": [0.001, 0.1, 10.0]}
+    answer = thorough(X, y, grid=grid, cv=3, models=["view:strong", "pa:squared"], **RARE)
+    row = answer.row("view:strong")
     for f, (a, b) in enumerate(StratifiedKFold(3, shuffle=True, random_state=0).split(y, y)):
         found = []
         for C in grid["C"]:
@@ -54,22 +53,21 @@ def test_the_rows_of_the_inner_folds_choose_setting_and_threshold():
             threshold, value = best_threshold("f2", (labels == "yes").astype(int), p, positive=0)
             found.append((value, C, threshold))
         _, C, threshold = max(found, key=lambda one: one[0])
-        assert answer.rows[0].chosen[f]["C"] == C
+        assert row.chosen[f]["C"] == C
         # shown as a probability of the positive class, which is the first
-        assert answer.rows[0].thresholds[f] == pytest.approx(1.0 - threshold)
+        assert row.thresholds[f] == pytest.approx(1.0 - threshold)
         model = PassiveAggressiveClassifier(C=C, random_state=0).fit(X["strong"][a], y[a])
         untuned = model.predict(X["strong"][b])
         tuned = np.where(model.predict_proba(X["strong"][b])[:, 1] > threshold, "yes", "no")
         assert (tuned == model.set_threshold(threshold).predict(X["strong"][b])).all()
         for scores, predicted in (
-            (answer.rows[0].scores, tuned),
-            (answer.rows[0].untuned_scores, untuned),
+            (row.scores, tuned),
+            (row.untuned_scores, untuned),
         ):
             right = (predicted == "no") & (y[b] == "no")
             size = 5 * right.sum() + 4 * (y[b] == "no").sum() + (predicted == "no").sum()
             expected = 5 * right.sum() / (size - 5 * right.sum())
             assert scores[f] == pytest.approx(expected)
-    row = answer.rows[0]
     assert row.threshold == np.median(row.thresholds)
     assert row.untuned == pytest.approx(np.mean(row.untuned_scores))
     # the command that is printed tunes for the same
@@ -82,7 +80,7 @@ def test_the_rows_of_the_inner_folds_choose_setting_and_threshold():
 def test_held_out_rows_calibrate_a_model_that_needs_all_rows():
     X, y = make_noisy(150)
     given = {"grid": ONE, "cv": 2, "models": ["view:weak", "svmperf:error_rate"]}
-    by_f1, by_loss = (compare(X, y, metric=metric, **given) for metric in ("f1", "log_loss"))
+    by_f1, by_loss = (thorough(X, y, metric=metric, **given) for metric in ("f1", "log_loss"))
     for f, (a, b) in enumerate(StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)):
         options = {"C1": 0.1, "C2": 0.01, "measure": "error_rate", "calibration": "none"}
         rough = MultiViewSVMPerf(tol=0.01, **options)
@@ -95,8 +93,10 @@ def test_held_out_rows_calibrate_a_model_that_needs_all_rows():
         threshold, _ = best_threshold("f1", (labels == "yes").astype(int), p)
         p = model.probabilities(model.decision_function(X[b]))[:, 1]
         expected = f1_score(y[b] == "yes", p > threshold)
-        assert by_f1.rows[1].scores[f] == pytest.approx(expected)
-        assert by_loss.rows[1].scores[f] == pytest.approx(log_loss(y[b] == "yes", p))
+        assert by_f1.row("svmperf:error_rate").scores[f] == pytest.approx(expected)
+        assert by_loss.row("svmperf:error_rate").scores[f] == pytest.approx(
+            log_loss(y[b] == "yes", p)
+        )
 
 
 @pytest.mark.parametrize("model", ["pa:squared", "svmperf:error_rate", "keco"])
@@ -114,7 +114,7 @@ def test_a_threshold_costs_no_fit(model, monkeypatch):
     counts = []
     for options in ({"threshold": None}, {}, {"threshold": 0.3}, {"metric": "log_loss"}):
         fits.clear()
-        compare(X, y, cv=2, grid=ONE, models=[model, "view:weak"], **options)
+        thorough(X, y, cv=2, grid=ONE, models=[model, "view:weak"], **options)
         counts.append(sorted(fits))
     assert counts[0] == counts[1] == counts[2] == counts[3] != []
 
@@ -124,10 +124,11 @@ def test_a_given_threshold_is_that_of_every_model(in_stream_order):
     X, y = make_noisy()
     given = {"cv": 2, "grid": ONE, "progressive": in_stream_order}
     models = ["view:strong", "mvm", *([] if in_stream_order else ["svmperf:error_rate"])]
-    answer = compare(X, y, threshold=0.3, models=models, **given)
-    other = compare(X, y, threshold=0.7, positive="no", models=models, **given)
-    untuned = compare(X, y, threshold=None, models=models, **given)
-    for row, same, zero in zip(answer.rows, other.rows, untuned.rows, strict=True):
+    answer = thorough(X, y, threshold=0.3, models=models, **given)
+    other = thorough(X, y, threshold=0.7, positive="no", models=models, **given)
+    untuned = thorough(X, y, threshold=None, models=models, **given)
+    for name in models:
+        row, same, zero = (one.row(name) for one in (answer, other, untuned))
         assert row.threshold == pytest.approx(0.3)
         assert same.threshold == pytest.approx(0.7)
         assert np.isnan(row.untuned)
@@ -144,19 +145,19 @@ def test_a_given_threshold_is_that_of_every_model(in_stream_order):
 def test_metrics_without_a_threshold_get_none():
     for metric in ("roc_auc", "log_loss", "precision_at_k"):
         given = {"cv": 2, "grid": ONE, "models": ["perceptron", "arow"]}
-        answer = compare(*make_views(60), metric=metric, **given)
+        answer = thorough(*make_views(60), metric=metric, **given)
         assert np.isnan([row.threshold for row in answer.rows]).all()
         assert not answer.tuned
 
 
 def test_on_a_stream_each_row_is_decided_by_the_rows_before_it():
     X, y = make_noisy(200)
-    answer = compare(X, y, progressive=True, grid=ONE, models=["view:strong", "pa:squared"])
+    answer = thorough(X, y, progressive=True, grid=ONE, models=["view:strong", "pa:squared"])
     model = PassiveAggressiveClassifier(C=0.1, random_state=0)
     scores, p = model.score_then_learn(X["strong"], y, ["no", "yes"], return_proba=True)
     running = RunningThreshold("f1")
     predicted = running.decide((y == "yes").astype(int), scores, p[:, 1])[20:]
-    (row,) = (row for row in answer.rows if row.model == "view:strong")
+    row = answer.row("view:strong")
     assert row.value == pytest.approx(f1_score(y[20:] == "yes", predicted))
     assert row.untuned == pytest.approx(f1_score(y[20:] == "yes", scores[20:] > 0))
     assert row.threshold == running.place()
@@ -203,19 +204,19 @@ def test_probabilities_are_scored_before_a_row_is_learned():
 def test_the_p_of_a_mean_over_rows_is_that_of_its_terms():
     X, y = make_noisy(400)
     models = ["view:strong", "view:weak"]
-    losses = []
+    losses = {}
     for view in ("strong", "weak"):
         model = PassiveAggressiveClassifier(C=0.1, random_state=0)
         _, p = model.score_then_learn(X[view], y, ["no", "yes"], return_proba=True)
-        losses.append(-np.log(np.where(y == "yes", p[:, 1], p[:, 0]))[40:])
-    answer = compare(X, y, progressive=True, grid=ONE, metric="log_loss", models=models)
+        losses[f"view:{view}"] = -np.log(np.where(y == "yes", p[:, 1], p[:, 0]))[40:]
+    answer = thorough(X, y, progressive=True, grid=ONE, metric="log_loss", models=models)
     best, other = answer.rows
-    ahead = losses[models.index(best.model)] - losses[models.index(other.model)]
-    difference = other.difference  # a lower loss is better
+    ahead = losses[best.model] - losses[other.model]  # a lower loss is better
     expected = block_jackknife(360, lambda rows: ahead[rows].mean())
-    assert difference.location == pytest.approx(expected.location)
-    assert difference.location < 0.0
-    assert difference.scale == pytest.approx(expected.scale)
+    assert other.difference.location == pytest.approx(expected.location)
+    assert other.difference.location < 0.0
+    assert other.difference.scale == pytest.approx(expected.scale)
+    assert other.p == pytest.approx(expected.p)
     assert "differences in log_loss" in answer.test
 
 
@@ -305,7 +306,7 @@ def test_what_cannot_be_a_threshold_or_a_cost_is_refused(change, message):
     if change.get("task"):
         y = np.arange(60.0)
     for call, given in (
-        (compare, {"models": ["pa:squared", "view:weak"]}),
+        (thorough, {"models": ["pa:squared", "view:weak"]}),
         (train, {"model": "mvm"}),
     ):
         with pytest.raises(InputError, match=message):
@@ -316,7 +317,7 @@ def test_what_cannot_be_a_threshold_or_a_cost_is_refused(change, message):
 def test_three_classes_have_no_threshold(change):
     X, y = make_views(60)
     y = np.where(np.arange(60) % 3 == 0, "maybe", y)
-    for call, given in ((compare, {"models": ["pa:squared", "arow"]}), (train, {"model": "arow"})):
+    for call, given in ((thorough, {"models": ["pa:squared", "arow"]}), (train, {"model": "arow"})):
         with pytest.raises(InputError, match="is for two classes, and there are 3"):
             call(X, y, **given, **change)
     fitted = train(X, y, model="arow").fitted

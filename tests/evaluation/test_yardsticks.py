@@ -134,7 +134,9 @@ def test_a_view_without_any_entry_is_one_column_of_zeros():
 def test_scores_are_those_of_plain_scikit_learn():
     X, y = make_views()
     linear = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
-    trees = HistGradientBoostingClassifier(max_leaf_nodes=8, early_stopping=False, random_state=0)
+    trees = HistGradientBoostingClassifier(
+        max_leaf_nodes=8, min_samples_leaf=7, early_stopping=False, random_state=0
+    )
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     scores, later = [], []
     for view in X.keys():  # noqa: SIM118
@@ -163,7 +165,9 @@ def test_scores_are_those_of_plain_scikit_learn():
 def test_numbers_are_those_of_plain_scikit_learn():
     X, y = make_numbers()
     Z = StandardScaler().fit_transform(X.matrix)
-    trees = HistGradientBoostingRegressor(max_leaf_nodes=8, early_stopping=False, random_state=0)
+    trees = HistGradientBoostingRegressor(
+        max_leaf_nodes=8, min_samples_leaf=15, early_stopping=False, random_state=0
+    )
     for name, setting, expected in (
         ("ridge", {"alpha": 10.0}, Ridge(alpha=10.0).fit(Z, y).predict(Z)),
         ("gradient-boosting", {"max_leaf_nodes": 8}, trees.fit(X.matrix, y).predict(X.matrix)),
@@ -198,25 +202,28 @@ def check_learner(entry, X, y):
         model.set_threshold(0.7)
         above = p[:, 1] > 0.7
         np.testing.assert_array_equal(model.decide(scores), classes[above.astype(int)])
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.decision_function(X[test]), scores)
-    assert again.predict(X[test]).tolist() == model.predict(X[test]).tolist()
-    fresh = clone(model).fit(X[train], y[train])
-    np.testing.assert_array_equal(fresh.decision_function(X[test]), scores)
-    return model.set_params(calibration="sigmoid").fit(X, y)
+    return model
 
 
 @pytest.mark.parametrize("entry", [*CLASSES, *map(named, GIVEN)], ids=lambda entry: entry.name)
 def test_it_does_what_a_comparison_asks_for(entry):
     assert entry.yardstick
     assert named(entry.name).path == entry.path
-    learned = check_learner(entry, *make_views())
-    assert learned.predict_proba(make_views()[0]).shape == (150, 2)
-    check_learner(entry, *make_sparse())
+    X, y = make_views(100)
+    model = check_learner(entry, X, y)
+    scores = model.decision_function(X)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X), scores)
+    assert again.threshold_ == model.threshold_ == 0.7
+    fresh = clone(model).fit(X[::2], y[::2])
+    np.testing.assert_array_equal(fresh.decision_function(X), scores)
+    calibrated = clone(model).set_params(calibration="sigmoid").fit(X, y)
+    assert calibrated.predict_proba(X).shape == (100, 2)
+    check_learner(entry, *make_sparse(60))
     if "Odd" not in entry.name:
-        X, y = make_classes()
-        learned = check_learner(entry, X, y)
-        assert learned.score(X, y) > (0.3 if "majority" in entry.name else 0.9)
+        X, y = make_classes(60)
+        model = check_learner(entry, X, y)
+        assert model.score(X, y) > (0.2 if "majority" in entry.name else 0.7)
 
 
 @pytest.mark.parametrize("entry", NUMBERS, ids=lambda entry: entry.name)
@@ -341,6 +348,14 @@ def test_the_code_places_the_threshold():
         if metric == "f1":
             fitted = run(code.replace("model.fit(X, y)", ""))["model"].fit(X, y)
             assert fitted.score(X, y) > 0.8
+
+
+def test_the_code_breaks_long_lines():
+    entry = named("logistic-regression")
+    views = {"many": [f"column_{i}, with a long name" for i in range(20)], "one": ["x"]}
+    code = training_code(entry, {}, Shape(("many", "one"), 20, 2), encoding={"views": views})
+    assert max(map(len, code.splitlines())) <= 100
+    assert run(code.replace("model.fit(X, y)", ""))["model"][0].views == views
 
 
 def test_the_code_of_a_regression_runs():

@@ -1,57 +1,99 @@
 """The table of a comparison on a terminal and in Markdown."""
 
+import dataclasses
 import io
 
 import pytest
 from rich.console import Console
 
-from comparing import ONE, made_answer, make_views
-from crossview import (
-    compare,
-)
+from comparing import ONE, made_answer, made_row, make_views, thorough
+from crossview.evaluation.result import LeftOut
 from crossview.report.tables import comparison_notes, comparison_table, speed, to_markdown
+
+BEST, NEAR = [0.90, 0.91, 0.92, 0.91, 0.90], [0.90, 0.90, 0.92, 0.91, 0.89]
+WORSE = [0.80, 0.82, 0.81, 0.80, 0.81]
 
 
 @pytest.fixture(scope="module")
 def answer():
-    """Of the longest titles and most parameters."""
+    """Of the longest names and most parameters."""
     models = ["view:noise", "pa:absolute", "pam:squared", "scw", "svmperf:concatenated"]
-    return compare(*make_views(), grid=ONE, cv=2, models=[*models, "fm:cross-view", "stm"])
+    return thorough(*make_views(), grid=ONE, cv=2, models=[*models, "fm:cross-view", "stm"])
 
 
 def printed(answer, width):
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(comparison_table(answer))
+    console.print(comparison_table(answer, width))
     return console.export_text().splitlines()
 
 
-def test_the_table_fits_a_terminal_of_80_columns(answer):
-    lines = printed(answer, 80)
-    assert max(map(len, lines)) <= 80
-    # a title may take more lines
-    firsts = [line for line in lines[2:] if "±" in line]
-    assert len(firsts) == len(answer.rows)
-    assert firsts[answer.best].rstrip().endswith("best")
+@pytest.mark.parametrize("width", [80, 160])
+def test_the_table_fits_its_terminal(answer, width):
+    lines = printed(answer, width)
+    assert max(map(len, lines)) <= width
     assert "…" not in "".join(lines)
+    assert ("what it is" in lines[0], " p " in lines[0]) == (width > 80, width > 80)
+    firsts = [line for line in lines[2:] if "±" in line]  # text may take more lines
+    assert len(firsts) == len(answer.rows)
+    for line, row in zip(firsts, answer.rows, strict=True):
+        assert row.model in line
+        assert (row.title in line) == (width > 80)
+        assert line.startswith("→ ") == (row is answer.recommended)
+        assert (" best " in line) == (row is answer.best)
+
+
+def test_an_empty_line_divides_what_is_equal_to_the_best_from_the_rest():
+    rows = {"pa:squared": BEST, "view:a": NEAR, "arow": WORSE}
+    lines = printed(made_answer(rows), 80)
+    assert [line.strip().partition(" ")[0].strip("─") for line in lines] == [
+        *("model", "", "pa:squared", "→", "", "arow")
+    ]
 
 
 def test_markdown_says_the_same(answer):
     text = to_markdown(answer)
     header, rule, *rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert header == "| views | f1 | cut | acc. | AUC | rows/s | chosen | p |"
+    assert header == (
+        "| model | what it is | f1 | worse | p | cut | acc. | AUC | rows/s | chosen |"
+    )
     assert rule.count("|") == header.count("|")
-    best = answer.rows[answer.best]
-    assert f"**{best.value:.3f} ± {best.std:.3f}**" in rows[answer.best]
-    assert answer.verdict in text
+    assert len(rows) == len(answer.rows)
+    for line, row in zip(rows, answer.rows, strict=True):
+        value = f"{row.value:.3f} ± {row.std:.3f}"
+        assert (f"**{value}**" if row is answer.recommended else f"| {value} |") in line
+    assert f"- {answer.verdict[0]}" in text
 
 
 def test_the_notes_say_how_it_was_scored():
-    assert comparison_notes(made_answer(0.1))[1] == (
-        "f1 of 'yes': mean ± standard deviation over 5 folds of 10 rows"
+    answer = made_answer({"pa:squared": BEST, "arow": WORSE, "view:a": WORSE})
+    notes = comparison_notes(answer)
+    assert notes[: len(answer.verdict)] == answer.verdict
+    assert "f1 of 'yes': mean ± standard deviation over 5 folds of 10 rows" in notes
+    assert notes[-1] == (
+        "worse: probability that the model is worse than the best by more than 0.0100; p: of no "
+        "difference, adjusted for 2 models (some test)"
     )
-    notes = comparison_notes(made_answer(0.1, mode="progressive"))
-    assert "9 rows" in notes[1]
-    assert "on the 1 rows before them" in notes[2]
+    stream = [dataclasses.replace(row, setting={"C": 0.1}) for row in answer.rows]
+    notes = comparison_notes(made_answer(stream, mode="progressive"))
+    assert any("9 rows, each predicted and then learned" in note for note in notes)
+    assert "C: chosen on the 1 rows before them" in notes
+
+
+def test_what_was_left_out_is_told():
+    left = [LeftOut("pam", "not compared", 3000.0), LeftOut("arow", "1 of 3 inner folds", 300.0)]
+    left.append(LeftOut("cw", "not compared", 300.0))
+    answer = made_answer({"arow": BEST, "view:a": WORSE}, left_out=left, planned_folds=10)
+    assert comparison_notes(answer)[-2:] == [
+        "5 of 10 folds were finished",
+        "left out to keep within the budget, about 60 min of one core (--thorough): not compared: "
+        "pam, cw; 1 of 3 inner folds: arow",
+    ]
+
+
+def test_of_one_model_there_is_nothing_to_compare():
+    answer = made_answer([made_row("arow", BEST)])
+    assert not any("worse:" in note for note in comparison_notes(answer))
+    assert "→" not in to_markdown(answer)
 
 
 @pytest.mark.parametrize(

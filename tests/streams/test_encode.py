@@ -1,9 +1,11 @@
 """ViewEncoder: what a cell becomes, whatever the container, and what is refused."""
 
+import itertools
 import json
 import pickle
 from datetime import date
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -21,10 +23,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from crossview import InputError, MultiView, ViewEncoder, open_table
+from crossview import InputError, MultiView, MultiViewPAClassifier, ViewEncoder, open_table
 from crossview.streams import fill, hashing
 
 BITS = 10
+# what a cell becomes, before its view is scaled
+unscaled = partial(ViewEncoder, scale_views=False)
 untimed = settings(deadline=None)  # the first call compiles
 
 
@@ -64,7 +68,7 @@ VIEWS = {"user": "user_*", "ad": ["ad_price", "ad_new"], "page": "page_title"}
 
 
 def encoder(**changed):
-    return ViewEncoder(**{"views": VIEWS, "text": ["page_*"], "hash_bits": BITS, **changed})
+    return unscaled(**{"views": VIEWS, "text": ["page_*"], "hash_bits": BITS, **changed})
 
 
 # --- what a cell becomes -------------------------------------------------------------------
@@ -127,7 +131,7 @@ def test_the_matrix_is_canonical_csr_with_int32_indices(rows, text, bits):
     table = pa.table(
         {n: pa.array(c, pa.string()) for n, c in zip(names, zip(*rows, strict=True), strict=True)}
     )
-    X = ViewEncoder(text=text, hash_bits=bits).fit_transform(table)
+    X = unscaled(text=text, hash_bits=bits).fit_transform(table)
     assert isinstance(X.matrix, sp.csr_array)
     assert X.matrix.dtype == np.float64
     assert X.matrix.indices.dtype == X.matrix.indptr.dtype == np.int32
@@ -152,7 +156,7 @@ def test_the_matrix_is_canonical_csr_with_int32_indices(rows, text, bits):
 )
 def test_slots_are_those_of_feature_hasher(values, bits):
     table = pa.table({"v__c": pa.array(values, pa.string())})
-    X = ViewEncoder(hash_bits=bits).fit_transform(table)
+    X = unscaled(hash_bits=bits).fit_transform(table)
     expected = np.zeros((len(values), 2**bits))
     for row, value in enumerate(values):
         if value is not None:
@@ -163,20 +167,20 @@ def test_slots_are_those_of_feature_hasher(values, bits):
 def test_hashing_never_changes():
     # by MurmurHash3 (x86, 32 bits, seed 0); a change here breaks saved models
     table = pa.table({"city": ["Oslo"], "page": ["weather"]})
-    X = ViewEncoder({"a": "city", "b": "page"}, text=["page"]).fit_transform(table)
+    X = unscaled({"a": "city", "b": "page"}, text=["page"]).fit_transform(table)
     assert X.matrix.indices.tolist() == [223137, 2**18 + 41559]
 
 
 def test_two_categories_in_one_slot_add_up():
     columns = {f"v__{c}": ["x"] for c in range(20)}
-    X = ViewEncoder(hash_bits=2).fit_transform(pa.table(columns))
+    X = unscaled(hash_bits=2).fit_transform(pa.table(columns))
     expected = np.bincount([slot(f"{name}=x", 2) for name in columns], minlength=4)
     np.testing.assert_array_equal(X.matrix.toarray(), [expected])
 
 
 def test_words_and_categories_of_a_view_share_its_slots():
     table = pa.table({"v__text": ["aa bb aa", "cc"], "v__kind": ["x", "y"]})
-    X = ViewEncoder(text=["v__text"], hash_bits=1).fit_transform(table)
+    X = unscaled(text=["v__text"], hash_bits=1).fit_transform(table)
     expected = np.zeros((2, 2))
     for word, count in (("aa", 2), ("bb", 1)):
         expected[0, slot(f"v__text:{word}", 1)] += count
@@ -190,9 +194,9 @@ def test_words_and_categories_of_a_view_share_its_slots():
 @pytest.mark.parametrize("ngram_range", [(1, 1), (1, 2), (2, 3)])
 def test_text_is_counted_as_count_vectorizer_does(ngram_range):
     texts = ["the cat sat on the mat", "a dog, the Dog", "", "42 cats & 1 dog"]
-    fitted = ViewEncoder(
-        {"page": "body"}, text=["body"], ngram_range=ngram_range, hash_bits=18
-    ).fit(pa.table({"body": texts}))
+    fitted = unscaled({"page": "body"}, text=["body"], ngram_range=ngram_range, hash_bits=18).fit(
+        pa.table({"body": texts})
+    )
     X = fitted.transform(pa.table({"body": texts}))
     counts = CountVectorizer(ngram_range=ngram_range).fit(texts)
     for row, text in enumerate(texts):
@@ -209,7 +213,7 @@ def test_text_is_counted_as_count_vectorizer_does(ngram_range):
 
 def test_each_text_column_has_length_one_by_itself():
     table = pa.table({"v__title": ["aa bb"], "v__body": ["cc dd ee ff"]})
-    X = ViewEncoder(text=["v__*"], hash_bits=18).fit_transform(table)
+    X = unscaled(text=["v__*"], hash_bits=18).fit_transform(table)
     assert X.matrix.power(2).sum() == pytest.approx(2)
 
 
@@ -226,11 +230,11 @@ numbers = st.lists(
 @given(values=numbers, cuts=st.lists(st.integers(0, 40), max_size=3))
 def test_moments_in_pieces_are_those_of_the_whole(values, cuts):
     array = pa.array(values, pa.float64())
-    pieces = ViewEncoder()
+    pieces = unscaled()
     ends = [*sorted(c for c in cuts if c < len(values)), len(values)]
     for start, stop in zip([0, *ends], ends, strict=False):
         pieces.partial_fit(pa.table({"v__a": array[start:stop]}))
-    whole = ViewEncoder().fit(pa.table({"v__a": array}))
+    whole = unscaled().fit(pa.table({"v__a": array}))
     there = np.array([v for v in values if v is not None])
     assert pieces.count_ == whole.count_ == len(there)
     if len(there):
@@ -244,7 +248,7 @@ def test_moments_in_pieces_are_those_of_the_whole(values, cuts):
 @given(values=numbers)
 def test_standardized_numbers_are_those_of_standard_scaler(values):
     array = pa.array(values, pa.float64())
-    X = ViewEncoder().fit_transform(pa.table({"v__a": array})).matrix.toarray()
+    X = unscaled().fit_transform(pa.table({"v__a": array})).matrix.toarray()
     column = np.array(values, dtype=float)[:, None]
     missing = np.isnan(column[:, 0])
     if missing.all():
@@ -261,13 +265,13 @@ def test_standardized_numbers_are_those_of_standard_scaler(values):
 @given(value=st.floats(-1e99, 1e99), n=st.integers(1, 50))
 def test_a_constant_becomes_zero(value, n):
     table = pa.table({"v__a": [value] * n, "v__b": [1.0] * n})
-    assert ViewEncoder().fit_transform(table).matrix.nnz == 0
+    assert unscaled().fit_transform(table).matrix.nnz == 0
 
 
 @untimed
 @given(st.lists(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=9), min_size=1, max_size=3))
 def test_no_number_ever_becomes_nan_or_infinite(batches):
-    fitted = ViewEncoder()
+    fitted = unscaled()
     for values in batches:
         X = fitted.partial_fit(pa.table({"v__a": values})).transform(pa.table({"v__a": values}))
         assert np.isfinite(X.matrix.data).all()
@@ -275,7 +279,7 @@ def test_no_number_ever_becomes_nan_or_infinite(batches):
 
 def test_without_standardizing_numbers_stay_as_they_are():
     table = pa.table({"v__a": [3.0, None, 0.0], "v__b": [1, 2, 3]})
-    X = ViewEncoder(standardize=False).fit_transform(table)
+    X = unscaled(standardize=False).fit_transform(table)
     np.testing.assert_array_equal(X.matrix.toarray(), [[3, 1, 0, 0], [0, 2, 1, 0], [0, 3, 0, 0]])
     assert X.feature_names == {"v": ("v__a", "v__b", "v__a is missing", "v__b is missing")}
     assert X.present is None
@@ -293,8 +297,8 @@ def test_without_standardizing_numbers_stay_as_they_are():
     ids=lambda array: str(array.type),
 )
 def test_every_type_of_number_is_the_same_number(array):
-    plain = ViewEncoder().fit_transform(pa.table({"v__a": [1.0, None, 3.0], "v__b": [1, 2, 3]}))
-    same(ViewEncoder().fit_transform(pa.table({"v__a": array, "v__b": [1, 2, 3]})), plain)
+    plain = unscaled().fit_transform(pa.table({"v__a": [1.0, None, 3.0], "v__b": [1, 2, 3]}))
+    same(unscaled().fit_transform(pa.table({"v__a": array, "v__b": [1, 2, 3]})), plain)
 
 
 def test_numbers_in_strings_and_booleans_when_said_so():
@@ -305,12 +309,12 @@ def test_numbers_in_strings_and_booleans_when_said_so():
             "v__c": pa.array(["1", "2", "1"]).dictionary_encode(),
         }
     )
-    X = ViewEncoder(numeric=["v__*"], standardize=False).fit_transform(table)
+    X = unscaled(numeric=["v__*"], standardize=False).fit_transform(table)
     np.testing.assert_array_equal(
         X.matrix.toarray(), [[1.5, 1, 1, 0, 0, 0], [0, 0, 2, 1, 0, 0], [3, 0, 1, 0, 1, 0]]
     )
     with pytest.raises(InputError, match="row 1, column 'v__a': 'two' is not a number"):
-        ViewEncoder(numeric=["v__a"]).fit(pa.table({"v__a": ["1", "two"]}))
+        unscaled(numeric=["v__a"]).fit(pa.table({"v__a": ["1", "two"]}))
 
 
 # --- the same values in other containers ---------------------------------------------------
@@ -381,14 +385,14 @@ def test_a_dictionary_may_hold_null_unused_and_repeated_values():
         pa.array([2, None, 0, 3], pa.int8()), pa.array(["y", "unused", "x", None])
     )
     same(
-        ViewEncoder().fit_transform(plain.set_column(0, "v__c", odd)),
-        ViewEncoder().fit_transform(plain),
+        unscaled().fit_transform(plain.set_column(0, "v__c", odd)),
+        unscaled().fit_transform(plain),
     )
 
 
 def test_an_array_has_columns_called_x0_x1_and_nan_is_missing():
     array = np.array([[1.0, 2.0, np.nan], [3.0, np.nan, np.nan]])
-    fitted = ViewEncoder({"a": slice(0, 2), "b": ["x2"]}, standardize=False).fit(array)
+    fitted = unscaled({"a": slice(0, 2), "b": ["x2"]}, standardize=False).fit(array)
     X = fitted.transform(array)
     np.testing.assert_array_equal(X.matrix.toarray(), [[1, 2, 0, 0, 0, 0], [3, 0, 0, 1, 0, 0]])
     assert X.present.tolist() == [[True, False], [True, False]]
@@ -400,7 +404,7 @@ def test_an_array_has_columns_called_x0_x1_and_nan_is_missing():
 def test_ids_are_categories_when_said_so_with_and_without_gaps():
     whole = pa.table({"v__id": [7, 12, 7], "v__n": [1, 2, 3]})
     gaps = pd.DataFrame({"v__id": [7.0, np.nan, 2.5], "v__n": [1, 2, 3]})
-    fitted = ViewEncoder(categorical=["v__id"], hash_bits=BITS).fit(whole)
+    fitted = unscaled(categorical=["v__id"], hash_bits=BITS).fit(whole)
     assert "v/v__id=7" in named(fitted, fitted.transform(whole), 0)
     assert "v/v__id=7" in named(fitted, fitted.transform(gaps), 0)
     assert fitted.transform(gaps)["v"].toarray()[2, 2 + slot("v__id=2.5")] == 1
@@ -419,12 +423,12 @@ def test_input_is_left_as_it_was():
     pd.testing.assert_frame_equal(frame, before)
     array = np.array([[1.0, np.nan], [2.0, 3.0]])
     array.flags.writeable = False
-    ViewEncoder({"v": "x*"}).fit_transform(array)
+    unscaled({"v": "x*"}).fit_transform(array)
 
 
 def test_a_frame_changed_in_place_is_read_again():
     frame = pd.DataFrame({"v__a": [1.0, 2.0]})
-    fitted = ViewEncoder(standardize=False).fit(frame)
+    fitted = unscaled(standardize=False).fit(frame)
     frame.loc[0, "v__a"] = 5.0
     assert fitted.transform(frame).matrix.toarray()[0, 0] == 5
 
@@ -459,7 +463,7 @@ def test_transform_learns_nothing():
 
 def test_names_are_learnt_also_of_a_dictionary_that_was_transformed_before():
     table = pa.table({"v__c": ["x", "y"]})
-    fitted = ViewEncoder(hash_bits=BITS).fit(pa.table({"v__c": ["z"]}))
+    fitted = unscaled(hash_bits=BITS).fit(pa.table({"v__c": ["z"]}))
     fitted.transform(table)
     assert fitted.feature_name("v", slot("v__c=x")) == f"slot {slot('v__c=x')}"
     fitted.partial_fit(table)
@@ -473,7 +477,7 @@ def test_a_dictionary_is_hashed_once_while_it_stays_the_same(monkeypatch):
         hashing, "slots_of", lambda h, names: hashed.append(names) or real(h, names)
     )
     values = pa.array(["x", "y"])
-    fitted = ViewEncoder(hash_bits=BITS)
+    fitted = unscaled(hash_bits=BITS)
     for codes in ([0, 1], [1, 1, 0], [0]):
         batch = pa.record_batch({"v__c": pa.DictionaryArray.from_arrays(codes, values)})
         fitted.partial_fit(batch).transform(batch)
@@ -485,7 +489,7 @@ def test_a_dictionary_is_hashed_once_while_it_stays_the_same(monkeypatch):
 
 def test_fit_forgets_and_partial_fit_goes_on():
     first, second = pa.table({"v__a": [0.0, 2.0]}), pa.table({"v__a": [10.0, 14.0]})
-    fitted = ViewEncoder().fit(first).fit(second)
+    fitted = unscaled().fit(first).fit(second)
     assert (fitted.mean_[0], fitted.count_[0]) == (12, 2)
     fitted.partial_fit(first)
     assert (fitted.mean_[0], fitted.count_[0]) == (6.5, 4)
@@ -494,7 +498,7 @@ def test_fit_forgets_and_partial_fit_goes_on():
 def test_from_file_to_views(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("user_age,user_city,label\n30,Oslo,1\n,Bonn,0\n,,1\n")
-    fitted = ViewEncoder({"user": "user_*"}, hash_bits=BITS)
+    fitted = unscaled({"user": "user_*"}, hash_bits=BITS)
     for data, _, _ in open_table(path):
         fitted.partial_fit(data)
         X = fitted.transform(data)
@@ -518,7 +522,7 @@ def test_a_batch_in_which_a_column_is_all_null_may_have_any_type():
 
 def test_views_by_prefix_leave_other_columns_out():
     table = pa.table({"user__age": [1.0], "ad__c": ["x"], "label": [1], "__index_0__": [0]})
-    fitted = ViewEncoder(hash_bits=BITS).fit(table)
+    fitted = unscaled(hash_bits=BITS).fit(table)
     assert fitted.layout_.names == ("user", "ad")
     assert fitted.layout_.widths == (2, 2**BITS)
     assert fitted.n_features_in_ == 4
@@ -526,7 +530,7 @@ def test_views_by_prefix_leave_other_columns_out():
 
 def test_no_views_to_be_found_shows_how_to_name_them():
     with pytest.raises(InputError) as caught:
-        ViewEncoder().fit(pa.table({"user_age": [1], "clicked": [0]}))
+        unscaled().fit(pa.table({"user_age": [1], "clicked": [0]}))
     for hint in ("--view user='user_*'", 'views={"user": "user_*"}', "user_age, clicked"):
         assert hint in str(caught.value)
 
@@ -574,16 +578,16 @@ def test_other_types_are_refused_with_what_to_do(values):
     with pytest.raises(
         InputError, match="leave it out of the view, or convert it in SQL"
     ) as caught:
-        ViewEncoder({"v": ["when", "n"]}).fit(pa.table({"when": values, "n": [1]}))
+        unscaled({"v": ["when", "n"]}).fit(pa.table({"when": values, "n": [1]}))
     assert caught.value.column == "when"
-    ViewEncoder({"v": "n"}).fit_transform(pa.table({"when": values, "n": [1]}))
+    unscaled({"v": "n"}).fit_transform(pa.table({"when": values, "n": [1]}))
 
 
 def test_a_column_without_values_needs_its_kind():
     table = pa.table({"v__a": pa.nulls(2), "v__b": [1, 2]})
     with pytest.raises(InputError, match="column 'v__a': has no value in any row"):
-        ViewEncoder().fit(table)
-    assert ViewEncoder(numeric=["v__a"]).fit_transform(table).present is None
+        unscaled().fit(table)
+    assert unscaled(numeric=["v__a"]).fit_transform(table).present is None
 
 
 # --- bad values ----------------------------------------------------------------------------
@@ -602,8 +606,8 @@ def test_nan_and_infinity_are_errors_with_row_and_column(values, message):
     for frame in (pa.table, pl.DataFrame):
         bad = frame({**good, "v__b": values})
         with pytest.raises(InputError, match=message):
-            ViewEncoder().fit(bad)
-        fitted = ViewEncoder().fit(frame(good))
+            unscaled().fit(bad)
+        fitted = unscaled().fit(frame(good))
         with pytest.raises(InputError, match=message):
             fitted.transform(bad)
 
@@ -611,7 +615,7 @@ def test_nan_and_infinity_are_errors_with_row_and_column(values, message):
 def test_nan_in_a_category_is_an_error():
     table = pa.table({"v__id": [1.0, None, float("nan")]})
     with pytest.raises(InputError, match="row 2, column 'v__id': NaN is not a missing value"):
-        ViewEncoder(categorical=["v__id"]).fit(table)
+        unscaled(categorical=["v__id"]).fit(table)
 
 
 def test_a_bad_batch_changes_nothing():
@@ -650,11 +654,11 @@ def test_an_absent_column_is_named_and_another_one_is_no_matter():
 
 def test_what_is_no_table():
     with pytest.raises(InputError, match="cannot read a table from list"):
-        ViewEncoder({"v": "a"}).fit([[1, 2]])
+        unscaled({"v": "a"}).fit([[1, 2]])
     with pytest.raises(InputError, match="an array of 1 dimensions"):
-        ViewEncoder({"v": "x0"}).fit(np.arange(3))
+        unscaled({"v": "x0"}).fit(np.arange(3))
     with pytest.raises(InputError, match="two columns are called 'a'"):
-        ViewEncoder({"v": "a"}).fit(pa.table([[1], [2]], names=["a", "a"]))
+        unscaled({"v": "a"}).fit(pa.table([[1], [2]], names=["a", "a"]))
 
 
 # --- names ---------------------------------------------------------------------------------
@@ -662,7 +666,7 @@ def test_what_is_no_table():
 
 def test_names_of_all_columns():
     table = pa.table({"user__age": [1], "user__city": ["Oslo"], "ad price": [2]})
-    fitted = ViewEncoder({"user": "user__*", "ad": "ad price"}, hash_bits=2).fit(table)
+    fitted = unscaled({"user": "user__*", "ad": "ad price"}, hash_bits=2).fit(table)
     k = slot("user__city=Oslo", 2)
     slots = ["user__city=Oslo" if i == k else f"user__slot {i}" for i in range(4)]
     assert fitted.get_feature_names_out().tolist() == [
@@ -682,14 +686,14 @@ def test_names_of_all_columns():
 @pytest.mark.parametrize("most", [0, 3])
 def test_no_more_names_are_kept_than_asked_for(most):
     table = pa.table({"v__c": [str(i) for i in range(50)], "v__t": ["aa bb cc"] * 50})
-    fitted = ViewEncoder(text=["v__t"], remember_names=most).fit(table)
+    fitted = unscaled(text=["v__t"], remember_names=most).fit(table)
     known = [n for n in fitted.get_feature_names_out() if not n.startswith("v__slot ")]
     assert len(known) == most
     assert set(known) <= {f"v__c={i}" for i in range(most)}
 
 
 def test_a_slot_keeps_its_first_name():
-    fitted = ViewEncoder(hash_bits=1)
+    fitted = unscaled(hash_bits=1)
     for value in "abcdefgh":
         fitted.partial_fit(pa.table({"v__c": [value]}))
     first = {}
@@ -703,9 +707,9 @@ def test_a_slot_keeps_its_first_name():
 
 def test_transform_before_fit():
     with pytest.raises(NotFittedError):
-        ViewEncoder().transform(pa.table(PEOPLE))
+        unscaled().transform(pa.table(PEOPLE))
     with pytest.raises(NotFittedError):
-        ViewEncoder().get_feature_names_out()
+        unscaled().get_feature_names_out()
 
 
 @pytest.mark.parametrize("travel", ["pickle", "state"])
@@ -720,7 +724,7 @@ def test_an_encoder_that_traveled_goes_on_like_the_one_that_stayed(travel):
         for array in state.values():
             assert array.ndim == 1
             array.flags.writeable = False
-        gone = ViewEncoder(**stayed.get_params())
+        gone = unscaled(**stayed.get_params())
         gone.set_header(header)
         gone.set_state(state)
     same(gone.transform(table), stayed.transform(table))
@@ -734,7 +738,7 @@ def test_an_encoder_that_traveled_goes_on_like_the_one_that_stayed(travel):
 
 def test_a_pickle_carries_no_batch():
     table = pa.table({"v__c": [f"value {i}" for i in range(20_000)]})
-    fitted = ViewEncoder(hash_bits=4, remember_names=0).fit(table)
+    fitted = unscaled(hash_bits=4, remember_names=0).fit(table)
     fitted.transform(table)
     assert len(pickle.dumps(fitted)) < 5000
 
@@ -768,7 +772,7 @@ class Nearest(ClassifierMixin, BaseEstimator):
 def test_in_a_pipeline_and_a_grid_search(kind):
     y = np.array(["no", "yes"] * 10)
     frame = kind({"v__n": np.where(y == "yes", 1.0, 2.0), "v__c": [f"c{i % 3}" for i in range(20)]})
-    model = make_pipeline(ViewEncoder(), Nearest())
+    model = make_pipeline(unscaled(), Nearest())
     search = GridSearchCV(model, {"viewencoder__hash_bits": [4, 8], "nearest__power": [1, 2]}, cv=2)
     assert search.fit(frame, y).best_score_ == 1
     assert search.predict(frame).tolist() == y.tolist()
@@ -784,3 +788,126 @@ def test_the_loop_is_compiled_once_and_equals_plain_python(monkeypatch):
     plain = getattr(fill.fill_rows, "py_func", fill.fill_rows)
     monkeypatch.setattr("crossview.streams.encode.fill_rows", plain)
     same(encoder().fit_transform(table), compiled)
+
+
+# --- scaled views, bins, and one row after the other ----------------------------------------
+
+
+def people(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.gamma(4, 10, n)
+    age[rng.random(n) < 0.1] = np.nan
+    return pa.table(
+        {
+            "user__age": pa.array(age, from_pandas=True),
+            "user__city": rng.choice(["Oslo", "Bonn"], n),
+            "page__title": rng.choice(["cheap flights", "weather in Oslo", "news"], n),
+            "page__price": pa.array(rng.normal(5, 2, n)),
+        }
+    )
+
+
+def test_each_view_has_the_mean_norm_of_one():
+    table = people()
+    fitted = ViewEncoder(text=["page__title"], hash_bits=BITS)
+    X = fitted.fit_transform(table)
+    plain = unscaled(text=["page__title"], hash_bits=BITS).fit_transform(table)
+    for v, view in enumerate(X.layout.names):
+        norms = sp.linalg.norm(plain[view], axis=1)
+        mean = norms[norms > 0].mean()
+        assert fitted.mean_norm_[v] == pytest.approx(mean)
+        np.testing.assert_allclose(X[view].toarray(), plain[view].toarray() / mean, rtol=1e-12)
+    same(fitted.transform(table), X)
+
+
+@untimed
+@given(cuts=st.lists(st.integers(1, 99), max_size=3), bins=st.sampled_from([None, 4]))
+def test_a_stream_is_encoded_the_same_however_it_is_cut(cuts, bins):
+    table = people(100, seed=1)
+    options = {"text": ["page__title"], "hash_bits": BITS, "bins": bins}
+    whole, cut = ViewEncoder(**options), ViewEncoder(**options)
+    expected = whole.partial_fit_transform(table)
+    found = []
+    ends = sorted({0, *cuts, 100})
+    for a, b in itertools.pairwise(ends):
+        found.append(cut.partial_fit_transform(table.slice(a, b - a)).matrix)
+        header, state = json.loads(json.dumps(cut.get_header())), cut.get_state()
+        cut = clone(cut)
+        cut.set_header(header)
+        cut.set_state(state)
+    matrix = sp.csr_array(sp.vstack(found))
+    for part in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(matrix, part), getattr(expected.matrix, part))
+    same(cut.transform(table), whole.transform(table))
+
+
+def test_a_row_of_a_stream_is_standardized_by_the_rows_up_to_itself():
+    price = np.random.default_rng(2).normal(5, 2, 60)
+    X = unscaled().partial_fit_transform(pa.table({"v__price": price}))
+    expected = [
+        0.0 if i == 0 else (price[i] - price[: i + 1].mean()) / price[: i + 1].std()
+        for i in range(60)
+    ]
+    np.testing.assert_allclose(X.matrix.toarray()[:, 0], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_bins_by_hand():
+    age = [10.0, 20.0, 30.0, 40.0, None, 25.0]
+    fitted = unscaled(bins=2, standardize=False).fit(pa.table({"v__age": [0.0, 20.0, 40.0, 60.0]}))
+    X = fitted.transform(pa.table({"v__age": age, "other": [1] * 6}))
+    # knots at ranks 1/4 and 3/4
+    assert [fitted.feature_name("v", c) for c in range(4)] == [
+        "v__age",
+        "v__age is missing",
+        "v__age near 15",
+        "v__age near 45",
+    ]
+    np.testing.assert_allclose(
+        X.matrix.toarray(),
+        [
+            [10, 0, 1, 0],
+            [20, 0, 5 / 6, 1 / 6],
+            [30, 0, 1 / 2, 1 / 2],
+            [40, 0, 1 / 6, 5 / 6],
+            [0, 0, 0, 0],  # the view is missing
+            [25, 0, 2 / 3, 1 / 3],
+        ],
+    )
+    assert X.present[:, 0].tolist() == [True, True, True, True, False, True]
+    assert X.feature_names["v"][2] == "v__age near 15"
+
+
+def test_bins_keep_their_places_beside_categories():
+    table = people()
+    X = unscaled(text=["page__title"], hash_bits=4, bins=5).fit_transform(table)
+    plain = unscaled(text=["page__title"], hash_bits=4).fit_transform(table)
+    for view in ("user", "page"):
+        wide, narrow = X[view].toarray(), plain[view].toarray()
+        np.testing.assert_array_equal(wide[:, :2], narrow[:, :2])
+        np.testing.assert_array_equal(wide[:, 7:], narrow[:, 2:])
+        there = wide[:, 1] == 0
+        np.testing.assert_allclose(wide[there, 2:7].sum(axis=1), 1)
+        assert not wide[~there, 2:7].any()
+    # numbers of few values have fewer bins; the others stay empty and say so
+    few = unscaled(bins=5).fit(pa.table({"v__n": [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]}))
+    assert few.feature_name("v", 6) == "v__n bin 4 (unused)"
+
+
+@pytest.mark.parametrize("bins", [0, 1, 2.5, "ten"])
+def test_bins_that_are_none_are_refused(bins):
+    with pytest.raises(InputError, match="bins="):
+        ViewEncoder(bins=bins).fit(people(5))
+
+
+def test_a_curve_needs_bins():
+    rng = np.random.default_rng(3)
+    x, z = rng.normal(size=(2, 1000))
+    table = pa.table({"a__x": x, "b__z": z})
+    y = np.abs(x) < 0.67
+
+    def accuracy(bins):
+        model = make_pipeline(ViewEncoder(bins=bins), MultiViewPAClassifier(random_state=0))
+        return model.fit(table[:700], y[:700]).score(table[700:], y[700:])
+
+    assert accuracy(None) < 0.7
+    assert accuracy(10) > 0.9

@@ -64,7 +64,9 @@ def test_every_text_format_gives_the_same_rows(name, tmp_path):
     assert stream.column_names == ["age", "city", "score"]
     assert [str(t) for t in stream.schema.types] == ["int64", "string", "double"]
     assert stream.files == [str(path)]
-    assert stream.n_rows is None
+    assert repr(stream) == "TableStream(columns: age, city, score)"  # not counted before asked
+    assert stream.n_rows == 3
+    assert repr(stream).startswith("TableStream(3 rows")
     assert rows(stream) == PEOPLE
 
 

@@ -15,10 +15,12 @@ __all__ = ["PUBLIC", "SAVED", "public_names", "saved_classes"]
 PUBLIC: dict[str, str] = {
     "InputError": "crossview.errors",
     "KernelSearchCV": "crossview.estimators.kernel.search",
+    "LabelOrderWarning": "crossview.errors",
     "Measure": "crossview.estimators.svm.measure",
     "MultiView": "crossview.views",
     "ViewEncoder": "crossview.streams.encode",
     "ViewLayout": "crossview.views",
+    "ViewScaler": "crossview.streams.view_scaler",
     "compare": "crossview.evaluation.compare",
     "load": "crossview.persistence",
     "open_table": "crossview.streams.table",
@@ -28,7 +30,7 @@ PUBLIC: dict[str, str] = {
     "train": "crossview.evaluation.train",
 }
 # classes that a model file may contain besides learners
-SAVED = ("ViewEncoder",)
+SAVED = ("ViewEncoder", "ViewScaler")
 
 
 def public_names() -> dict[str, str]:

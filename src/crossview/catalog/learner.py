@@ -11,8 +11,10 @@ from crossview.catalog.metrics import METRICS, parse_metric
 from crossview.catalog.names import load_object
 from crossview.errors import InputError
 
-__all__ = ["EACH_VIEW", "Learner"]
+__all__ = ["EACH_VIEW", "OF_COMPARE", "Learner"]
 
+# in a setting: how the learner is used, and no parameter of it
+OF_COMPARE = ("bins", "epochs")
 # in `fixed`: one group for each view of the data
 EACH_VIEW = "one group per view"
 
@@ -39,7 +41,8 @@ class Learner:
         Parameters to tune, and their candidate values.
     refined : mapping of str to tuple
         Parameters to try from the best setting of the grid on, one after the other: each value as
-        long as it is better than the one before.  ``epochs`` is the number of passes.
+        long as it is better than the one before.  ``epochs`` is the number of passes, and ``bins``
+        that of quantile bins of each number; both are no parameters of the estimator.
     settable : tuple of str
         Parameters that ``--set`` accepts, besides those of the grid.
     tuning_params : mapping of str to value

@@ -44,6 +44,7 @@ C2 = (0.001, 0.01, 0.1)
 # tried from the best setting on
 AVERAGED: dict[str, tuple] = {"average": (True,)}
 PASSES: dict[str, tuple] = {"epochs": (3, 10)}
+BINNED: dict[str, tuple] = {"bins": (10,)}
 
 WEIGHTS = ("average", "calibration", "class_weight", "fit_intercept", "intercept_scaling")
 COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
@@ -86,7 +87,7 @@ def _passive_aggressive() -> Iterator[Learner]:
             "passive-aggressive, by how the views are coupled",
             fixed={"coupling": coupling},
             grid=grid,
-            refined=AVERAGED | PASSES,
+            refined=BINNED | AVERAGED | PASSES,
             effort=1 if coupling in ("concatenated", "independent") else 2,
             settable=(*COUPLED, "geometry", "variant"),
         )
@@ -127,7 +128,7 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
             fixed={**form, **fixed},
             grid=grid,
             settable=(*settable, *WEIGHTS, *COVARIANCE),
-            refined=PASSES,
+            refined=BINNED | PASSES,
             effort=3,
             quadratic=not diagonal,
             cheaper=None if diagonal else other,
@@ -158,6 +159,7 @@ def _svmperf() -> Iterator[Learner]:
             tuning_params={"tol": 0.01},
             streams=False,
             random=False,
+            refined=BINNED,
             effort=5,
             trained_for_metric="measure" not in fixed,
             measured_against=None if "measure" in fixed else "svmperf:error_rate",
@@ -177,6 +179,7 @@ def _machines(task: str) -> Iterator[Learner]:
         fixed={"cross_view_only": True},
         grid={"alpha": ALPHA, "learning_rate": RATE},
         settable=(*INTERACTIONS, *weighted),
+        refined=BINNED,
         effort=5,
         stops_early=True,
         explained_by="interactions",
@@ -234,6 +237,7 @@ def _stacking(task: str) -> Learner:
             *("prune", "ridge", "share"),
             *(("class_weight",) if task == "classification" else ()),
         ),
+        refined=BINNED,
         one_pass=True,
         explained_by="experts",
         effort=6,
@@ -280,7 +284,7 @@ LEARNERS: list[Learner] = [
         f"{_LINEAR}:PassiveAggressiveClassifier",
         _VIEW,
         grid={"C": C},
-        refined=AVERAGED | PASSES,
+        refined=BINNED | AVERAGED | PASSES,
         settable=("variant", *WEIGHTS),
         effort=0,
     ),

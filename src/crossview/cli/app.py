@@ -84,6 +84,21 @@ HashBits = Annotated[
     int,
     typer.Option(help="Each view has 2 to the power of this many slots for categories and words."),
 ]
+ScaleViews = Annotated[
+    bool,
+    typer.Option(
+        "--scale-views/--no-scale-views",
+        help="Whether each view is divided by the mean norm of its rows.",
+    ),
+]
+Bins = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Bins of each number, such as 10, where the score may be a curve of it. "
+        "Default: none.",
+    ),
+]
 Task = Annotated[
     str,
     typer.Option(
@@ -259,6 +274,8 @@ def compare(
         ),
     ] = None,
     hash_bits: HashBits = 18,
+    scale_views: ScaleViews = True,
+    bins: Bins = None,
 ) -> None:
     """Say which way of using the views is best, and by how much, in a minute.
 
@@ -274,7 +291,9 @@ def compare(
     """
     from crossview.cli import commands
 
-    columns = commands.Columns.parse(label, view, text, categorical, numeric, hash_bits)
+    columns = commands.Columns.parse(
+        label, view, text, categorical, numeric, hash_bits, scale_views, bins
+    )
     commands.compare(
         source,
         columns,
@@ -335,9 +354,19 @@ def train(
     epochs: Annotated[
         int,
         typer.Option(
-            help="Passes over the rows; not for models that draw rows or need all rows in memory."
+            help="Passes over the rows, each in another random order; not for models that draw "
+            "rows or need all rows in memory."
         ),
     ] = 1,
+    in_order: Annotated[
+        bool | None,
+        typer.Option(
+            "--in-order/--shuffle",
+            help="Learn the rows in the order of SOURCE, as a stream, or shuffled: exactly up to "
+            "512 MB, more by blocks. Default: shuffled, but a query with ORDER BY in its order.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the order of the rows and of the model.")] = 0,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -351,6 +380,8 @@ def train(
     positive: Positive = None,
     threshold: Threshold = "tuned",
     hash_bits: HashBits = 18,
+    scale_views: ScaleViews = True,
+    bins: Bins = None,
     progress: Annotated[
         bool | None,
         typer.Option(
@@ -360,20 +391,22 @@ def train(
         ),
     ] = None,
 ) -> None:
-    """Train a model on a stream of rows, in their order.
+    """Train a model on the rows of a source, shuffled, or in order as a stream.
 
     Without --model, several models learn in the same pass and are weighted by how
     well they predict: there is nothing to choose.
 
-    Memory is bounded by the batch, not by the source. But keco and pegasos draw
-    rows, all of which are in memory; with --set schedule=stream they learn each
-    row once, in order, and keep 500 support rows per view (--set budget=N).
+    Memory is bounded, by 512 MB of rows and with --in-order by one batch. But keco
+    and pegasos draw rows, all of which are in memory; with --set schedule=stream
+    they learn each row once, and keep 500 support rows per view (--set budget=N).
     svmperf has all rows in memory, too, and is trained for --metric, of the class
     that --positive names.
     """
     from crossview.cli import commands
 
-    columns = commands.Columns.parse(label, view, text, categorical, numeric, hash_bits)
+    columns = commands.Columns.parse(
+        label, view, text, categorical, numeric, hash_bits, scale_views, bins
+    )
     commands.train(
         source,
         columns,
@@ -382,6 +415,8 @@ def train(
         output=output,
         task=task,
         epochs=epochs,
+        in_order=in_order,
+        seed=seed,
         classes=classes.split(",") if classes else None,
         metric=metric,
         k=k,

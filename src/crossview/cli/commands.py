@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 from rich.console import Console
 from sklearn.pipeline import Pipeline
 
@@ -20,7 +21,7 @@ from crossview import datasets as bundled
 from crossview import persistence
 from crossview.catalog.learners import learner_of_class
 from crossview.catalog.metrics import check_metric
-from crossview.cli.progress import watching, watching_comparison
+from crossview.cli.progress import warnings_as_lines, watching, watching_comparison
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
 from crossview.evaluation import train as training
@@ -30,6 +31,7 @@ from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
 from crossview.files import check_writable, replacing
 from crossview.report.model import model_tables, training_summary
 from crossview.report.tables import class_table, comparison_notes, comparison_table
+from crossview.streams.encode import ViewEncoder
 from crossview.streams.source import is_query
 from crossview.streams.write import write_csv, writing
 
@@ -52,6 +54,8 @@ class Columns:
     categorical: list[str]
     numeric: list[str]
     hash_bits: int
+    scale_views: bool
+    bins: int | None
     options: list[str]
 
     @classmethod
@@ -63,6 +67,8 @@ class Columns:
         categorical: list[str] | None,
         numeric: list[str] | None,
         hash_bits: int,
+        scale_views: bool,
+        bins: int | None,
     ) -> Columns:
         """Read ``NAME=COLUMN,COLUMN`` options; a column named with its kind joins its view."""
         views: dict[str, list[str]] = {}
@@ -89,6 +95,10 @@ class Columns:
                 options += [option, value]
         if hash_bits != 18:
             options += ["--hash-bits", str(hash_bits)]
+        if not scale_views:
+            options.append("--no-scale-views")
+        if bins is not None:
+            options += ["--bins", str(bins)]
         return cls(
             label,
             views or None,
@@ -96,6 +106,8 @@ class Columns:
             kinds["--categorical"],
             kinds["--numeric"],
             hash_bits,
+            scale_views,
+            bins,
             options,
         )
 
@@ -107,6 +119,8 @@ class Columns:
             "categorical": self.categorical,
             "numeric": self.numeric,
             "hash_bits": self.hash_bits,
+            "scale_views": self.scale_views,
+            "bins": self.bins,
         }
 
 
@@ -123,7 +137,7 @@ def compare(
     if json is not None:
         check_writable(json)
     stored = source if source.endswith(".json") else None
-    command = {"source": source, "columns": asdict(columns), "options": options}
+    command: dict[str, Any] = {"source": source, "columns": asdict(columns), "options": options}
     earlier: Comparison | None = None
     if stored is not None:
         earlier, command = _read_comparison(stored)
@@ -144,7 +158,7 @@ def compare(
             unfinished.write_text(text + "\n", encoding="utf-8")
     _show_comparison(answer, source, columns)
     if status:
-        raise SystemExit(status)
+        raise typer.Exit(status)
 
 
 def _compare(
@@ -156,7 +170,7 @@ def _compare(
 ) -> tuple[Comparison, int]:
     """The answer and the exit status: after Ctrl-C, the table so far."""
     parsed = {key: _literal(options[key] or "none") for key in ("k", "threshold")}
-    with watching_comparison() as observer:
+    with warnings_as_lines(), watching_comparison() as observer:
         try:
             answer = comparing.compare(
                 source,
@@ -257,7 +271,7 @@ def train(
 ) -> None:
     """``crossview train``."""
     metric = check_metric(metric, task=task, k=_literal(k or "none"), cost=cost)
-    with watching(metric=metric, show=progress) as observer:
+    with warnings_as_lines(), watching(metric=metric, show=progress) as observer:
         trained = training.train(
             source,
             columns.label,
@@ -278,6 +292,8 @@ def _summary(trained: training.Trained) -> list[str]:
     rows = f"{trained.rows:,} rows"
     if trained.unlabeled:
         rows += f" with a label and {trained.unlabeled:,} without"
+    if trained.order is not None:
+        rows += f" {trained.order}"
     lines = []
     if trained.passes is None:
         lines.append(f"{rows}, {training_summary(trained.learner)}, {trained.seconds:.1f} s")
@@ -362,7 +378,9 @@ def inspect(model: Path, top: int) -> None:
     fitted = persistence.load(model)
     encoder, learner = None, fitted
     if isinstance(fitted, Pipeline):
-        encoder, learner = fitted[0], fitted[-1]
+        # a scaler of views knows no columns
+        encoder = fitted[0] if isinstance(fitted[0], ViewEncoder) else None
+        learner = fitted[-1]
     if learner_of_class(type(learner).__name__) is None:
         raise InputError("holds no learner to inspect", file=str(model))
     console = _console()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
@@ -18,12 +19,13 @@ from rich.progress import (
 )
 from rich.table import Column
 
+from crossview.errors import LabelOrderWarning
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.progressive import Record
 from crossview.evaluation.result import Comparison
 from crossview.evaluation.train import TrainingObserver
 
-__all__ = ["watching", "watching_comparison"]
+__all__ = ["warnings_as_lines", "watching", "watching_comparison"]
 
 
 class _Lines(TrainingObserver):
@@ -170,6 +172,25 @@ class _Rounds(ComparisonObserver):
             self.file.flush()
         else:
             self.bar.console.print(words, end="", highlight=False, markup=False)
+
+
+@contextmanager
+def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
+    """Write each warning about the order of labels as one line, when all else is done.
+
+    Parameters
+    ----------
+    file : text file, default=None
+        Where to; None: stderr.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LabelOrderWarning)
+        yield
+    for one in caught:
+        if issubclass(one.category, LabelOrderWarning):
+            print(f"crossview: warning: {one.message}", file=file or sys.stderr)
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from crossview.evaluation.comparing.jobs import Jobs
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import Protocol
+from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.result import Comparison
 from crossview.evaluation.sources import open_labeled
@@ -40,6 +41,8 @@ def compare(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     hash_bits: int = 18,
+    scale_views: bool = True,
+    bins: int | None = None,
     cv: int = 5,
     repeats: int = 1,
     groups: Any = None,
@@ -104,15 +107,16 @@ def compare(
     repeats : int, default=1
         How often the folds are drawn anew.  More takes longer and makes smaller differences
         visible.
-    groups : array-like of shape (n_samples,), default=None
-        Rows of the same group, such as those of one user, are never both learned and scored.
+    groups : array-like of shape (n_samples,) or str, default=None
+        Rows of the same group, such as those of one user, are never both learned and scored.  The
+        name of a column: its values; the column is in no view.
     in_order : bool, default=False
         Whether the rows are in the order of time: each fold is scored by models that learned the
         rows before it, and the last fifth of those chooses the parameters.
     progressive : bool, default=False
         Whether to use progressive validation in place of folds: predict, score, then learn each
         row, in order, in memory for one batch.  The first part of the stream (a tenth, at most
-        10,000 rows; 1000 if its length is unknown) tunes the parameters, and is not scored.  KeCo
+        10,000 rows) tunes the parameters, and is not scored.  KeCo
         and Pegasos keep at most 500 support vectors per view.
     rope : float, default=0.01
         Region of practical equivalence: differences in the metric up to this are none.  Where the
@@ -233,6 +237,9 @@ def compare(
         categorical=categorical,
         numeric=numeric,
         hash_bits=hash_bits,
+        scale_views=scale_views,
+        bins=bins,
+        ignored=[groups] if isinstance(groups, str) else (),
     )
     if source.layout.n_views < 2 and not models:
         raise InputError(f"one view, {source.layout.names[0]!r}; comparing needs two or more")
@@ -253,6 +260,10 @@ def compare(
         observer or ComparisonObserver(),
         math.inf if budget is None else start + budget,
     )
+    if isinstance(groups, str):
+        if not isinstance(source, LabeledTable):
+            raise InputError(f"groups={groups!r} names a column, and X has views; give an array")
+        groups = source.read_column(groups)
     protocol = Protocol(cv, repeats, None if groups is None else np.asarray(groups), in_order)
     wanted = Wanted(models, yardsticks, protocol, rope, extend, ablate, curve)
     return compare_folds(run, source, wanted, resources)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
 from crossview.catalog.names import check_task
 from crossview.errors import InputError, closest_names
+from crossview.evaluation.labeled_batch import LabeledBatch, LabeledSource
 from crossview.evaluation.read_labels import (
     check_classes,
     explain_target,
@@ -23,7 +24,6 @@ from crossview.evaluation.read_labels import (
 )
 from crossview.labels import has_label
 from crossview.streams.encode import ViewEncoder
-from crossview.streams.prefetch import prefetch
 from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream, open_table
 from crossview.views import MultiView, ViewLayout
@@ -31,18 +31,10 @@ from crossview.views import MultiView, ViewLayout
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LabeledBatch", "LabeledTable"]
+__all__ = ["LabeledTable"]
 
 
-class LabeledBatch(NamedTuple):
-    """Consecutive rows: the columns of the views, the labels, and where they were read."""
-
-    data: pa.RecordBatch
-    y: np.ndarray
-    batch: TableBatch
-
-
-class LabeledTable:
+class LabeledTable(LabeledSource):
     """A stream of rows, their label column, and an encoder for the others.
 
     Everything that follows from the names and types of the columns is checked
@@ -65,8 +57,10 @@ class LabeledTable:
         As for `ViewEncoder`.  A glob never matches the label.
     text, categorical, numeric : sequence of str, default=()
         As for `ViewEncoder`.
-    hash_bits : int, default=18
+    hash_bits, scale_views, bins
         As for `ViewEncoder`.
+    ignored : sequence of str, default=()
+        Columns that are in no view, whatever the globs say.
 
     Attributes
     ----------
@@ -82,6 +76,8 @@ class LabeledTable:
         The columns of each view.
     """
 
+    batch_rows = 65536
+
     def __init__(
         self,
         source: Any,
@@ -95,6 +91,9 @@ class LabeledTable:
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
         hash_bits: int = 18,
+        scale_views: bool = True,
+        bins: int | None = None,
+        ignored: Sequence[str] = (),
     ) -> None:
         self._numbers = check_task(task) == "regression"
         if self._numbers and classes is not None:
@@ -102,6 +101,7 @@ class LabeledTable:
         self._unlabeled = unlabeled and not self._numbers
         self.some_unlabeled = False
         stream = open_table(source)
+        self.ordered, self.in_memory = stream.ordered, stream.in_memory
         self._label = y if isinstance(y, str) else None
         self._y = None if isinstance(y, str) else np.asarray(y)
         if self._y is not None and self._numbers:
@@ -115,8 +115,16 @@ class LabeledTable:
         others = stream.schema.empty_table()
         if self._label is not None:
             others = others.drop_columns([self._label])
+        others = others.drop_columns([name for name in ignored if name in others.column_names])
+        self._table = stream
         encoder = ViewEncoder(
-            views, text=text, categorical=categorical, numeric=numeric, hash_bits=hash_bits
+            views,
+            text=text,
+            categorical=categorical,
+            numeric=numeric,
+            hash_bits=hash_bits,
+            scale_views=scale_views,
+            bins=bins,
         ).fit(others)
         self._use(stream, encoder)
         self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
@@ -135,8 +143,8 @@ class LabeledTable:
         return self.encoder.layout_
 
     @property
-    def n_rows(self) -> int | None:
-        """Number of rows, if it is known without reading them."""
+    def n_rows(self) -> int:
+        """Number of rows; counted where it was not known."""
         return self.stream.n_rows
 
     @property
@@ -170,9 +178,29 @@ class LabeledTable:
         labels = [label for label in found if label is not None]
         return check_classes(labels, self._label, unlabeled=self.some_unlabeled)
 
-    def __iter__(self) -> Iterator[LabeledBatch]:
+    def read_column(self, name: str) -> np.ndarray:
+        """Return one column of all rows as numbers, the same for the same value."""
+        import pyarrow as pa
+
+        if name not in self._table.column_names:
+            raise InputError(f"no column {name!r}{closest_names(name, self._table.column_names)}")
+        pieces = []
+        for batch in self._table.select([name]):
+            column = batch.data.column(0)
+            if column.null_count:
+                row = batch.first_row + int(pa.compute.index(column.is_null(), True).as_py())
+                raise InputError("the group is missing", file=batch.file, row=row, column=name)
+            pieces.append(column.cast(_value_type(column.type)))
+        codes = pa.chunked_array(pieces).combine_chunks().dictionary_encode().indices
+        return np.asarray(codes)
+
+    def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
+        """Yield the rows in their order; with random numbers, blocks of them in random order."""
+        batches: Iterable[TableBatch] = self.stream
+        if rng is not None and self._label is not None:  # labels in memory have an order
+            batches = self.stream.with_shuffled_blocks(rng)
         done = 0
-        for batch in self.stream:
+        for batch in batches:
             if self._label is None:
                 assert self._y is not None
                 labels = self._y[done : done + batch.data.num_rows]
@@ -188,71 +216,57 @@ class LabeledTable:
             if len(labels) != batch.data.num_rows:
                 break
             if len(labels):
-                yield LabeledBatch(data, labels, batch)
+                table = (
+                    _table(data) if self._shuffled is None else _compact(data, self.encoder.text)
+                )
+                yield LabeledBatch.read(table, labels, batch.file, batch.first_row)
         if self._y is not None and done != len(self._y):
             raise InputError(f"{len(self._y)} labels for a table of {done} rows or more")
 
     def load(self) -> tuple[pa.Table, np.ndarray]:
         """Return all rows and their labels; what an encoder refuses is named by file and row."""
-        import pyarrow as pa
-
-        check = clone(self.encoder)
-        data, labels = [], []
-        for piece in self:
-            with with_row_location(piece.batch):
-                check.partial_fit(piece.data)
-            data.append(piece.data)
-            labels.append(piece.y)
-        if not data:
+        check = clone(self.encoder).set_params(scale_views=False, bins=None)
+        pieces = []
+        for piece in self.read():
+            with with_row_location(piece):
+                check.partial_fit(piece.X)
+            pieces.append(piece)
+        if not pieces:
             raise InputError("there are no rows to learn from")
-        return pa.Table.from_batches(data), np.concatenate(labels)
+        rows = LabeledBatch.join(pieces)
+        return rows.X, rows.y
 
-    def encoded(
-        self, encoder: ViewEncoder, *, learn: bool, first: int = 0
-    ) -> Iterator[tuple[MultiView, np.ndarray]]:
-        """Yield the rows as views, with their labels.
-
-        Parameters
-        ----------
-        encoder : ViewEncoder
-            Encodes them; start with ``clone(table.encoder)``.
-        learn : bool
-            Let the encoder learn each batch just before it encodes it.
-        first : int, default=0
-            Number of rows of the first batch.
-
-        Yields
-        ------
-        X : MultiView
-            The rows of a batch.
-        y : ndarray
-            Their labels.
-        """
-        yield from _encode(prefetch(_cut(self, first)), encoder, learn, first)
+    def encode(self, batch: LabeledBatch, encoder: ViewEncoder, learn: bool) -> MultiView:
+        """Return the rows as views; ``learn`` lets the encoder learn each row before."""
+        with with_row_location(batch):
+            return (encoder.partial_fit_transform if learn else encoder.transform)(batch.X)
 
 
-def _encode(
-    pieces: Iterable[LabeledBatch], encoder: ViewEncoder, learn: bool, first: int
-) -> Iterator[tuple[MultiView, np.ndarray]]:
-    """The batches as views; those of the first rows as one."""
+def _table(data: pa.RecordBatch) -> pa.Table:
+    """The rows as a table, without a copy."""
     import pyarrow as pa
 
-    held: list[LabeledBatch] = []
-    missing = first
-    for piece in pieces:
-        with with_row_location(piece.batch):
-            if learn:
-                encoder.partial_fit(piece.data)
-            if missing == 0:
-                X, y = encoder.transform(piece.data), piece.y
-        if missing:
-            held.append(piece)
-            missing -= len(piece.y)
-            if missing:
-                continue
-            X = encoder.transform(pa.Table.from_batches([piece.data for piece in held]))
-            y = np.concatenate([piece.y for piece in held])
-        yield X, y
+    return pa.Table.from_batches([data])
+
+
+def _compact(data: pa.RecordBatch, text: Sequence[str]) -> pa.Table:
+    """The rows with their categories as dictionaries of what occurs, and text as it is."""
+    import pyarrow as pa
+
+    columns = {}
+    for name, column in zip(data.schema.names, data.columns, strict=True):
+        if pa.types.is_string_view(column.type):
+            column = column.cast(pa.large_string())
+        coded = isinstance(column, pa.DictionaryArray)
+        if coded and (name in text or len(column.dictionary) > len(column)):
+            column, coded = column.dictionary_decode(), False
+        kinds = (pa.string(), pa.large_string())
+        columns[name] = (
+            column
+            if coded or name in text or column.type not in kinds
+            else column.dictionary_encode()
+        )
+    return pa.table(columns)
 
 
 def _distinct_labels(stream: TableStream, label: str, unlabeled: bool) -> list[Any]:
@@ -268,20 +282,6 @@ def _distinct_labels(stream: TableStream, label: str, unlabeled: bool) -> list[A
             row=error.row,
             column=error.column,
         ) from None
-
-
-def _cut(pieces: Iterable[LabeledBatch], n: int) -> Iterator[LabeledBatch]:
-    """Yield the same rows, with a cut after the first ``n``."""
-    for piece in pieces:
-        head = min(n, len(piece.y))
-        n -= head
-        data, y, (whole, file, row) = piece
-        if 0 < head < len(y):
-            yield LabeledBatch(data.slice(0, head), y[:head], TableBatch(whole, file, row))
-        if head < len(y):
-            yield LabeledBatch(data.slice(head), y[head:], TableBatch(whole, file, row + head))
-        else:
-            yield piece
 
 
 def _labels_of(batch: TableBatch, label: str, classes: np.ndarray, unlabeled: bool) -> np.ndarray:

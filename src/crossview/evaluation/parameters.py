@@ -19,6 +19,14 @@ ENCODING: dict[str, ParameterDoc] = {
         "int",
         "As for `ViewEncoder`: each view has ``2**hash_bits`` slots for categories and words.",
     ),
+    "scale_views": (
+        "bool",
+        "Whether each view is divided by the mean norm of its rows; see `ViewScaler`.",
+    ),
+    "bins": (
+        "int",
+        "As for `ViewEncoder`: number of bins of each number, such as 10.  None: none.",
+    ),
 }
 
 SCORING: dict[str, ParameterDoc] = {

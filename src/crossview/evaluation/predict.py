@@ -16,6 +16,7 @@ from crossview.evaluation.read_labels import Located, with_row_location
 from crossview.evaluation.tasks import Classification, gives_probabilities
 from crossview.persistence import load, read_info
 from crossview.streams.arrow import pyarrow
+from crossview.streams.encode import ViewEncoder
 from crossview.streams.prefetch import prefetch
 from crossview.streams.rows import RowStream, open_rows
 from crossview.streams.source import RowBatch, find_reader
@@ -134,8 +135,8 @@ class Predictions:
         self.missing_views: list[str] = []
         encoder = fitted[0] if isinstance(fitted, Pipeline) else None
         self._source: _Columns | _Rows
-        if encoder is None:
-            self._source = _Rows(X, file)
+        if not isinstance(encoder, ViewEncoder):
+            self._source = _Rows(X, encoder, file)
             if self._keep:
                 raise InputError("keep= copies columns, and these rows have none")
         else:
@@ -244,9 +245,10 @@ class _Columns:
 
 
 class _Rows:
-    """Rows of views, which need no encoder."""
+    """Rows that are views already, and are only scaled."""
 
-    def __init__(self, X: Any, model: str | None) -> None:
+    def __init__(self, X: Any, scaler: Any, model: str | None) -> None:
+        self._scaler = scaler
         self._rows: MultiView | RowStream
         sparse = not isinstance(X, MultiView | RowStream | TableStream)
         if isinstance(X, TableStream) or (sparse and find_reader(X)[0].kind != "sparse"):
@@ -263,8 +265,10 @@ class _Rows:
 
     def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
         if isinstance(self._rows, MultiView):
-            yield [], self._rows, RowBatch(self._rows, np.empty(0), None, 0)
-            return
-        for batch in prefetch(self._rows):
-            if len(batch.X):
-                yield [], batch.X, batch
+            batches = iter([RowBatch(self._rows, np.empty(0), None, 0)])
+        else:
+            batches = (batch for batch in prefetch(self._rows) if len(batch.X))
+        for batch in batches:
+            with with_row_location(batch):
+                X = batch.X if self._scaler is None else self._scaler.transform(batch.X)
+            yield [], X, batch

@@ -13,6 +13,7 @@ from sklearn.base import is_regressor
 from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError
 from crossview.estimators.validation import select_rows
+from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
 from crossview.labels import has_label
 
@@ -96,6 +97,11 @@ def progressive(
     Record
         After 1, 2, 4, 8, ... rows, and at the end.
 
+    Warns
+    -----
+    LabelOrderWarning
+        The labels come in long blocks: they change less than a tenth as often as in random order.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -123,7 +129,10 @@ def progressive(
                 f"classes= has {len(classes)} class(es); a classifier needs two or more"
             )
         task = Classification(classes, positive, metric=metric, threshold=threshold)
-    yield from ProgressiveValidation(model, task).records(batches)
+    labels = LabelOrder(task.classes)
+    counted = labels.watch((X, np.asarray(y)) for X, y in batches)
+    yield from ProgressiveValidation(model, task).records(counted)
+    labels.warn("if the order means nothing, shuffle the rows")
 
 
 class ProgressiveValidation:

@@ -31,15 +31,10 @@ MAX_ABS_TARGET = 1e75
 
 
 class Located(Protocol):
-    """A batch with its file and its first row."""
+    """A batch that knows where its rows were read."""
 
-    @property
-    def file(self) -> str | None:
-        """The file, where there is one."""
-
-    @property
-    def first_row(self) -> int:
-        """The row of its first row there."""
+    def location(self, row: int) -> tuple[str | None, int]:
+        """Return the file of a row, and its row there."""
 
 
 @contextmanager
@@ -50,9 +45,8 @@ def with_row_location(batch: Located) -> Iterator[None]:
     except InputError as error:
         if error.row is None or error.file is not None:
             raise
-        raise InputError(
-            error.message, file=batch.file, row=batch.first_row + error.row, column=error.column
-        ) from None
+        file, row = batch.location(error.row)
+        raise InputError(error.message, file=file, row=row, column=error.column) from None
 
 
 def with_label(batches: Iterable[tuple[Any, np.ndarray]]) -> Iterator[tuple[Any, np.ndarray]]:

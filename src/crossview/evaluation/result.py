@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any
 
-from crossview.catalog.learner import Learner
+from crossview.catalog.learner import OF_COMPARE, Learner
 from crossview.catalog.learners import find_learner
 from crossview.catalog.names import TASKS
 from crossview.errors import InputError
@@ -356,11 +356,13 @@ class Comparison:
             return []
         options = ["--task", self.task] if self.task == "regression" else []
         options += ["--model", row.model]
-        setting = {name: value for name, value in row.setting.items() if name != "epochs"}
-        for name, value in setting.items():
+        for name, value in row.setting.items():
+            if name in OF_COMPARE:
+                continue
             word = value if isinstance(value, bool | str) else f"{value:g}"
             options += ["--set", f"{name}={word}"]
         if self.mode == "progressive":
+            options.append("--in-order")
             for name, value in entry.stream_params.items():
                 options += ["--set", f"{name}={value}"]
         two, fixed = len(self.classes) == 2, isinstance(self.threshold, float)
@@ -372,6 +374,8 @@ class Comparison:
             options += ["--positive", str(self.positive)]
         if two and self.threshold != "tuned":
             options += ["--threshold", f"{self.threshold:g}" if fixed else "none"]
+        if row.setting.get("bins"):
+            options += ["--bins", str(row.setting["bins"])]
         passes = row.setting.get("epochs", row.epochs)
         return [*options, *(["--epochs", str(passes)] if passes > 1 else [])]
 
@@ -438,10 +442,9 @@ def _of_json(kind: Any, value: Any) -> Any:
     if kind is float:
         return math.nan if value is None else value
     if is_dataclass(kind):
-        types = typing.get_type_hints(kind)
-        return kind(
-            **{one.name: _of_json(types[one.name], value[one.name]) for one in fields(kind)}
-        )
+        make: Any = kind
+        of = typing.get_type_hints(kind)
+        return make(**{one.name: _of_json(of[one.name], value[one.name]) for one in fields(kind)})
     if value is None or not inner:
         return value
     if typing.get_origin(kind) is list:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from crossview.batch import make_rows
 from crossview.catalog.names import check_task
 from crossview.errors import InputError
+from crossview.evaluation.labeled_batch import LabeledBatch, LabeledSource
 from crossview.evaluation.read_labels import (
     check_classes,
     missing_label,
@@ -21,18 +20,15 @@ from crossview.evaluation.read_labels import (
     with_row_location,
 )
 from crossview.labels import has_label
-from crossview.streams.prefetch import prefetch
 from crossview.streams.rows import RowStream
 from crossview.streams.source import RowBatch
+from crossview.streams.view_scaler import ViewScaler
 from crossview.views import MultiView, ViewLayout
 
 __all__ = ["LabeledRows"]
 
-# rows per batch when a MultiView is streamed
-ROWS_AT_ONCE = 10_000
 
-
-class LabeledRows:
+class LabeledRows(LabeledSource):
     """Rows that are views already, and their labels; `LabeledTable` does the same for columns.
 
     Parameters
@@ -48,6 +44,8 @@ class LabeledRows:
     classes : sequence, default=None
         All labels that may occur, as labels or as text.  None: one pass over the rows finds
         them.  Numbers have none.
+    scale_views : bool, default=True
+        Whether each view is divided by the mean norm of its rows; see `ViewScaler`.
 
     Attributes
     ----------
@@ -57,13 +55,11 @@ class LabeledRows:
         The labels, sorted; empty where they are numbers.
     some_unlabeled : bool
         Whether some rows have no label, where ``unlabeled`` allows it and the labels were read.
-    n_rows : int or None
-        Number of rows, if it is known without reading them.
-    encoder : None
-        They need none.
+    encoder : ViewScaler or None
+        Scales the views; None: they stay as they are.
     """
 
-    encoder = None
+    batch_rows = 10_000
 
     def __init__(
         self,
@@ -73,7 +69,9 @@ class LabeledRows:
         task: str = "classification",
         unlabeled: bool = False,
         classes: Sequence[Any] | None = None,
+        scale_views: bool = True,
     ) -> None:
+        self.encoder = ViewScaler() if scale_views else None
         self._numbers = check_task(task) == "regression"
         self._unlabeled = unlabeled and not self._numbers
         self._source = source
@@ -81,13 +79,11 @@ class LabeledRows:
         self._y: np.ndarray | None = None
         self.some_unlabeled = False
         self._layout = source.layout
+        self.in_memory = isinstance(source, MultiView)
         if isinstance(source, MultiView):
-            self.n_rows: int | None = len(source)
             self._y = self._labels_in_memory(source, y)
-        else:
-            self.n_rows = source.n_rows
-            if y is not None:
-                raise InputError("the file has the labels; leave the label out", file=self.file)
+        elif y is not None:
+            raise InputError("the file has the labels; leave the label out", file=self.file)
         self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
 
     @property
@@ -97,6 +93,11 @@ class LabeledRows:
             return self._layout
         width = self._layout.widths[self._layout.index(self._view)]
         return ViewLayout([self._view], [width])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; counted where it was not known."""
+        return len(self._source) if isinstance(self._source, MultiView) else self._source.n_rows
 
     @property
     def file(self) -> str | None:
@@ -118,7 +119,7 @@ class LabeledRows:
             self.some_unlabeled = not has_label(self._y).all()
             return read_classes(self._y, unlabeled=self._unlabeled)
         found: set[Any] = set()
-        for batch in self._batches(0):
+        for batch in self._row_batches():
             known = has_label(batch.y)
             if not (self._unlabeled or known.all()):
                 row = batch.first_row + int(known.argmin())
@@ -134,17 +135,13 @@ class LabeledRows:
         kinds = {type(label) for label in found} or {str}
         return check_classes([kind(value) for kind in kinds for value in given], None)
 
-    def _batches(self, first: int) -> Iterator[RowBatch]:
-        """The rows in batches; the first batch of a MultiView has ``first`` rows."""
+    def _row_batches(self) -> Iterator[RowBatch]:
+        """The rows as they are read; those of a MultiView at once."""
         if not isinstance(self._source, MultiView):
             yield from self._source
             return
         assert self._y is not None
-        n = len(self._source)
-        starts = [0, *range(first or ROWS_AT_ONCE, n, ROWS_AT_ONCE), n]
-        for start, stop in pairwise(starts):
-            if start < stop:
-                yield RowBatch(self._source[start:stop], self._y[start:stop], None, start)
+        yield RowBatch(self._source, self._y, None, 0)
 
     def select_view(self, view: str) -> LabeledRows:
         """Return the same rows with one view."""
@@ -154,54 +151,23 @@ class LabeledRows:
 
     def load(self) -> tuple[MultiView, np.ndarray]:
         """Return all rows and their labels; what learners refuse is named by file and row."""
-        if isinstance(self._source, MultiView):
-            assert self._y is not None
-            _check_rows(self._source)
-            X = self._source
-            return (X if self._view is None else X.select([self._view])), self._y
-        parts = list(self._checked(0))
+        parts = list(self.read())
         if not parts:
             raise InputError("there are no rows to learn from", file=self.file)
-        return _stack([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+        rows = LabeledBatch.join(parts)
+        return rows.X, rows.y
 
-    def encoded(
-        self, encoder: None, *, learn: bool, first: int = 0
-    ) -> Iterator[tuple[MultiView, np.ndarray]]:
-        """Yield the rows with their labels.
+    def encode(self, batch: LabeledBatch, encoder: ViewScaler | None, learn: bool) -> MultiView:
+        """Return the rows, which are views already, scaled."""
+        if encoder is None:
+            return batch.X
+        return encoder.partial_fit_transform(batch.X) if learn else encoder.transform(batch.X)
 
-        Parameters
-        ----------
-        encoder : None
-            Rows that are views need none.
-        learn : bool
-            The same: ignored.
-        first : int, default=0
-            Number of rows of the first batch.
-
-        Yields
-        ------
-        X : MultiView
-            The rows of a batch.
-        y : ndarray
-            Their labels.
-        """
-        held: list[tuple[MultiView, np.ndarray]] = []
-        missing = first
-        for X, y in prefetch(self._checked(first)):
-            if missing:
-                head = min(missing, len(y))
-                held.append((X[:head], y[:head]))
-                missing -= head
-                if missing:
-                    continue
-                yield _stack([X for X, _ in held]), np.concatenate([y for _, y in held])
-                X, y = X[head:], y[head:]
-            if len(y):
-                yield X, y
-
-    def _checked(self, first: int) -> Iterator[tuple[MultiView, np.ndarray]]:
-        """The rows; what learners refuse is named by file and row."""
-        for batch in self._batches(first):
+    def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
+        """Yield the rows, those of a MultiView at once; what learners refuse is named by row."""
+        for batch in self._row_batches():
+            if not len(batch.X):
+                continue
             with with_row_location(batch):
                 _check_rows(batch.X)
                 y = (
@@ -209,7 +175,8 @@ class LabeledRows:
                     if self._numbers
                     else _check_labels(batch.y, self.classes, self._unlabeled)
                 )
-            yield (batch.X if self._view is None else batch.X.select([self._view])), y
+            X = batch.X if self._view is None else batch.X.select([self._view])
+            yield LabeledBatch.read(X, y, batch.file, batch.first_row)
 
 
 def _check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.ndarray:
@@ -229,21 +196,3 @@ def _check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.nda
 def _check_rows(X: MultiView) -> None:
     """Name the row of what no learner takes, such as a NaN, before rows move."""
     make_rows(X.matrix, X.layout, X.present)
-
-
-def _stack(parts: list[MultiView]) -> MultiView:
-    """The rows of all parts as one MultiView."""
-    if len(parts) == 1:
-        return parts[0]
-    sparse = any(sp.issparse(X.matrix) for X in parts)
-    matrices = [X.matrix for X in parts]
-    matrix = sp.csr_array(sp.vstack(matrices)) if sparse else np.vstack(matrices)
-    present = None
-    if any(X.present is not None for X in parts):
-        present = np.vstack(
-            [
-                np.ones((len(X), X.layout.n_views), dtype=bool) if X.present is None else X.present
-                for X in parts
-            ]
-        )
-    return MultiView.from_matrix(matrix, parts[0].layout, present=present)

@@ -43,7 +43,10 @@ def open_labeled(source: Any, y: Any, *, views: Any = None, **options: Any) -> L
         what = "X is a MultiView and" if isinstance(source, MultiView) else "the file"
         if views is not None:
             raise InputError(f"{what} names its views; leave views= at None")
-        rows = {key: options[key] for key in ("task", "unlabeled", "classes") if key in options}
+        if options.get("bins") is not None:
+            raise InputError(f"{what} has columns that are encoded already; leave bins= at None")
+        for_rows = ("task", "unlabeled", "classes", "scale_views")
+        rows = {key: options[key] for key in for_rows if key in options}
         return LabeledRows(
             source if isinstance(source, MultiView) else open_rows(source), y, **rows
         )
@@ -71,14 +74,14 @@ def encode_parts(X: Any, encoder: Any, parts: list[np.ndarray]) -> tuple[Any, li
     ----------
     X : MultiView or pyarrow.Table
         The rows.
-    encoder : ViewEncoder or None
-        A new one like it is fitted on the first part; None where the rows are views.
+    encoder : ViewEncoder, ViewScaler or None
+        A new one like it is fitted on the first part; None: the rows stay as they are.
     parts : list of ndarray of int
         The rows of each part.
 
     Returns
     -------
-    encoder : ViewEncoder or None
+    encoder : ViewEncoder, ViewScaler or None
         The fitted one.
     encoded : list of MultiView
         The parts.

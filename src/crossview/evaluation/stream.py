@@ -17,6 +17,7 @@ from crossview.errors import InputError
 from crossview.evaluation.comparing.answer import make_answer
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.metrics import BlockTally, RunningThreshold
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.significance import Posterior, jackknife_posterior
@@ -27,7 +28,7 @@ from crossview.views import MultiView
 __all__ = ["compare_stream"]
 
 # rows of a stream that choose the parameters
-SHARE_TO_TUNE, MOST_TO_TUNE, TO_TUNE_OF_UNKNOWN = 0.1, 10_000, 1_000
+SHARE_TO_TUNE, MOST_TO_TUNE = 0.1, 10_000
 
 
 def compare_stream(
@@ -51,11 +52,10 @@ def compare_stream(
     Comparison
         The answer.
     """
-    n_first = TO_TUNE_OF_UNKNOWN
-    if source.n_rows is not None:
-        n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
+    n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
     encoder: Any = None if source.encoder is None else clone(source.encoder)
-    batches = source.encoded(encoder, learn=True, first=n_first)
+    labels = LabelOrder(source.classes)
+    batches = labels.watch(source.encoded(encoder, learn=True, first=n_first))
     progress = _ProgressiveRun(run, observer)
     # 1. the first part chooses the parameters; the model that learned it best continues
     for X, y in islice(batches, 1):
@@ -74,6 +74,7 @@ def compare_stream(
             f"the stream ends within its first {n_first} rows, which choose the parameters; "
             "compare it by folds instead"
         )
+    labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
     run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
     return make_answer(
         run,

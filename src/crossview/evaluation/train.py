@@ -18,6 +18,7 @@ from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError, closest_names
 from crossview.estimators.documentation import document_parameters
+from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.progressive import ProgressiveValidation, Record
 from crossview.evaluation.read_labels import with_label
@@ -42,7 +43,8 @@ class Trained:
     Attributes
     ----------
     fitted : Pipeline or learner
-        The encoder and the learner; the learner alone if the input had views.
+        The encoder (of rows that are views the scaler) and the learner; the learner alone if
+        there is nothing to encode.
     name : str
         The model's name for ``crossview train --model``.
     task : {"classification", "regression"}
@@ -57,6 +59,11 @@ class Trained:
         Number of unlabeled rows that were skipped.
     passes : int or None
         Number of passes over the rows; None if the learner had all rows in memory.
+    order : str or None
+        Order in which the rows were learned: "shuffled", "shuffled by blocks", "in order" or
+        "in the order of the query".  None without passes.
+    seed : int
+        Seed of the order and of the model.
     seconds : float
         Training time, with reading.
     loss, accuracy : float or None
@@ -84,6 +91,8 @@ class Trained:
     unlabeled: int
     skipped: int
     passes: int | None
+    order: str | None
+    seed: int
     seconds: float
     loss: float | None
     accuracy: float | None
@@ -132,8 +141,12 @@ def train(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     hash_bits: int = 18,
+    scale_views: bool = True,
+    bins: int | None = None,
     task: str = "classification",
     epochs: int = 1,
+    in_order: bool | None = None,
+    seed: int = 0,
     classes: Sequence[Any] | None = None,
     metric: str | None = None,
     k: int | float | None = None,
@@ -142,11 +155,16 @@ def train(
     threshold: float | str | None = "tuned",
     observer: TrainingObserver | None = None,
 ) -> Trained:
-    """Train a model on a stream of rows, in their order.
+    """Train a model on the rows of a source, in random order or in their own.
 
-    Online learners need memory for one batch, whatever the size of the source.  KeCo and Pegasos
-    load all rows, because they draw rows at random; with ``schedule="stream"`` they learn each row
-    once, in order, and keep at most 500 support vectors per view (``budget``).  The SVMs
+    Online learners learn row by row, and the rows are shuffled first: a model that learns them
+    sorted by label follows the last labels.  All orders are equally likely where the rows take at
+    most 512 MB of memory.  More rows pass through a buffer of that size, and Parquet files are read
+    by row groups in random order.  With ``in_order=True`` memory holds one batch, whatever the size
+    of the source.
+
+    KeCo and Pegasos load all rows, because they draw rows at random; with ``schedule="stream"``
+    they learn each row once, and keep at most 500 support vectors per view (``budget``).  The SVMs
     (``"svmperf"``) also load all rows, and are trained for the metric.
 
     Parameters
@@ -164,7 +182,13 @@ def train(
     output : path-like, default=None
         The model file to write.  None: no file.
     epochs : int, default=1
-        Number of passes over the rows; only for online learners.
+        Number of passes over the rows, each in another random order; only for online learners.
+    in_order : bool, default=None
+        Whether online learners learn the rows in the order of the source, as a stream that will
+        go on: the progressive scores are then those of later rows.  None: only if X is a query with
+        ORDER BY.
+    seed : int, default=0
+        Seed of the order of the rows and of the random numbers of the model.
     classes : sequence, default=None
         All labels that may occur.  None: an additional pass reads the label column first.
     observer : TrainingObserver, default=None
@@ -175,6 +199,12 @@ def train(
     Trained
         The fitted model, and its progressive loss and metric: in the first pass each row is
         predicted before it is learned.
+
+    Warns
+    -----
+    LabelOrderWarning
+        The labels, in the order in which they were learned, come in long blocks: they change less
+        than a tenth as often as in random order.
 
     Examples
     --------
@@ -203,6 +233,9 @@ def train(
         categorical=categorical,
         numeric=numeric,
         hash_bits=hash_bits,
+        # rows of kernel values are no views
+        scale_views=scale_views and (settings or {}).get("kernel") != "precomputed",
+        bins=bins,
     )
     entry = find_learner(model, task, source.layout.names)
     predicted: Task = (
@@ -215,17 +248,17 @@ def train(
     if entry.view is not None:
         source = source.select_view(entry.view)
     given = _check_settings(entry, settings or {})
-    # machines start from random weights: the same in every run
-    learner = entry.make(**given, random_state=0)
+    learner = entry.make(**given, random_state=seed)
     learner.check_params()
     label = y if isinstance(y, str) else None
-    about = {"name": entry.name, "task": task, "label": label}
+    about = {"name": entry.name, "task": task, "label": label, "seed": seed}
     # 2. learn
     if entry.one_pass or not entry.is_streamed(given):
         _check_one_pass(entry, epochs)
     if entry.is_streamed(given):
         learner.check_streams()
-        stream = _Stream(entry, learner, source, predicted)
+        order = _Order(source, in_order, seed)
+        stream = _Stream(entry, learner, source, predicted, order)
         answer = stream.learn(epochs, observer or TrainingObserver(), about)
     else:
         answer = _learn_at_once(entry, learner, source, predicted, about)
@@ -268,11 +301,37 @@ def _check_one_pass(entry: Learner, epochs: int) -> None:
     raise InputError(f"epochs={epochs}: {entry.name} draws rows; leave epochs out, or set {switch}")
 
 
-class _Stream:
-    """Passes over a stream; only the first one is scored on unseen rows."""
+class _Order:
+    """The order in which the rows of a source are learned; the source is shuffled if need be."""
 
-    def __init__(self, entry: Learner, learner: Any, source: Labeled, task: Task) -> None:
-        self.entry, self.learner, self.source = entry, learner, source
+    def __init__(self, source: Labeled, in_order: bool | None, seed: int) -> None:
+        by_query = in_order is None and source.ordered
+        self._shuffled = None if in_order or by_query else source.shuffle(seed)
+        self._own = "in the order of the query" if by_query else "in order"
+
+    def __str__(self) -> str:
+        if self._shuffled is None:
+            return self._own
+        return "shuffled" if self._shuffled.exact else "shuffled by blocks"
+
+    @property
+    def advice(self) -> str:
+        """What to do if the labels come in blocks."""
+        if self._shuffled is None:
+            return "shuffle the rows (--shuffle, in_order=False)"
+        return (
+            "the rows do not fit in memory, and the source is read in its order; shuffle it, for "
+            "example by a query with ORDER BY random()"
+        )
+
+
+class _Stream:
+    """Passes over the rows; only the first one is scored on unseen rows."""
+
+    def __init__(
+        self, entry: Learner, learner: Any, source: Labeled, task: Task, order: _Order
+    ) -> None:
+        self.entry, self.learner, self.source, self.order = entry, learner, source, order
         self.task = task.for_model(learner)
         self.encoder: Any = None if source.encoder is None else clone(source.encoder)
         # the last rows of the stream
@@ -283,12 +342,14 @@ class _Stream:
         start = time.perf_counter()
         first: Record | None = None
         threshold = self.task.fixed_threshold
+        labels = LabelOrder(self.source.classes)
         calibration = getattr(self.learner, "calibration", None)
         for number in range(1, epochs + 1):
             observer.start_pass(number, epochs, self.source.n_rows)
             last = None
             one_pass = ProgressiveValidation(self.learner, self.task)
-            for last in one_pass.records(self._batches(observer, learn=number == 1)):
+            batches = self._batches(observer, learn=number == 1)
+            for last in one_pass.records(labels.watch(batches) if number == 1 else batches):
                 observer.add_record(last)
             if number == 1 and one_pass.threshold is not None:
                 threshold = one_pass.threshold.place()
@@ -302,6 +363,7 @@ class _Stream:
             raise InputError(f"no {rows} to learn from", file=self.source.file)
         if threshold is not None:
             self.learner.set_threshold(threshold)
+        labels.warn(self.order.advice)
         return Trained(
             fitted=_fitted(self.encoder, self.learner),
             **about,
@@ -309,6 +371,7 @@ class _Stream:
             unlabeled=self.n_unlabeled,
             skipped=self.n_skipped,
             passes=epochs,
+            order=str(self.order),
             seconds=time.perf_counter() - start,
             loss=first.loss,
             accuracy=_defined(first.accuracy),
@@ -358,7 +421,7 @@ def _learn_at_once(
         data, y = take_rows(data, known), y[known]
     X = data if encoder is None else encoder.transform(data)
     if isinstance(task, Classification) and task.tunes:
-        _fit_and_tune(learner, task, X, y)
+        _fit_and_tune(learner, task, X, y, about["seed"])
     else:
         learner.fit(X, y)
         if task.fixed_threshold is not None:
@@ -372,6 +435,7 @@ def _learn_at_once(
         unlabeled=n_missing if entry.learns_unlabeled else 0,
         skipped=0 if entry.learns_unlabeled else n_missing,
         passes=None,
+        order=None,
         seconds=seconds,
         loss=None,
         accuracy=None,
@@ -382,7 +446,9 @@ def _learn_at_once(
     )
 
 
-def _fit_and_tune(learner: Any, task: Classification, X: MultiView, y: np.ndarray) -> None:
+def _fit_and_tune(
+    learner: Any, task: Classification, X: MultiView, y: np.ndarray, seed: int
+) -> None:
     """Fit the learner; the rows held out by three folds calibrate it, and choose its threshold.
 
     So the fits by which `fit` itself would calibrate it serve both.
@@ -397,7 +463,7 @@ def _fit_and_tune(learner: Any, task: Classification, X: MultiView, y: np.ndarra
     calibration = learner.calibration
     learner.calibration = "none"
     scores, of_rows = [], []
-    for train, test in task.inner_folds(labels, seed=0).split(labels, labels):
+    for train, test in task.inner_folds(labels, seed=seed).split(labels, labels):
         part = np.concatenate([known[train], unlabeled])
         model = clone(learner).fit(X[part], y[part])
         scores.append(model.decision_function(X[known[test]]))

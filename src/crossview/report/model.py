@@ -41,6 +41,8 @@ def model_tables(
         rows = f"{info['rows']:,} rows"
         if info.get("unlabeled"):
             rows += f" with a label and {info['unlabeled']:,} without"
+        if info.get("order"):
+            rows += f" {info['order']}"
         passes = "1 pass" if info["passes"] == 1 else f"{info['passes']} passes"
         if info["passes"] is None:
             passes = training_summary(learner)

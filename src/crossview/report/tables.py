@@ -56,7 +56,7 @@ def make_table(
     for i, name in enumerate(header):
         longest_word = max(map(len, " ".join(row[i] for row in [header, *rows]).split()))
         if i < texts:
-            table.add_column(name, min_width=min(16, longest_word))
+            table.add_column(name, min_width=min(16, longest_word), overflow="fold")
         elif name in wrapped:
             table.add_column(name, justify="right", overflow="fold")
         else:
@@ -69,7 +69,7 @@ def make_table(
 def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
     """Return a `Comparison` as a table for a terminal.
 
-    The best row is first.  A line divides the rows that are practically equal to it from the
+    The best row is first.  An empty line divides the rows that are practically equal to it from the
     others; an arrow marks the recommended one.
 
     Parameters
@@ -77,7 +77,8 @@ def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
     comparison : Comparison
         From `crossview.compare`.
     width : int, default=None
-        Of the terminal; from 120 on the table has p, and says what each model is.  None: 80.
+        Of the terminal; from 120 on the table has p and the speed, and says what each model is.
+        None: 80.
 
     Returns
     -------
@@ -299,7 +300,7 @@ def _cells(c: Comparison, *, wide: bool) -> tuple[list[str], list[list[str]]]:
         *(["p"] if wide else []),
         *(["cut"] if cuts else []),
         *(short.get(name, name) for name in others),
-        "rows/s",
+        *(["rows/s"] if wide else []),
         "chosen",
     ]
     rows = []
@@ -318,7 +319,7 @@ def _cells(c: Comparison, *, wide: bool) -> tuple[list[str], list[list[str]]]:
                 *([p_value(row.p_adjusted)] if wide else []),
                 *([number(row.threshold, 2)] if cuts else []),
                 *(number(getattr(row, name), decimals) for name in others),
-                speed(row.rows_per_second),
+                *([speed(row.rows_per_second)] if wide else []),
                 _setting(row.setting),
             ]
         )

@@ -45,7 +45,7 @@ class Coded(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Decoded rows: numbers (NaN where missing) and codes."""
+    """Decoded rows: numbers, one row each (NaN where missing), and the codes of each column."""
 
     values: np.ndarray
     coded: list[Coded]

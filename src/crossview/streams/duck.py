@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from crossview.errors import InputError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["connection", "empty_table", "identifier", "literal", "quoted_path"]
+__all__ = ["connection", "empty_table", "has_order", "identifier", "literal", "quoted_path"]
 
 
 @contextmanager
@@ -37,6 +38,17 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 def empty_table(relation: Any) -> Any:
     """Return the columns of a relation without its rows."""
     return relation.limit(0).to_arrow_table()
+
+
+def has_order(duck: Any, query: str) -> bool:
+    """Return whether a query has an ORDER BY, or selects from a single subquery that has one."""
+    (parsed,) = duck.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
+    node = json.loads(parsed).get("statements", [{}])[0].get("node")
+    while node is not None:
+        if any(one["type"] == "ORDER_MODIFIER" for one in node["modifiers"]):
+            return True
+        node = node.get("from_table", {}).get("subquery", {}).get("node")
+    return False
 
 
 def literal(text: str) -> str:

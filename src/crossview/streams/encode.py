@@ -1,9 +1,9 @@
 """Raw columns to views: numbers, categories and text as one sparse block per view.
 
 A view's block holds, in this order: its numeric columns, an indicator "is
-missing" for each of them, and ``2**hash_bits`` slots that its categorical and
-text columns share by feature hashing.  The width does not depend on the rows, so new categories and
-words may occur at any time in a stream.
+missing" for each of them, the bins of each of them, and ``2**hash_bits`` slots that its categorical
+and text columns share by feature hashing.  The width does not depend on the rows, so new categories
+and words may occur at any time in a stream.
 
 The encoder hashes the distinct values of a column, not the rows: a text column is a dictionary and
 a code per row, and the hashes of an unchanged dictionary are reused.
@@ -23,10 +23,12 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.errors import InputError
 from crossview.streams.arrow import column_names
 from crossview.streams.columns import Batch, Column
-from crossview.streams.fill import fill_rows
+from crossview.streams.fill import Cells, fill_rows
 from crossview.streams.hashing import SlotTables
 from crossview.streams.moments import Moments
 from crossview.streams.plan import KINDS, Plan, plan_columns
+from crossview.streams.quantiles import Quantiles
+from crossview.streams.view_scaler import ViewScaler
 from crossview.views import MultiView, ViewLayout
 
 __all__ = ["ViewEncoder"]
@@ -37,15 +39,20 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
 
     _plan: Plan
     _moments: Moments
+    _quantiles: Quantiles
     _slots: SlotTables
+    _scaler: ViewScaler
     layout_: ViewLayout
 
     def _start(self, columns: list[Column]) -> None:
         """Initialize the state for these columns."""
-        n_slots = 1 << self.hash_bits
-        self._plan = Plan(columns, n_slots)
+        n_slots, n_bins = 1 << self.hash_bits, self.bins or 0
+        self._plan = Plan(columns, n_slots, n_bins)
         self.layout_ = self._plan.layout
         self._moments = Moments(len(self._plan.numbers))
+        self._quantiles = Quantiles(len(self._plan.numbers) if n_bins else 0, n_bins)
+        self._scaler = ViewScaler()
+        self._scaler.use_layout(self.layout_)
         self._slots = SlotTables(n_slots, self.ngram_range, self.remember_names, self.layout_.names)
 
     def get_header(self) -> dict[str, Any]:
@@ -85,7 +92,8 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         check_is_fitted(self, "layout_")
         moments = self._moments
         numbers = {"count": moments.count, "mean": moments.mean, "m2": moments.m2}
-        return numbers | self._slots.state()
+        norms = {f"norms.{key}": array for key, array in self._scaler.get_state().items()}
+        return numbers | self._quantiles.state() | norms | self._slots.state()
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore the state that `get_state` returned.
@@ -97,6 +105,8 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         """
         for key in ("count", "mean", "m2"):
             setattr(self._moments, key, np.array(state[key], dtype=np.float64))
+        self._quantiles.set_state(state)
+        self._scaler.set_state({key: state[f"norms.{key}"] for key in ("total", "count")})
         self._slots.set_state(state)
 
 
@@ -115,6 +125,12 @@ class _Described(_Stored):
         check_is_fitted(self, "layout_")
         return self._moments.mean
 
+    @property
+    def mean_norm_(self) -> np.ndarray:
+        """Mean norm of each view, by which its rows are divided if ``scale_views``."""
+        check_is_fitted(self, "layout_")
+        return self._scaler.mean_norm_
+
     def feature_name(self, view: str, column: int) -> str:
         """Return the meaning of an output column.
 
@@ -128,15 +144,15 @@ class _Described(_Stored):
         Returns
         -------
         str
-            The column's name, ``"age is missing"``, ``"city=Oslo"``, ``"page:word"``, or
-            ``"slot 7"`` if no name was stored.  If several values share a slot, it is the first
-            one seen.
+            The column's name, ``"age is missing"``, ``"age near 35"``, ``"city=Oslo"``,
+            ``"page:word"``, or ``"slot 7"`` if no name was stored.  If several values share a slot,
+            it is the first one seen.
         """
         check_is_fitted(self, "layout_")
         block = self.layout_.block(view)
         if not 0 <= column < block.stop - block.start:
             raise InputError(f"view {view!r} has no column {column} ({self.layout_})")
-        plain = self._plan.plain_names(view)
+        plain = self._plan.plain_names(view, self._quantiles.knots)
         if column < len(plain):
             return plain[column]
         slot = column - len(plain)
@@ -158,7 +174,8 @@ class _Described(_Stored):
         check_is_fitted(self, "layout_")
         names: list[str] = []
         for view, width in zip(self.layout_.names, self.layout_.widths, strict=True):
-            plain, known = self._plan.plain_names(view), self._slots.names[view]
+            plain = self._plan.plain_names(view, self._quantiles.knots)
+            known = self._slots.names[view]
             slots = [known.get(slot, f"slot {slot}") for slot in range(width - len(plain))]
             prefix = f"{view}__"
             names += [n if n.startswith(prefix) else prefix + n for n in [*plain, *slots]]
@@ -196,7 +213,8 @@ class _Described(_Stored):
 class ViewEncoder(_Described):
     """Encoder of tables with numbers, categories and text into sparse views.
 
-    Numbers are standardized, categories and words are hashed into slots (feature hashing).
+    Numbers are standardized, categories and words are hashed into slots (feature hashing), and
+    each view is divided by the mean norm of its rows (`ViewScaler`).
 
     Parameters
     ----------
@@ -221,6 +239,12 @@ class ViewEncoder(_Described):
     standardize : bool, default=True
         Whether to scale numbers to mean 0 and variance 1, by the rows fitted so far.  A constant
         column becomes 0.
+    scale_views : bool, default=True
+        Whether to divide each view by the mean Euclidean norm of its rows, so that all views
+        have the same part in a step; see `ViewScaler`.
+    bins : int, default=None
+        Number of bins of each number, for scores that are curves of a number and not lines.
+        Typical value: 10.  None: none.
     remember_names : int, default=50_000
         Maximum number of slot names to store per view, for inspection; the first ones are stored.
 
@@ -234,13 +258,25 @@ class ViewEncoder(_Described):
         Their names.
     mean_, count_ : ndarray of shape (n_numeric_columns,)
         Mean and number of the values seen in each numeric column.
+    mean_norm_ : ndarray of shape (n_views,)
+        Mean norm of each view.
 
     Notes
     -----
+    `partial_fit_transform` encodes each row by the statistics up to and including itself, so a
+    stream gives the same rows however it is cut into batches.  `transform` uses the statistics of
+    all rows so far.
+
     A missing number (null; in pandas and NumPy also NaN) becomes 0 and sets its
     indicator to 1.  A missing category or text has no entry.  If all columns of a
     view are missing in a row, the view is missing: no entries, and ``present`` is False.  A NaN
     that is not null, and an infinity, raise an error.
+
+    The bins of a column are the hat functions of its quantiles: knot ``k`` of K is the quantile of
+    rank (k + 1/2) / K, and a number between two knots gives each of them the share by which it is
+    closer, so that a weighted sum is a continuous curve, linear between the knots.  The
+    standardized number stays beside them.  A stream places the knots after the first 32 values of
+    the column, again after 64, 128, ..., 4096, and then leaves them; before 32 there are none.
 
     A category is hashed as ``column=value``, a word as ``column:word``, by
     scikit-learn's `FeatureHasher`; two that share a slot are added.
@@ -273,6 +309,8 @@ class ViewEncoder(_Described):
         hash_bits: int = 18,
         ngram_range: tuple[int, int] = (1, 1),
         standardize: bool = True,
+        scale_views: bool = True,
+        bins: int | None = None,
         remember_names: int = 50_000,
     ) -> None:
         self.views = views
@@ -282,6 +320,8 @@ class ViewEncoder(_Described):
         self.hash_bits = hash_bits
         self.ngram_range = ngram_range
         self.standardize = standardize
+        self.scale_views = scale_views
+        self.bins = bins
         self.remember_names = remember_names
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -299,11 +339,11 @@ class ViewEncoder(_Described):
         ViewEncoder
             Itself.
         """
-        self.__dict__.pop("layout_", None)
-        return self.partial_fit(X)
+        self.fit_transform(X)
+        return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Update the statistics with another batch of rows.
+        """Update the statistics with more rows, one after the other.
 
         Parameters
         ----------
@@ -317,18 +357,54 @@ class ViewEncoder(_Described):
         ViewEncoder
             Itself.
         """
-        if not hasattr(self, "layout_"):
-            self._check_parameters()
-            columns = plan_columns(X, self.views, {kind: getattr(self, kind) for kind in KINDS})
-            names = column_names(X)
-            self.n_features_in_ = len(names)
-            self.feature_names_in_ = np.array(names, dtype=object)
-            self._start(columns)
-        batch = self._plan.decode(X)
-        self._moments.update(batch.values)
-        for column, coded in zip(self._plan.hashed, batch.coded, strict=True):
-            self._slots.look_up(column, coded.dictionary, remember=True)
+        batch = self._decode(X)
+        tables = self._tables(batch, remember=True)
+        numbers = self._numbers(batch, learn=True)
+        if self.scale_views:  # their norms are those of encoded rows
+            self._scaler.partial_fit(self._encode(batch, tables, *numbers))
         return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> MultiView:
+        """Learn the statistics of all rows, then encode them.
+
+        Parameters
+        ----------
+        X : pandas, polars or Arrow table, or ndarray of shape (n_samples, n_columns)
+            As for `fit`.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        MultiView
+            The views, as from `transform`.
+        """
+        self.__dict__.pop("layout_", None)
+        batch = self._decode(X)
+        tables = self._tables(batch, remember=True)
+        self._moments.standardize(batch.values, learn=True)
+        if self.bins:
+            self._quantiles.fit(batch.values)
+        encoded = self._encode(batch, tables, *self._numbers(batch))
+        return self._scaler.fit_transform(encoded) if self.scale_views else encoded
+
+    def partial_fit_transform(self, X: Any) -> MultiView:
+        """Learn and encode rows, one after the other.
+
+        Parameters
+        ----------
+        X : pandas, polars or Arrow table, or ndarray of shape (n_samples, n_columns)
+            The table; the first call determines the columns and their kinds.
+
+        Returns
+        -------
+        MultiView
+            The views; each row by the statistics up to and including itself.
+        """
+        batch = self._decode(X)
+        tables = self._tables(batch, remember=True)
+        encoded = self._encode(batch, tables, *self._numbers(batch, learn=True))
+        return self._scaler.partial_fit_transform(encoded) if self.scale_views else encoded
 
     def transform(self, X: Any) -> MultiView:
         """Encode rows with the statistics fitted so far, without updating them.
@@ -345,14 +421,44 @@ class ViewEncoder(_Described):
         """
         check_is_fitted(self, "layout_")
         batch = self._plan.decode(X)
-        values = self._moments.standardize(batch.values) if self.standardize else batch.values
-        tables = [
-            self._slots.look_up(column, coded.dictionary)
+        encoded = self._encode(batch, self._tables(batch), *self._numbers(batch))
+        return self._scaler.transform(encoded) if self.scale_views else encoded
+
+    def _decode(self, X: Any) -> Batch:
+        """The rows as numbers and codes; the first ones determine the columns."""
+        if not hasattr(self, "layout_"):
+            self._check_parameters()
+            columns = plan_columns(X, self.views, {kind: getattr(self, kind) for kind in KINDS})
+            names = column_names(X)
+            self.n_features_in_ = len(names)
+            self.feature_names_in_ = np.array(names, dtype=object)
+            self._start(columns)
+        return self._plan.decode(X)
+
+    def _tables(self, batch: Batch, *, remember: bool = False) -> list[Any]:
+        """What the values of each categorical and text column become."""
+        return [
+            self._slots.look_up(column, coded.dictionary, remember=remember)
             for column, coded in zip(self._plan.hashed, batch.coded, strict=True)
         ]
-        matrix, present = _encode_rows(self._plan, values, batch, tables)
+
+    def _numbers(self, batch: Batch, *, learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers as they are encoded, and their positions between the knots of bins."""
+        numbers = batch.values
+        if self.standardize or learn:
+            standardized = self._moments.standardize(numbers, learn=learn)
+        positions = np.empty((len(numbers), 0))
+        if self.bins:
+            positions = self._quantiles.positions(numbers, learn=learn)
+        return standardized if self.standardize else numbers, positions
+
+    def _encode(
+        self, batch: Batch, tables: list[Any], numbers: np.ndarray, positions: np.ndarray
+    ) -> MultiView:
+        """The views of these rows, before they are scaled."""
+        matrix, present = _encode_rows(self._plan, numbers, positions, batch, tables)
         names = {
-            view: self._plan.plain_names(view)
+            view: self._plan.plain_names(view, self._quantiles.knots)
             for view in self.layout_.names
             if self._plan.first_slot(view) == self.layout_.block(view).stop
         }
@@ -368,18 +474,21 @@ class ViewEncoder(_Described):
             raise InputError(
                 f"ngram_range={self.ngram_range!r}; give shortest and longest, such as (1, 2)"
             )
+        if not (self.bins is None or (isinstance(self.bins, int | np.integer) and self.bins >= 2)):
+            raise InputError(f"bins={self.bins!r}; give a whole number of 2 or more, or None")
         if self.remember_names < 0:
             raise InputError(f"remember_names={self.remember_names}; give 0 or more")
 
 
 def _encode_rows(
-    plan: Plan, values: np.ndarray, batch: Batch, tables: list[Any]
+    plan: Plan, numbers: np.ndarray, positions: np.ndarray, batch: Batch, tables: list[Any]
 ) -> tuple[sp.csr_array, np.ndarray]:
     """The rows as one CSR matrix, and which views are there.
 
-    ``tables`` has what the values of each categorical and text column become.
+    ``numbers`` and ``positions`` between knots are one row each, and ``tables`` has what the
+    values of each categorical and text column become.
     """
-    n_rows = values.shape[1]
+    n_rows = len(numbers)
     present = np.zeros((n_rows, plan.layout.n_views), dtype=bool)
     categories = [c for c in plan.hashed if c.kind == "categorical"]
     slots = np.empty((n_rows, len(categories)), dtype=np.int32)
@@ -394,13 +503,14 @@ def _encode_rows(
     blocks = plan.blocks()
     for start, stop in pairwise(blocks.slots_ptr):
         slots[:, start:stop].sort(axis=1)
-    most = n_rows * (len(plan.numbers) + len(categories))
+    most = n_rows * ((3 if plan.n_bins else 1) * len(plan.numbers) + len(categories))
     if max(most, plan.layout.n_columns) > np.iinfo(np.int32).max:
         raise InputError(f"{n_rows} rows are too many for one call; transform them in batches")
     indptr = np.zeros(n_rows + 1, dtype=np.int32)
     indices = np.empty(most, dtype=np.int32)
     data = np.empty(most)
-    fill_rows(np.ascontiguousarray(values.T), slots, present, blocks, indptr, indices, data)
+    cells = Cells(numbers, positions, slots)
+    fill_rows(cells, plan.n_bins, present, blocks, indptr, indices, data)
     matrix = _csr(data, indices, indptr, plan.layout.n_columns)
     # 2. texts, as one matrix per column
     for column, table, codes in texts:

@@ -8,7 +8,7 @@ import numpy as np
 
 from crossview._jit import njit
 
-__all__ = ["Blocks", "fill_rows"]
+__all__ = ["Blocks", "Cells", "fill_rows"]
 
 
 class Blocks(NamedTuple):
@@ -19,10 +19,18 @@ class Blocks(NamedTuple):
     ptr: np.ndarray
 
 
+class Cells(NamedTuple):
+    """What the table holds in row i: numbers, where they lie between knots, and categories."""
+
+    values: np.ndarray  # [i, c]: number c, NaN where missing
+    positions: np.ndarray  # [i, c]: k + f between knots k and k + 1, or NaN; no column without bins
+    slots: np.ndarray  # [i]: the slots, sorted within each view, -1 where missing
+
+
 @njit
 def fill_rows(
-    values: np.ndarray,
-    slots: np.ndarray,
+    cells: Cells,
+    n_bins: int,
     present: np.ndarray,
     blocks: Blocks,
     indptr: np.ndarray,
@@ -31,10 +39,9 @@ def fill_rows(
 ) -> None:
     """Write the numbers and categories of all rows as CSR.
 
-    ``values[i, c]`` is number ``c`` of row ``i``, NaN where missing;
-    ``slots[i]`` its slots, sorted within each view, -1 where missing.
     ``present[i, v]`` is already True where the view has a text.
     """
+    values, positions, slots = cells
     numeric_ptr, slots_ptr, ptr = blocks
     p = 0
     for i in range(present.shape[0]):
@@ -59,6 +66,18 @@ def fill_rows(
                     indices[p], data[p] = column + c, 1.0
                     p += 1
             column = ptr[v] + 2 * len(numbers)
+            if n_bins:
+                for c in numbers:
+                    position = positions[i, c]
+                    if not np.isnan(position):
+                        k = int(position)
+                        f = position - k
+                        indices[p], data[p] = column + k, 1.0 - f
+                        p += 1
+                        if f > 0.0:
+                            indices[p], data[p] = column + k + 1, f
+                            p += 1
+                    column += n_bins
             before = -1
             for c in categories:
                 slot = slots[i, c]

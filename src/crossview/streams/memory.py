@@ -14,6 +14,8 @@ __all__ = ["MemorySource"]
 class MemorySource:
     """A data frame, through Arrow."""
 
+    in_memory = True
+
     def __init__(self, frame: Any) -> None:
         pa = pyarrow()
         arrow = to_arrow(frame)

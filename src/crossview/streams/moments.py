@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["Moments"]
+from crossview._jit import borrowing
+
+__all__ = ["Moments", "standardize_rows"]
 
 
 class Moments:
@@ -19,33 +21,52 @@ class Moments:
     def __init__(self, n_columns: int) -> None:
         self.count, self.mean, self.m2 = (np.zeros(n_columns) for _ in range(3))
 
-    def update(self, values: np.ndarray) -> None:
-        """Add rows by the merge of Chan, Golub and LeVeque; NaN is missing.
+    def standardize(self, values: np.ndarray, *, learn: bool = False) -> np.ndarray:
+        """Return the numbers with mean 0 and variance 1; 0 where all are equal.
 
         Parameters
         ----------
-        values : ndarray of shape (n_columns, n_rows)
-            The numbers.
-        """
-        there = ~np.isnan(values)
-        count = there.sum(axis=1)
-        some = np.maximum(count, 1)
-        mean = values.sum(axis=1, where=there) / some
-        m2 = ((values - mean[:, None]) ** 2).sum(axis=1, where=there)
-        total = self.count + count
-        delta = mean - self.mean
-        share = count / np.maximum(total, 1)
-        self.m2 = self.m2 + m2 + delta**2 * self.count * share
-        self.mean = self.mean + delta * share
-        self.count = total
+        values : ndarray of shape (n_rows, n_columns)
+            The numbers; NaN is missing.
+        learn : bool, default=False
+            Add each row before it is standardized.
 
-    def standardize(self, values: np.ndarray) -> np.ndarray:
-        """Return the numbers with mean 0 and variance 1; 0 where all are equal."""
-        seen = np.maximum(self.count, 1)
-        variance = self.m2 / seen
-        # what rounding alone can make of a constant
-        eps = np.finfo(float).eps
-        rounding = seen * eps * variance + (seen * self.mean * eps) ** 2
-        varies = variance > rounding
-        scale = np.where(varies, 1 / np.sqrt(np.where(varies, variance, 1)), 0)
-        return (values - self.mean[:, None]) * scale[:, None]
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+            The standardized numbers.
+        """
+        standardized = np.empty_like(values)
+        standardize_rows(values, learn, (self.count, self.mean, self.m2), standardized)
+        return standardized
+
+
+@borrowing
+def standardize_rows(
+    values: np.ndarray,
+    learn: bool,
+    moments: tuple[np.ndarray, np.ndarray, np.ndarray],
+    standardized: np.ndarray,
+) -> None:
+    """Standardize rows, one after the other, by the moments of Welford (1962).
+
+    ``moments`` are the count n, the mean and the sum of squared deviations of each column; with
+    ``learn`` a row is added to them before it is standardized:
+
+        d = x - mean,  mean <- mean + d / n,  m2 <- m2 + d (x - mean),
+        x <- (x - mean) / sqrt(m2 / n).
+
+    The columns are the inner loop, and it has no branch, so that it runs on all lanes.
+    """
+    count, mean, m2 = moments
+    for i in range(values.shape[0]):
+        for c in range(values.shape[1]):
+            x = values[i, c]
+            new = learn and x == x
+            count[c] += 1.0 if new else 0.0
+            deviation = x - mean[c] if new else 0.0
+            mean[c] += deviation / max(count[c], 1.0)
+            m2[c] += deviation * (x - mean[c]) if new else 0.0
+            # m2 is exactly 0 where all values are equal
+            variance = m2[c] / count[c] if m2[c] > 0.0 else np.inf
+            standardized[i, c] = (x - mean[c]) / np.sqrt(variance)

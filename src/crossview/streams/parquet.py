@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from crossview.errors import InputError
 from crossview.streams.arrow import check_same_columns, check_unique, one_line, pyarrow
 from crossview.streams.source import TableBatch
@@ -21,10 +23,12 @@ class ParquetSource:
     def __init__(self, files: list[str]) -> None:
         self.files: Sequence[str] = files
         self.n_rows: int | None = 0
+        self._n_groups: dict[str, int] = {}
         for file in files:
             with one_line(file), self._file(file) as parquet:
                 schema = parquet.schema_arrow
                 self.n_rows += parquet.metadata.num_rows
+                self._n_groups[file] = parquet.num_row_groups
             check_unique(schema.names, file)
             if file == files[0]:
                 self.schema = schema.remove_metadata()
@@ -64,14 +68,31 @@ class ParquetSource:
 
     def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
         """Yield the rows with these columns."""
+        for file in self.files:
+            with one_line(file), self._file(file) as parquet:
+                if groups := list(range(parquet.num_row_groups)):
+                    yield from self._batches(columns, batch_rows, file, parquet, groups)
+
+    def batches_of_shuffled_blocks(
+        self, columns: list[str], batch_rows: int, rng: np.random.Generator
+    ) -> Iterator[TableBatch]:
+        """Yield the rows with these columns, the row groups of all files in random order."""
+        blocks = [(file, group) for file in self.files for group in range(self._n_groups[file])]
+        for i in rng.permutation(len(blocks)):
+            file, group = blocks[i]
+            with one_line(file), self._file(file) as parquet:
+                yield from self._batches(columns, batch_rows, file, parquet, [group])
+
+    def _batches(
+        self, columns: list[str], batch_rows: int, file: str, parquet: Any, groups: list[int]
+    ) -> Iterator[TableBatch]:
+        """Consecutive row groups of a file."""
         pa = pyarrow()
         schema = pa.schema([self.schema.field(name) for name in columns])
-        for file in self.files:
-            row = 0
-            with one_line(file), self._file(file) as parquet:
-                for data in parquet.iter_batches(batch_rows, columns=columns):
-                    data = data.select(columns)
-                    if data.schema != schema:  # another file has a wider type
-                        data = data.cast(schema)
-                    yield TableBatch(data, file, row)
-                    row += data.num_rows
+        row = sum(parquet.metadata.row_group(group).num_rows for group in range(groups[0]))
+        for data in parquet.iter_batches(batch_rows, row_groups=groups, columns=columns):
+            data = data.select(columns)
+            if data.schema != schema:  # another file has a wider type
+                data = data.cast(schema)
+            yield TableBatch(data, file, row)
+            row += data.num_rows

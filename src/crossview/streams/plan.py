@@ -36,6 +36,8 @@ class Plan:
         The columns, view by view.
     n_slots : int
         Slots of each view that has categories or text.
+    n_bins : int
+        Bins of each column of numbers.
 
     Attributes
     ----------
@@ -45,14 +47,16 @@ class Plan:
         The columns of numbers, and the others.
     """
 
-    def __init__(self, columns: list[Column], n_slots: int) -> None:
+    def __init__(self, columns: list[Column], n_slots: int, n_bins: int) -> None:
         self.columns = columns
+        self.n_bins = n_bins
         self.numbers = [c for c in columns if c.kind == "numeric"]
         self.hashed = [c for c in columns if c.kind != "numeric"]
         views = list(dict.fromkeys(c.view for c in columns))
         hashing = {c.view for c in self.hashed}
         widths = [
-            2 * sum(c.view == view for c in self.numbers) + (n_slots if view in hashing else 0)
+            (2 + n_bins) * sum(c.view == view for c in self.numbers)
+            + (n_slots if view in hashing else 0)
             for view in views
         ]
         self.layout = ViewLayout(views, widths)
@@ -63,12 +67,20 @@ class Plan:
 
     def first_slot(self, view: str) -> int:
         """Return the column of the output at which the slots of a view start."""
-        return self.layout.block(view).start + 2 * self._count(view)[0]
+        return self.layout.block(view).start + (2 + self.n_bins) * self._count(view)[0]
 
-    def plain_names(self, view: str) -> list[str]:
-        """Return the names of a view's columns before its slots."""
+    def plain_names(self, view: str, knots: Sequence[np.ndarray]) -> list[str]:
+        """Return the names of a view's columns before its slots; ``knots`` of all numbers."""
         names = [c.name for c in self.numbers if c.view == view]
-        return names + [f"{name} is missing" for name in names]
+        bins = [
+            f"{number.name} near {own[k]:.4g}"
+            if k < len(own)
+            else f"{number.name} bin {k} (unused)"
+            for number, own in zip(self.numbers, knots, strict=False)
+            if number.view == view
+            for k in range(self.n_bins)
+        ]
+        return [*names, *(f"{name} is missing" for name in names), *bins]
 
     def blocks(self) -> Blocks:
         """Return where each view starts."""
@@ -90,9 +102,9 @@ class Plan:
             if column.name not in names:
                 raise InputError(f"no column {column.name!r}{closest_names(column.name, names)}")
         table = to_arrow(X, [c.name for c in self.columns])
-        values = np.empty((len(self.numbers), table.num_rows))
-        for column, row in zip(self.numbers, values, strict=True):
-            row[:] = as_numbers(column, one_array(table.column(column.name)))
+        values = np.empty((table.num_rows, len(self.numbers)))
+        for column, numbers in zip(self.numbers, values.T, strict=True):
+            numbers[:] = as_numbers(column, one_array(table.column(column.name)))
         coded = [as_codes(c, one_array(table.column(c.name))) for c in self.hashed]
         batch = Batch(values, coded)
         if type(X).__module__.startswith("pyarrow"):  # cannot change in place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crossview.streams.arrow import check_unique, one_line
-from crossview.streams.duck import connection, empty_table, identifier
+from crossview.streams.duck import connection, empty_table, has_order, identifier
 from crossview.streams.source import TableBatch
 
 __all__ = ["QuerySource"]
@@ -22,6 +22,7 @@ class QuerySource:
             relation = duck.sql(self._query)
             check_unique(relation.columns, None)
             self.schema = empty_table(relation).schema
+            self.ordered = has_order(duck, self._query)
 
     def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
         """Yield the rows with these columns."""

@@ -26,8 +26,6 @@ class RowStream:
     ----------
     layout : ViewLayout
         Names and widths of the views.
-    n_rows : int or None
-        Number of rows, if it is known without reading them.
     files : list of str
         The files, in reading order.
     """
@@ -36,11 +34,23 @@ class RowStream:
         self._source = source
         self._batch_rows = batch_rows
         self.layout = source.layout
-        self.n_rows = source.n_rows
         self.files = list(source.files)
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; a source that does not know it is read once."""
+        if self._source.n_rows is None:
+            for _ in self:
+                pass
+        assert self._source.n_rows is not None
+        return self._source.n_rows
+
     def __iter__(self) -> Iterator[RowBatch]:
-        return self._source.batches(self._batch_rows)
+        n_rows = 0
+        for batch in self._source.batches(self._batch_rows):
+            n_rows += len(batch.X)
+            yield batch
+        self._source.n_rows = n_rows
 
 
 def open_rows(source: Any, *, batch_rows: int = 65536) -> RowStream:

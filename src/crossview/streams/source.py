@@ -7,7 +7,8 @@ that can be known before the rows are read.  Both kinds have
 ``files``
     The files, in reading order; none for a query or a table in memory.
 ``n_rows``
-    The number of rows, or None if it is not known without reading them.
+    The number of rows, or None if it is not known without reading them; whoever has read all of
+    them sets it.
 
 A *columnar* reader (`TableSource`) has ``schema``, a ``pyarrow.Schema``, and
 ``batches(columns, batch_rows)``, which yields a `TableBatch` for consecutive rows of one file.  A
@@ -17,6 +18,16 @@ A *sparse* reader (`RowSource`) has ``layout``, the `ViewLayout` of its rows, an
 ``batches(batch_rows)``, which yields a `RowBatch`: the views and the labels.
 
 The same source may be read several times, each time from the start.
+
+A columnar reader may also have
+
+``batches_of_shuffled_blocks(columns, batch_rows, rng)``
+    The same as ``batches``, but the blocks that the source consists of, such as its files, come in
+    random order.  Rows that do not fit in memory are shuffled better by it.
+``in_memory``
+    True if the batches are parts of a table in memory.
+``ordered``
+    True if the order of the rows was asked for, as by ORDER BY.
 """
 
 from __future__ import annotations
@@ -67,6 +78,10 @@ class TableBatch(NamedTuple):
     file: str | None
     first_row: int
 
+    def location(self, row: int) -> tuple[str | None, int]:
+        """Return the file of a row, and its row there."""
+        return self.file, self.first_row + row
+
 
 class RowBatch(NamedTuple):
     """Consecutive rows of one sparse source.
@@ -87,6 +102,10 @@ class RowBatch(NamedTuple):
     y: np.ndarray
     file: str | None
     first_row: int
+
+    def location(self, row: int) -> tuple[str | None, int]:
+        """Return the file of a row, and its row there."""
+        return self.file, self.first_row + row
 
 
 class TableSource(Protocol):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from crossview.catalog.names import load_object
 from crossview.errors import InputError, closest_names
 from crossview.streams.arrow import pyarrow
@@ -37,10 +39,12 @@ class TableStream:
         Names of the columns.
     schema : pyarrow.Schema
         Their names and types.
-    n_rows : int or None
-        Number of rows, if it is known without reading them.
     files : list of str
         The files, in reading order; empty for a query or a table in memory.
+    ordered : bool
+        Whether a query asks for an order (ORDER BY).
+    in_memory : bool
+        Whether the rows are a table in memory.
     """
 
     def __init__(self, source: TableSource, columns: list[str], batch_rows: int) -> None:
@@ -48,11 +52,41 @@ class TableStream:
         self._batch_rows = batch_rows
         self.column_names = columns
         self.schema = pyarrow().schema([source.schema.field(name) for name in columns])
-        self.n_rows = source.n_rows
         self.files = list(source.files)
+        self.ordered = getattr(source, "ordered", False)
+        self.in_memory = getattr(source, "in_memory", False)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; a source that does not know it is read once, for one column."""
+        if self._source.n_rows is None:
+            for _ in self.select(self.column_names[:1]):
+                pass
+        assert self._source.n_rows is not None
+        return self._source.n_rows
 
     def __iter__(self) -> Iterator[TableBatch]:
-        return self._source.batches(self.column_names, self._batch_rows)
+        n_rows = 0
+        for batch in self._source.batches(self.column_names, self._batch_rows):
+            n_rows += batch.data.num_rows
+            yield batch
+        self._source.n_rows = n_rows
+
+    def with_shuffled_blocks(self, rng: np.random.Generator) -> Iterator[TableBatch]:
+        """Yield the batches with the blocks of the source in random order, if it has blocks.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Draws the order.
+
+        Yields
+        ------
+        TableBatch
+            The rows; those of a block are in their order.
+        """
+        shuffled = getattr(self._source, "batches_of_shuffled_blocks", None)
+        yield from self if shuffled is None else shuffled(self.column_names, self._batch_rows, rng)
 
     def select(self, columns: Sequence[str]) -> TableStream:
         """Return the same rows with only these columns; the others are not read.
@@ -109,7 +143,8 @@ class TableStream:
         return [*sorted(found), *([None] if some_empty else [])]
 
     def __repr__(self) -> str:
-        rows = "" if self.n_rows is None else f"{self.n_rows} rows, "
+        known = self._source.n_rows
+        rows = "" if known is None else f"{known} rows, "
         return f"TableStream({rows}columns: {', '.join(self.column_names)})"
 
 
@@ -138,7 +173,8 @@ def open_table(source: Any, *, batch_rows: int = 65536) -> TableStream:
     -----
     Parquet keeps text columns as dictionaries, so that each text is stored once per batch.
     CSV and JSON lines are read twice: once to find the types that fit every row of
-    every file, once for the rows.  An empty CSV field is null.
+    every file, once for the rows.  An empty CSV field is null.  In CSV yes, no, true and false are
+    text; a query reads them as booleans, unless it says ``read_csv(..., all_varchar=true)``.
 
     Examples
     --------

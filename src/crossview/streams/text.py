@@ -11,6 +11,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from crossview.errors import InputError
 from crossview.streams.arrow import (
     check_same_columns,
@@ -50,8 +52,7 @@ class _TextSource:
             if self._misread(found):
                 self._find_bad_row(duck)
                 raise InputError("its rows do not share the same columns", file=where)
-            # "NULL": no value in any row
-            self._types = {row[0]: row[1].replace('"NULL"', "VARCHAR") for row in found}
+            self._types = {name: self._type_of(kind) for name, kind, *_ in found}
             self.schema = empty_table(self._rows(duck, files[0], list(self._types))).schema
 
     def _read_options(self) -> str:
@@ -61,6 +62,10 @@ class _TextSource:
     def _misread(self, columns: list[tuple]) -> bool:
         """Whether DuckDB took a bad row for something else than it is."""
         raise NotImplementedError
+
+    def _type_of(self, inferred: str) -> str:
+        """The type of a column that DuckDB takes for this one; "NULL" is no value in any row."""
+        return inferred.replace('"NULL"', "VARCHAR")
 
     def _find_bad_row(self, duck: Any) -> None:
         """Raise the error with file and row of the first row that no types can fit."""
@@ -77,8 +82,20 @@ class _TextSource:
 
     def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
         """Yield the rows with these columns."""
+        yield from self._batches(columns, batch_rows, self.files)
+
+    def batches_of_shuffled_blocks(
+        self, columns: list[str], batch_rows: int, rng: np.random.Generator
+    ) -> Iterator[TableBatch]:
+        """Yield the rows with these columns, the files in random order."""
+        order = rng.permutation(len(self.files))
+        yield from self._batches(columns, batch_rows, [self.files[i] for i in order])
+
+    def _batches(
+        self, columns: list[str], batch_rows: int, files: Sequence[str]
+    ) -> Iterator[TableBatch]:
         with connection() as duck:
-            for file in self.files:
+            for file in files:
                 row = 0
                 with one_line(file):
                     for data in self._rows(duck, file, columns).to_arrow_reader(batch_rows):
@@ -106,6 +123,10 @@ class CsvSource(_TextSource):
             f"header=true, delim={literal(delimiter)}, quote='\"', escape='\"', comment='', "
             "nullstr='', dateformat='%Y-%m-%d'"
         )
+
+    def _type_of(self, inferred: str) -> str:
+        # yes and no, too, are read as they are written
+        return "VARCHAR" if inferred == "BOOLEAN" else super()._type_of(inferred)
 
     def _misread(self, columns: list[tuple]) -> bool:
         # a row that is too long can make DuckDB see another column

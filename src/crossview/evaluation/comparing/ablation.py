@@ -10,14 +10,13 @@ from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
+from crossview.evaluation.comparing.answer import posterior_of
 from crossview.evaluation.comparing.jobs import Call, Jobs
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.tuning import Tuner
 from crossview.evaluation.comparing.work import fit_model, score_model
-from crossview.evaluation.metrics import signed_score
 from crossview.evaluation.result import Ablation, ComparisonRow
-from crossview.evaluation.significance import Posterior, correlated_t_posterior
 from crossview.views import MultiView
 
 __all__ = ["ablate"]
@@ -77,17 +76,11 @@ def ablate(
         lost.append(
             Ablation(
                 view,
-                *(float(np.mean(without)), _lost(run.metric, without, whole, test_share)),
-                *(float(np.mean(missing)), _lost(run.metric, missing, whole, test_share)),
+                *(float(np.mean(without)), posterior_of(run.metric, without, whole, test_share)),
+                *(float(np.mean(missing)), posterior_of(run.metric, missing, whole, test_share)),
             )
         )
     return lost
-
-
-def _lost(metric: str, some: list[float], whole: list[float], test_share: float) -> Posterior:
-    """How much better the model is with some of the views; below 0 is worse."""
-    signed = [[signed_score(metric, value) for value in values] for values in (some, whole)]
-    return correlated_t_posterior(np.subtract(*signed), test_share)
 
 
 def _without(run: Run, learner: Learner, views: list[str]) -> Learner:
@@ -101,9 +94,9 @@ def _without(run: Run, learner: Learner, views: list[str]) -> Learner:
 def score_again(run: Run, learner: Learner, fold: Fold, setting: dict[str, Any]) -> float:
     """Return the metric of a setting on a fold."""
     with threadpool_limits(1):
-        X, y = fold.training_rows(learner)
-        chosen = Tuner(run, learner, X, y, fold.inner).choose([(0, setting)])
-        model, _ = fit_model(run, learner, X, y, chosen)
+        fold = fold.of_setting(setting)
+        chosen = Tuner(run, learner, fold).choose([(0, setting)])
+        model, _ = fit_model(run, learner, fold, chosen)
         return score_model(run, learner, model, fold, chosen).value
 
 
@@ -112,9 +105,9 @@ def score_missing(
 ) -> dict[str | None, float]:
     """Return the metric on a fold as it is (None), and where a view is missing in its rows."""
     with threadpool_limits(1):
-        X, y = fold.training_rows(learner)
-        chosen = Tuner(run, learner, X, y, fold.inner).choose([(0, setting)])
-        model, _ = fit_model(run, learner, X, y, chosen)
+        fold = fold.of_setting(setting)
+        chosen = Tuner(run, learner, fold).choose([(0, setting)])
+        model, _ = fit_model(run, learner, fold, chosen)
         values: dict[str | None, float] = {}
         for view in (None, *fold.X_test.layout.names):
             test = fold if view is None else fold.with_test(_hide(fold.X_test, view))

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from crossview.catalog.metrics import metric_of
 from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.metrics import signed_score
+from crossview.evaluation.metrics import is_bounded, signed_score
 from crossview.evaluation.result import Comparison, ComparisonRow, Followed
 from crossview.evaluation.significance import (
     Posterior,
@@ -22,7 +21,7 @@ from crossview.evaluation.significance import (
 )
 from crossview.views import ViewLayout
 
-__all__ = ["fingerprint", "fold_difference", "follow", "make_answer"]
+__all__ = ["fingerprint", "fold_difference", "follow", "make_answer", "posterior_of"]
 
 
 def make_answer(
@@ -57,7 +56,7 @@ def make_answer(
     """
     rows = sorted(rows, key=lambda row: signed_score(run.metric, row.value), reverse=True)
     best = rows[0]
-    if not _is_bounded(run.metric):
+    if not is_bounded(run.metric):
         rope *= abs(best.value)
     best.equal, best.difference, best.p, best.p_adjusted = True, None, None, None
     for row in rows[1:]:
@@ -105,21 +104,39 @@ def _adjusted(
     return [None if np.isnan(one) else float(one) for one in holm_of_pairs(p)[0, 1:]]
 
 
-def _is_bounded(metric: str) -> bool:
-    """Whether the metric lies between 0 and 1."""
-    return metric_of(metric).kind in ("decision", "order") and metric_of(metric).higher_is_better
-
-
 def fold_difference(
     metric: str, test_share: float
 ) -> Callable[[ComparisonRow, ComparisonRow], Posterior]:
     """Return what compares two rows by their scores, fold by fold."""
 
     def difference(row: ComparisonRow, other: ComparisonRow) -> Posterior:
-        signed = [[signed_score(metric, score) for score in one.scores] for one in (row, other)]
-        return correlated_t_posterior(np.subtract(*signed), test_share)
+        return posterior_of(metric, row.scores, other.scores, test_share)
 
     return difference
+
+
+def posterior_of(
+    metric: str, scores: Sequence[float], others: Sequence[float], test_share: float
+) -> Posterior:
+    """Return how much better some scores are than others of the same folds.
+
+    Parameters
+    ----------
+    metric : str
+        The metric.
+    scores, others : sequence of float
+        Its values, fold by fold.
+    test_share : float
+        Rows of a test fold, by the rows of a fold.
+
+    Returns
+    -------
+    difference : Posterior
+        Above 0: the first are better.
+    """
+    first = np.array([signed_score(metric, score) for score in scores])
+    second = np.array([signed_score(metric, score) for score in others])
+    return correlated_t_posterior(first - second, test_share)
 
 
 def follow(
@@ -155,7 +172,8 @@ def follow(
         chosen = min(near, key=lambda row: (row.effort, -row.inner[f], row.model))
         scores.append(chosen.scores[f])
         models.append(chosen.model)
-    interval = correlated_t_posterior(scores, test_share).interval()
+    low, high = correlated_t_posterior(scores, test_share).interval()
+    interval = (max(0.0, low), min(1.0, high)) if is_bounded(metric) else (low, high)
     return Followed(float(np.mean(scores)), float(np.std(scores, ddof=1)), interval, scores, models)
 
 

@@ -140,7 +140,7 @@ def _answer(
     share = float(np.mean([fold.test_share for fold in splits]))
     mine = comparison.rows()
     names = {row.model for row in mine}
-    rows = [row for row in earlier if row.model not in names] + mine
+    rows = [_first_folds(row, n) for row in earlier if row.model not in names] + mine
     answer = make_answer(
         run,
         data.layout,
@@ -159,6 +159,18 @@ def _answer(
     )
     answer.followed = follow(run.metric, answer.rows, answer.rope, share) if n > 1 else None
     return answer
+
+
+def _first_folds(row: ComparisonRow, n: int) -> ComparisonRow:
+    """A copy of a row, by its first folds: the others may not have finished more."""
+    row = dataclasses.replace(row)
+    if n < len(row.scores):
+        row.scores, row.inner, row.chosen = row.scores[:n], row.inner[:n], row.chosen[:n]
+        row.value, row.std = float(np.mean(row.scores)), float(np.std(row.scores, ddof=1))
+        row.others = {name: values[:n] for name, values in row.others.items()}
+        for name, values in row.others.items():
+            setattr(row, name, float(np.mean(values)))
+    return row
 
 
 def _earlier_rows(extend: Comparison | None, known: str) -> list[ComparisonRow]:

@@ -250,7 +250,7 @@ class FoldComparison:
         for name in self.plan.dropped:
             whole = self.costs[name].fold(LEVELS[0]) * folds_left
             done = len(self.scores[name])
-            what = f"not compared after {done} folds" if done else "not compared"
+            what = "not compared" + (f" after {done} fold{'s' * (done > 1)}" if done else "")
             self.saved[name] = what, whole
         for name, tuning in self.plan.tuning.items():
             if words := in_words(tuning, self.costs[name]):

@@ -8,13 +8,12 @@ import numpy as np
 
 from crossview.catalog.learner import Learner
 from crossview.evaluation.comparing.ablation import score_again
+from crossview.evaluation.comparing.answer import posterior_of
 from crossview.evaluation.comparing.jobs import Call, Jobs
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import draw_rows
-from crossview.evaluation.metrics import signed_score
 from crossview.evaluation.result import ComparisonRow, CurvePoint, LearningCurve
-from crossview.evaluation.significance import correlated_t_posterior
 
 __all__ = ["learning_curve"]
 
@@ -75,8 +74,7 @@ def learning_curve(
         return None
     points.append(_point(len(fold.y_train), whole))
     half = [values[SHARES[-1], f] for f in range(n_folds)]
-    signed = [[signed_score(run.metric, value) for value in some] for some in (whole, half)]
-    return LearningCurve(points, correlated_t_posterior(np.subtract(*signed), test_share))
+    return LearningCurve(points, posterior_of(run.metric, whole, half, test_share))
 
 
 def _point(n: int, scores: list[float]) -> CurvePoint:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from crossview.catalog.learner import Learner
 from crossview.evaluation.comparing.splits import FoldRows, Split
 from crossview.evaluation.sources import encode_parts
+from crossview.streams.encode import ViewEncoder
 from crossview.views import MultiView, ViewLayout
+
+# of each number, where bins are tried
+BINS = 10
 
 __all__ = ["Data", "Fold", "drop_empty_columns"]
 
@@ -47,14 +53,28 @@ class Data:
         return len(self.labeled) + len(self.unlabeled)
 
     def fold(self, rows: FoldRows, with_unlabeled: bool) -> Fold:
-        """Return the rows of a fold, encoded by its training rows."""
+        """Return the rows of a fold, encoded by its training rows.
+
+        Where numbers can be binned, it has the rows with bins, too.
+        """
+        fold = self._encode(self.encoder, rows, with_unlabeled)
+        if self._has_numbers():
+            binned = clone(self.encoder).set_params(bins=BINS)
+            fold.binned = self._encode(binned, rows, with_unlabeled)
+        return fold
+
+    def _has_numbers(self) -> bool:
+        """Whether there are numbers to bin, which are not binned anyway."""
+        encoder = self.encoder
+        return isinstance(encoder, ViewEncoder) and not encoder.bins and len(encoder.count_) > 0
+
+    def _encode(self, encoder: Any, rows: FoldRows, with_unlabeled: bool) -> Fold:
         parts = [self.labeled[rows.train], self.labeled[rows.test]]
         if with_unlabeled:  # those with label first, in the order of the fold
             parts.append(np.concatenate([self.labeled[rows.train], self.unlabeled]))
-        _, encoded = encode_parts(self.X, self.encoder, parts)
+        _, encoded = encode_parts(self.X, encoder, parts)
         more = encoded[2] if with_unlabeled else None
-        kept = encoded[:2] if more is None else encoded
-        X_train, X_test, *others = drop_empty_columns(kept, learned=more or encoded[0])
+        X_train, X_test, *others = drop_empty_columns(encoded, learned=more or encoded[0])
         y_more = np.concatenate(
             [self.y[rows.train].astype(object), np.full(len(self.unlabeled), None)]
         )
@@ -74,7 +94,7 @@ class Fold:
     """The rows of one fold, encoded by its training part.
 
     ``X_more`` and ``y_more`` are the training rows and all unlabeled rows, for learners that learn
-    from those.
+    from those.  ``binned`` has the same rows with bins of their numbers.
     """
 
     X_train: MultiView
@@ -84,6 +104,11 @@ class Fold:
     inner: list[Split]
     X_more: MultiView | None = None
     y_more: np.ndarray | None = None
+    binned: Fold | None = None
+
+    def of_setting(self, setting: Mapping[str, Any]) -> Fold:
+        """Return the rows in the encoding of a setting."""
+        return self.binned if setting.get("bins") and self.binned is not None else self
 
     def training_rows(self, learner: Learner) -> tuple[MultiView, np.ndarray]:
         """Return the rows that a learner learns from."""
@@ -95,7 +120,11 @@ class Fold:
         """Return the same rows with some of the views."""
         more = None if self.X_more is None else self.X_more.select(views)
         return replace(
-            self, X_train=self.X_train.select(views), X_test=self.X_test.select(views), X_more=more
+            self,
+            X_train=self.X_train.select(views),
+            X_test=self.X_test.select(views),
+            X_more=more,
+            binned=None if self.binned is None else self.binned.select(views),
         )
 
     def with_test(self, X_test: MultiView) -> Fold:
@@ -124,14 +153,16 @@ class Fold:
             inner=inner,
             X_more=X_more,
             y_more=y_more,
+            binned=None if self.binned is None else self.binned.take(rows),
         )
 
 
 def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[MultiView]:
     """Return the parts without the columns that have no entry in the rows to learn.
 
-    No weight would be learned for them, and of hashed columns they are the most.  A view keeps at
-    least one column.  Dense rows, and rows in which most columns occur, stay as they are.
+    No weight would be learned for them, and of hashed columns they are the most.  In their place
+    each view gets one column, with the norm of what a row has there: so a row keeps its norm, and
+    its scores are the same.  Dense rows, and rows in which most columns occur, stay as they are.
 
     Parameters
     ----------
@@ -152,29 +183,30 @@ def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[Multi
     occurs[learned.matrix.indices] = True
     if 2 * occurs.sum() > len(occurs):
         return parts
-    for name in layout.names:
-        block = layout.block(name)
-        if not occurs[block].any():
-            occurs[block.start] = True
-    widths = [int(occurs[layout.block(name)].sum()) for name in layout.names]
+    widths = [int(occurs[layout.block(name)].sum()) + 1 for name in layout.names]
     narrow = ViewLayout(layout.names, widths)
-    position = np.cumsum(occurs) - 1
-    return [_narrow(part, occurs, position.astype(np.int32), narrow) for part in parts]
+    # the new column of each: the last one of its view, unless it occurs
+    last = np.cumsum(widths) - 1
+    position = np.repeat(last, layout.widths)
+    views = np.repeat(np.arange(layout.n_views), layout.widths)
+    position[occurs] = np.arange(occurs.sum()) + views[occurs]
+    return [_narrow(part, occurs, position.astype(np.int32), last, narrow) for part in parts]
 
 
 def _narrow(
-    part: MultiView, occurs: np.ndarray, position: np.ndarray, layout: ViewLayout
+    part: MultiView,
+    occurs: np.ndarray,
+    position: np.ndarray,
+    last: np.ndarray,
+    layout: ViewLayout,
 ) -> MultiView:
-    matrix = part.matrix
-    kept = occurs[matrix.indices]
-    before = np.concatenate([[0], np.cumsum(kept)])
+    """The rows with their entries in new columns; of what does not occur there is the norm."""
+    matrix, known = part.matrix, occurs[part.matrix.indices]
+    data = np.where(known, matrix.data, matrix.data**2)
     narrow = sp.csr_array(
-        (
-            matrix.data[kept],
-            position[matrix.indices[kept]],
-            before[matrix.indptr].astype(matrix.indptr.dtype),
-        ),
-        shape=(len(part), layout.n_columns),
+        (data, position[matrix.indices], matrix.indptr.copy()), (len(part), layout.n_columns)
     )
-    narrow.has_canonical_format = matrix.has_canonical_format
+    narrow.sum_duplicates()
+    of_last = np.isin(narrow.indices, last)
+    narrow.data[of_last] = np.sqrt(narrow.data[of_last])
     return MultiView.from_matrix(narrow, layout, present=part.present)

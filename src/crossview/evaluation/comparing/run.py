@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.catalog.learner import Learner
+from crossview.catalog.learner import OF_COMPARE, Learner
 from crossview.errors import InputError
 from crossview.evaluation.metrics import least_rows, signed_score
 from crossview.evaluation.tasks import Scored, Task
@@ -48,7 +48,7 @@ class Run:
 
     def make(self, learner: Learner, setting: Mapping[str, Any]) -> Any:
         """Return a new estimator with this setting; ``epochs`` in it is the number of passes."""
-        parameters = {key: value for key, value in setting.items() if key != "epochs"}
+        parameters = {key: value for key, value in setting.items() if key not in OF_COMPARE}
         passes = learner.passes(setting.get("epochs", self.epochs))
         return learner.make(**parameters, **passes, random_state=self.seed)
 

@@ -13,11 +13,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from crossview.catalog.learner import Learner
+from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import Split, draw_rows
-from crossview.evaluation.metrics import least_rows
+from crossview.evaluation.metrics import is_bounded, least_rows
 from crossview.evaluation.tasks import Classification, Scored, join
-from crossview.views import MultiView
 
 __all__ = ["Chosen", "Tuner", "Tuning", "best_of", "calibrates_in_pass", "make_model"]
 
@@ -25,6 +25,8 @@ __all__ = ["Chosen", "Tuner", "Tuning", "best_of", "calibrates_in_pass", "make_m
 MOST_ROWS_AT_ONCE = 20_000
 # in successive halving, the first round has this share of the rows, and lets as many settings pass
 HALVING = 4
+# a refinement has to gain more than this on the held-out rows
+LEAST_GAIN = 0.002
 
 
 class Tuning(NamedTuple):
@@ -94,12 +96,8 @@ class Tuner:
         What is compared.
     learner : Learner
         The entry.
-    X : MultiView
-        The training rows; unlabeled rows, if any, are the last ones.
-    y : ndarray
-        Their labels.
-    inner : list of Split
-        Rows that are learned, and held out.
+    fold : Fold
+        The training part, with the rows that are learned and held out.
     tuning : Tuning
         What it may spend.
     deadline : float
@@ -110,20 +108,17 @@ class Tuner:
         self,
         run: Run,
         learner: Learner,
-        X: MultiView,
-        y: np.ndarray,
-        inner: list[Split],
+        fold: Fold,
         tuning: Tuning = Tuning(),  # noqa: B008 (a tuple)
         deadline: float = math.inf,
     ) -> None:
-        self.run, self.learner, self.X, self.y = run, learner, X, y
+        self.run, self.learner, self.fold = run, learner, fold
         self.deadline = deadline
-        known, self.unlabeled = run.by_label(y)
-        self.labels = np.asarray(y[known].tolist()) if len(self.unlabeled) else y
+        self.labels = fold.y_train
         once = learner.stops_early or not learner.streams
-        self.inner = inner[: 1 if once else tuning.splits]
+        self.inner = fold.inner[: 1 if once else tuning.splits]
         self.tuning = tuning
-        self.parts: dict[tuple[int, float], tuple[Any, np.ndarray, Any]] = {}
+        self.parts: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any]] = {}
 
     def choose(self, settings: Sequence[tuple[int, dict[str, Any]]]) -> Chosen:
         """Return the best of some settings, each with its position among all of them."""
@@ -137,20 +132,31 @@ class Tuner:
     def refine(self, chosen: Chosen) -> Chosen:
         """Return the setting after trying further parameters, one after the other.
 
-        The values of a parameter are tried as long as each is better than the one before.
+        The values of a parameter are tried as long as each is better than the one before, by more
+        than chance brings about: what is refined costs more.
         """
         order = chosen.order
         for name, values in self.learner.refined.items():
             for value in self.run.grid.get(name, values):
-                if time.time() > self.deadline or (name == "epochs" and self.run.epochs):
+                if time.time() > self.deadline or not self._applies(name):
                     break
                 order += 1
                 setting = {**chosen.setting, name: value}
                 other = self.evaluate([(order, setting)], self.inner, self.tuning.share)[0]
-                if not other.value > chosen.value:
+                if not other.value > chosen.value + LEAST_GAIN * self._unit(chosen.value):
                     break
                 chosen = other
         return chosen
+
+    def _unit(self, value: float) -> float:
+        """What a gain is a share of."""
+        return 1.0 if is_bounded(self.run.metric) else abs(value)
+
+    def _applies(self, name: str) -> bool:
+        """Whether a parameter can be tried on these rows."""
+        if name == "bins":
+            return self.fold.binned is not None
+        return name != "epochs" or self.run.epochs is None
 
     def evaluate(
         self, settings: Sequence[tuple[int, dict[str, Any]]], inner: list[Split], share: float
@@ -176,7 +182,7 @@ class Tuner:
     ) -> tuple[Any, Scored]:
         """A model that learned one part, and its scores of the other."""
         run = self.run
-        X_train, y_train, X_test = self._part(split, number, share)
+        X_train, y_train, X_test = self._part(split, number, share, setting)
         model = make_model(run, self.learner, {**setting, **self.learner.tuning_params})
         with warnings.catch_warnings():  # a setting that takes too long is judged as it is
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -219,17 +225,22 @@ class Tuner:
         in_pass = calibrates_in_pass(self.run, self.learner, setting)
         return self.run.task.needs_probabilities and not in_pass
 
-    def _part(self, split: Split, number: int, share: float) -> tuple[Any, np.ndarray, Any]:
+    def _part(
+        self, split: Split, number: int, share: float, setting: dict[str, Any]
+    ) -> tuple[Any, np.ndarray, Any]:
         """Rows to learn, with all unlabeled ones, and the rows held out; kept for all settings."""
-        if (number, share) not in self.parts:
+        fold = self.fold.of_setting(setting)
+        key = number, share, fold is self.fold
+        if key not in self.parts:
             train, test = split
             most = max(1, round(share * len(train)))
             if not self.learner.streams:
                 most = min(most, max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.run.metric)))
             drawn = draw_rows(self.run.task, self.labels[train], most, self.run.seed)
-            rows = np.concatenate([train[drawn], self.unlabeled])
-            self.parts[number, share] = self.X[rows], self.y[rows], self.X[test]
-        return self.parts[number, share]
+            X, y = fold.training_rows(self.learner)
+            rows = np.concatenate([train[drawn], np.arange(len(self.labels), len(y))])
+            self.parts[key] = X[rows], y[rows], X[test]
+        return self.parts[key]
 
 
 def make_model(run: Run, learner: Learner, setting: dict[str, Any]) -> Any:

@@ -107,8 +107,7 @@ def probe_learner(run: Run, learner: Learner, fold: Fold) -> Probe:
     The first fit is not timed, because it may compile.
     """
     with threadpool_limits(1):
-        X, y = fold.training_rows(learner)
-        tuner = Tuner(run, learner, X, y, fold.inner)
+        tuner = Tuner(run, learner, fold)
         candidates = learner.candidates(run.grid)
         ends = [(0, candidates[0]), (1, candidates[-1])]
         n_rows = len(fold.inner[0][0])
@@ -140,8 +139,7 @@ def tune_settings(
     """Return the best of some settings on the inner validation, and the seconds it took."""
     start = time.perf_counter()
     with threadpool_limits(1):
-        X, y = fold.training_rows(learner)
-        tuner = Tuner(run, learner, X, y, fold.inner, tuning, deadline)
+        tuner = Tuner(run, learner, fold, tuning, deadline)
         return tuner.choose(settings), time.perf_counter() - start
 
 
@@ -151,10 +149,10 @@ def finish_fold(
     """Try what refines the setting, train with it, and score the rows held out."""
     begin = time.perf_counter()
     with threadpool_limits(1):
-        X, y = fold.training_rows(learner)
         if learner.refined:
-            chosen = Tuner(run, learner, X, y, fold.inner, tuning, deadline).refine(chosen)
-        model, seconds = fit_model(run, learner, X, y, chosen)
+            chosen = Tuner(run, learner, fold, tuning, deadline).refine(chosen)
+        fold = fold.of_setting(chosen.setting)
+        model, seconds = fit_model(run, learner, fold, chosen)
         score = score_model(run, learner, model, fold, chosen)
         made = getattr(model, "n_iter_", getattr(model, "n_epochs", 1))
         score.passes = made if learner.streams else 1
@@ -163,10 +161,9 @@ def finish_fold(
         return score, time.perf_counter() - begin
 
 
-def fit_model(
-    run: Run, learner: Learner, X: Any, y: np.ndarray, chosen: Chosen
-) -> tuple[Any, float]:
+def fit_model(run: Run, learner: Learner, fold: Fold, chosen: Chosen) -> tuple[Any, float]:
     """Return a model in the chosen setting, with its threshold, and the seconds of its fit."""
+    X, y = fold.training_rows(learner)
     model = make_model(run, learner, chosen.setting)
     start = time.perf_counter()
     model.fit(X, y)

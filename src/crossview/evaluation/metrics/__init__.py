@@ -16,6 +16,7 @@ from crossview.evaluation.metrics.blocks import BlockTally
 from crossview.evaluation.metrics.measure import (
     decide,
     hinge_losses,
+    is_bounded,
     least_rows,
     measure,
     running_sum,
@@ -33,6 +34,7 @@ __all__ = [
     "best_threshold",
     "decide",
     "hinge_losses",
+    "is_bounded",
     "least_rows",
     "measure",
     "running_sum",

@@ -15,6 +15,7 @@ __all__ = [
     "confusion_matrix",
     "decide",
     "hinge_losses",
+    "is_bounded",
     "least_rows",
     "mean_of_defined",
     "measure",
@@ -37,6 +38,11 @@ def signed_score(name: str, value: float) -> float:
     if math.isnan(value):
         return -math.inf
     return value if metric_of(name).higher_is_better else -value
+
+
+def is_bounded(name: str) -> bool:
+    """Return whether the metric lies between 0 and 1, and a difference in it means the same."""
+    return metric_of(name).kind in ("decision", "order") and metric_of(name).higher_is_better
 
 
 def decide(

@@ -64,9 +64,9 @@ def training_code(
         The file, glob or query of a table.  None: the code expects the rows as ``X`` and their
         labels as ``y``.
     label : str, default=None
-        The label column of the table.
+        The label column of a table.
     encoding : mapping of str to value, default=None
-        The parameters of the `ViewEncoder` of a table.  None: the rows are a `MultiView`.
+        The parameters of the `ViewEncoder` of a table.  None: the rows are views already.
     metric : str, default=None
         The metric that places the threshold.
     positive : label, default=None
@@ -101,16 +101,16 @@ def training_code(
     if encoding is not None:
         model = make_pipeline(ViewEncoder(**encoding), *(step for _, step in model.steps))
     text, comments = _with_threshold(writer, model, metric, positive, threshold)
-    lines = _table(writer, source, label) if source is not None and label is not None else []
-    if not lines:
-        what = "a crossview.MultiView" if encoding is None else "a table with the same columns"
-        lines = [f"# X: the rows, {what}; y: their labels"]
+    lines = _rows(writer, source, label, encoding is not None)
     body = [*lines, *comments, f"model = {text}", "model.fit(X, y)"]
     return "\n".join([*writer.imports(), "", *body, ""])
 
 
-def _table(writer: _Writer, source: str, label: str) -> list[str]:
-    """Return the lines that read a table."""
+def _rows(writer: _Writer, source: str | None, label: str | None, columnar: bool) -> list[str]:
+    """Return the lines that read rows and labels."""
+    if source is None or not columnar:
+        what = "a table with the same columns" if columnar else "a crossview.MultiView"
+        return [f"# X: the rows, {what}; y: their labels"]
     writer.modules |= {"import numpy as np", "import pyarrow as pa"}
     reader = writer.name(open_table)
     return [
@@ -177,6 +177,9 @@ class _Writer:
             return _call(self.name(make_pipeline), items, indent)
         if isinstance(value, list):
             return _call("", [self.code(item, inner) for item in value], indent, "[]")
+        if isinstance(value, dict):
+            items = [f"{key!r}: {self.code(item, inner)}" for key, item in value.items()]
+            return _call("", items, indent, "{}")
         if isinstance(value, tuple):
             return f"({', '.join(self.code(item, indent) for item in value)})"
         if inspect.isfunction(value) or inspect.isclass(value):
@@ -213,6 +216,12 @@ def _call(name: str, items: Iterable[str], indent: int, brackets: str = "()") ->
     line = f"{name}{brackets[0]}{', '.join(items)}{brackets[1]}"
     if indent + len(line) <= WIDTH and "\n" not in line:
         return line
-    pad = " " * indent
-    inside = "".join(f"{pad}    {item},\n" for item in items)
-    return f"{name}{brackets[0]}\n{inside}{pad}{brackets[1]}"
+    pad, lines = " " * (indent + 4), [""]
+    for item in items:  # plain values share lines
+        together = f"{lines[-1]} {item}," if lines[-1] else f"{item},"
+        if brackets == "[]" and "\n" not in together and len(pad + together) <= WIDTH:
+            lines[-1] = together
+        else:
+            lines.append(f"{item},")
+    inside = "".join(f"{pad}{line}\n" for line in lines if line)
+    return f"{name}{brackets[0]}\n{inside}{pad[4:]}{brackets[1]}"

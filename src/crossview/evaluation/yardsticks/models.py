@@ -55,8 +55,10 @@ def _boosting(max_leaf_nodes: int, data: Shape) -> dict[str, Any]:
         return parameters | {"max_iter": 300, "early_stopping": True}
     # each iteration fits a tree per class: fewer and larger steps for many classes
     n_steps = max(30, min(100, 300 // max(data.n_classes, 1)))
-    rate = round(10 / n_steps, 2)
-    return parameters | {"max_iter": n_steps, "learning_rate": rate, "early_stopping": False}
+    parameters |= {"max_iter": n_steps, "learning_rate": round(10 / n_steps, 2)}
+    # 20, the default, allows no split of few rows
+    parameters["min_samples_leaf"] = max(1, min(20, data.n_rows // 20))
+    return parameters | {"early_stopping": False}
 
 
 class LogisticClassifier(PipelineClassifier):

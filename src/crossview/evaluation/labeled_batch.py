@@ -1,0 +1,195 @@
+"""Rows with their labels, and where each was read; what all sources of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from crossview.streams.prefetch import prefetch
+from crossview.streams.shuffle import Shuffled, regroup
+from crossview.views import MultiView
+
+__all__ = ["LabeledBatch", "LabeledSource", "stack_rows"]
+
+
+@dataclass(frozen=True)
+class LabeledBatch:
+    """Rows with their labels, and where each was read.
+
+    Attributes
+    ----------
+    X : pyarrow.Table or MultiView
+        The rows.
+    y : ndarray of shape (n_samples,)
+        Their labels; None where one is missing.
+    file : ndarray of shape (n_samples,)
+        The file of each row, or None.
+    row : ndarray of shape (n_samples,)
+        Its row there, from 0.
+    """
+
+    X: Any
+    y: np.ndarray
+    file: np.ndarray
+    row: np.ndarray
+
+    @classmethod
+    def read(cls, X: Any, y: np.ndarray, file: str | None, first_row: int) -> Self:
+        """Return consecutive rows of a file."""
+        n = len(y)
+        return cls(X, y, np.full(n, file, dtype=object), np.arange(first_row, first_row + n))
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def nbytes(self) -> int:
+        """Their size in memory."""
+        return _size(self.X) + self.y.nbytes + self.file.nbytes + self.row.nbytes
+
+    def location(self, row: int) -> tuple[str | None, int]:
+        """Return the file of a row, and its row there."""
+        return self.file[row], int(self.row[row])
+
+    def take(self, rows: np.ndarray | slice) -> Self:
+        """Return some of the rows, in this order."""
+        if isinstance(self.X, MultiView):
+            X = self.X[rows]
+        elif isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            X = self.X.slice(start, stop - start)
+        else:
+            X = self.X.take(rows)
+        return type(self)(X, self.y[rows], self.file[rows], self.row[rows])
+
+    def packed(self) -> Self:
+        """Return the same rows, with one dictionary for each column that has dictionaries.
+
+        An encoder hashes it once, and not again for each part of the rows.
+        """
+        if isinstance(self.X, MultiView):
+            return self
+        X = self.X
+        for i, field in enumerate(X.schema):
+            if hasattr(field.type, "value_type"):
+                X = X.set_column(i, field, X.column(i).unify_dictionaries().combine_chunks())
+        return replace(self, X=X)
+
+    @classmethod
+    def join(cls, parts: list[Self]) -> Self:
+        """Return the rows of all parts."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            stack_rows([part.X for part in parts]),
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("y", "file", "row")
+            ),
+        )
+
+
+class LabeledSource:
+    """Rows with labels that are read as `LabeledBatch`es; base of all such sources.
+
+    Attributes
+    ----------
+    batch_rows : int
+        Number of rows that are encoded together.
+    in_memory : bool
+        Whether the rows are in memory already.
+    ordered : bool
+        Whether the order of the rows was asked for, as by ORDER BY.
+    """
+
+    batch_rows: int
+    in_memory = False
+    ordered = False
+    _shuffled: Shuffled[LabeledBatch] | None = None
+
+    def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
+        """Yield the rows in their order; with random numbers, blocks of them in random order."""
+        raise NotImplementedError
+
+    def encode(self, batch: LabeledBatch, encoder: Any, learn: bool) -> MultiView:
+        """Return the rows as views; ``learn`` lets the encoder learn each row before."""
+        raise NotImplementedError
+
+    def shuffle(self, seed: int) -> Shuffled[LabeledBatch]:
+        """Let `encoded` yield the rows in random order, each time in another one.
+
+        Parameters
+        ----------
+        seed : int
+            Of the orders.
+
+        Returns
+        -------
+        Shuffled
+            Knows how they are shuffled.
+        """
+        self._shuffled = Shuffled(
+            self.read, seed=seed, batch_rows=self.batch_rows, in_memory=self.in_memory
+        )
+        return self._shuffled
+
+    def encoded(
+        self, encoder: Any, *, learn: bool, first: int = 0
+    ) -> Iterator[tuple[MultiView, np.ndarray]]:
+        """Yield the rows as views, with their labels.
+
+        Parameters
+        ----------
+        encoder : ViewEncoder, ViewScaler or None
+            Encodes them; start with ``clone(source.encoder)``.
+        learn : bool
+            Let the encoder learn each row just before it encodes it.
+        first : int, default=0
+            Number of rows of the first batch, where they are in order; 0: as of the others.
+
+        Yields
+        ------
+        X : MultiView
+            The rows of a batch.
+        y : ndarray
+            Their labels.
+        """
+        in_order = regroup(self.read(), self.batch_rows, first)
+        for batch in prefetch(self._shuffled or in_order):
+            yield self.encode(batch, encoder, learn), batch.y
+
+
+def stack_rows(parts: list[Any]) -> Any:
+    """Return the rows of all parts, Arrow tables or MultiViews, as one."""
+    if not isinstance(parts[0], MultiView):
+        import pyarrow as pa
+
+        return pa.concat_tables(parts)
+    if len(parts) == 1:
+        return parts[0]
+    sparse = any(sp.issparse(X.matrix) for X in parts)
+    matrices = [X.matrix for X in parts]
+    matrix = sp.csr_array(sp.vstack(matrices)) if sparse else np.vstack(matrices)
+    present = None
+    if any(X.present is not None for X in parts):
+        present = np.vstack(
+            [
+                np.ones((len(X), X.layout.n_views), dtype=bool) if X.present is None else X.present
+                for X in parts
+            ]
+        )
+    return MultiView.from_matrix(matrix, parts[0].layout, present=present)
+
+
+def _size(X: Any) -> int:
+    if not isinstance(X, MultiView):
+        return int(X.nbytes)
+    parts = (
+        (X.matrix.data, X.matrix.indices, X.matrix.indptr) if sp.issparse(X.matrix) else (X.matrix,)
+    )
+    present = 0 if X.present is None else X.present.nbytes
+    return sum(part.nbytes for part in parts) + present

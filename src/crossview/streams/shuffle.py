@@ -1,0 +1,162 @@
+"""Rows of a stream in random order: exactly where they fit in memory, by blocks elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, Protocol, Self, TypeVar
+
+import numpy as np
+
+__all__ = ["MAX_BYTES", "Rows", "Shuffled", "regroup"]
+
+# rows that take more than this are shuffled by blocks
+MAX_BYTES = 512 * 2**20
+
+
+class Rows(Protocol):
+    """Rows of any kind, of which some can be taken and several parts joined."""
+
+    @property
+    def nbytes(self) -> int:
+        """Their size in memory."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    def take(self, rows: np.ndarray | slice) -> Self:
+        """Return some of the rows, in this order."""
+
+    @classmethod
+    def join(cls, parts: list[Self]) -> Self:
+        """Return the rows of all parts."""
+
+    def packed(self) -> Self:
+        """Return the same rows, ready to be taken in many parts."""
+
+
+Batch = TypeVar("Batch", bound=Rows)
+
+
+class Shuffled(Generic[Batch]):
+    """The rows of a source in random order; each iteration has another one.
+
+    Rows of at most `MAX_BYTES` are read once and kept, and all their orders are equally likely.
+    The order depends on the seed and the number of rows only.  More rows pass through a buffer
+    of that size: whenever it is full, a random half of its rows leave it.  So a row is
+    mixed with those that are read within some buffers of it, and the blocks of the source, where it
+    has some, are read in random order.
+
+    Parameters
+    ----------
+    read : callable
+        Called with None, it yields the rows in their order; with a generator of random numbers,
+        blocks of them in random order if it can.
+    seed : int
+        Of the order.
+    batch_rows : int
+        Number of rows per batch.
+    in_memory : bool, default=False
+        Whether the rows are in memory already, whatever their size.
+
+    Attributes
+    ----------
+    exact : bool or None
+        Whether all orders were equally likely; None before the first iteration.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[np.random.Generator | None], Iterator[Batch]],
+        *,
+        seed: int,
+        batch_rows: int,
+        in_memory: bool = False,
+    ) -> None:
+        self._read = read
+        self._rng = np.random.default_rng(seed)
+        self._batch_rows = batch_rows
+        self._max_bytes = np.inf if in_memory else MAX_BYTES
+        self._all: Batch | None = None
+        self.exact: bool | None = None
+
+    def __iter__(self) -> Iterator[Batch]:
+        if self.exact is None:
+            buffer = _Buffer(self._read(None), self._max_bytes)
+            self.exact = buffer.exhausted
+            if self.exact and buffer.batches:
+                self._all = type(buffer.batches[0]).join(buffer.batches).packed()
+            del buffer
+        if not self.exact:
+            yield from self._by_blocks()
+        elif self._all is not None:
+            yield from self._taken(self._all, self._rng.permutation(len(self._all)))
+
+    def _by_blocks(self) -> Iterator[Batch]:
+        blocks = self._read(self._rng)
+        kept: list[Batch] = []
+        while True:
+            buffer = _Buffer(blocks, self._max_bytes, kept)
+            rows = type(buffer.batches[0]).join(buffer.batches).packed()
+            order = self._rng.permutation(len(rows))
+            if buffer.exhausted:
+                yield from self._taken(rows, order)
+                return
+            half = len(rows) // 2
+            yield from self._taken(rows, order[:half])
+            kept = list(self._taken(rows, np.sort(order[half:])))
+            del buffer, rows  # before the buffer is filled again
+
+    def _taken(self, rows: Batch, order: np.ndarray) -> Iterator[Batch]:
+        for start in range(0, len(order), self._batch_rows):
+            yield rows.take(order[start : start + self._batch_rows])
+
+
+class _Buffer(Generic[Batch]):
+    """Batches up to a size: those kept, and then the next ones."""
+
+    def __init__(
+        self, coming: Iterator[Batch], max_bytes: float, kept: list[Batch] | None = None
+    ) -> None:
+        self.batches = kept or []
+        self.exhausted = False
+        size = sum(batch.nbytes for batch in self.batches)
+        for batch in coming:
+            self.batches.append(batch)
+            size += batch.nbytes
+            if size > max_bytes:
+                return
+        self.exhausted = True
+
+
+def regroup(batches: Iterator[Batch], batch_rows: int, first: int = 0) -> Iterator[Batch]:
+    """Yield the same rows in batches of this many, whatever the cuts of the source.
+
+    Parameters
+    ----------
+    batches : iterator of Rows
+        The rows in any batches.
+    batch_rows : int
+        Number of rows per batch.
+    first : int, default=0
+        Number of rows of the first batch; 0: as of the others.
+
+    Yields
+    ------
+    Rows
+        The last batch may have fewer.
+    """
+    held: list[Batch] = []
+    missing = first or batch_rows
+    for batch in batches:
+        start = 0
+        while len(batch) - start >= missing:
+            whole = start == 0 and missing == len(batch)
+            held.append(batch if whole else batch.take(slice(start, start + missing)))
+            yield held[0] if len(held) == 1 else type(batch).join(held)
+            start += missing
+            held, missing = [], batch_rows
+        if start < len(batch):
+            held.append(batch.take(slice(start, None)))
+            missing -= len(batch) - start
+    if held:
+        yield type(held[0]).join(held)

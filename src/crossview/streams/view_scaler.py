@@ -1,0 +1,226 @@
+"""Views on one scale: each divided by the mean norm of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.batch import make_rows
+from crossview.errors import InputError
+from crossview.streams.scale import scale_rows
+from crossview.views import MultiView, ViewLayout
+
+__all__ = ["ViewScaler"]
+
+
+class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
+    """Scaler of views: each view is divided by the mean Euclidean norm of its rows.
+
+    Learners measure a step by the norms of the views.  If one view has rows of norm 1 and
+    another of norm 15, the second takes nearly all of each step, and one C cannot suit both.  Row
+    t of view v becomes
+
+        x_tv <- x_tv / m_v,    m_v = mean of ||x_iv|| over the rows i in which v is not empty.
+
+    It is one factor per view: rows keep their norms relative to each other, and columns of the
+    same view too.  `ViewEncoder`, `compare` and `train` scale views by default.
+
+    Attributes
+    ----------
+    layout_ : ViewLayout
+        Names and widths of the views.
+    mean_norm_ : ndarray of shape (n_views,)
+        Mean norm of each view over the rows so far; 1 for a view that was always empty.
+    count_ : ndarray of shape (n_views,)
+        Number of rows so far in which each view is not empty.
+
+    Notes
+    -----
+    A view is empty in a row if it is missing or all its columns are 0.
+
+    `partial_fit_transform` scales each row by the rows up to and including itself, so a stream
+    gives the same rows however it is cut into batches.  `transform` scales by all rows so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview import MultiView, ViewScaler
+    >>> X = MultiView({"page": [[3.0, 4.0], [0.0, 15.0]], "link": [[0.1], [0.3]]})
+    >>> scaler = ViewScaler().fit(X)
+    >>> scaler.mean_norm_.tolist()
+    [10.0, 0.2]
+    >>> scaler.transform(X)["page"].tolist()
+    [[0.3, 0.4], [0.0, 1.5]]
+    """
+
+    layout_: ViewLayout
+    _total: np.ndarray
+    count_: np.ndarray
+
+    def fit(self, X: MultiView, y: Any = None) -> Self:
+        """Learn the mean norm of each view.
+
+        Parameters
+        ----------
+        X : MultiView
+            The rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ViewScaler
+            Itself.
+        """
+        self.__dict__.pop("layout_", None)
+        return self.partial_fit(X)
+
+    def partial_fit(self, X: MultiView, y: Any = None) -> Self:
+        """Update the mean norms with more rows.
+
+        Parameters
+        ----------
+        X : MultiView
+            The rows; the first call determines the views.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ViewScaler
+            Itself.
+        """
+        self.partial_fit_transform(X)
+        return self
+
+    def partial_fit_transform(self, X: MultiView) -> MultiView:
+        """Learn and scale rows, one after the other.
+
+        Parameters
+        ----------
+        X : MultiView
+            The rows; the first call determines the views.
+
+        Returns
+        -------
+        MultiView
+            The rows, each scaled by the mean norms up to and including itself.
+        """
+        if not hasattr(self, "layout_"):
+            self.use_layout(_checked(X).layout)
+        return self._scale(X, learn=True)
+
+    def transform(self, X: MultiView) -> MultiView:
+        """Scale rows by the mean norms so far, without updating them.
+
+        Parameters
+        ----------
+        X : MultiView
+            Rows of the same views.
+
+        Returns
+        -------
+        MultiView
+            The scaled rows.
+        """
+        check_is_fitted(self, "layout_")
+        return self._scale(X, learn=False)
+
+    def use_layout(self, layout: ViewLayout) -> None:
+        """Forget all rows, and expect these views.
+
+        Parameters
+        ----------
+        layout : ViewLayout
+            Names and widths of the views.
+        """
+        self.layout_ = layout
+        self._total, self.count_ = np.zeros(layout.n_views), np.zeros(layout.n_views)
+
+    @property
+    def mean_norm_(self) -> np.ndarray:
+        """Mean norm of each view over the rows so far; 1 for a view that was always empty."""
+        check_is_fitted(self, "layout_")
+        seen = self.count_ > 0
+        return np.where(seen, self._total, 1.0) / np.where(seen, self.count_, 1.0)
+
+    def get_header(self) -> dict[str, Any]:
+        """Return the part of the learned state that is not arrays: the views.
+
+        Returns
+        -------
+        header : dict
+            Ready for JSON.
+        """
+        check_is_fitted(self, "layout_")
+        return {"names": list(self.layout_.names), "widths": list(self.layout_.widths)}
+
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Restore the header that `get_header` returned.
+
+        Parameters
+        ----------
+        header : mapping
+            As from JSON.
+        """
+        self.use_layout(ViewLayout(header["names"], header["widths"]))
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return the learned state as arrays.
+
+        Returns
+        -------
+        state : dict of str to ndarray
+            The arrays by name; header and state together restore the scaler.
+        """
+        check_is_fitted(self, "layout_")
+        return {"total": self._total, "count": self.count_}
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore the state that `get_state` returned.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The arrays by name.
+        """
+        self._total = np.array(state["total"], dtype=np.float64)
+        self.count_ = np.array(state["count"], dtype=np.float64)
+
+    def _scale(self, X: MultiView, *, learn: bool) -> MultiView:
+        if _checked(X).layout != self.layout_:
+            raise InputError(f"X has the views {X.layout}, but the model has {self.layout_}")
+        matrix = X.matrix
+        if sp.issparse(matrix) and not matrix.has_canonical_format:
+            matrix = sp.csr_array(matrix, copy=True)
+            matrix.sum_duplicates()
+        # NaN and infinity stay, for the learner to refuse
+        rows = make_rows(matrix, X.layout, X.present, checked=False)
+        scaled = np.empty_like(rows.data)
+        scale_rows(rows, learn, self._total, self.count_, scaled)
+        return MultiView.from_matrix(
+            _with_values(matrix, scaled),
+            X.layout,
+            present=X.present,
+            feature_names=X.feature_names,
+        )
+
+
+def _checked(X: Any) -> MultiView:
+    if not isinstance(X, MultiView):
+        raise InputError(f"X is a {type(X).__name__}; a ViewScaler takes a MultiView")
+    return X
+
+
+def _with_values(matrix: Any, values: np.ndarray) -> Any:
+    """The same matrix with other values, which shares its columns."""
+    if not sp.issparse(matrix):
+        return values.reshape(matrix.shape)
+    other = sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+    other.has_canonical_format = True
+    return other

@@ -1,0 +1,344 @@
+"""Comparing within a budget: what a learner costs, what is left out, and what is told of it."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score
+
+from comparing import ONE, make_noisy, make_views, thorough
+from crossview import PassiveAggressiveClassifier
+from crossview.catalog.learners import find_learner
+from crossview.evaluation.comparing.folds import FoldComparison
+from crossview.evaluation.comparing.observer import ComparisonObserver
+from crossview.evaluation.comparing.parts import Data
+from crossview.evaluation.comparing.plan import LEVELS, Cost, in_words, make_plan
+from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.comparing.splits import Protocol, draw_rows, split_rows
+from crossview.evaluation.comparing.tuning import Tuner, Tuning
+from crossview.evaluation.comparing.work import Probe, probe_learner
+from crossview.evaluation.tasks import Classification
+from crossview.report.tables import comparison_notes
+
+
+def make_cost(seconds=1.0, n_settings=9, n_splits=3, n_inner=6400, growth=1.0, n_refined=0):
+    """What takes so long for the rows of an inner fold."""
+    return Cost(
+        n_inner, seconds, growth, n_settings, n_splits, n_inner, 3 * n_inner // 2, n_refined
+    )
+
+
+# --- what a learner costs -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "seconds", "growth"),
+    [
+        ((300, 1200), (0.1, 1.6), 2.0),
+        ((300, 1200), (0.1, 0.2), 0.5),
+        ((300, 1200), (0.01, 90.0), 3.0),  # it is no more than that
+        ((300, 1200), (0.2, 0.1), 0.0),
+        ((300, 1200), (0.001, 0.001), 1.0),  # too short to tell
+        ((300,), (0.7,), 1.0),
+    ],
+)
+def test_the_cost_grows_as_two_slices_say(rows, seconds, growth):
+    cost = Cost.of_probe(
+        Probe(rows, seconds, 0.9, 0.0), n_settings=2, n_splits=3, n_inner=2000, n_train=3000
+    )
+    assert cost.growth == pytest.approx(growth)
+    assert cost.fit(rows[-1]) == pytest.approx(seconds[-1])
+    assert cost.fit(4 * rows[-1]) == pytest.approx(seconds[-1] * 4**growth)
+    cost.correction = 0.5
+    assert cost.fit(rows[-1]) == pytest.approx(seconds[-1] / 2)
+
+
+def test_the_seconds_of_a_fold_are_those_of_its_fits():
+    cost = make_cost(n_refined=2)  # a fit of an inner fold takes 1 s, one of the training part 1.5
+    expected = [
+        9 * 3 + 2 * 3 + 1.5,
+        9 + 2 + 1.5,
+        9 / 4 + 3 + 2 + 1.5,  # all on a quarter of the rows, then three of nine
+        9 / 16 + 3 / 4 + 2 / 4 + 1.5,
+        9 / 64 + 3 / 16 + 2 / 16 + 1.5,
+        9 / 256 + 3 / 64 + 2 / 64 + 1.5,
+    ]
+    assert [cost.fold(level) for level in LEVELS] == pytest.approx(expected)
+
+
+def made_fold(n=600):
+    """The rows of the first of two folds, and of its three inner ones."""
+    X, y = make_noisy(n)
+    run = Run([], Classification(np.unique(y), threshold=None), 0, None, ONE)
+    data = Data(X, y, np.arange(n), np.arange(0), None, X.layout)
+    return run, data.fold(split_rows(run, y, Protocol(2))[0], False)
+
+
+def f1_of(fold, rows, C):
+    """Of a model of some training rows, on those held out by the first inner split."""
+    X, y, test = fold.X_train["strong"], fold.y_train, fold.inner[0][1]
+    model = PassiveAggressiveClassifier(C=C, random_state=0).fit(X[rows], y[rows])
+    return f1_score(y[test], model.predict(X[test]), pos_label="yes")
+
+
+@pytest.mark.parametrize(("n", "slices"), [(1200, (300, 400)), (300, (100,))])
+def test_a_learner_is_probed_on_slices_of_the_rows(n, slices):
+    run, fold = made_fold(n)
+    learner = find_learner("view:strong", "classification", fold.X_train.layout.names)
+    probe = probe_learner(run, learner, fold)
+    assert probe.rows == slices
+    assert len(probe.seconds) == len(slices)
+    assert min(probe.seconds) > 0.0
+    assert probe.compiled >= 0.0
+    assert probe.value == pytest.approx(f1_of(fold, fold.inner[0][0], 0.1))
+
+
+# --- how a setting is chosen with less ------------------------------------------
+
+
+def test_halving_tries_all_settings_on_a_quarter_of_the_rows():
+    run, fold = made_fold()
+    learner = find_learner("view:strong", "classification", fold.X_train.layout.names)
+    grid = [1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0]
+    tried = [(i, {"C": C}) for i, C in enumerate(grid)]
+    y, train = fold.y_train, fold.inner[0][0]
+    for share in (1.0, 0.5):
+        tuning = Tuning(splits=1, halving=True, share=share)
+        chosen = Tuner(run, learner, fold, tuning).choose(tried)
+        part, quarter = (
+            train[draw_rows(run.task, y[train], round(n * share), 0)]
+            for n in (len(train), len(train) / 4)
+        )
+        rough = [f1_of(fold, quarter, C) for C in grid]
+        passed = np.argsort(np.negative(rough), kind="stable")[:2]
+        values = {i: f1_of(fold, part, grid[i]) for i in sorted(passed.tolist())}
+        best = max(values, key=values.get)
+        assert chosen.setting == {"C": grid[best]}
+        assert chosen.value == pytest.approx(values[best])
+
+
+def test_after_the_deadline_one_setting_is_tried():
+    run, fold = made_fold(300)
+    learner = find_learner("view:strong", "classification", fold.X_train.layout.names)
+    tried = [(0, {"C": 1000.0}), (1, {"C": 0.001})]
+    tuner = Tuner(run, learner, fold, deadline=0.0)
+    late = tuner.choose(tried)
+    assert late.setting == {"C": 1000.0}
+    assert Tuner(run, learner, fold).choose(tried).setting == {"C": 0.001}
+    run.grid = {}
+    assert tuner.refine(late) is late
+
+
+# --- the plan -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("seconds", "level"), [(28.5, 0), (28.4, 1), (10.0, 2), (3.0, 3), (1.9, 4), (1.6, 5), (0.1, 5)]
+)
+def test_settings_are_left_out_first_then_rows_and_the_last_learner_stays(seconds, level):
+    plan = make_plan({"a": make_cost()}, {"a": 0.5}, {"a": 1}, seconds)
+    assert plan.tuning == {"a": LEVELS[level]}
+    assert plan.dropped == set()
+    assert plan.seconds == pytest.approx(make_cost().fold(LEVELS[level]))
+    # for four folds it takes four times as long
+    assert make_plan({"a": make_cost()}, {"a": 0.5}, {"a": 4}, 4 * seconds).tuning == plan.tuning
+
+
+def test_the_most_expensive_learner_gives_first():
+    costs = {"cheap": make_cost(0.01), "slow": make_cost(1.0)}
+    values, folds = {"cheap": 0.1, "slow": 0.9}, {"cheap": 5, "slow": 5}
+    everything = sum(5 * cost.fold(LEVELS[0]) for cost in costs.values())
+    plan = make_plan(costs, values, folds, everything)
+    assert plan.tuning == {"cheap": LEVELS[0], "slow": LEVELS[0]}
+    plan = make_plan(costs, values, folds, 0.9 * everything)
+    assert plan.tuning == {"cheap": LEVELS[0], "slow": LEVELS[1]}
+    # at its least it does not fit: it is left out, whatever it promises, and what it frees is used
+    plan = make_plan(costs, values, folds, 5.0)
+    assert plan.dropped == {"slow"}
+    assert plan.tuning == {"cheap": LEVELS[0]}
+
+
+def test_of_learners_as_slow_the_better_ones_stay():
+    names = ["a", "b", "c", "d"]
+    costs = {name: make_cost() for name in names}
+    values = {"a": 0.5, "b": 0.9, "c": 0.7, "d": 0.6}
+    plan = make_plan(costs, values, dict.fromkeys(names, 1), 2 * 1.6)
+    assert plan.dropped == {"a", "d"}
+    assert plan.tuning == {"b": LEVELS[5], "c": LEVELS[5]}
+
+
+def test_a_setting_is_chosen_by_a_hundred_rows_at_least():
+    plan = make_plan({"a": make_cost(n_inner=1000)}, {"a": 0.5}, {"a": 1}, 0.0)
+    assert plan.tuning["a"].share == 1 / 4
+    plan = make_plan({"a": make_cost(n_inner=99)}, {"a": 0.5}, {"a": 1}, 0.0)
+    assert plan.tuning["a"] == LEVELS[0]
+
+
+of_costs = st.builds(
+    make_cost,
+    seconds=st.floats(1e-6, 100.0),
+    n_settings=st.integers(1, 25),
+    n_splits=st.integers(1, 3),
+    n_inner=st.integers(40, 100_000),
+    growth=st.floats(0.0, 3.0),
+    n_refined=st.integers(0, 3),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    some=st.lists(st.tuples(of_costs, st.floats(0.0, 1.0), st.integers(1, 9)), min_size=1),
+    seconds=st.floats(0.0, 1e5),
+)
+def test_a_plan_keeps_within_the_time_unless_one_learner_is_left(some, seconds):
+    costs, values, folds = ({f"m{i}": one[part] for i, one in enumerate(some)} for part in range(3))
+    plan = make_plan(costs, values, folds, seconds)
+    assert set(plan.tuning) | plan.dropped == set(costs)
+    assert not set(plan.tuning) & plan.dropped
+    planned = sum(folds[name] * costs[name].fold(level) for name, level in plan.tuning.items())
+    assert plan.seconds == pytest.approx(planned)
+    assert planned <= seconds * (1 + 1e-9) or len(plan.tuning) == 1
+    for name, level in plan.tuning.items():
+        assert level == LEVELS[0] or level.share * costs[name].n_inner >= 100
+    if sum(folds[name] * costs[name].fold(LEVELS[0]) for name in costs) <= seconds:
+        assert set(plan.tuning.values()) == {LEVELS[0]}
+        assert not plan.dropped
+
+
+def test_what_a_level_leaves_out_in_words():
+    cost = make_cost()
+    assert [in_words(level, cost) for level in LEVELS[:4]] == [
+        "",
+        "1 of 3 inner folds",
+        "1 of 3 inner folds, 3 of 9 settings on all tuning rows",
+        "1 of 3 inner folds, 3 of 9 settings on all tuning rows, 1,600 rows choose the setting",
+    ]
+    assert in_words(LEVELS[2], make_cost(n_settings=1, n_splits=1)) == ""
+
+
+# --- comparing ------------------------------------------------------------------
+
+MODELS = ["view:weak", "view:strong", "pa:squared"]
+
+
+@pytest.fixture
+def costs(monkeypatch):
+    """Seconds of a fit of 100 rows, and the value of each model, instead of what is measured."""
+    made = dict.fromkeys(MODELS, (1e-06, 0.5, 0.0))
+
+    def probe(run, learner, fold):
+        seconds, value, compiled = made[learner.name]
+        return Probe((100,), (seconds,), value, compiled)
+
+    monkeypatch.setattr("crossview.evaluation.comparing.folds.probe_learner", probe)
+    return made
+
+
+def test_with_time_for_everything_nothing_is_left_out():
+    X, y = make_views()
+    given = {"grid": {"C": [0.1, 1.0]}, "cv": 2, "models": MODELS[:2]}
+    within, without = (thorough(X, y, budget=budget, **given) for budget in (1e6, None))
+    assert within.left_out == without.left_out == []
+    assert [row.scores for row in within.rows] == [row.scores for row in without.rows]
+    assert [row.chosen for row in within.rows] == [row.chosen for row in without.rows]
+    assert not any("left out" in note for note in comparison_notes(within))
+
+
+def test_a_model_that_takes_too_long_is_left_out_and_named(costs):
+    costs["pa:squared"] = 1e9, 0.9, 0.0
+    answer = thorough(*make_views(), grid=ONE, cv=3, budget=1e4, models=MODELS)
+    assert {row.model for row in answer.rows} == {"view:weak", "view:strong"}
+    (left,) = answer.left_out
+    assert (left.model, left.what) == ("pa:squared", "not compared")
+    # three folds, of three inner fits of 66 or 67 rows and one of 100
+    assert left.seconds == pytest.approx(3 * 1e9 * 3, rel=0.01)
+    note = comparison_notes(answer)[-1]
+    assert note.startswith("left out to keep within the budget, about ")
+    assert note.endswith(" of one core (--thorough): not compared: pa:squared")
+    assert answer.to_dict()["left_out"][0]["model"] == "pa:squared"
+
+
+def test_inner_folds_are_left_out_and_named(costs):
+    """Until it turns out that it takes less than the slice said."""
+    X, y = make_noisy(600)
+    grid = [0.001, 0.1, 1000.0]
+    given = {"grid": ONE | {"C": grid}, "cv": 2, "threshold": None, "models": ["view:strong"]}
+    # an inner fit of 200 rows takes 20 s, and the final one 30
+    costs["view:strong"] = 10.0, 0.5, 0.0
+    answer = thorough(X, y, budget=2 * 100 / 0.85, **given)
+    (left,) = answer.left_out
+    assert (left.model, left.what) == ("view:strong", "1 of 3 inner folds")
+    assert left.seconds == pytest.approx(3 * 2 * 20)
+    _, fold = made_fold(600)
+    values = [f1_of(fold, fold.inner[0][0], C) for C in grid]
+    assert answer.best.chosen[0] == {"C": grid[int(np.argmax(values))]}
+    assert answer.best.inner[0] == pytest.approx(max(values))
+
+
+def test_a_model_may_be_left_out_later(costs, monkeypatch):
+    learn = FoldComparison._learn_costs
+
+    def slower(self):
+        learn(self)
+        if len(self.scores["pa:squared"]) == 1:
+            self.costs["pa:squared"].correction = 1e20
+
+    monkeypatch.setattr(FoldComparison, "_learn_costs", slower)
+    answer = thorough(*make_views(), grid=ONE, cv=4, budget=1e4, models=MODELS)
+    assert {row.model for row in answer.rows} == {"view:weak", "view:strong"}
+    assert answer.folds == 4
+    assert [(one.model, one.what) for one in answer.left_out] == [
+        ("pa:squared", "not compared after 1 fold")
+    ]
+
+
+def test_without_any_time_the_most_promising_model_makes_two_folds(costs):
+    costs |= {"view:weak": (1.0, 0.5, 0.0), "view:strong": (1.0, 0.8, 0.0)}
+    costs["pa:squared"] = 1.0, 0.7, 0.0
+    answer = thorough(*make_views(), grid=ONE, budget=1e-9, models=MODELS)
+    assert [row.model for row in answer.rows] == ["view:strong"]
+    assert (answer.folds, answer.planned_folds) == (2, 5)
+    assert [one.model for one in answer.left_out if one.what == "not compared"] == [
+        *("view:weak", "pa:squared")
+    ]
+    assert "2 of 5 folds were finished" in comparison_notes(answer)
+
+
+class Watching(ComparisonObserver):
+    def __init__(self):
+        self.words, self.progressed, self.answers = [], [], []
+
+    def say(self, words):
+        self.words.append(words)
+
+    def progress(self, done, total, words):
+        self.progressed.append((done, total, words))
+
+    def partial(self, answer):
+        self.answers.append(answer)
+
+
+def test_the_budget_does_not_count_what_compiles(costs):
+    costs |= dict.fromkeys(MODELS, (1e-6, 0.5, 1e6))
+    observer = Watching()
+    answer = thorough(*make_views(), grid=ONE, budget=1e-9, models=MODELS, observer=observer)
+    assert len(answer.rows) == 3
+    assert answer.folds == 5
+    assert "compiled for this machine, once, in 3000000 s" in observer.words
+
+
+def test_an_observer_sees_every_task_and_the_tables_before_the_last(costs):
+    observer = Watching()
+    given = {"grid": ONE, "cv": 4, "models": MODELS[:2], "budget": 1e4}
+    answer = thorough(*make_views(), **given, observer=observer)
+    assert [one.folds for one in observer.answers] == [2, 3]
+    assert [row.scores[:3] for row in answer.rows] == [
+        observer.answers[-1].row(row.model).scores for row in answer.rows
+    ]
+    assert len(observer.progressed) == 2 * 2 * 4  # chosen and scored, each model in each fold
+    done = [one[0] for one in observer.progressed]
+    assert done == sorted(done)
+    assert all(0.0 < one[0] <= one[1] < math.inf for one in observer.progressed)
+    assert observer.words[0] == "reading the rows"

@@ -1,0 +1,105 @@
+"""Rows in random order: exact in memory, mixed by a buffer beyond it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from crossview.streams import shuffle
+from crossview.streams.shuffle import Shuffled, regroup
+
+
+@dataclass
+class Numbers:
+    """Rows that are numbers, of 8 bytes each."""
+
+    values: np.ndarray
+    largest = 0
+
+    def __len__(self):
+        return len(self.values)
+
+    @property
+    def nbytes(self):
+        return self.values.nbytes
+
+    def take(self, rows):
+        return Numbers(self.values[rows])
+
+    def packed(self):
+        return self
+
+    @classmethod
+    def join(cls, parts):
+        whole = np.concatenate([part.values for part in parts])
+        cls.largest = max(cls.largest, len(whole))
+        return cls(whole)
+
+
+def reader(n, cut, seen=None):
+    """Rows 0 to n - 1 in batches; as blocks of a hundred if the order may be random."""
+
+    def read(rng):
+        if seen is not None:
+            seen.append(rng is not None)
+        blocks = [np.arange(n)] if rng is None else np.array_split(np.arange(n), n // 100)
+        for i in range(len(blocks)) if rng is None else rng.permutation(len(blocks)):
+            for start in range(0, len(blocks[i]), cut):
+                yield Numbers(blocks[i][start : start + cut])
+
+    return read
+
+
+def values(batches):
+    return np.concatenate([batch.values for batch in batches]).tolist()
+
+
+def test_the_order_depends_on_seed_and_number_of_rows_only():
+    orders = [
+        values(Shuffled(reader(100, cut), seed=seed, batch_rows=rows))
+        for cut, seed, rows in ((1, 0, 100), (7, 0, 3), (100, 0, 64), (7, 1, 3))
+    ]
+    assert orders[0] == orders[1] == orders[2] != orders[3]
+    assert sorted(orders[0]) == list(range(100)) != orders[0]
+
+
+def test_each_iteration_has_another_order_and_reads_only_once():
+    seen = []
+    rows = Shuffled(reader(50, 8, seen), seed=0, batch_rows=16)
+    passes = [values(rows) for _ in range(3)]
+    assert len(set(map(tuple, passes))) == 3
+    assert seen == [False]
+    assert rows.exact
+    assert [len(batch) for batch in rows] == [16, 16, 16, 2]
+    assert list(Shuffled(reader(0, 8), seed=0, batch_rows=16)) == []
+
+
+@pytest.mark.parametrize("blocks", [True, False])
+def test_rows_beyond_the_buffer_are_mixed_within_its_size(blocks, monkeypatch):
+    monkeypatch.setattr(shuffle, "MAX_BYTES", 8 * 250)
+    Numbers.largest = 0
+    seen = []
+    read = reader(4000, 10, seen)
+    rows = Shuffled(read if blocks else lambda rng: read(None), seed=0, batch_rows=20)
+    first, second = values(rows), values(rows)
+    assert rows.exact is False
+    assert sorted(first) == sorted(second) == list(range(4000))
+    assert first != second
+    assert Numbers.largest <= 260  # the buffer, and the batch that overfills it
+    assert seen == [False, blocks, blocks]
+    # the first rows to leave come from everywhere if there are blocks, or from the first buffer
+    spread = np.ptp(first[:100])
+    assert spread > 1000 if blocks else 200 < spread < 270
+    # rows in memory are not bounded
+    rows = Shuffled(reader(4000, 10), seed=0, batch_rows=20, in_memory=True)
+    assert np.ptp(values(rows)[:100]) > 3000
+    assert rows.exact
+
+
+@pytest.mark.parametrize("first", [0, 3, 40])
+def test_regrouped_batches_do_not_depend_on_the_cuts(first):
+    for cut in (1, 4, 10, 25):
+        batches = list(regroup(reader(25, cut)(None), 10, first))
+        assert values(batches) == list(range(25))
+        sizes = {0: [10, 10, 5], 3: [3, 10, 10, 2], 40: [25]}
+        assert [len(batch) for batch in batches] == sizes[first]
