@@ -66,7 +66,8 @@ class ComparisonRow:
         Of the metric, to the best row: below 0 is worse, also where lower values are better.  None
         for the best row itself.
     p, p_adjusted : float or None
-        Of the test against the best row, and adjusted by Holm for the number of rows.
+        Of the test against the best row, and adjusted by Holm for the number of tests: by folds
+        those against the best row, on a stream those of all pairs.
     equal : bool
         Whether it is practically equal to the best row: more likely than not, the difference is
         smaller than the rope.
