@@ -20,7 +20,7 @@ compare = functools.partial(crossview.compare, scale_views=False)
 thorough = functools.partial(compare, budget=None, curve=False)
 train = functools.partial(crossview.train, scale_views=False)
 
-OF_MACHINES = {"alpha": [1e-4], "learning_rate": [0.1]}
+OF_MACHINES = {"alpha": [1e-4], "learning_rate": [0.1], "bins": []}
 ONE = OF_MACHINES | {
     "C": [0.1],
     "disagreement": [0.1],
@@ -32,7 +32,6 @@ ONE = OF_MACHINES | {
     "C2": [0.01],
     "average": [],
     "epochs": [],
-    "bins": [],
 }
 
 

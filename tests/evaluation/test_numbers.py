@@ -158,7 +158,7 @@ def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
             "model 'pa:squared' predicts classes; .*there are: view:user, view:item, lin",
         ),
         ({"models": ["mvn", "fm"]}, "no model 'mvn'; did you mean 'mvm'"),
-        ({"grid": {"C": [1]}}, "grid= names 'C' .*alpha, learning_rate"),
+        ({"grid": {"C": [1]}}, "grid= names 'C' .*alpha, .*learning_rate"),
         ({"cv": 200}, "300 rows are too few for 200 folds"),
         ({"cv": 1}, "cv=1; give 2 folds or more"),
         ({"y": ["a"] * 300}, "row 0: 'a' is not a number to predict"),

@@ -1,5 +1,7 @@
 """Comparing in the order of the stream."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from crossview import (
     PassiveAggressiveClassifier,
     open_table,
 )
-from crossview.evaluation.comparing.candidates import compared_learners
+from crossview.catalog.learners import find_learner
 from crossview.evaluation.significance import holm
 from reference.jackknife import block_jackknife
 
@@ -21,7 +23,8 @@ def test_progressive_by_hand():
     answer = compare(X, y, progressive=True, grid=ONE, threshold=None, models=models)
     assert (answer.n_rows, answer.n_scored) == (120, 108)
     true, predictions = y[12:], {}
-    for learner in compared_learners(X.layout, len(X)):
+    for name in models:
+        learner = find_learner(name, "classification", X.layout.names)
         seen = learner.select_view(X)
         model = learner.make(**learner.candidates(ONE)[0], random_state=0)
         model.partial_fit(seen[:12], y[:12], classes=["no", "yes"])
@@ -33,20 +36,27 @@ def test_progressive_by_hand():
         row = answer.row(learner.name)
         assert row.value == pytest.approx(f1_score(true, predicted, pos_label="yes"))
         assert row.accuracy == pytest.approx(np.mean(predictions[learner.name] == true))
-    assert len(predictions) == len(answer.rows)
+    assert len(models) == len(answer.rows)
     best = answer.best
     assert best.difference is best.p is best.p_adjusted is None
-    for row in answer.rows[1:]:
-        f1, f1_best = (
+
+    def difference(row, other):
+        f1, f1_other = (
             lambda rows, one=predictions[name]: f1_score(true[rows], one[rows], pos_label="yes")
-            for name in (row.model, best.model)
+            for name in (row.model, other.model)
         )
-        expected = block_jackknife(108, lambda rows, a=f1, b=f1_best: a(rows) - b(rows))
+        return block_jackknife(108, lambda rows: f1(rows) - f1_other(rows))
+
+    for row in answer.rows[1:]:
+        expected = difference(row, best)
         assert row.difference.location == pytest.approx(expected.location)
         assert row.difference.scale == pytest.approx(expected.scale)
         assert row.difference.degrees == expected.degrees == 53
         assert row.p == pytest.approx(expected.p)
-    assert [row.p_adjusted for row in answer.rows] == holm([row.p for row in answer.rows])
+    # of all pairs, because the data choose the best row; its own come first
+    pairs = [difference(row, other).p for other, row in combinations(answer.rows, 2)]
+    adjusted = holm(pairs)[: len(models) - 1]
+    assert [row.p_adjusted for row in answer.rows[1:]] == pytest.approx(adjusted)
     assert len({row.p for row in answer.rows}) > 3
 
 
