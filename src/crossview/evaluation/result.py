@@ -264,6 +264,8 @@ class Comparison:
         What it gives to follow the answer; None in progressive mode, and for a single model.
     left_out : list of LeftOut
         What the budget did not allow.
+    in_order : bool
+        Whether the rows of each fold come after those that were learned.
     planned_folds : int
         Number of folds that were asked for.
     seconds : float
@@ -297,6 +299,7 @@ class Comparison:
     unlabeled_benefit_p: float | None = None
     followed: Followed | None = None
     left_out: list[LeftOut] = field(default_factory=list)
+    in_order: bool = False
     planned_folds: int = 0
     seconds: float = math.nan
     ablation: list[Ablation] = field(default_factory=list)
@@ -362,8 +365,9 @@ class Comparison:
                 continue
             word = value if isinstance(value, bool | str) else f"{value:g}"
             options += ["--set", f"{name}={word}"]
-        if self.mode == "progressive":
+        if self.mode == "progressive" or self.in_order:
             options.append("--in-order")
+        if self.mode == "progressive":
             for name, value in entry.stream_params.items():
                 options += ["--set", f"{name}={value}"]
         two, fixed = len(self.classes) == 2, isinstance(self.threshold, float)
