@@ -28,6 +28,7 @@ import reproduction_compare
 import reproduction_coverage
 import reproduction_intercept
 import reproduction_keco
+import reproduction_labels
 import reproduction_machines
 import reproduction_performance
 import reproduction_second_order
@@ -168,6 +169,11 @@ def keco(names: list[str]) -> str:
     return reproduction_keco.section(names)
 
 
+def labels(names: list[str]) -> str:
+    """Return the section on the number of labels: KeCo, Pegasos and scikit-learn."""
+    return reproduction_labels.section(names, SETS)
+
+
 def intercept(names: list[str]) -> str:
     """Return the section on the intercept of the linear learners."""
     return reproduction_intercept.section(names, SETS)
@@ -208,6 +214,7 @@ SECTIONS = {
     "second-order": second_order,
     "machines": multi_view_machines,
     "keco": keco,
+    "labels": labels,
     "performance": performance,
     "calibration": calibration,
     "thresholds": thresholds,
@@ -225,6 +232,7 @@ SOURCES = {
         [
             *reproduction_machines.SETS,
             *reproduction_keco.SETS,
+            *reproduction_labels.SPLITS,
             *reproduction_performance.SETS,
             *reproduction_calibration.SETS,
             *reproduction_thresholds.SETS,
@@ -258,6 +266,7 @@ Contents:
   - [Coupled views in Mahalanobis geometry](#coupled-views-in-mahalanobis-geometry)
 - [Multi-view machines](#multi-view-machines): Cao, Zhou, Li and Yu (2016)
 - [KeCo](#keco): van de Wiel, Heskes and Levin (2015)
+- [Labels](#labels): KeCo, Pegasos and scikit-learn with 3 to 100 labels per class
 - [SVMs trained for a measure](#svms-trained-for-a-measure): Wang
 - [Probabilities](#probabilities)
 - [Thresholds](#thresholds)

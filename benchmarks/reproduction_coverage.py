@@ -65,54 +65,38 @@ def holds(difference: Posterior, truth: float) -> bool:
     return low <= truth <= high
 
 
-def of_equals(draw: Callable[[], tuple[list[list[Posterior]], int]], adjust: Callable) -> list[str]:
+def of_equals(draw: Callable[[], list[list[Posterior]]]) -> list[str]:
     """Return the cells on how often equal models are declared different."""
-    two, rope, several, alone, covered = [], [], [], [], []
+    two, rope, nine, pairs, alone, covered = [], [], [], [], [], []
     for _ in range(DRAWS):
-        posteriors, best = draw()
-        first = posteriors[0][1]
+        found = draw()
+        first = found[0][1]
         two.append(first.p < SIGNIFICANT)
         rope.append(different(first))
         covered.append(holds(first, 0.0))
+        best = int(np.argmax([row[0].location for row in found]))
         others = [m for m in range(MODELS) if m != best]
-        several.append(min(adjust(posteriors, best, others)) < SIGNIFICANT)
-        alone.append([posteriors[m][best].areas(ROPE).worse >= SURE for m in others])
-    cells = [two, rope, several, np.any(alone, axis=1), np.mean(alone, axis=1), covered]
+        p = np.array([[one.p for one in row] for row in found])
+        nine.append(min(holm(p[best, others].tolist())) < SIGNIFICANT)
+        pairs.append(holm_of_pairs(p)[best, others].min() < SIGNIFICANT)
+        alone.append([found[m][best].areas(ROPE).worse >= SURE for m in others])
+    cells = [two, rope, nine, pairs, np.any(alone, axis=1), np.mean(alone, axis=1), covered]
     return [percent(cell) for cell in cells]
 
 
 def fold_draw(rng: np.random.Generator, metric: str, n: int, repeats: int) -> Callable:
-    """Return a function that draws equal models and the posteriors of their differences."""
+    """Return a function that draws equal models: the posteriors of their differences."""
 
-    def draw() -> tuple[list[list[Posterior]], int]:
-        scores = scores_of_folds(rng, metric, n, MODELS, repeats=repeats)
-        best = int(scores.mean(axis=0).argmax())
-        return [
-            [correlated_t_posterior(a - b, 1 / 5) if {i, j} & {0, best} else None
-             for j, b in enumerate(scores.T)]
-            for i, a in enumerate(scores.T)
-        ], best  # fmt: skip
+    def draw() -> list[list[Posterior]]:
+        scores = scores_of_folds(rng, metric, n, MODELS, repeats=repeats).T
+        return [[correlated_t_posterior(a - b, 1 / 5) for b in scores] for a in scores]
 
     return draw
-
-
-def adjust_folds(posteriors: list, best: int, others: list[int]) -> list:
-    return holm([posteriors[m][best].p for m in others])
 
 
 def stream_draw(rng: np.random.Generator, metric: str, n: int, drift: float) -> Callable:
-    """Return a function that draws equal models and the posteriors of their differences."""
-
-    def draw() -> tuple[list[list[Posterior]], int]:
-        posteriors = differences(metric, stream(rng, metric, n, MODELS, drift=drift))
-        return posteriors, int(np.argmax([row[0].location for row in posteriors]))
-
-    return draw
-
-
-def adjust_streams(posteriors: list, best: int, others: list[int]) -> list:
-    p = np.array([[one.p for one in row] for row in posteriors])
-    return holm_of_pairs(p)[best, others].tolist()
+    """Return a function that draws equal models: the posteriors of their differences."""
+    return lambda: differences(metric, stream(rng, metric, n, MODELS, drift=drift))
 
 
 def of_a_lead(found: list[Posterior], truth: float) -> list[str]:
@@ -131,7 +115,7 @@ def section(names: list[str]) -> str:
     equal, leads = [], []
     for metric, n, repeats, lead in FOLDS:
         name = f"{5 * repeats} folds, {metric}, {n:,} rows"
-        cells = of_equals(fold_draw(rng, metric, n, repeats), adjust_folds)
+        cells = of_equals(fold_draw(rng, metric, n, repeats))
         equal.append([name, *cells])
         say(*equal[-1])
         scores = [
@@ -143,7 +127,7 @@ def section(names: list[str]) -> str:
         say(*leads[-1])
     for metric, n, drift, lead in STREAMS:
         name = f"stream, {metric}, {n:,} rows" + f", correlation {drift:g}" * (drift > 0)
-        cells = of_equals(stream_draw(rng, metric, n, drift), adjust_streams)
+        cells = of_equals(stream_draw(rng, metric, n, drift))
         equal.append([name, *cells])
         say(*equal[-1])
         found = [
@@ -156,8 +140,8 @@ def section(names: list[str]) -> str:
     return "\n\n".join([HEAD, table(EQUAL, equal), LEADS, table(LEAD, leads), SEEN])
 
 
-EQUAL = ["comparison", "two: p < .05", "two: P ≥ .95", "ten: adjusted p < .05",
-         "ten: some P ≥ .95", "ten: each P ≥ .95", "interval"]  # fmt: skip
+EQUAL = ["comparison", "two: p < .05", "two: P ≥ .95", "ten: Holm, 9 tests",
+         "ten: Holm, 45 pairs", "ten: some P ≥ .95", "ten: each P ≥ .95", "interval"]  # fmt: skip
 LEAD = ["comparison", "true lead", "p < .05", "P(better) ≥ .95", "interval"]
 
 HEAD = f"""## What the tests of compare declare
@@ -175,11 +159,24 @@ noise of a model follows that of the row before.
 
 Equal models, {MODELS} of them. *Two*: the first two; p of the test of no difference, and P, the
 posterior probability that one is better by more than the rope of {ROPE}. *Ten*: the best of the
-draw against the nine others, by adjusted p (folds: Holm over the nine tests; streams: over all 45
-pairs), and by P(worse): for some of the nine, and for each of them on average. *Interval*: the 95 %
-interval of the first two contains 0."""
+draw against the nine others, by p below 0.05 after Holm's adjustment for the nine tests (what
+`compare` does by folds) and for all 45 pairs (what it does on a stream); and by P(worse): for some
+of the nine, and for each of them on average. *Interval*: the 95 % interval of the first two
+contains 0."""
 
 LEADS = """Now one of two models is better by the true lead, the mean over the draws. How often
 is that found, and is the true lead in the interval?"""
 
-SEEN = """TODO"""
+SEEN = """Findings:
+
+- Of two equal models, p is below 0.05 in at most 5 % of the draws, up to the noise of the draws
+  where successive errors are correlated by 0.95; nor is P 0.95 more often.
+- Of ten equal models, a stream has one with a p below 0.05 in more than a tenth of the draws where
+  p is adjusted for the nine tests against the best, which chance favors. Adjusted for all pairs, in
+  at most 5 %. The t-test of folds is conservative, and keeps to 5 % with nine tests.
+- P(worse) is about one pair. Of ten equal models with few rows, some model has a P(worse) of 0.95
+  from the best of the draw in a fifth to a half of the draws. So read the adjusted p where many
+  models are compared, and P(worse) of a model for what it costs to take that one.
+- The intervals hold the true difference in nine of ten draws or more, those of folds more often
+  than they promise: these folds are correlated less than n_test / n.
+- 15 folds in place of 5 double the power: five differences leave four degrees of freedom."""

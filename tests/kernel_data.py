@@ -12,6 +12,15 @@ KERNELS = {
 }
 WIDTHS = [3, 2, 4]
 
+# the algorithm of the KeCo paper
+PAPER = {
+    "schedule": "half-labeled",
+    "n_iterations": 1000,
+    "include_self": False,
+    "average": False,
+    "fit_intercept": False,
+}
+
 
 def problem(n=60, widths=WIDTHS, labeled=0.4, seed=0, missing=False):
     """Views of rows of two classes, labels of some (0: none), all labels, views present."""

@@ -199,7 +199,8 @@ def test_ctrl_c_is_one_line_and_leaves_nothing(command, here, capsys, monkeypatc
     def interrupted(self, X):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(crossview.ViewEncoder, "transform", interrupted)
+    for method in ("partial_fit_transform", "transform"):
+        monkeypatch.setattr(crossview.ViewEncoder, method, interrupted)
     argv = {
         "train": [*BC, "--model", "pa:squared"],
         "predict": ["predict", "m.safetensors", "bc.parquet", "-o", "out/p.csv"],

@@ -8,14 +8,17 @@ from scipy import stats
 
 from crossview.evaluation.metrics import BlockTally, measure
 from crossview.evaluation.significance import (
+    SIGNIFICANT,
     Posterior,
     corrected_t_test,
     correlated_t_posterior,
     delong_posterior,
     holm,
+    holm_of_pairs,
     jackknife_posterior,
 )
 from reference import jackknife as reference
+from simulated import differences, scores_of_folds, stream
 
 FIRST = np.array([0.78, 0.81, 0.75, 0.80, 0.77, 0.79, 0.82, 0.76, 0.80, 0.78])
 SECOND = np.array([0.80, 0.82, 0.79, 0.80, 0.80, 0.78, 0.85, 0.78, 0.81, 0.79])
@@ -230,3 +233,43 @@ def test_on_independent_rows_the_jackknife_agrees_with_delong_and_mcnemar():
             ]
         )
     assert np.mean(ratios, axis=0) == pytest.approx(1.0, abs=0.05)
+
+
+def test_equal_models_are_seldom_declared_different():
+    """A small draw of `benchmarks/reproduction.py --only coverage`, with what must not be done."""
+    rng = np.random.default_rng(0)
+    folds = [np.diff(scores_of_folds(rng, "accuracy", 200, 2))[:, 0] for _ in range(150)]
+    declared = [correlated_t_posterior(d, 1 / 5).p < SIGNIFICANT for d in folds]
+    if_independent = [correlated_t_posterior(d, 0.0).p < SIGNIFICANT for d in folds]
+    assert np.mean(declared) <= 0.05 < np.mean(if_independent)
+    several, of_best, covered = [], [], []
+    for _ in range(200):
+        found = differences("accuracy", stream(rng, "accuracy", 300, 8))
+        best = int(np.argmax([row[0].location for row in found]))
+        p = np.array([[one.p for one in row] for row in found])
+        several.append(np.nanmin(holm_of_pairs(p)[best]) < SIGNIFICANT)
+        of_best.append(min(holm(np.delete(p[best], best).tolist())) < SIGNIFICANT)
+        low, high = found[0][1].interval()
+        covered.append(low <= 0.0 <= high)
+    # 0.05, and twice the standard error of the draws
+    assert np.mean(several) <= 0.08 < np.mean(of_best)
+    assert np.mean(covered) >= 0.92
+
+
+def test_errors_that_follow_each_other_need_blocks():
+    """Row by row, a drift that belongs to neither of two equal models is taken for a difference."""
+    rng = np.random.default_rng(0)
+    blocks, rows = [], []
+    for _ in range(100):
+        models = stream(rng, "rmse", 4000, 2, drift=0.98)
+        blocks.append(differences("rmse", models)[0][1].p < SIGNIFICANT)
+        a, b = ((y - predicted) ** 2 for y, predicted in models)
+        rows.append(stats.ttest_rel(a, b).pvalue < SIGNIFICANT)
+    assert np.mean(blocks) <= 0.1 < np.mean(rows)
+
+
+def test_a_real_difference_is_found():
+    rng = np.random.default_rng(0)
+    for metric, lead in (("f1", 0.6), ("roc_auc", 0.6), ("log_loss", 0.6), ("rmse", 0.3)):
+        difference = differences(metric, stream(rng, metric, 2000, 2, lead=lead))[0][1]
+        assert difference.areas(0.01).better > 0.95, metric

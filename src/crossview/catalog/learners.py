@@ -36,7 +36,8 @@ ALPHA = (0.001, 0.03)
 RATE = (0.05, 0.1, 0.3)
 # where nothing is factorized, or all is one product, larger steps do better
 HIGH_RATE = (0.3, 1.0)
-LAM = (0.0001, 0.001, 0.01, 0.1)
+# the default first: with few labels many settings are equally good
+LAM = (0.001, 0.01, 0.1, 0.0001)
 # prices of a row, of its loss and of disagreement in it
 C1 = (0.01, 0.1, 1.0)
 C2 = (0.001, 0.01, 0.1)
@@ -54,9 +55,9 @@ INTERACTIONS = (*MACHINE, "n_factors", "optimizer")
 FORMS = ("init", "penalize_bias")
 SVMPERF = ("C1", "C2", "calibration", "fit_intercept", "max_iter", "scaling", "solver", "tol")
 KERNEL = (
-    *("approximation", "budget", "cache_size", "calibration", "class_weight", "coef0"),
-    *("degree", "gamma", "include_self", "kernel", "lam", "maintenance", "n_components"),
-    *("n_iterations", "schedule", "unlabeled_ratio", "verbose"),
+    *("approximation", "average", "budget", "cache_size", "calibration", "class_weight", "coef0"),
+    *("degree", "fit_intercept", "gamma", "include_self", "kernel", "lam", "maintenance"),
+    *("n_components", "n_iterations", "schedule", "unlabeled_ratio", "verbose"),
 )
 
 _LINEAR = "crossview.estimators.linear"

@@ -31,8 +31,9 @@ from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
 from crossview.files import check_writable, replacing
 from crossview.report.model import model_tables, training_summary
 from crossview.report.tables import class_table, comparison_notes, comparison_table
+from crossview.streams.duck import identifier, literal
 from crossview.streams.encode import ViewEncoder
-from crossview.streams.source import is_query
+from crossview.streams.source import find_reader, is_query
 from crossview.streams.write import write_csv, writing
 
 STDOUT = "-"
@@ -225,7 +226,8 @@ def _show_comparison(answer: Comparison, source: str, columns: Columns) -> None:
     if entry is None:
         return
     if answer.unlabeled and not entry.in_memory and columns.label is not None:
-        source = _with_label(source, columns.label)  # a model that streams refuses the other rows
+        # a model that streams refuses the other rows
+        source = _with_label(source, columns.label, answer.classes)
     command = ["crossview", "train", source, *columns.options, *answer.train_options, "-o", "MODEL"]
     # one line however narrow the terminal, to be copied
     print(f"\nTrain it on all rows:\n{shlex.join(command)}")
@@ -318,11 +320,15 @@ def _summary(trained: training.Trained) -> list[str]:
     return lines
 
 
-def _with_label(source: str, label: str) -> str:
+def _with_label(source: str, label: str, classes: Sequence[Any]) -> str:
     """A query for the rows of a source that have a label."""
-    name, label = source.replace("'", "''"), label.replace('"', '""')
-    rows = f"({source})" if is_query(source) else f"'{name}'"
-    return f'SELECT * FROM {rows} WHERE "{label}" IS NOT NULL'
+    rows = f"({source})"
+    if not is_query(source):
+        rows = literal(source)
+        if find_reader(source)[0].name == "csv" and any(isinstance(one, str) for one in classes):
+            # a query would read yes and no as booleans
+            rows = f"read_csv({rows}, types={{{literal(label)}: 'VARCHAR'}})"
+    return f"SELECT * FROM {rows} WHERE {identifier(label)} IS NOT NULL"
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:

@@ -45,7 +45,8 @@ class LabeledTable(LabeledSource):
     source : path, glob, query, data frame or TableStream
         As for `open_table`.
     y : str or array-like of shape (n_samples,)
-        The name of the label column, or the labels.
+        The name of the label column, or the labels.  In CSV files labels that are not numbers are
+        text as written: yes and no, True and False.
     task : {"classification", "regression"}, default="classification"
         Whether the labels are classes or numbers.
     unlabeled : bool, default=False
@@ -112,6 +113,7 @@ class LabeledTable(LabeledSource):
                 file = stream.files[0] if stream.files else None
                 raise InputError(f"no label column {self._label!r}{hint}", file=file)
             views = _without_label(views, self._label, stream.column_names)
+            stream = stream.as_written([self._label])
         others = stream.schema.empty_table()
         if self._label is not None:
             others = others.drop_columns([self._label])

@@ -66,7 +66,8 @@ class ComparisonRow:
         Of the metric, to the best row: below 0 is worse, also where lower values are better.  None
         for the best row itself.
     p, p_adjusted : float or None
-        Of the test against the best row, and adjusted by Holm for the number of rows.
+        Of the test against the best row, and adjusted by Holm for the number of tests: by folds
+        those against the best row, on a stream those of all pairs.
     equal : bool
         Whether it is practically equal to the best row: more likely than not, the difference is
         smaller than the rope.
@@ -263,6 +264,8 @@ class Comparison:
         What it gives to follow the answer; None in progressive mode, and for a single model.
     left_out : list of LeftOut
         What the budget did not allow.
+    in_order : bool
+        Whether the rows of each fold come after those that were learned.
     planned_folds : int
         Number of folds that were asked for.
     seconds : float
@@ -296,6 +299,7 @@ class Comparison:
     unlabeled_benefit_p: float | None = None
     followed: Followed | None = None
     left_out: list[LeftOut] = field(default_factory=list)
+    in_order: bool = False
     planned_folds: int = 0
     seconds: float = math.nan
     ablation: list[Ablation] = field(default_factory=list)
@@ -361,8 +365,9 @@ class Comparison:
                 continue
             word = value if isinstance(value, bool | str) else f"{value:g}"
             options += ["--set", f"{name}={word}"]
-        if self.mode == "progressive":
+        if self.mode == "progressive" or self.in_order:
             options.append("--in-order")
+        if self.mode == "progressive":
             for name, value in entry.stream_params.items():
                 options += ["--set", f"{name}={value}"]
         two, fixed = len(self.classes) == 2, isinstance(self.threshold, float)

@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from crossview.algorithms.kernel.explicit import Features, learn_explicit
 from crossview.algorithms.kernel.gram import Draws, learn_from_gram
 from crossview.algorithms.kernel.quota import unlimited
-from crossview.algorithms.kernel.schedule import draw_examples, draw_rows
+from crossview.algorithms.kernel.rounds import drawable
+from crossview.algorithms.kernel.schedule import draw_rows
 from crossview.algorithms.kernel.step import Examples, Settings, init_memory
 from crossview.batch import read_only
 from kernel_data import KERNELS, WIDTHS, as_rows, problem, row_lists
@@ -55,7 +56,7 @@ CASES = [
 def test_counts_equal_the_slow_reference(name, schedule, widths, missing, include_self, supervised):
     X, y, _, present = problem(n=40, widths=widths, missing=missing)
     draws = drawn(schedule, y, 200, seed=3)
-    settings = Settings(0.05, bool(include_self), bool(supervised))
+    settings = Settings(0.05, 0.0, bool(include_self), bool(supervised))
     memory = run(X, y, draws, settings, name, present)
     alpha, z = reference.learn(
         row_lists(X),
@@ -81,21 +82,22 @@ def test_counts_equal_the_slow_reference(name, schedule, widths, missing, includ
 def test_the_linear_kernel_equals_the_explicit_form(include_self, container):
     X, y, _, present = problem(missing=True)
     draws = drawn("half-labeled", y, 400)
-    settings = Settings(0.05, include_self, False)
+    settings = Settings(0.05, 0.0, include_self, False)
     expected = run(X, y, draws, settings, "linear", present)
     rows = as_rows(X, present, container)
     memory = init_memory(3, 1, len(y))
     W = np.zeros((sum(WIDTHS), 1))
     stream = unlimited(len(draws), 1)
     examples = examples_of(y, present)
-    learn_explicit(Features(rows, W), read_only(draws), examples, memory, settings, stream, 0)
+    features = Features(rows, W, np.zeros((3, 1)), (W[:0], np.zeros((0, 1))))
+    learn_explicit(features, read_only(draws), examples, memory, settings, stream, 0)
     assert_array_equal(memory.alpha, expected.alpha)
     blank = np.hstack([x * present[:, [v]] for v, x in enumerate(X)])
     for v, (lo, hi) in enumerate(itertools.pairwise(rows.ptr.astype(int))):
         assert_allclose(W[lo:hi, 0], expected.beta[v, 0] @ blank[:, lo:hi], atol=1e-10)
 
 
-KECO = Settings(0.1, include_self=False, supervised=False)
+KECO = Settings(0.1, 0.0, include_self=False, supervised=False)
 ALL_PRESENT = np.empty((0, 2), dtype=bool)
 
 
@@ -130,7 +132,6 @@ def test_the_schedules_draw_unlabeled_rows_when_the_paper_and_the_code_say():
 
 def test_rows_of_weight_0_are_not_drawn():
     labels, weight = np.array([[1.0], [-1.0], [0.0], [0.0]]), np.array([1.0, 0.0, 1.0, 0.0])
-    for name in ("half-labeled", "published", "uniform"):
-        draws = draw_examples(name, labels, weight, 100, np.random.RandomState(0))
-        assert set(draws) == {0, 2}
-    assert not len(draw_examples("uniform", labels, 0.0 * weight, 9, np.random.RandomState(0)))
+    _, _, known, unknown = drawable(labels, weight)
+    assert_array_equal(known, [0])
+    assert_array_equal(unknown, [2])

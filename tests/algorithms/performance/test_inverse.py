@@ -1,4 +1,4 @@
-"""The quadratic form H: disagreement of the views, and its inverse."""
+"""The quadratic form H: disagreement of the views, and its inverse in each form."""
 
 from itertools import pairwise
 
@@ -7,35 +7,26 @@ import pytest
 import scipy.sparse as sp
 
 from crossview.algorithms.performance import inverse
-from crossview.algorithms.performance.disagreement import ViewBlocks, disagreement
-from crossview.algorithms.performance.inverse import Inverse
+from crossview.algorithms.performance.disagreement import Disagreement, ViewBlocks
+from crossview.algorithms.performance.inverse import Inverse, row_gram
+
+PTR = np.array([0, 2, 5, 6, 9])
 
 
-def test_each_way_of_solving_for_h_gives_the_same(monkeypatch):
-    rng = np.random.default_rng(5)
-    M, gamma = rng.normal(size=(30, 20)), rng.normal(size=20)
-    expected = np.linalg.solve(np.eye(20) + 0.7 * M.T @ M, gamma)
-    wide, wider = M[:9], rng.normal(size=20)
-    np.testing.assert_allclose(Inverse(M, 0.7)(gamma), expected)
-    H = np.eye(20) + 0.7 * wide.T @ wide
-    np.testing.assert_allclose(Inverse(wide, 0.7)(wider), np.linalg.solve(H, wider))
-    monkeypatch.setattr(inverse, "LARGEST_FACTOR", 5)
-    monkeypatch.setattr(inverse, "CG_TOLERANCE", 1e-12)
-    iterative = Inverse(sp.csr_array(M), 0.7)
-    assert iterative.iterative
-    np.testing.assert_allclose(iterative(gamma), expected)
-    iterative = Inverse(sp.csr_array(wide), 0.7)
-    assert iterative.iterative
-    np.testing.assert_allclose(iterative(wider), np.linalg.solve(H, wider))
-
-
-def test_disagreement_is_that_of_all_pairs_of_views_present():
+def some_views(form, n=12):
+    """Four views, some of them missing, and rows without any."""
     rng = np.random.default_rng(7)
-    ptr = np.array([0, 2, 5, 6, 9])
-    present = rng.random((12, 4)) < 0.7
-    columns = np.searchsorted(ptr, np.arange(9), side="right") - 1
-    X, w = rng.normal(size=(12, 9)) * present[:, columns], rng.normal(size=9)
-    weight = rng.random(12)
+    present = rng.random((n, 4)) < 0.7
+    present[0] = False
+    columns = np.searchsorted(PTR, np.arange(9), side="right") - 1
+    X, weight = rng.normal(size=(n, 9)) * present[:, columns], rng.uniform(0.5, 2, n)
+    return ViewBlocks(form(X), PTR, present, weight)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_disagreement_is_that_of_all_pairs_of_views_present(form):
+    X, ptr, present, weight = blocks = some_views(form)
+    w = np.random.default_rng(8).normal(size=9)
     f = np.array([X[:, a:b] @ w[a:b] for a, b in pairwise(ptr)])
     expected = sum(
         weight[i] * (f[u, i] - f[v, i]) ** 2
@@ -44,6 +35,24 @@ def test_disagreement_is_that_of_all_pairs_of_views_present():
         for u in range(v)
         if present[i, u] and present[i, v]
     )
-    for form in (np.asarray, sp.csr_array):
-        M = disagreement(ViewBlocks(form(X), ptr, present, weight))
-        assert np.sum((M @ w) ** 2) == pytest.approx(expected)
+    D = Disagreement(blocks)
+    assert w @ D.times(w) == pytest.approx(expected)
+    assert w @ D.matrix() @ w == pytest.approx(expected)
+    np.testing.assert_allclose(D.diagonal(), np.diag(D.matrix()))
+    some = np.array([7, 1, 3])
+    np.testing.assert_allclose(D.matrix(some), D.matrix()[np.ix_(some, some)])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_each_form_of_the_inverse_gives_the_same(monkeypatch, form):
+    blocks = some_views(form)
+    H = np.eye(9) + 0.7 * Disagreement(blocks).matrix()
+    gamma = np.random.default_rng(5).normal(size=9)
+    expected = np.linalg.solve(H, gamma)
+    np.testing.assert_allclose(Inverse(blocks, 0.7, iterative=False)(gamma), expected)
+    monkeypatch.setattr(inverse, "HEAVY_COLUMNS", 4)
+    monkeypatch.setattr(inverse, "CG_TOLERANCE", 1e-12)
+    np.testing.assert_allclose(Inverse(blocks, 0.7, iterative=True)(gamma), expected)
+    X = blocks.X.toarray() if sp.issparse(blocks.X) else blocks.X
+    np.testing.assert_allclose(row_gram(blocks, 0.7), X @ np.linalg.solve(H, X.T), atol=1e-12)
+    np.testing.assert_allclose(row_gram(blocks, 0.0), X @ X.T)

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 import crossview
 from crossview import InputError, KeCoClassifier, MultiView, PegasosClassifier
 from crossview.algorithms.kernel.schedule import draw_rows
-from kernel_data import KERNELS, WIDTHS, as_labels, as_table, problem, row_lists
+from kernel_data import KERNELS, PAPER, WIDTHS, as_labels, as_table, problem, row_lists
 from reference import keco as reference
 
 
@@ -21,9 +21,9 @@ from reference import keco as reference
 @pytest.mark.parametrize("model", [KeCoClassifier, PegasosClassifier])
 def test_scores_are_those_of_the_reference(kernel, model):
     X, y, _, present = problem(missing=True)
-    learner = model(
-        WIDTHS, kernel=kernel, gamma=0.5, lam=0.05, n_iterations=200, random_state=5
-    ).fit(as_table(X, present), as_labels(y))
+    given = PAPER | {"n_iterations": 200, "random_state": 5}
+    learner = model(WIDTHS, kernel=kernel, gamma=0.5, lam=0.05, **given)
+    learner.fit(as_table(X, present), as_labels(y))
     rng = np.random.RandomState(5)
     draws = draw_rows("half-labeled", np.flatnonzero(y), np.flatnonzero(y == 0), 200, rng)
     rows = row_lists(X)
@@ -76,9 +76,8 @@ def test_pegasos_is_that_of_its_paper():
     X, _, y, present = problem()
     table = as_table(X, present)
     lam, T = 0.05, 300
-    model = PegasosClassifier(
-        kernel="linear", lam=lam, n_iterations=T, include_self=True, random_state=1
-    ).fit(table, y)
+    given = PAPER | {"n_iterations": T, "include_self": True, "random_state": 1}
+    model = PegasosClassifier(kernel="linear", lam=lam, **given).fit(table, y)
     rng = np.random.RandomState(1)
     w = np.zeros(table.shape[1])
     for t, i in enumerate(draw_rows("uniform", np.arange(60), np.arange(0), T, rng), start=1):
@@ -140,16 +139,24 @@ def test_a_large_budget_changes_nothing_and_a_small_one_is_kept(maintenance):
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_a_stream_learns_unlabeled_rows_within_their_quota(kernel):
-    X, y, _, present = problem(n=120, labeled=0.2)
+    X, y, _, present = problem(n=120, labeled=0.5)
     table = as_table(X, present)
     given = {"kernel": kernel, "gamma": 0.5, "lam": 1e-2, "schedule": "stream"}
     few = KeCoClassifier(WIDTHS, unlabeled_ratio=0.5, **given).fit(table, as_labels(y))
-    taken, turns = [], [0, 0]
+    # the ratio times the accuracy above chance, beside two rows that are right by chance
+    one_by_one = KeCoClassifier(WIDTHS, unlabeled_ratio=0.5, **given)
+    taken, turns, right = [], [0, 0], 0
     for i, label in enumerate(y):
-        if label == 0 and turns[1] + 1 > 0.5 * turns[0]:
+        known = hasattr(one_by_one, "classes_")
+        score = one_by_one.decision_function(table[[i]])[0] if known else 0.0
+        right += label * score > 0
+        one_by_one.partial_fit(table[[i]], as_labels(y)[[i]], classes=[-1, 1])
+        trust = max(0.0, 2.0 * (right + 1.0) / (turns[0] + 2.0) - 1.0)
+        if label == 0 and turns[1] + 1 > 0.5 * trust * turns[0]:
             continue
         turns[int(label == 0)] += 1
         taken.append(i)
+    assert turns[1] > 0
     assert few.n_steps_ == len(taken) < 120
     whole = KeCoClassifier(WIDTHS, unlabeled_ratio=np.inf, **given)
     whole.fit(table[taken], as_labels(y)[taken])
@@ -161,9 +168,9 @@ def test_a_stream_learns_unlabeled_rows_within_their_quota(kernel):
 
 def test_a_stream_equals_the_slow_reference():
     X, y, _, present = problem(n=80, missing=True)
-    model = KeCoClassifier(
-        WIDTHS, gamma=0.5, lam=1e-2, schedule="stream", unlabeled_ratio=np.inf
-    ).fit(as_table(X, present), as_labels(y))
+    given = PAPER | {"schedule": "stream", "unlabeled_ratio": np.inf}
+    model = KeCoClassifier(WIDTHS, gamma=0.5, lam=1e-2, **given)
+    model.fit(as_table(X, present), as_labels(y))
     rows = row_lists(X)
     alpha, z = reference.learn(rows, y, range(80), 1e-2, KERNELS["rbf"], present=present)
     for v, beta in enumerate(model.dual_coef_.values()):
@@ -210,7 +217,7 @@ def test_an_approximation_comes_close_to_its_kernel(approximation):
     near.fit(table, labels)
     expected = exact.decision_function(table)
     found = near.decision_function(table)
-    assert np.corrcoef(expected, found)[0, 1] > 0.98
+    assert np.corrcoef(expected, found)[0, 1] > 0.95
     pieces = clone(near)
     for lo in range(0, 150, 50):
         pieces.partial_fit(table[lo : lo + 50], labels[lo : lo + 50], classes=[-1, 1])
@@ -288,7 +295,8 @@ def test_random_views_have_their_part_of_the_columns():
     sparse = clone(model).fit(sp.csr_array(table), as_labels(y))
     assert_allclose(sparse.decision_function(table), model.decision_function(table), rtol=1e-9)
     linear = clone(model).set_params(kernel="linear").fit(table, as_labels(y))
-    assert_allclose(linear.decision_function(table), table @ linear.coef_[0], atol=1e-9)
+    by_weights = table @ linear.coef_[0] + linear.intercept_[0]
+    assert_allclose(linear.decision_function(table), by_weights, atol=1e-9)
 
 
 def test_the_median_gamma_is_one_over_the_median_squared_distance():

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 import shared_data
-from crossview import MultiViewSVMPerf
+from crossview import InputError, MultiViewSVMPerf
 from crossview.algorithms.performance import inverse
 from reference import performance as reference
 
@@ -51,19 +51,6 @@ def test_joint_minimum_is_that_of_a_general_solver(measure, V):
         assert model.dual_gap_ <= 1e-8
 
 
-def test_alternating_comes_to_the_joint_minimum_from_above():
-    for seed in range(4):
-        views, y, C1 = small(seed, 3)
-        common = {"C1": C1, "C2": 0.3, "scaling": "published", "fit_intercept": False}
-        joint, alternating = (
-            MultiViewSVMPerf([2, 2, 2], solver=solver, tol=1e-7, **common).fit(np.hstack(views), y)
-            for solver in ("joint", "alternating")
-        )
-        best = joint.objective_history_[-1, 1]
-        assert (alternating.objective_history_[:, 1] >= best * (1 - 2e-7)).all()
-        assert alternating.objective_history_[-1, 1] == pytest.approx(best, rel=3e-7)
-
-
 def test_published_rounds_stay_above_the_minimum_with_a_warning():
     views, y, _ = small(0, 2)
     model = MultiViewSVMPerf(
@@ -101,13 +88,57 @@ def test_without_disagreement_views_are_the_concatenation(form):
     )
 
 
-def test_conjugate_gradients_come_to_the_minimum_too(monkeypatch):
+def both_ways(monkeypatch, **ways):
+    """Fit wide views with the products in one form."""
+    for name, answer in ways.items():
+        monkeypatch.setattr(inverse, name, lambda *_, answer=answer: answer)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("V", [2, 3])
+def test_all_forms_of_the_products_come_to_the_same_minimum(monkeypatch, form, V):
     rng = np.random.default_rng(6)
-    X = sp.random_array((60, 80), density=0.2, rng=rng, format="csr")
-    y = X @ rng.normal(size=80) > 0
-    exact = MultiViewSVMPerf([40, 40], C2=0.3, tol=1e-4).fit(X, y)
-    monkeypatch.setattr(inverse, "LARGEST_FACTOR", 10)
-    near = MultiViewSVMPerf([40, 40], C2=0.3, tol=1e-4).fit(X, y)
-    assert near.objective_history_[-1, 1] == pytest.approx(
-        exact.objective_history_[-1, 1], rel=2e-4
-    )
+    X = sp.random_array((60, 90), density=0.2, rng=rng, format="csr").toarray()
+    y = X @ rng.normal(size=90) > 0
+    X[rng.random(60) < 0.2, : 90 // V] = np.nan  # rows without their first view
+    layout = {str(v): slice(90 // V * v, 90 // V * (v + 1)) for v in range(V)}
+    found = []
+    for columns, rows in ((True, False), (False, False), (False, True)):
+        both_ways(monkeypatch, columns_pay=columns, rows_pay=rows)
+        model = MultiViewSVMPerf(layout, C2=0.3, tol=1e-5).fit(form(X), y)
+        found.append(model)
+        assert model.objective_history_[-1, 1] == pytest.approx(
+            found[0].objective_history_[-1, 1], rel=2e-5
+        )
+    np.testing.assert_allclose(found[1].coef_, found[2].coef_, atol=5e-3)
+
+
+def test_empty_columns_change_nothing_and_have_weight_0():
+    rng = np.random.default_rng(3)
+    X = sp.random_array((50, 30), density=0.3, rng=rng, format="csr")
+    y = X @ rng.normal(size=30) > 0
+    at = np.sort(rng.choice(1000, 30, replace=False))
+    wide = sp.csr_array((X.data, at[X.indices], X.indptr), shape=(50, 1000))
+    cut = int(at[15])
+    narrow = MultiViewSVMPerf([15, 15], C2=0.1).fit(X, y)
+    padded = MultiViewSVMPerf([cut, 1000 - cut], C2=0.1).fit(wide, y)
+    np.testing.assert_array_equal(padded.coef_[0, at], narrow.coef_[0])
+    assert np.count_nonzero(padded.coef_) == np.count_nonzero(narrow.coef_)
+    np.testing.assert_array_equal(padded.intercept_, narrow.intercept_)
+
+
+def test_a_path_comes_to_the_objectives_of_single_fits():
+    X, y = shared_data.ionosphere()
+    learner = MultiViewSVMPerf([17, 17], tol=1e-4)
+    settings = [{"C1": C1, "C2": C2} for C1 in (1.0, 0.1) for C2 in (0.1, 0.0)]
+    path = learner.fit_path(X, y, settings)
+    for setting, model in zip(settings, path, strict=True):
+        single = MultiViewSVMPerf([17, 17], tol=1e-4, **setting).fit(X, y)
+        assert {name: getattr(model, name) for name in setting} == setting
+        assert model.dual_gap_ <= 1e-4
+        assert model.objective_history_[-1, 1] == pytest.approx(
+            single.objective_history_[-1, 1], rel=1e-4
+        )
+    assert path[0].n_iter_ < MultiViewSVMPerf([17, 17], tol=1e-4).fit(X, y).n_iter_
+    with pytest.raises(InputError, match="a setting names 'tol'"):
+        learner.fit_path(X, y, [{"tol": 0.1}])

@@ -67,15 +67,6 @@ def test_pos_label_is_the_positive_class():
         MultiViewSVMPerf(pos_label="ham").fit(X, y)
 
 
-def test_a_warm_start_needs_fewer_rounds():
-    X, y = shared_data.ionosphere()
-    warm = MultiViewSVMPerf([17, 17], warm_start=True, C1=0.3).fit(X, y)
-    warm.set_params(C1=1.0).fit(X, y)
-    cold = MultiViewSVMPerf([17, 17], C1=1.0).fit(X, y)
-    assert warm.n_iter_ < cold.n_iter_
-    assert warm.objective_history_[-1, 1] == pytest.approx(cold.objective_history_[-1, 1], rel=2e-3)
-
-
 def test_a_missing_view_takes_no_part():
     X, y = shared_data.ionosphere()
     present = np.random.default_rng(9).random((len(y), 2)) < 0.8

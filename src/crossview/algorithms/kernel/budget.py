@@ -27,6 +27,7 @@ class Budget(NamedTuple):
 
     size: int
     maintenance: int
+    intercept: float  # the constant in each kernel value
     gammas: np.ndarray  # (V,): γ of the RBF kernel, for merging
     vectors: np.ndarray  # (V, n_rows, n_columns): the rows, for merging, which changes them
     merged: np.ndarray  # bool (V, n_rows): which rows merging has changed
@@ -40,9 +41,9 @@ def shrink(beta, gram, size, budget, n):
     elif budget.maintenance == PROJECTION:
         project(beta, gram, size)
     else:
-        b = merge(beta, gram, size, budget.vectors[n])
+        b = merge(beta, gram, size, budget.vectors[n], budget.intercept)
         budget.merged[n, b] = True
-        update_gram(gram, b, budget.vectors[n], budget.gammas[n])
+        update_gram(gram, b, budget.vectors[n], budget.gammas[n], budget.intercept)
 
 
 @inlined_borrowing
@@ -150,20 +151,20 @@ def best_merger(beta, a, b, kab):
 
 
 @borrowing
-def merge(beta, gram, size, vectors):
+def merge(beta, gram, size, vectors, intercept):
     """Merge the smallest support vector and the partner with the least loss; return its place."""
     a = smallest_support(beta, gram, size)
     partner, best_h, least = -1, 0.5, np.inf
     for b in range(size):
         if b == a or not is_support(beta, b):
             continue
-        kab = gram[a, b]
+        kab = gram[a, b] - intercept
         h = best_merger(beta, a, b, kab)
         lost = lost_sqnorm(h, beta, a, b, kab)
         if lost < least:
             partner, best_h, least = b, h, lost
     b, h = partner, best_h
-    ka, kb = merged_kernels(h, gram[a, b])
+    ka, kb = merged_kernels(h, gram[a, b] - intercept)
     for c in range(beta.shape[0]):
         beta[c, b] = beta[c, a] * ka + beta[c, b] * kb
     remove(beta, a)
@@ -173,8 +174,8 @@ def merge(beta, gram, size, vectors):
 
 
 @borrowing
-def update_gram(gram, b, vectors, gamma):
-    """Compute row and column b of the RBF Gram matrix again."""
+def update_gram(gram, b, vectors, gamma, intercept):
+    """Compute row and column b of the RBF Gram matrix, and its constant, again."""
     sqnorm = 0.0
     for f in range(vectors.shape[1]):
         sqnorm += vectors[b, f] * vectors[b, f]
@@ -184,5 +185,5 @@ def update_gram(gram, b, vectors, gamma):
             product += vectors[b, f] * vectors[k, f]
             other += vectors[k, f] * vectors[k, f]
         value = 1.0 if k == b else math.exp(-gamma * max(sqnorm + other - 2.0 * product, 0.0))
-        gram[b, k] = value
-        gram[k, b] = value
+        gram[b, k] = value + intercept
+        gram[k, b] = value + intercept

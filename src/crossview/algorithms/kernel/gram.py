@@ -50,7 +50,7 @@ def gram_pass(gram, draws, examples, memory, settings, row, t):
     labels, _, present = examples
     beta = memory.beta
     V, K = beta.shape[0], beta.shape[1]
-    here, sums, self_kernel = row
+    here, sums, self_kernel, _ = row
     for s in range(rows.shape[0]):
         t += 1
         i, g = rows[s], gram_rows[s]

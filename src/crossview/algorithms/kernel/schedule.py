@@ -2,7 +2,7 @@
 
 import numpy as np
 
-SCHEDULES = ("half-labeled", "published", "uniform", "stream")
+SCHEDULES = ("rounds", "half-labeled", "published", "uniform", "stream")
 
 
 def draw_rows(
@@ -14,10 +14,11 @@ def draw_rows(
 ) -> np.ndarray:
     """Return the row of each step, drawn uniformly and with replacement.
 
-    "half-labeled": labeled rows in the first half, then labeled and unlabeled rows alternate
-    (section 4 of the paper).  "published": the same as counted in the authors' published code,
-    where step t, from 0 on, draws an unlabeled row if t > T/2 and t is even.  "uniform": any row
-    (Algorithm 1).  Without unlabeled rows every step draws a labeled one.
+    "rounds": labeled and unlabeled rows alternate.  "half-labeled": labeled rows in the first
+    half, then both alternate (section 4 of the paper).  "published": the same as counted in the
+    authors' published code, where step t, from 0 on, draws an unlabeled row if t > T/2 and t is
+    even.  "uniform": any row (Algorithm 1).  Without unlabeled rows every step draws a labeled
+    one.
     """
     if schedule == "uniform":
         rows = np.concatenate([labeled, unlabeled])
@@ -29,22 +30,7 @@ def draw_rows(
         if schedule == "published":
             turn = (t > steps / 2) & (t % 2 == 0)
         else:
-            half = steps // 2
+            half = 0 if schedule == "rounds" else steps // 2
             turn = (t >= half) & ((t - half) % 2 == 1)
         draws[turn] = unlabeled[random_state.randint(len(unlabeled), size=int(turn.sum()))]
     return draws
-
-
-def draw_examples(
-    schedule: str,
-    labels: np.ndarray,
-    weight: np.ndarray,
-    steps: int,
-    random_state: np.random.RandomState,
-) -> np.ndarray:
-    """Return the row of each step; never a row of weight 0, and none if no row has a label."""
-    counts, known = weight > 0.0, labels[:, 0] != 0.0
-    labeled, unlabeled = np.flatnonzero(counts & known), np.flatnonzero(counts & ~known)
-    if not len(labeled):
-        return np.empty(0, dtype=np.intp)
-    return draw_rows(schedule, labeled, unlabeled, steps, random_state)

@@ -6,6 +6,17 @@ from crossview._jit import inlined_borrowing, njit
 from crossview.algorithms.kernel.step import mark_present
 
 
+def averaged(last: np.ndarray, moment: np.ndarray, T: int) -> np.ndarray:
+    """Return the mean of T steps, weighted by their number t, at the scale of the last.
+
+    The weights of step t are w_t = β_t / (λ t).  So sum_t t w_t / sum_t t, the average of
+    Lacoste-Julien, Schmidt and Bach (2012), is 2 sum_t β_t / (λ T (T + 1)).  A change of β in
+    step s counts in T + 1 - s of these terms: with its moment, sum_s s (change of β in step s),
+    sum_t β_t = (T + 1) β_T - moment.
+    """
+    return 2.0 * (last - moment / (T + 1))
+
+
 @inlined_borrowing
 def mean_score(sums, here, scale, out):
     """out[c] <- mean over the views present of sums[n, c] / scale; 0 before the first step."""

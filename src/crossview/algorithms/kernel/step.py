@@ -11,6 +11,7 @@ class Settings(NamedTuple):
     """What stays the same during a pass."""
 
     lam: float  # λ
+    intercept: float  # the constant in each kernel value; explicit features have it apart
     include_self: bool  # the term j = i counts in a row's score
     supervised: bool  # Pegasos: an unlabeled row takes a step and changes nothing
 
@@ -28,6 +29,7 @@ class Memory(NamedTuple):
 
     alpha: np.ndarray  # (V, K, n): counts
     beta: np.ndarray  # (V, K, n): α z
+    moment: np.ndarray  # (V, K, n): sum of t times the change of β in step t, for the average
     last: np.ndarray  # (V, K, n): ŷ, the scores when the row was drawn last
 
 
@@ -37,16 +39,17 @@ class RowBuffers(NamedTuple):
     here: np.ndarray  # bool (V,): which views it has
     sums: np.ndarray  # (V, K): sum_j β_n[j] K_n(x_i, x_j)
     self_kernel: np.ndarray  # (V,): K_n(x_i, x_i)
+    agreed: np.ndarray  # (K,): the co-agreement
 
 
 def init_memory(V: int, K: int, n: int) -> Memory:
     """Return a memory in which all counts are 0."""
-    return Memory(np.zeros((V, K, n)), np.zeros((V, K, n)), np.zeros((V, K, n)))
+    return Memory(*(np.zeros((V, K, n)) for _ in Memory._fields))
 
 
 def row_buffers(V: int, K: int) -> RowBuffers:
     """Return the scratch space of a loop."""
-    return RowBuffers(np.empty(V, np.bool_), np.zeros((V, K)), np.zeros(V))
+    return RowBuffers(np.empty(V, np.bool_), np.zeros((V, K)), np.zeros(V), np.zeros(K))
 
 
 @inlined_borrowing
@@ -57,13 +60,26 @@ def mark_present(present, i, here):
 
 
 @inlined_borrowing
-def co_label(last, i, n, c, here):
-    """Return the co-agreement (5): the sign of the sum of the other views' scores."""
-    total = 0.0
-    for v in range(last.shape[0]):
-        if v != n and here[v]:
-            total += last[v, c, i]
-    return np.sign(total)
+def co_agreement(last, i, n, here, agreed):
+    """agreed <- the co-agreement (5) on row i of the views other than n.
+
+    Two classes: the sign of the sum of their scores.  Several: 1 for the class with the largest
+    sum, -1 for the others.  0 if there is no other view, or all sums are equal.
+    """
+    top, decided = 0, False
+    for c in range(agreed.shape[0]):
+        agreed[c] = 0.0
+        for v in range(last.shape[0]):
+            if v != n and here[v]:
+                agreed[c] += last[v, c, i]
+        decided |= agreed[c] != agreed[0]
+        if agreed[c] > agreed[top]:
+            top = c
+    if agreed.shape[0] == 1:
+        agreed[0] = np.sign(agreed[0])
+        return
+    for c in range(agreed.shape[0]):
+        agreed[c] = (1.0 if c == top else -1.0) if decided else 0.0
 
 
 @inlined_borrowing
@@ -76,26 +92,31 @@ def has_loss(z, score):
 def take_step(i, t, row, examples, memory, settings):
     """Lines 6 to 11 of Algorithm 1 for row i at step t; its sums are in the buffers."""
     # a tuple is unpacked once per step: in the inner loops each access costs some nanoseconds
-    here, sums, self_kernel = row
+    here, sums, self_kernel, agreed = row
     labels, weight, _ = examples
-    alpha, beta, last = memory
+    alpha, beta, moment, last = memory
+    labeled = labels[i, 0] != 0.0
     # line 6, eq. (3): all views are scored before any of them learns
     for n in range(here.shape[0]):
         if here[n]:
+            if settings.include_self and not labeled:
+                # views before n have their score of this step, those after it an older one
+                co_agreement(last, i, n, here, agreed)
             for c in range(sums.shape[1]):
                 total = sums[n, c]
-                labeled = labels[i, c] != 0.0
                 if beta[n, c, i] != 0.0 and not (settings.include_self and labeled):
                     total -= beta[n, c, i] * self_kernel[n]
                 if settings.include_self and not labeled:
-                    # views before n have their score of this step, those after it an older one
-                    total += alpha[n, c, i] * co_label(last, i, n, c, here) * self_kernel[n]
+                    total += alpha[n, c, i] * agreed[c] * self_kernel[n]
                 last[n, c, i] = total / (settings.lam * t)
     # lines 7 to 11: eq. (4) labels the row, and every view in which it has a loss counts it
     for n in range(here.shape[0]):
         if here[n]:
+            if not labeled:
+                co_agreement(last, i, n, here, agreed)
             for c in range(sums.shape[1]):
-                z = labels[i, c] if labels[i, c] != 0.0 else co_label(last, i, n, c, here)
+                z = labels[i, c] if labeled else agreed[c]
                 if has_loss(z, last[n, c, i]):
                     alpha[n, c, i] += weight[i]
+                moment[n, c, i] += (z * alpha[n, c, i] - beta[n, c, i]) * t
                 beta[n, c, i] = z * alpha[n, c, i]

@@ -60,7 +60,7 @@ def stream_pass(pool, examples, memory, budget, settings, work, t):
     labels, weight, present = examples
     V, K = beta.shape[0], beta.shape[1]
     stream, row = work
-    here, sums, _ = row
+    here, sums, _, _ = row
     for i in range(labels.shape[0]):
         k = n_old + i
         g = k if budget.size > 0 else i
@@ -69,11 +69,10 @@ def stream_pass(pool, examples, memory, budget, settings, work, t):
             for c in range(K):
                 sums[n, c] = sum_supports(beta[n, c], gram[n, g], k) if here[n] else 0.0
         mean_score(sums, here, settings.lam * t, stream.scores[i])
-        labeled = labels[i, 0] != 0.0
-        if weight[i] <= 0.0 or not within_quota(labeled, stream):
+        if weight[i] <= 0.0 or not within_quota(labels[i], stream.scores[i], stream):
             continue
         t += 1
-        if settings.supervised and not labeled:
+        if settings.supervised and labels[i, 0] == 0.0:
             continue
         take_step(i, t, row, examples, memory, settings)
         for n in range(V):

@@ -14,35 +14,58 @@ class ViewBlocks(NamedTuple):
     present: np.ndarray  # bool (n, V)
     weight: np.ndarray  # (n,)
 
+    @property
+    def number(self) -> np.ndarray:
+        """The number of views that a row has, but at least 1: without views it is 0 throughout."""
+        return np.maximum(self.present.sum(axis=1), 1)
 
-def disagreement(blocks: ViewBlocks) -> Any:
-    """Return M with ``|M w|² = sum over rows and u < v of (w_u·x_u - w_v·x_v)²``, both present.
+    def views(self) -> list[Any]:
+        """Return the columns of each view."""
+        return [self.X[:, a:b] for a, b in zip(self.ptr[:-1], self.ptr[1:], strict=True)]
 
-    With c views in a row this is c times the sum of squares about their mean, and so a
-    sum over all views but the first of ``c (k-1)/k (f_k - mean of the k - 1 before)²``:
-    V - 1 blocks of rows instead of one for each of the V (V - 1) / 2 pairs.
+
+class Disagreement:
+    """``D = M'M``, with ``w'D w = sum over rows and u < v of (f_u - f_v)²``, both present.
+
+    With c views in a row, of scores f_v, this is ``c sum_v f_v² - (sum_v f_v)²``.  So D is
+    ``X_v'diag(c) X_v`` in the block of each view, less ``X'X`` everywhere.
     """
-    X, ptr, present, weight = blocks
-    number = present.sum(axis=1)
-    stack, join = (sp.vstack, sp.hstack) if sp.issparse(X) else (np.vstack, np.hstack)
-    parts = []
-    for v in range(1, len(ptr) - 1):
-        k = present[:, : v + 1].sum(axis=1)
-        here = np.flatnonzero(present[:, v] & (k > 1))
-        k = k[here]
-        own = np.sqrt(weight[here] * number[here] * (k - 1) / k)
-        x = X[here]
-        before, after = x[:, : ptr[v]], x[:, ptr[v + 1] :]
-        x = x[:, ptr[v] : ptr[v + 1]]
-        parts.append(join([scale_rows(before, -own / (k - 1)), scale_rows(x, own), 0.0 * after]))
-    M = stack(parts)
-    if not sp.issparse(M):
-        return M
-    M = sp.csr_array(M)
-    M.eliminate_zeros()
-    return M
+
+    def __init__(self, blocks: ViewBlocks) -> None:
+        self.blocks, self.number = blocks, blocks.number
+        views = blocks.views()
+        self.views = [sp.block_diag(views, format="csr")] if sp.issparse(blocks.X) else views
+
+    def times(self, w: np.ndarray) -> np.ndarray:
+        """Return D w."""
+        ends = np.cumsum([view.shape[1] for view in self.views])[:-1]
+        parts = zip(self.views, np.split(w, ends), strict=True)
+        f = np.concatenate([view @ part for view, part in parts]).reshape(-1, len(self.number))
+        slopes = self.blocks.weight * (self.number * f - f.sum(axis=0))
+        own = slopes.reshape(len(self.views), -1)
+        return np.concatenate([view.T @ g for view, g in zip(self.views, own, strict=True)])
+
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal of D."""
+        X, _, _, weight = self.blocks
+        return np.asarray((X * X).T @ (weight * (self.number - 1.0))).ravel()
+
+    def matrix(self, columns: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return D between some columns."""
+        X, ptr, _, weight = self.blocks
+        view = np.searchsorted(ptr, np.arange(X.shape[1])[columns], side="right")
+        X = X[:, columns]
+        own, joint = (
+            dense(X.T @ scale_rows(X, factor)) for factor in (weight * self.number, weight)
+        )
+        return np.where(view[:, None] == view, own - joint, -joint)
 
 
 def scale_rows(X: Any, factor: np.ndarray) -> Any:
     """Return X with row i times ``factor[i]``."""
     return sp.diags_array(factor) @ X if sp.issparse(X) else X * factor[:, None]
+
+
+def dense(X: Any) -> np.ndarray:
+    """Return a matrix as an array."""
+    return X.toarray() if sp.issparse(X) else X

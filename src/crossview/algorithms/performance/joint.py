@@ -1,9 +1,13 @@
 """Cutting planes for all views at once.
 
-The dual's value bounds the minimum from below, any w from above.  The next cut is ours: at a
-point a small step from the best weights towards the program's (as a line search would choose
-it; Franc and Sonnenburg, "Optimized cutting plane algorithm", ICML 2008).  At the program's
-weights themselves, as published, it takes up to eight times as many cuts.
+The dual's value bounds the minimum from below, any w from above.  The next cut is ours: at the
+weights of a program that also keeps them near the best so far, w_0 (a proximal bundle method),
+
+    min  ½ w'H w + C xi + (mu/2) (w - w_0)'H (w - w_0).
+
+Its dual has the same G, with ``(1 + mu) delta - mu gamma·w_0`` in place of delta, and its weights
+are ``(H^-1 sum alpha gamma + mu w_0) / (1 + mu)``.  At the weights of the program without mu, as
+published, it takes up to eight times as many cuts.
 """
 
 import numpy as np
@@ -12,38 +16,30 @@ from crossview.algorithms.performance.cut import Search
 from crossview.algorithms.performance.solution import Solution, Stopping, relative_gap
 from crossview.algorithms.performance.working_set import WorkingSet
 
-# the part of the way from the best weights to the program's: at first and at least, and its
-# factor after a better and after a worse value
-FIRST_STEP, SHORTEST_STEP, LONGER, SHORTER = 0.1, 0.02, 1.5, 0.5
-# if even steps below this lead to worse values, a cut at the program's weights is added
-SHORT_STEP = 0.05
+# mu at first, its range, and its factor after a worse value, and its divisor after a better one
+FIRST_MU, SMALLEST_MU, LARGEST_MU, FACTOR = 10.0, 1.0, 1000.0, 1.5
 
 
 def cutting_planes(cuts: WorkingSet, search: Search, C: float, stop: Stopping) -> Solution:
     """Minimize problem (7), ``½ w'H w + C xi``, starting from the cuts at hand."""
-    # 1. the weights that are best for these cuts
-    nothing = np.zeros(min(cuts.X.shape))
-    bound, left, right = cuts.solve_program(C) if cuts.size else (0.0, nothing, nothing)
-    best = left, right
-    value, step = np.inf, FIRST_STEP
+    bound, here = cuts.minimize(C)
+    best, value, mu = here, np.inf, FIRST_MU
     history: list[tuple[float, float]] = []
-    while len(history) < stop.max_iter:
-        # 2. a cut between the best weights so far and the program's
-        before = value
-        for t in (step, 1.0) if step < SHORT_STEP else (step,):
-            here = best[0] + t * (left - best[0]), best[1] + t * (right - best[1])
-            f = cuts.scores(here[1])
-            cut = search(f)
-            found = 0.5 * float(here[0] @ here[1]) + C * max(0.0, cut.delta - float(cut.s @ f))
-            if found < value:
-                value, best = found, here
-            cuts.add(cut)
-        step = min(1.0, LONGER * step) if value < before else max(SHORTEST_STEP, SHORTER * step)
-        # 3. the program with these too
-        below, left, right = cuts.solve_program(C)
-        bound = max(bound, below)
+    while True:
+        # 1. the most violated labeling
+        f = cuts.scores(here)
+        cut = search(f)
+        found = 0.5 * here.sqnorm + C * max(0.0, cut.delta - float(cut.s @ f))
+        mu = max(SMALLEST_MU, mu / FACTOR) if found < value else min(LARGEST_MU, mu * FACTOR)
+        if found < value:
+            value, best = found, here
+        # 2. the bound with this cut
+        cuts.add(cut)
+        bound = max(bound, cuts.minimize(C)[0])
         history.append((bound, value))
-        if relative_gap(value, bound) <= stop.tol:
+        if relative_gap(value, bound) <= stop.tol or len(history) == stop.max_iter:
             break
+        # 3. the weights near the best so far
+        here = cuts.minimize_near(C, mu, best)
     gap = relative_gap(value, bound)
-    return Solution(cuts.weights(*best), np.array(history), gap, cuts.size)
+    return Solution(cuts.weights(best), np.array(history), gap, cuts.size)

@@ -1,13 +1,13 @@
 """The cuts of the quadratic program."""
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from crossview.algorithms.performance.cut import Cut
-from crossview.algorithms.performance.inverse import Inverse
-from crossview.algorithms.performance.program import solve_program
+from crossview.algorithms.performance.inverse import Metric
+from crossview.algorithms.performance.program import ActiveSet
 
 # programs for which a cut may be inactive before a new one takes its place
 PATIENCE = 20
@@ -15,86 +15,100 @@ PATIENCE = 20
 ROOM = 16
 
 
-class WorkingSet:
-    """The cuts at hand, each as a pair of vectors, and their products G.
+class Pair(NamedTuple):
+    """Weights w, or a cut ``H^-1 gamma``, as two vectors; ``w'H u`` is left·right."""
 
-    With fewer columns than rows a cut is ``(gamma, H^-1 gamma)``, otherwise
-    ``(s, X H^-1 X's)``: ``G_ab`` is left_a·right_b either way, and what is kept is as long as
-    the shorter side of X.  ``keep`` keeps ``s`` in both cases, for `active`.
+    left: np.ndarray
+    right: np.ndarray
+
+    @property
+    def sqnorm(self) -> float:
+        """Return ``w'H w``."""
+        return float(self.left @ self.right)
+
+
+class WorkingSet:
+    """The cuts at hand, as pairs of vectors, and their program.
+
+    With fewer columns than rows ``H^-1 gamma`` is ``(gamma, H^-1 gamma)``, otherwise
+    ``(s, X H^-1 X's)``: left_a·right_b is ``G_ab`` either way, and what is kept is as long as
+    the shorter side of X.
     """
 
-    def __init__(self, X: Any, solve: Inverse, *, keep: bool) -> None:
+    def __init__(self, metric: Metric) -> None:
+        X = metric.X
         # the shorter of the two vectors of a product is the one that is accessed at random
-        wide = sp.issparse(X) and X.shape[1] > X.shape[0]
-        self.X, self.solve = sp.csc_array(X) if wide else X, solve
+        self.X = sp.csc_array(X) if sp.issparse(X) and X.shape[1] > X.shape[0] else X
         self.by_columns = X.shape[1] <= X.shape[0]
-        self.keep = keep and self.by_columns
-        self.size = 0
+        self.metric, self.size = metric, 0
         self.left, self.right = (np.empty((ROOM, min(X.shape))) for _ in range(2))
-        self.s = np.empty((ROOM if self.keep else 0, X.shape[0]))
-        self.G = np.zeros((ROOM, ROOM))
-        self.delta, self.alpha = np.zeros(ROOM), np.zeros(ROOM)
+        self.G, self.delta = np.zeros((ROOM, ROOM)), np.zeros(ROOM)
         self.idle = np.zeros(ROOM, dtype=np.int64)
+        self.program, self.near = ActiveSet(), ActiveSet()
 
     def add(self, cut: Cut) -> None:
         """Add a cut, in place of one that has been inactive for long if there is one."""
         delta, s = cut
         worn = np.flatnonzero(self.idle[: self.size] >= PATIENCE)
         slot = int(worn[0]) if len(worn) else self.size
-        if slot == len(self.delta):
+        if slot == len(self.idle):
             self._make_room()
-        left, right = self._pair(s)
+        pair = self._pair(s)
+        self.left[slot], self.right[slot] = pair
         self.size = k = max(self.size, slot + 1)
-        self.left[slot], self.right[slot] = left, right
-        if self.keep:
-            self.s[slot] = s
-        self.delta[slot], self.alpha[slot], self.idle[slot] = delta, 0.0, -1
-        self.G[slot, :k] = self.G[:k, slot] = self.left[:k] @ right
+        self.delta[slot], self.idle[slot] = delta, 0
+        self.G[slot, :k] = self.G[:k, slot] = self.left[:k] @ pair.right
 
-    def _pair(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        X, gamma = self.X, self.X.T @ s
+    def _pair(self, s: np.ndarray) -> Pair:
+        X, inverse, gram = self.X, self.metric.inverse, self.metric.gram
+        if gram is not None:
+            wrong = np.flatnonzero(s)
+            return Pair(s, gram @ s if 4 * len(wrong) > len(s) else s[wrong] @ gram[wrong])
+        gamma = X.T @ s
         if self.by_columns:
-            return gamma, self.solve(gamma)
-        some = np.flatnonzero(self.alpha[: self.size])
-        if not (self.solve.iterative and len(some)):
-            return s, X @ self.solve(gamma)
+            return Pair(gamma, inverse(gamma))
+        some = self.program.members[: self.program.n_members]
+        if not (inverse.iterative and len(some)):
+            return Pair(s, X @ inverse(gamma))
         # solve only for the part of it that is no combination of the active cuts
-        G = self.G[np.ix_(some, some)]
-        known = np.linalg.lstsq(G, self.right[some] @ s, rcond=1e-8)[0]
-        rest = self.solve(X.T @ (s - known @ self.left[some]), float(np.linalg.norm(gamma)))
-        return s, known @ self.right[some] + X @ rest
+        known = self.program.closest(self.right[some] @ s)
+        rest = inverse(X.T @ (s - known @ self.left[some]), float(np.linalg.norm(gamma)))
+        return Pair(s, known @ self.right[some] + X @ rest)
 
     def _make_room(self) -> None:
-        more = len(self.delta)
-        for name in ("left", "right", "s"):
+        more = len(self.idle)
+        self.G = np.pad(self.G, (0, more))
+        for name in ("delta", "idle"):
+            setattr(self, name, np.pad(getattr(self, name), (0, more)))
+        for name in ("left", "right"):
             old = getattr(self, name)
             setattr(self, name, np.concatenate([old, np.empty_like(old)]))
-        self.G = np.pad(self.G, (0, more))
-        for name in ("delta", "alpha", "idle"):
-            setattr(self, name, np.pad(getattr(self, name), (0, more)))
 
-    def solve_program(self, C: float) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return the dual's value at its solution, and the sums of alpha times left and right."""
+    def minimize(self, C: float) -> tuple[float, Pair]:
+        """Return the least ``½ w'H w + C xi`` over these cuts, and its weights."""
         k = self.size
-        G, delta = self.G[:k, :k], self.delta[:k]
-        start = (self.alpha[:k] > 0.0) | (self.idle[:k] < 0)
-        alpha = self.alpha[:k] = solve_program(G, delta, C, start)
-        self.idle[:k] = np.where(alpha > 0.0, 0, np.maximum(self.idle[:k], 0) + 1)
+        alpha = self.program.solve(self.G[:k, :k], self.delta[:k], C)
+        self.idle[:k] += 1
+        pair = self._combine(alpha)
+        return float(self.delta[:k] @ alpha) - 0.5 * pair.sqnorm, pair
+
+    def minimize_near(self, C: float, mu: float, center: Pair) -> Pair:
+        """Return the weights of least ``½ w'H w + C xi + (mu/2) (w - w_0)'H (w - w_0)``."""
+        k = self.size
+        delta = (1.0 + mu) * self.delta[:k] - mu * (self.left[:k] @ center.right)
+        pair = self._combine(self.near.solve(self.G[:k, :k], delta, C))
+        moved = ((own + mu * old) / (1.0 + mu) for own, old in zip(pair, center, strict=True))
+        return Pair(*moved)
+
+    def _combine(self, alpha: np.ndarray) -> Pair:
         active = np.flatnonzero(alpha)
-        left, right = (alpha[active] @ side[active] for side in (self.left, self.right))
-        return float(delta @ alpha - 0.5 * left @ right), left, right
+        self.idle[active] = 0
+        return Pair(*(alpha[active] @ side[active] for side in (self.left, self.right)))
 
-    def scores(self, right: np.ndarray) -> np.ndarray:
-        """Return the scores f of a sum of right vectors."""
-        return self.X @ right if self.by_columns else right
+    def scores(self, w: Pair) -> np.ndarray:
+        """Return the scores f of weights."""
+        return self.X @ w.right if self.by_columns else w.right
 
-    def weights(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return the weights w of a sum of left and right vectors."""
-        return right if self.by_columns else self.solve(self.X.T @ left)
-
-    def active(self) -> list[Cut]:
-        """Return the cuts that the last program needed; only with ``keep``."""
-        s = self.s if self.by_columns else self.left
-        return [
-            Cut(float(self.delta[i]), s[i].copy()) for i in np.flatnonzero(self.alpha[: self.size])
-        ]
+    def weights(self, w: Pair) -> np.ndarray:
+        """Return weights as a vector."""
+        return w.right if self.by_columns else self.metric.inverse(self.X.T @ w.left)

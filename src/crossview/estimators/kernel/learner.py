@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.kernel.quota import Stream
-from crossview.algorithms.kernel.schedule import draw_examples
 from crossview.algorithms.kernel.scores import mean_scores
 from crossview.algorithms.kernel.step import Examples, Settings
 from crossview.batch import read_only, rows_at
 from crossview.errors import InputError
 from crossview.estimators.kernel.progress import progress_bar
 from crossview.estimators.kernel.state import KernelState
+from crossview.estimators.kernel.training import DrawOptions, TrainingSet, learn_drawn
 from crossview.estimators.kernel.values import ViewKernels, without_overflowing_rows
 from crossview.kernels.rows import Rows
 
-__all__ = ["KernelLearner", "TrainingSet", "read_training_set", "training_kernels"]
+__all__ = ["KernelLearner", "draw_options", "read_training_set", "training_kernels"]
 
 
 class KernelLearner(KernelState):
@@ -44,7 +44,7 @@ class KernelLearner(KernelState):
             self._learn(rows, np.arange(len(weight)), labels, weight, scores)
             self._calibrate_in_pass(scores, labels, sample_weight)
         else:
-            self._learn_draws(rows, labels, weight, random_state)
+            self._learn_draws(TrainingSet(rows, labels, weight), random_state)
             self._calibrate_by_folds(X, y, sample_weight)
 
     def _warn_of_one_view(self, labels: np.ndarray) -> None:
@@ -68,27 +68,23 @@ class KernelLearner(KernelState):
         )
 
     def _settings(self, include_self: bool) -> Settings:
-        return Settings(float(self.lam), include_self, not self.learns_unlabeled)
+        supervised = not self.learns_unlabeled
+        return Settings(float(self.lam), self._constant, include_self, supervised)
 
-    def _learn_draws(
-        self,
-        rows: Rows,
-        labels: np.ndarray,
-        weight: np.ndarray,
-        random_state: np.random.RandomState,
-    ) -> None:
-        """Make ``n_iterations`` steps over rows that are drawn with replacement."""
-        weight = without_overflowing_rows(rows, weight)
-        rows_of_steps = draw_examples(
-            self.schedule, labels, weight, int(self.n_iterations), random_state
-        )
-        drawn, draws = np.unique(rows_of_steps, return_inverse=True)
-        rows = rows_at(rows, drawn)
-        examples = Examples(read_only(labels[drawn]), read_only(weight[drawn]), rows.present)
-        settings = self._settings(self.include_self)
-        with progress_bar(type(self).__name__, len(draws), self.verbose) as advance:
-            steps = self._model().learn_draws(rows, drawn, draws, examples, settings, advance)
-        self._state["t"][0] = steps
+    def _learn_draws(self, data: TrainingSet, random_state: np.random.RandomState) -> None:
+        """Make steps over rows that are drawn with replacement."""
+        weight = without_overflowing_rows(data.rows, data.weight)
+        unlabeled = self.learns_unlabeled or self.schedule != "rounds"
+        used = np.flatnonzero((weight > 0.0) & ((data.labels[:, 0] != 0.0) | unlabeled))
+        data = TrainingSet(rows_at(data.rows, used), data.labels[used], weight[used])
+        model = self._model()
+        model.hold(data.rows, used)
+        with progress_bar(type(self).__name__, None, self.verbose) as advance:
+            done = learn_drawn(model, data, draw_options(self), random_state, advance)
+        self._state["t"][0] = done.steps
+
+    def _fold_params(self) -> dict[str, Any]:
+        return super()._fold_params() | {"n_iterations": max(1, self.n_steps_)}
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
@@ -154,12 +150,12 @@ class KernelLearner(KernelState):
         return scores[:, :, 0] if scores.shape[2] == 1 else scores
 
 
-class TrainingSet(NamedTuple):
-    """The rows, labels and weights that `fit` learns from."""
-
-    rows: Rows
-    labels: np.ndarray  # (n, K): -1 and 1; 0 in an unlabeled row
-    weight: np.ndarray  # (n,)
+def draw_options(learner: KernelLearner) -> DrawOptions:
+    """Return the parameters with which ``learner.fit`` learns drawn rows."""
+    given = learner.n_iterations
+    steps = None if given == "auto" else int(given)
+    settings = learner._settings(learner.include_self)
+    return DrawOptions(learner.schedule, steps, bool(learner.average), settings)
 
 
 def read_training_set(learner: KernelLearner, X: Any, y: Any) -> TrainingSet:

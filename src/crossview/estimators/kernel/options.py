@@ -25,7 +25,9 @@ class KernelOptions(RandomViewsClassifier):
         "degree": [Interval(Real, 0, None, closed="neither")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "lam": [Interval(Real, 0, None, closed="neither")],
-        "n_iterations": [Interval(Integral, 1, None, closed="left")],
+        "n_iterations": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "average": ["boolean"],
+        "fit_intercept": ["boolean"],
         "schedule": [StrOptions(set(SCHEDULES))],
         "unlabeled_ratio": [Interval(Real, 0, None, closed="both")],
         "include_self": ["boolean"],
@@ -49,11 +51,13 @@ class KernelOptions(RandomViewsClassifier):
         gamma: Any = "median",
         degree: float = 3,
         coef0: float = 1.0,
-        lam: float = 1e-4,
-        n_iterations: int = 1000,
-        schedule: str = "half-labeled",
+        lam: float = 1e-3,
+        n_iterations: int | str = "auto",
+        schedule: str = "rounds",
         unlabeled_ratio: float = 1 / 3,
-        include_self: bool = False,
+        include_self: bool = True,
+        average: bool = True,
+        fit_intercept: bool = True,
         random_views: tuple[int, float] | None = None,
         unlabeled: Any = None,
         budget: int | None = None,
@@ -76,6 +80,8 @@ class KernelOptions(RandomViewsClassifier):
         self.schedule = schedule
         self.unlabeled_ratio = unlabeled_ratio
         self.include_self = include_self
+        self.average = average
+        self.fit_intercept = fit_intercept
         self.random_views = random_views
         self.unlabeled = unlabeled
         self.budget = budget

@@ -35,32 +35,54 @@ KERNEL: dict[str, ParameterDoc] = {
         "float",
         """
         Regularization strength λ, in (0, inf).  A higher value gives a smoother score, and more
-        support vectors.  Typical values: 1e-6 to 0.1.
+        support vectors.  It is 1 / (n C) in terms of the C of a support vector machine on n rows.
+        Typical values: 1e-4 to 0.1.
         """,
     ),
     "n_iterations": (
-        "int",
+        'int or "auto"',
         """
-        Number T of steps in `fit`, each with one drawn row; ignored with ``schedule="stream"``.
-        More steps come closer to the optimum and find more support vectors.  Typical values: 1000
-        to 100,000.
+        Number T of steps in `fit`, each with one drawn row; with ``schedule="rounds"``, in each
+        round.  "auto": 1000, doubled until the mean hinge loss of a held-out third of the labeled
+        rows falls by less than 1 %; at most 10,000, or 10 per labeled row if that is more.  A
+        round then has at least 4 per row that it labels.  More steps come closer to the minimum.  Ignored with ``schedule="stream"``.  Typical values:
+        1000 to 100,000.
         """,
     ),
     "schedule": (
-        '{"half-labeled", "published", "uniform", "stream"}',
+        '{"rounds", "half-labeled", "published", "uniform", "stream"}',
         """
-        How `fit` draws the rows, with replacement.  "half-labeled": labeled rows in the first half
-        of the steps, then labeled and unlabeled rows in turn, as in the experiments of the paper.
-        "published": the same with the step counter of the authors' code, where step t = 0, 1, ...
-        draws an unlabeled row if t > T/2 and t is even.  "uniform": any row, Algorithm 1.
-        "stream": no draws; each row once, in order, as in `partial_fit`.
+        How `fit` draws the rows, with replacement.  "rounds": first labeled rows only.  Then five
+        times the joint score labels the unlabeled rows on which the views agree most, more of them
+        each time, and the model learns again, from labeled and unlabeled rows in turn.
+        "half-labeled": labeled rows in the first half of the steps, then labeled and unlabeled
+        rows in turn, as in the experiments of the paper; the other views label an unlabeled row
+        when it is drawn.  "published": the same with the step counter of the authors' code, where
+        step t = 0, 1, ... draws an unlabeled row if t > T/2 and t is even.  "uniform": any row,
+        Algorithm 1.  "stream": no draws; each row once, in order, as in `partial_fit`.
         """,
     ),
     "include_self": (
         "bool",
         """
-        Whether the score of a row that was drawn before includes its own support vector, as in the
-        authors' code; the paper excludes it.
+        Whether the score of a row in `fit` includes its own support vector.  With it the steps
+        converge to the support vector machine.  The KeCo paper excludes it, the authors' code
+        includes it; on a stream each row comes once.
+        """,
+    ),
+    "average": (
+        "bool",
+        """
+        Whether `fit` keeps the mean of the weights of all its steps, weighted by the number of
+        the step, instead of the last weights.  The mean has less variance.  A stream keeps the
+        last weights.
+        """,
+    ),
+    "fit_intercept": (
+        "bool",
+        """
+        Whether to learn an intercept per view: 1 is added to each kernel value, so the intercept
+        is the weight of a constant feature and as regularized as the other weights.
         """,
     ),
     "random_views": (

@@ -12,8 +12,11 @@ __all__ = ["progress_bar"]
 
 
 @contextmanager
-def progress_bar(title: str, total: int, verbose: Any) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar if ``verbose``; yield a function to call with the steps made."""
+def progress_bar(title: str, total: int | None, verbose: Any) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar if ``verbose``; yield a function to call with the steps made.
+
+    ``total`` None: the number of steps is unknown.
+    """
     if not verbose:
         yield lambda n: None
         return

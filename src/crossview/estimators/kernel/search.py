@@ -14,22 +14,21 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.algorithms.kernel.gram import Draws, learn_from_gram
 from crossview.algorithms.kernel.held_out import area_under_curve
-from crossview.algorithms.kernel.schedule import draw_examples
-from crossview.algorithms.kernel.scores import mean_scores
-from crossview.algorithms.kernel.step import Examples, Settings, init_memory
-from crossview.batch import read_only, views_of
+from crossview.batch import views_of
 from crossview.errors import InputError
 from crossview.estimators.kernel.learner import (
     KernelLearner,
-    TrainingSet,
+    draw_options,
     read_training_set,
     training_kernels,
 )
+from crossview.estimators.kernel.support_learner import SupportLearner
+from crossview.estimators.kernel.training import TrainingSet, learn_drawn
 from crossview.estimators.kernel.values import KERNELS
 from crossview.kernels import gram
 from crossview.kernels.rows import Rows
+from crossview.views import ViewLayout
 
 __all__ = ["KernelSearchCV", "grams_of_gammas"]
 
@@ -134,9 +133,12 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             for f, (train, test) in enumerate(folds):
                 weight = np.zeros(len(data.weight))
                 weight[train] = data.weight[train]
-                fold = _Fold(learner, data._replace(weight=weight), test, seed % 2**31 + f)
+                part = data._replace(weight=weight)
+                scored = test[data.labels[test, 0] != 0.0]
                 for k, lam in enumerate(self.lams):
-                    found[k, f] = _score(self.scoring, fold.labels, fold.scores(kernel, lam))
+                    learner.set_params(lam=lam)
+                    scores_there = _scores(learner, part, kernel, scored, seed + f)
+                    found[k, f] = _score(self.scoring, data.labels[scored], scores_there)
             settings += [(lam, gamma) for lam in self.lams]
             scores.append(found)
         self._store(settings, np.vstack(scores))
@@ -275,40 +277,17 @@ def grams_of_gammas(
         for v, own in enumerate(sqnorms):
             if kernels.kernel != "linear":
                 gram.kernel_values(kernels[v], own, own, values[v])
-        yield gamma, values
+        yield gamma, values + kernels.constant
 
 
-class _Fold:
-    """The draws of the training part of a fold, and its test rows."""
-
-    def __init__(
-        self, learner: KernelLearner, data: TrainingSet, test: np.ndarray, seed: int
-    ) -> None:
-        rows, labels, weight = data
-        draws = draw_examples(
-            learner.schedule,
-            labels,
-            weight,
-            int(learner.n_iterations),
-            np.random.RandomState(seed),
-        )
-        self.learner = learner
-        self.draws = Draws(read_only(draws), read_only(draws))
-        self.examples = Examples(read_only(labels), read_only(weight), rows.present)
-        self.test = test[labels[test, 0] != 0.0]
-        self.labels = labels[self.test]
-
-    def scores(self, gram: np.ndarray, lam: float) -> np.ndarray:
-        """Return the scores (n, K) of the test rows, up to the factor 1 / (λ T)."""
-        n, K = self.examples.labels.shape
-        memory = init_memory(len(gram), K, n)
-        settings = Settings(
-            float(lam), self.learner.include_self, not self.learner.learns_unlabeled
-        )
-        learn_from_gram(gram, self.draws, self.examples, memory, settings, 0)
-        sums = np.einsum("vij,vcj->ivc", gram[:, self.test], memory.beta)
-        out = np.zeros((len(self.test), K))
-        present = self.examples.present
-        present = read_only(present[self.test]) if len(present) else present
-        mean_scores(sums, present, 1.0, out)
-        return out
+def _scores(
+    learner: KernelLearner, data: TrainingSet, gram: np.ndarray, scored: np.ndarray, seed: int
+) -> np.ndarray:
+    """Return the scores of the rows ``scored`` after learning the rows with a weight."""
+    kernels = training_kernels(learner, 1.0, data.rows)
+    blocks = ViewLayout(learner.layout_.names, np.diff(data.rows.ptr).astype(int).tolist())
+    model = SupportLearner({}, blocks, kernels, None, "removal", learner.cache_size)
+    model.hold(data.rows, np.arange(len(data.weight)), gram)
+    random_state = np.random.RandomState(seed % 2**32)
+    done = learn_drawn(model, data, draw_options(learner), random_state, lambda n: None)
+    return done.score(scored)

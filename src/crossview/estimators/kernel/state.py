@@ -27,6 +27,11 @@ class KernelState(KernelOptions):
         return self.kernel == "linear" or self.approximation is not None
 
     @property
+    def _constant(self) -> float:
+        """The constant in each kernel value, whose weight is the intercept."""
+        return float(self.fit_intercept)
+
+    @property
     def _has_gamma(self) -> bool:
         return not callable(self.kernel) and self.kernel not in ("linear", "precomputed")
 
@@ -34,7 +39,9 @@ class KernelState(KernelOptions):
         """Return the model that learns, on this state."""
         if self._explicit:
             kernel = {"kernel": self.kernel, "degree": self.degree, "coef0": self.coef0}
-            return FeatureWeights(self._state, self._blocks(), self.approximation, kernel)
+            return FeatureWeights(
+                self._state, self._blocks(), self.approximation, kernel, self._constant
+            )
         return SupportLearner(
             self._state,
             self._blocks(),
@@ -46,7 +53,7 @@ class KernelState(KernelOptions):
 
     def _kernels(self, gammas: np.ndarray) -> ViewKernels:
         ptr, dense = self._blocks().ptr, bool(self._state["dense"][0])
-        return ViewKernels(self.kernel, gammas, self.coef0, self.degree, ptr, dense)
+        return ViewKernels(self.kernel, gammas, self.coef0, self.degree, ptr, self._constant, dense)
 
     def _gammas(self, gamma: Any, rows: Rows) -> np.ndarray:
         """Return γ of each view; 1 for a kernel that has none."""
@@ -58,7 +65,7 @@ class KernelState(KernelOptions):
     def _start_state(self) -> None:
         self._state = {
             "t": np.zeros(1, dtype=np.int64),
-            "turns": np.zeros(2),  # labeled and unlabeled rows that a stream has learned
+            "turns": np.zeros(3),  # of a stream: labeled, unlabeled rows; labeled scored right
             "gamma": np.empty(0),
             "dense": np.zeros(1, dtype=bool),
         }
@@ -130,6 +137,17 @@ class KernelState(KernelOptions):
             used = self._column_map >= 0
             coef[:, used] = W[self._column_map[used]].T / V
         return coef
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """The intercept of the joint score where no view is missing, (1,) or (n_classes,)."""
+        check_is_fitted(self, "_state")
+        if self._explicit:
+            sums = self._state["bias"]
+        else:
+            sums = np.stack([beta.sum(axis=1) for beta in self.dual_coef_.values()])
+        scale = float(self.lam) * max(int(self._state["t"][0]), 1)
+        return self._constant * sums.mean(axis=0) / scale
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

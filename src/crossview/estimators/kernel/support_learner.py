@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from crossview.algorithms.kernel.budget import MERGING, Budget
 from crossview.algorithms.kernel.gram import Draws, learn_from_gram
 from crossview.algorithms.kernel.quota import Stream
+from crossview.algorithms.kernel.scores import averaged, support_sums
 from crossview.algorithms.kernel.step import Examples, Settings, init_memory
 from crossview.algorithms.kernel.stream import Pool, learn_stream
 from crossview.batch import (
@@ -34,37 +35,69 @@ class SupportLearner(SupportVectors):
 
     # --- drawn rows ------------------------------------------------------------------------
 
+    def hold(self, rows: Rows, origin: np.ndarray, gram: np.ndarray | None = None) -> None:
+        """Keep the rows to learn, which are the rows ``origin`` of `fit`, and their kernel values.
+
+        ``gram`` (V, n, n): the values, if they are known.  Otherwise they are computed at once if
+        the cache holds them.
+        """
+        self.held, self.origin, self.gram = rows, origin, gram
+        n = len(rows.indptr) - 1
+        if gram is None and self._n_cached(n) >= n:
+            self.gram = self._gram(rows, rows, origin)
+
     def learn_draws(
         self,
-        rows: Rows,
         drawn: np.ndarray,
         draws: np.ndarray,
         examples: Examples,
         settings: Settings,
+        average: bool,
         advance: Callable[[int], None],
     ) -> int:
-        """Make a step with each of ``draws``; return the number of steps."""
-        memory = init_memory(len(rows.ptr) - 1, examples.labels.shape[1], len(drawn))
+        """Learn the held rows ``drawn`` from the start, by steps ``draws``; return their number."""
+        rows = rows_at(self.held, drawn)
+        memory = init_memory(self.blocks.n_views, examples.labels.shape[1], len(drawn))
         t = 0
         for part, gram in self._gram_of_draws(rows, drawn, draws):
             t = learn_from_gram(gram, part, examples, memory, settings, t)
             advance(len(part.rows))
+        beta = averaged(memory.beta, memory.moment, t) if average else memory.beta
+        self.supports = []
         for v, view in enumerate(views_of(rows)):
-            keep = np.flatnonzero(memory.beta[v].any(axis=0))
+            keep = np.flatnonzero(beta[v].any(axis=0))
+            self.supports.append(drawn[keep])
             if self.precomputed:
-                self.state |= {f"rows{v}": drawn[keep], f"beta{v}": memory.beta[v][:, keep]}
+                own = {f"rows{v}": self.origin[drawn[keep]], f"beta{v}": beta[v][:, keep]}
+                self.state |= own
             else:
-                self.store(v, take_rows(view, keep), memory.beta[v][:, keep])
+                self.store(v, take_rows(view, keep), beta[v][:, keep])
         return t
+
+    def add_held_sums(self, wanted: np.ndarray, out: np.ndarray) -> None:
+        """Add the sums of the held rows ``wanted``, as `add_sums`."""
+        if self.gram is None:
+            self.add_sums(rows_at(self.held, wanted), out)
+            return
+        for v, supports in enumerate(self.supports):
+            values = np.ascontiguousarray(self.gram[v][np.ix_(wanted, supports)])
+            support_sums(values, read_only(self.state[f"beta{v}"]), out[:, v])
+
+    def _n_cached(self, n: int) -> int:
+        """Return the number of rows whose kernel values with n rows the cache holds."""
+        return int(self.cache_size * 2**20 / (8.0 * self.blocks.n_views * max(n, 1)))
 
     def _gram_of_draws(
         self, rows: Rows, drawn: np.ndarray, draws: np.ndarray
     ) -> Iterator[tuple[Draws, np.ndarray]]:
         """Yield blocks of draws with their kernel values, as many as the cache holds."""
-        n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
-        in_cache = int(self.cache_size * 2**20 / (8.0 * V * max(n, 1)))
-        if in_cache >= n:
-            gram = self._gram(rows, rows, drawn)
+        n = len(drawn)
+        in_cache = self._n_cached(n)
+        if self.gram is not None or in_cache >= n:
+            if self.gram is not None:
+                gram = np.ascontiguousarray(self.gram[:, drawn[:, None], drawn])
+            else:
+                gram = self._gram(rows, rows, self.origin[drawn])
             for lo in range(0, len(draws), STEPS_AT_ONCE):
                 part = read_only(draws[lo : lo + STEPS_AT_ONCE])
                 yield Draws(part, part), gram
@@ -72,7 +105,7 @@ class SupportLearner(SupportVectors):
         for lo in range(0, len(draws), max(in_cache, 1)):
             part = read_only(draws[lo : lo + max(in_cache, 1)])
             own, gram_rows = np.unique(part, return_inverse=True)
-            gram = self._gram(rows_at(rows, own), rows, drawn)
+            gram = self._gram(rows_at(rows, own), rows, self.origin[drawn])
             yield Draws(part, read_only(gram_rows)), gram
 
     def _gram(self, a: Rows, b: Rows, drawn: np.ndarray) -> np.ndarray:
@@ -126,9 +159,9 @@ class SupportLearner(SupportVectors):
                 dense = matrix_of(view, int(self.blocks.ptr[v]), width).toarray()
                 vectors[v, begin : begin + len(dense), :width] = dense
         gammas = read_only(np.asarray(self.kernels.gammas, dtype=np.float64))
-        return Budget(
-            self.budget, self.maintenance, gammas, vectors, np.zeros((V, size), dtype=bool)
-        )
+        merged = np.zeros((V, size), dtype=bool)
+        constant = self.kernels.constant
+        return Budget(self.budget, self.maintenance, constant, gammas, vectors, merged)
 
     def _keep(self, v: int, rows: tuple[ViewRows, ViewRows], pool: Pool, budget: Budget) -> None:
         """Store the support vectors of view ``v`` among the old and the new ones."""

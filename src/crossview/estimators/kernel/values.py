@@ -32,6 +32,8 @@ class ViewKernels:
         Parameters of the polynomial kernel.
     ptr : ndarray of shape (n_views + 1,)
         The first column of each view.
+    constant : float
+        Added to each kernel value, for the intercept.
     dense : bool
         Whether a callable kernel receives dense arrays; otherwise CSR arrays.
     """
@@ -41,6 +43,7 @@ class ViewKernels:
     coef0: float
     degree: float
     ptr: np.ndarray
+    constant: float
     dense: bool
 
     def __getitem__(self, v: int) -> gram.Kernel:
@@ -64,7 +67,7 @@ class ViewKernels:
             Contiguous.
         """
         if not callable(self.kernel):
-            return gram.gram(self[v], a, b, int(self.ptr[v + 1]))
+            return gram.gram(self[v], a, b, int(self.ptr[v + 1])) + self.constant
         x, z = self._matrix(v, a), self._matrix(v, b)
         if self.dense:
             x, z = x.toarray(), z.toarray()
@@ -74,7 +77,7 @@ class ViewKernels:
                 f"kernel= returned the shape {values.shape} for {x.shape[0]} and {z.shape[0]} "
                 f"rows; it must return {(x.shape[0], z.shape[0])}"
             )
-        return values
+        return values + self.constant
 
     def given(self, v: int, a: ViewRows, columns: np.ndarray) -> np.ndarray:
         """Return the values of a precomputed kernel with the rows ``columns`` of `fit`.
@@ -93,7 +96,7 @@ class ViewKernels:
         values : ndarray of shape (n_rows, n_columns)
             Contiguous.
         """
-        return np.ascontiguousarray(self._matrix(v, a).toarray()[:, columns])
+        return np.ascontiguousarray(self._matrix(v, a).toarray()[:, columns]) + self.constant
 
     def _matrix(self, v: int, view: ViewRows) -> Any:
         first, last = (int(p) for p in self.ptr[v : v + 2])

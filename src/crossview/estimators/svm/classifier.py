@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.performance.alternating import Rounds, one_view_at_a_time
-from crossview.algorithms.performance.cut import Cut
-from crossview.algorithms.performance.disagreement import ViewBlocks, disagreement
-from crossview.algorithms.performance.inverse import Inverse
+from crossview.algorithms.performance.disagreement import ViewBlocks
+from crossview.algorithms.performance.inverse import make_metric
 from crossview.algorithms.performance.joint import cutting_planes
 from crossview.algorithms.performance.problem import Problem, published_price
 from crossview.algorithms.performance.solution import Solution, Stopping
@@ -38,6 +40,28 @@ class _Learned(NamedTuple):
     sign: float  # -1: the class is the first of two
     problem: Problem
     solution: Solution
+
+
+class _TrainingRows:
+    """The rows, and what settings with the same C2 have in common."""
+
+    def __init__(
+        self, y: np.ndarray, classes: np.ndarray, constants: ConstantFeatures, blocks: ViewBlocks
+    ) -> None:
+        self.y, self.classes, self.constants, self.blocks = y, classes, constants, blocks
+        self.C2: float | None = None
+
+    def prepare(self, C2: float) -> None:
+        """Factorize for this C2, unless it is the last one."""
+        if C2 != self.C2:
+            self.C2, self._cuts = C2, dict[int, WorkingSet]()
+            self._metric = make_metric(self.blocks, C2)
+
+    def cuts(self, code: int) -> WorkingSet:
+        """Return the cuts of a class so far."""
+        if code not in self._cuts:
+            self._cuts[code] = WorkingSet(self._metric)
+        return self._cuts[code]
 
 
 @document_parameters(VIEWS, {"calibration": CALIBRATION}, attributes=ATTRIBUTES)
@@ -77,11 +101,9 @@ class MultiViewSVMPerf(SVMPerfOptions):
         Weight of the squared disagreement between the scores of two views, per row, in [0, inf).  A
         higher value pulls the scores together; with 0 the views share only the loss.  Typical
         values: 0 to 0.1.
-    solver : {"joint", "alternating", "published"}, default="joint"
-        "joint": cutting planes over all views together, the fastest.  "alternating":
-        Algorithm 1 of the paper with corrected sums and one set of multipliers for all views,
-        which converges to the same minimum.  "published": Algorithm 1 as printed; with more
-        than one view it does not converge to the minimum.
+    solver : {"joint", "published"}, default="joint"
+        "joint": cutting planes over all views together.  "published": Algorithm 1 as printed; with
+        more than one view it does not converge to the minimum.
     scaling : {"rows", "published"}, default="rows"
         Scale of C1 and of the weights.  "rows": C1 is the weight of the loss of one row, so that a
         useful value does not depend on the number of rows; with "error_rate" it is the C of
@@ -100,10 +122,6 @@ class MultiViewSVMPerf(SVMPerfOptions):
         do not determine the decision threshold (see the notes) the intercepts contain it.
     pos_label : label, default=None
         Positive class, with two classes.  None: ``classes_[1]``.
-    warm_start : bool, default=False
-        Whether `fit`, with ``solver="joint"`` and the same labels and measure, starts from the
-        active constraints of the previous call, which are valid for all values of C1, C2 and all
-        columns.  For a path of C1 begin with the smallest value.
 
     Attributes
     ----------
@@ -180,10 +198,85 @@ class MultiViewSVMPerf(SVMPerfOptions):
 
     # --- learning ----------------------------------------------------------------
 
+    def fit_path(
+        self, X: Any, y: Any, settings: Sequence[Mapping[str, float]], sample_weight: Any = None
+    ) -> list[Self]:
+        """Fit a copy of the learner for each of several settings of C1 and C2, faster than `fit`.
+
+        Settings of one C2 share the factors of its linear system; of these, each value of C1
+        starts from the constraints of the next lower one, which are valid for all.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes.
+        settings : sequence of mapping of str to float
+            Values of ``C1`` and ``C2``; what a mapping leaves out is as in this learner.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, as for `fit`.
+
+        Returns
+        -------
+        models : list of MultiViewSVMPerf
+            In the order of the settings.  Objectives are those of `fit`, to within ``tol``.
+
+        Raises
+        ------
+        InputError
+            A setting names another parameter.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.preprocessing import scale
+        >>> from crossview import MultiViewSVMPerf
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> learner = MultiViewSVMPerf([10, 10, 10], C2=0.001)
+        >>> models = learner.fit_path(scale(X), y, [{"C1": 0.1}, {"C1": 1.0}])
+        >>> [model.C1 for model in models], [model.dual_gap_ < 1e-3 for model in models]
+        ([0.1, 1.0], [True, True])
+        """
+        for setting in settings:
+            if others := set(setting) - {"C1", "C2"}:
+                raise InputError(f"a setting names {min(others)!r}; a path is of C1 and C2")
+        models = [clone(self).set_params(**setting) for setting in settings]
+        shared: _TrainingRows | None = None
+        for model in sorted(models, key=lambda model: (model.C2, model.C1)):
+            model._shared = shared
+            shared = model.fit(X, y, sample_weight)._shared
+        for model in models:
+            del model._shared
+        return models
+
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        known = getattr(self, "_known", {}) if self.warm_start else {}
-        given = y
-        rows, y, weight = self._rows_with_weight(X, y, sample_weight)
+        # sums of BLAS depend on the number of threads
+        with threadpool_limits(1, user_api="blas"):
+            self._fit_classes(X, y, sample_weight)
+            self._calibrate_by_folds(X, y, sample_weight)
+
+    def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
+        rows, labels, weight = self._rows_with_weight(X, y, sample_weight)
+        shared = getattr(self, "_shared", None)
+        if shared is None:
+            shared = self._training_rows(rows, labels, weight)
+        if hasattr(self, "_shared"):
+            self._shared = shared
+        shared.prepare(float(self.C2))
+        # one problem per class
+        found = []
+        for code in self._positive_classes(shared.classes):
+            signs = np.where(shared.y == shared.classes[code], 1.0, -1.0)
+            problem = self._problem(signs, weight)
+            solution = self._solve(shared.blocks, problem, shared.cuts(code))
+            first = len(shared.classes) == 2 and code == 0
+            found.append(_Learned(-1.0 if first else 1.0, problem, solution))
+        self.classes_ = shared.classes
+        self._store(found, shared.constants, shared.blocks.X)
+
+    def _training_rows(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> _TrainingRows:
+        """Return what the settings of a path have in common."""
         classes = np.unique(y)
         if len(classes) < 2:
             what = (
@@ -193,32 +286,12 @@ class MultiViewSVMPerf(SVMPerfOptions):
             )
             raise InputError(f"y has {what}; a classifier needs two or more")
         self._check_weights(weight)
-        positive = self._positive_classes(classes)
-        # 1. concatenate the views, each with its constant feature, and form the disagreement term
         constants = ConstantFeatures(self.layout_, self.fit_intercept)
-        blocks = constants.blocks(rows, weight)
-        several = self.layout_.n_views > 1 and self.C2 > 0.0
-        solve = Inverse(disagreement(blocks) if several else None, float(self.C2))
-        # 2. one problem per class
-        found, self._known = [], {}
-        for code in positive:
-            signs = np.where(y == classes[code], 1.0, -1.0)
-            key = code, signs.tobytes(), self.measure
-            problem = self._problem(signs, weight)
-            solution, active = self._solve(blocks, problem, solve, known.get(key, []))
-            if self.warm_start:
-                self._known[key] = active
-            found.append(
-                _Learned(-1.0 if len(classes) == 2 and code == 0 else 1.0, problem, solution)
-            )
-        self.classes_ = classes
-        self._store(found, constants, blocks.X)
-        self._calibrate_by_folds(X, given, sample_weight)
+        return _TrainingRows(y, classes, constants, constants.blocks(rows, weight))
 
     def _fold_params(self) -> dict[str, Any]:
         # the slope of a logistic function needs no more
-        coarse = max(float(self.tol), TOL_OF_FOLDS)
-        return super()._fold_params() | {"tol": coarse, "warm_start": False}
+        return super()._fold_params() | {"tol": max(float(self.tol), TOL_OF_FOLDS)}
 
     def _rows_with_weight(
         self, X: Any, y: Any, sample_weight: Any
@@ -232,25 +305,19 @@ class MultiViewSVMPerf(SVMPerfOptions):
             return rows_at(rows, here), y[here], weight[here]
         return rows, y, weight
 
-    def _solve(
-        self, blocks: ViewBlocks, problem: Problem, solve: Inverse, known: list[Cut]
-    ) -> tuple[Solution, list[Cut]]:
-        """Return the solution, and its active constraints for a warm start."""
+    def _solve(self, blocks: ViewBlocks, problem: Problem, cuts: WorkingSet) -> Solution:
+        """Return the solution, beginning with the cuts at hand."""
         C = float(self.C1) * problem.price
         if self.scaling == "published":
             C = published_price(float(self.C1), problem.unit)
         stop = Stopping(float(self.tol), int(self.max_iter))
-        joint = self.solver == "joint"
-        cuts = WorkingSet(blocks.X, solve, keep=joint and self.warm_start)
-        if joint:
-            for cut in known:
-                cuts.add(cut)
+        if self.solver == "joint":
             solution = cutting_planes(cuts, problem.search, C, stop)
         else:
-            rounds = Rounds(blocks, C, float(self.C2), published=self.solver == "published")
+            rounds = Rounds(blocks, C, float(self.C2))
             solution = one_view_at_a_time(rounds, cuts, problem.search, stop)
         self._warn_of_gap(solution)
-        return solution, cuts.active() if joint and self.warm_start else []
+        return solution
 
     def _warn_of_gap(self, solution: Solution) -> None:
         if solution.gap <= self.tol:

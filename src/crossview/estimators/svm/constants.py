@@ -18,6 +18,8 @@ __all__ = ["ConstantFeatures"]
 class ConstantFeatures:
     """A constant column at the end of each view; it is 0 in rows that lack the view.
 
+    Columns that are empty in all rows are left out: their weight is 0.
+
     Parameters
     ----------
     layout : ViewLayout
@@ -37,7 +39,7 @@ class ConstantFeatures:
         self.value = self.n_views**-0.5 if fit_intercept else 0.0
 
     def blocks(self, rows: Rows, weight: np.ndarray) -> ViewBlocks:
-        """Return the rows with the constant columns.
+        """Return the rows without empty columns, and with the constant columns.
 
         Parameters
         ----------
@@ -51,8 +53,12 @@ class ConstantFeatures:
         blocks : ViewBlocks
             Dense if the rows are.
         """
-        matrix, ptr, V = whole_matrix(rows), self.ptr, self.n_views
+        matrix, V = whole_matrix(rows), self.n_views
         present = rows.present if len(rows.present) else np.ones((len(weight), V), dtype=bool)
+        self.occurring = _occurring(matrix)
+        if len(self.occurring) < matrix.shape[1]:
+            matrix = matrix[:, self.occurring]
+        ptr = np.searchsorted(self.occurring, self.ptr)
         if not self.fit_intercept:
             return ViewBlocks(matrix, ptr, present, weight)
         constants = self.value * present.astype(np.float64)
@@ -61,6 +67,7 @@ class ConstantFeatures:
             parts += [matrix[:, ptr[v] : ptr[v + 1]], constants[:, v : v + 1]]
         sparse = sp.issparse(matrix)
         X = sp.csr_array(sp.hstack(parts, format="csr")) if sparse else np.hstack(parts)
+        self.constants = ptr[1:] + np.arange(V)
         return ViewBlocks(X, ptr + np.arange(V + 1), present, weight)
 
     def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -78,7 +85,17 @@ class ConstantFeatures:
         intercepts : ndarray of shape (n_views,)
             0 without constant columns.
         """
-        if not self.fit_intercept:
-            return w, np.zeros(self.n_views)
-        constants = self.ptr[1:] + np.arange(self.n_views)
-        return np.delete(w, constants), w[constants] * self.value
+        weights, intercepts = np.zeros(int(self.ptr[-1])), np.zeros(self.n_views)
+        if self.fit_intercept:
+            w, intercepts = np.delete(w, self.constants), w[self.constants] * self.value
+        weights[self.occurring] = w
+        return weights, intercepts
+
+
+def _occurring(matrix: Any) -> np.ndarray:
+    """Return the columns with an entry that is not 0."""
+    if not sp.issparse(matrix):
+        return np.flatnonzero(matrix.any(axis=0))
+    occurs = np.zeros(matrix.shape[1], dtype=bool)
+    occurs[matrix.indices[matrix.data != 0.0]] = True
+    return np.flatnonzero(occurs)

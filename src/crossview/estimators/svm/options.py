@@ -48,12 +48,11 @@ class SVMPerfOptions(LinearClassifier):
         ],
         "C1": [Interval(Real, 0, None, closed="neither")],
         "C2": [Interval(Real, 0, None, closed="left")],
-        "solver": [StrOptions({"joint", "alternating", "published"})],
+        "solver": [StrOptions({"joint", "published"})],
         "scaling": [StrOptions({"rows", "published"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "fit_intercept": ["boolean"],
-        "warm_start": ["boolean"],
         **LinearClassifier._parameter_constraints,
     }
 
@@ -73,7 +72,6 @@ class SVMPerfOptions(LinearClassifier):
         fit_intercept: bool = True,
         pos_label: Any = None,
         calibration: str = "sigmoid",
-        warm_start: bool = False,
     ) -> None:
         self.views = views
         self.measure = measure
@@ -88,7 +86,6 @@ class SVMPerfOptions(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.pos_label = pos_label
         self.calibration = calibration
-        self.warm_start = warm_start
 
     def _problem(self, signs: np.ndarray, weight: np.ndarray) -> Problem:
         """Return the problem of the measure for these labels."""

@@ -85,6 +85,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     def answer() -> Comparison:
         return _answer(
             *(run, data, splits, comparison, earlier, wanted.rope),
+            in_order=protocol.in_order,
             planned_folds=len(splits),
             seconds=time.time() - begin,
             fingerprint=known,

@@ -45,7 +45,7 @@ def delong_posterior(is_positive: np.ndarray, first: np.ndarray, second: np.ndar
     >>> first, second = np.array([3, 2, 0.5, 1, 0, -1]), np.array([1, 0, 2, 3, 0.5, -1])
     >>> difference = delong_posterior(y, first, second)
     >>> round(difference.location, 3), round(difference.scale, 3)
-    (0.333, 0.369)
+    (0.333, 0.272)
     """
     is_positive = np.asarray(is_positive, dtype=bool)
     n_positive, n_negative = int(is_positive.sum()), int((~is_positive).sum())

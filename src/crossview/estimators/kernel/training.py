@@ -1,0 +1,104 @@
+"""Learning from drawn rows, again and again from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from crossview.algorithms.kernel.rounds import Drawable, Learner, drawable, learn
+from crossview.algorithms.kernel.scores import mean_scores
+from crossview.algorithms.kernel.step import Examples, Settings
+from crossview.batch import read_only
+from crossview.estimators.kernel.features import FeatureWeights
+from crossview.estimators.kernel.support_learner import SupportLearner
+from crossview.kernels.rows import Rows
+
+__all__ = ["DrawOptions", "TrainingSet", "learn_drawn"]
+
+
+class TrainingSet(NamedTuple):
+    """The rows, labels and weights that `fit` learns from."""
+
+    rows: Rows
+    labels: np.ndarray  # (n, K): -1 and 1; 0 in an unlabeled row
+    weight: np.ndarray  # (n,)
+
+
+class DrawOptions(NamedTuple):
+    """The parameters of `fit` with drawn rows."""
+
+    schedule: str
+    steps: int | None  # None: chosen by a held-out part
+    average: bool
+    settings: Settings
+
+
+def learn_drawn(
+    model: FeatureWeights | SupportLearner,
+    data: TrainingSet,
+    options: DrawOptions,
+    random_state: np.random.RandomState,
+    advance: Callable[[int], None],
+) -> _Training:
+    """Learn drawn rows; return the training, which knows the last step and scores rows of `data`.
+
+    ``model`` holds the rows of ``data``.
+    """
+    training = _Training(model, data.rows, options, advance)
+    learner = Learner(training.fit, training.score)
+    drawn = _with_agreement(drawable(data.labels, data.weight), data.rows, options)
+    learn(learner, drawn, options.schedule, options.steps, random_state)
+    return training
+
+
+def _with_agreement(data: Drawable, rows: Rows, options: DrawOptions) -> Drawable:
+    """Leave out the unlabeled rows that no round learns: a row needs two views that agree."""
+    if options.schedule != "rounds":
+        return data
+    n_views = np.full(len(data.weight), len(rows.ptr) - 1)
+    if len(rows.present):
+        n_views = rows.present.sum(axis=1)
+    agree = (n_views[data.unknown] > 1) & (not options.settings.supervised)
+    return data._replace(unknown=data.unknown[agree])
+
+
+class _Training:
+    """Learns the rows that a model holds, and scores them."""
+
+    def __init__(
+        self,
+        model: FeatureWeights | SupportLearner,
+        rows: Rows,
+        options: DrawOptions,
+        advance: Callable[[int], None],
+    ) -> None:
+        self.model, self.present, self.options, self.advance = model, rows.present, options, advance
+        self.n_views = len(rows.ptr) - 1
+        self.steps = 0
+        self.n_scores = 1
+
+    def fit(self, draws: np.ndarray, labels: np.ndarray, weight: np.ndarray) -> None:
+        """Learn from the start, a step per draw."""
+        drawn, places = np.unique(draws, return_inverse=True)
+        examples = Examples(
+            read_only(labels[drawn]), read_only(weight[drawn]), self._present_in(drawn)
+        )
+        self.n_scores = labels.shape[1]
+        _, _, average, settings = self.options
+        self.steps = self.model.learn_draws(
+            drawn, places, examples, settings, average, self.advance
+        )
+
+    def score(self, wanted: np.ndarray) -> np.ndarray:
+        """Return the joint scores of rows."""
+        sums = np.zeros((len(wanted), self.n_views, self.n_scores))
+        self.model.add_held_sums(wanted, sums)
+        out = np.zeros((len(wanted), self.n_scores))
+        scale = self.options.settings.lam * self.steps
+        mean_scores(sums, self._present_in(wanted), scale, out)
+        return out
+
+    def _present_in(self, rows: np.ndarray) -> np.ndarray:
+        return read_only(self.present[rows]) if len(self.present) else self.present
