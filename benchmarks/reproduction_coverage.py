@@ -175,7 +175,7 @@ SEEN = """Findings:
   p is adjusted for the nine tests against the best, which chance favors. Adjusted for all pairs, in
   at most 5 %. The t-test of folds is conservative, and keeps to 5 % with nine tests.
 - P(worse) is about one pair. Of ten equal models with few rows, some model has a P(worse) of 0.95
-  from the best of the draw in a fifth to a half of the draws. So read the adjusted p where many
+  from the best of the draw in a fifth to over half of the draws. So read the adjusted p where many
   models are compared, and P(worse) of a model for what it costs to take that one.
 - The intervals hold the true difference in nine of ten draws or more, those of folds more often
   than they promise: these folds are correlated less than n_test / n.

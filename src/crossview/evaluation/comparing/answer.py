@@ -93,8 +93,8 @@ def _adjusted(
     """The p of all rows but the best, adjusted for the number of tests.
 
     The data choose the best row, so on a stream all pairs count: otherwise ten equal models are
-    declared different in 12 % of streams.  The t-test of folds is conservative enough without
-    (docs/reproduction.md).
+    declared different in more than a tenth of streams.  The t-test of folds is conservative enough
+    without (docs/reproduction.md).
     """
     if mode == "cross-validation" or len(rows) < 2:
         return holm([row.p for row in rows[1:]])
