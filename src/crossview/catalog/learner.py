@@ -47,6 +47,8 @@ class Learner:
         Parameters that ``--set`` accepts, besides those of the grid.
     tuning_params : mapping of str to value
         Less precise, faster parameters during tuning.
+    fitted_together : tuple of str
+        Parameters whose values its ``fit_path`` fits together, in less time.
     streams : bool
         Whether it has ``partial_fit``.  Otherwise it needs all rows in memory and has its own
         stopping criterion.
@@ -100,6 +102,7 @@ class Learner:
     refined: Mapping[str, tuple] = field(default_factory=dict)
     settable: tuple[str, ...] = ()
     tuning_params: Mapping[str, Any] = field(default_factory=dict)
+    fitted_together: tuple[str, ...] = ()
     streams: bool = True
     random: bool = True
     draws_rows: bool = False

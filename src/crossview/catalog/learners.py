@@ -158,6 +158,7 @@ def _svmperf() -> Iterator[Learner]:
             settable=SVMPERF,
             # a gap of one in a hundred shows which parameters are better
             tuning_params={"tol": 0.01},
+            fitted_together=("C1",),
             streams=False,
             random=False,
             refined=BINNED,

@@ -45,8 +45,8 @@ KERNEL: dict[str, ParameterDoc] = {
         Number T of steps in `fit`, each with one drawn row; with ``schedule="rounds"``, in each
         round.  "auto": 1000, doubled until the mean hinge loss of a held-out third of the labeled
         rows falls by less than 1 %; at most 10,000, or 10 per labeled row if that is more.  A
-        round then has at least 4 per row that it labels.  More steps come closer to the minimum.  Ignored with ``schedule="stream"``.  Typical values:
-        1000 to 100,000.
+        round then has at least 4 per row that it labels.  More steps come closer to the minimum.
+        Ignored with ``schedule="stream"``.  Typical values: 1000 to 100,000.
         """,
     ),
     "schedule": (

@@ -17,7 +17,7 @@ from crossview.evaluation.comparing.parts import Data, Fold
 from crossview.evaluation.comparing.plan import LEVELS, Cost, Plan, in_words, make_plan
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import FoldRows
-from crossview.evaluation.comparing.tuning import Chosen, best_of
+from crossview.evaluation.comparing.tuning import Chosen, best_of, paths
 from crossview.evaluation.comparing.work import (
     FoldScore,
     Probe,
@@ -204,10 +204,10 @@ class FoldComparison:
         for name, learner in self.learners.items():
             if name in self.plan.dropped:
                 continue
-            settings, tuning = self.settings[name], self.plan.tuning[name]
-            parts = 1 if tuning.halving else min(self.jobs.n_workers, len(settings))
+            groups, tuning = paths(learner, self.settings[name]), self.plan.tuning[name]
+            parts = 1 if tuning.halving else min(self.jobs.n_workers, len(groups))
             for part in range(parts):
-                some = settings[part::parts]
+                some = [setting for group in groups[part::parts] for setting in group]
                 given = (self.run, learner, fold, some, tuning, self.deadline)
                 expected = self._expect(name, "tune") / parts
                 calls.append((expected, Call(("tune", name), tune_settings, given)))

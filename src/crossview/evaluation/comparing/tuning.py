@@ -19,7 +19,7 @@ from crossview.evaluation.comparing.splits import Split, draw_rows
 from crossview.evaluation.metrics import is_bounded, least_rows
 from crossview.evaluation.tasks import Classification, Scored, join
 
-__all__ = ["Chosen", "Tuner", "Tuning", "best_of", "calibrates_in_pass", "make_model"]
+__all__ = ["Chosen", "Tuner", "Tuning", "best_of", "calibrates_in_pass", "make_model", "paths"]
 
 # rows that choose the parameters of a learner that needs all rows in memory
 MOST_ROWS_AT_ONCE = 20_000
@@ -79,6 +79,30 @@ class Chosen:
 def best_of(chosen: Sequence[Chosen]) -> Chosen:
     """Return the best one; the first of equals, whatever the order in which they come."""
     return max(chosen, key=lambda one: (one.value, -one.order))
+
+
+def paths(
+    learner: Learner, settings: Sequence[tuple[int, dict[str, Any]]]
+) -> list[list[tuple[int, dict[str, Any]]]]:
+    """Return the settings in groups that are fitted together, each group by itself.
+
+    Parameters
+    ----------
+    learner : Learner
+        The entry; those of one group differ in its ``fitted_together`` only.
+    settings : sequence of (int, dict)
+        Settings, each with its position among all of them.
+
+    Returns
+    -------
+    groups : list of list of (int, dict)
+        One setting each, for most learners.
+    """
+    groups: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
+    for order, setting in settings:
+        common = tuple((k, v) for k, v in setting.items() if k not in learner.fitted_together)
+        groups.setdefault(common if learner.fitted_together else order, []).append((order, setting))
+    return list(groups.values())
 
 
 def calibrates_in_pass(run: Run, learner: Learner, setting: dict[str, Any]) -> bool:
@@ -167,31 +191,41 @@ class Tuner:
         together.  So is one that is calibrated by them.
         """
         found: list[Chosen] = []
-        for order, setting in settings:
+        for path in paths(self.learner, settings):
             if found and time.time() > self.deadline:
                 break
-            scored = [self._score(setting, split, i, share) for i, split in enumerate(inner)]
-            found.append(self._judge(order, setting, scored, inner))
+            together = [setting for _, setting in path]
+            scored = [self._score(together, split, i, share) for i, split in enumerate(inner)]
+            for position, (order, setting) in enumerate(path):
+                own = [of_split[position] for of_split in scored]
+                found.append(self._judge(order, setting, own, inner))
             for one in found:  # of the others nobody needs the scores
                 if one is not best_of(found):
                     one.held_out = one.y = None
         return found
 
     def _score(
-        self, setting: dict[str, Any], split: Split, number: int, share: float
-    ) -> tuple[Any, Scored]:
-        """A model that learned one part, and its scores of the other."""
-        run = self.run
-        X_train, y_train, X_test = self._part(split, number, share, setting)
-        model = make_model(run, self.learner, {**setting, **self.learner.tuning_params})
+        self, settings: Sequence[dict[str, Any]], split: Split, number: int, share: float
+    ) -> list[tuple[Any, Scored]]:
+        """A model for each setting that learned one part, and its scores of the other."""
+        run, common = self.run, settings[0]
+        X_train, y_train, X_test = self._part(split, number, share, common)
+        model = make_model(run, self.learner, {**common, **self.learner.tuning_params})
         with warnings.catch_warnings():  # a setting that takes too long is judged as it is
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(X_train, y_train)
-        calibrates = self._calibrates(setting)
+            if self.learner.fitted_together:
+                values = [
+                    {name: one[name] for name in self.learner.fitted_together} for one in settings
+                ]
+                models = model.fit_path(X_train, y_train, values)
+            else:
+                models = [model.fit(X_train, y_train)]
+        calibrates = self._calibrates(common)
         if not (calibrates or run.task.tunes) and run.task.fixed_threshold is not None:
-            model.set_threshold(run.task.fixed_threshold)
-        probabilities = run.task.needs_probabilities and not calibrates
-        return model, run.task.scores(model, X_test, probabilities=probabilities)
+            for model in models:
+                model.set_threshold(run.task.fixed_threshold)
+        wanted = run.task.needs_probabilities and not calibrates
+        return [(model, run.task.scores(model, X_test, probabilities=wanted)) for model in models]
 
     def _judge(
         self,
