@@ -89,7 +89,8 @@ def paths(
     Parameters
     ----------
     learner : Learner
-        The entry; those of one group differ in its ``fitted_together`` only.
+        The entry; those of one group differ in its
+        ``fitted_together`` only.
     settings : sequence of (int, dict)
         Settings, each with its position among all of them.
 
