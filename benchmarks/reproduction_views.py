@@ -16,12 +16,23 @@ import pyarrow as pa
 import pytest
 import scipy.io
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 import reproduction_thresholds
 import shared_data
-from crossview import MultiView, MultiViewPAClassifier, ViewEncoder, ViewScaler, compare, datasets
+from crossview import (
+    AROWClassifier,
+    MultiView,
+    MultiViewPAClassifier,
+    OnlineStackingClassifier,
+    ViewEncoder,
+    ViewScaler,
+    compare,
+    datasets,
+    progressive,
+)
 from harness import in_turn, middle, table
 
 Data = tuple[Any, np.ndarray, dict[str, Any]]
@@ -30,6 +41,11 @@ LINEAR = ["pa:concatenated", "pa:squared", "arow:diagonal", "scw:diagonal"]
 # these make many passes, for each class: only with two classes
 MACHINES = ["linear", "fm", "mvm"]
 MANY_CLASSES = ("wikipedia", "cora", "digits", "uci_mfeat")
+STREAMED = {
+    "PA, C = 0.1": MultiViewPAClassifier(coupling="concatenated", C=0.1),
+    "AROW, diagonal": AROWClassifier(covariance="diagonal"),
+    "stacking": OnlineStackingClassifier(random_state=0),
+}
 GRID = {"disagreement": [0.01, 0.1, 1.0]}
 
 
@@ -180,6 +196,22 @@ def binned_set(name: str) -> list[str]:
     return row
 
 
+def streamed_set(name: str) -> list[str]:
+    """One row: progressive ROC AUC on rows encoded by all rows, and by the rows up to each."""
+    X, y, options = some_rows(SCALED[name][1](), MOST_ROWS)
+    row = [name]
+    for learner in STREAMED.values():
+        found = []
+        for encode in ("fit_transform", "partial_fit_transform"):
+            views = getattr(ViewEncoder(hash_bits=14, **options), encode)(X)
+            model = clone(learner)
+            *_, last = progressive(model, [(views, y)], np.unique(y), metric="roc_auc")
+            found.append(f"{100 * last.metric:.1f}")
+        row.append(" → ".join(found))
+    say(*row)
+    return row
+
+
 def cost(name: str) -> list[str]:
     """One row: milliseconds to encode, to scale and to learn a table."""
     X, y, options = SCALED[name][1]()
@@ -223,6 +255,11 @@ def section(names: list[str]) -> str:
             SCALED_HEAD,
             table(["set", "best view alone", *LINEAR, *MACHINES], rows(SCALED, scaled_set)),
             SCALED_SEEN,
+            STREAMED_HEAD,
+            table(
+                ["set", *STREAMED],
+                rows(["breast-cancer", "sms_spam", "spambase", "criteo_sample"], streamed_set),
+            ),
             table(
                 ["table", "encode, ms", "with bins", "scale", "one PA pass", "scale / encode"],
                 rows(["criteo_sample", "sms_spam", "uci_mfeat"], cost),
@@ -247,6 +284,10 @@ with many classes), parameters chosen in each training part, threshold tuned for
 in percent, ± standard deviation over the folds of the second number."""
 
 SCALED_SEEN = "SCALED_SEEN"
+
+STREAMED_HEAD = f"""On a stream each row is standardized and scaled by the rows up to and including
+itself. Does the start, where means are of few rows, cost accuracy? Progressive ROC AUC in percent
+of at most {MOST_ROWS:,} rows, encoded by the statistics of all rows → row by row:"""
 
 BINNED_HEAD = """### Bins of numbers
 

@@ -58,10 +58,6 @@ class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     [[0.3, 0.4], [0.0, 1.5]]
     """
 
-    layout_: ViewLayout
-    _total: np.ndarray
-    count_: np.ndarray
-
     def fit(self, X: MultiView, y: Any = None) -> Self:
         """Learn the mean norm of each view.
 
@@ -144,7 +140,7 @@ class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
 
     @property
     def mean_norm_(self) -> np.ndarray:
-        """Mean norm of each view over the rows so far; 1 for a view that was always empty."""
+        """Mean norm of each view so far; 1 for one that was always empty."""
         check_is_fitted(self, "layout_")
         seen = self.count_ > 0
         return np.where(seen, self._total, 1.0) / np.where(seen, self.count_, 1.0)
