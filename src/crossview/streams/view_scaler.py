@@ -50,12 +50,12 @@ class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     --------
     >>> import numpy as np
     >>> from crossview import MultiView, ViewScaler
-    >>> X = MultiView({"page": [[3.0, 4.0], [0.0, 15.0]], "link": [[0.1], [0.3]]})
+    >>> X = MultiView({"page": [[3.0, 4.0], [0.0, 11.0]], "link": [[0.25], [0.75]]})
     >>> scaler = ViewScaler().fit(X)
     >>> scaler.mean_norm_.tolist()
-    [10.0, 0.2]
+    [8.0, 0.5]
     >>> scaler.transform(X)["page"].tolist()
-    [[0.3, 0.4], [0.0, 1.5]]
+    [[0.375, 0.5], [0.0, 1.375]]
     """
 
     def fit(self, X: MultiView, y: Any = None) -> Self:
