@@ -71,7 +71,7 @@ Command: `python benchmarks/stream.py`
 
 24 categorical columns in three views; whole processes are timed. Vowpal Wabbit reads the same
 rows in its own text format, one namespace per view, with hinge loss and `-b 20`. Crossview reads
-Parquet with plain strings. Goals:
+Parquet with plain strings. Both learn the rows in order (`--in-order`). Goals:
 
 - as many rows per second as Vowpal Wabbit;
 - a peak memory under 1 GB;

@@ -63,7 +63,7 @@ def main(folder: Path | None = None, rows: int = ROWS, repeats: int = 5) -> str:
 
         def crossview(name: str, parquet: Path, text: Path) -> list:
             return [BIN / "crossview", "train", parquet, "--label", "click", "--model", name,
-                    "-o", model]  # fmt: skip
+                    "--in-order", "-o", model]  # fmt: skip
 
         def vowpal_wabbit(parquet: Path, text: Path) -> list:
             return [sys.executable, "-m", "vowpalwabbit", "-d", text, "--loss_function", "hinge",

@@ -22,6 +22,7 @@ from crossview import (
 from crossview.estimators.linear import PassiveAggressiveClassifier
 from crossview.evaluation.label_order import LabelOrder
 from crossview.streams import shuffle
+from shared_data import webkb_course
 
 
 @pytest.fixture
@@ -232,12 +233,11 @@ def test_labels_stay_as_they_are_written(here):
             "t.csv", "answer", cv=2, positive=written[0], grid=ONE, models=["scw", "view:weak"]
         )
         assert answer.classes == sorted(written)
-        # as features they are categories, also next to a file that has other values
-        names = trained.fitted[0]
-        X = names.transform(table)["weak"]
-        assert {names.feature_name("weak", c) for c in X[[0, 1]].indices} >= {
-            f"weak__flag={word}" for word in written
-        }
+        # columns that are copied, too; as features they are categories, as in Parquet
+        kept = predict(trained.fitted, "t.csv", keep=["answer"])
+        assert kept["answer"].to_pylist() == labels
+        flags = [batch.data["weak__flag"].to_pylist() for batch in open_table("t.csv")]
+        assert set(flags[0]) == {False, True}
 
 
 def test_whole_numbers_stay_numbers(tmp_path):
@@ -252,3 +252,16 @@ def test_whole_numbers_stay_numbers(tmp_path):
         frame.to_csv(tmp_path / "t.csv", index=False)
         trained = train(tmp_path / "t.csv", "answer", model="scw", positive=words[1])
         assert trained.learner.classes_.tolist() == (classes or words)
+
+
+def test_web_pages_sorted_by_class_are_learned():
+    X, y = webkb_course()
+    assert np.count_nonzero(np.diff(y.astype(int))) == 1
+    trained = train(X, y, model="scw")
+    predicted = predict(trained.fitted, X)["prediction"].to_numpy(zero_copy_only=False)
+    assert np.mean(predicted == y) > 0.98
+    with pytest.warns(LabelOrderWarning):
+        trained = train(X, y, model="scw", in_order=True)
+    predicted = predict(trained.fitted, X)["prediction"].to_numpy(zero_copy_only=False)
+    assert len(np.unique(predicted)) == 1  # of the last rows
+    assert trained.accuracy > 0.95  # and the figure on the way hides it

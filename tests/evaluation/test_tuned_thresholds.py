@@ -158,7 +158,8 @@ def test_on_a_stream_each_row_is_decided_by_the_rows_before_it():
     assert row.untuned == pytest.approx(f1_score(y[20:] == "yes", scores[20:] > 0))
     assert row.threshold == running.place()
     # training keeps the threshold after the last row
-    trained = train(X.select(["strong"]), y, model="pa:concatenated", settings={"C": 0.1})
+    options = {"model": "pa:concatenated", "settings": {"C": 0.1}, "in_order": True}
+    trained = train(X.select(["strong"]), y, **options)
     assert trained.threshold == trained.learner.threshold_ == row.threshold
     assert trained.metric["value"] == pytest.approx(
         f1_score(

@@ -26,6 +26,9 @@ class Numbers:
     def take(self, rows):
         return Numbers(self.values[rows])
 
+    def packed(self):
+        return self
+
     @classmethod
     def join(cls, parts):
         whole = np.concatenate([part.values for part in parts])

@@ -27,8 +27,9 @@ from crossview.evaluation.predict import Predictions
 from crossview.files import check_writable, replacing
 from crossview.report.model import model_tables, training_summary
 from crossview.report.tables import comparison_notes, comparison_table
+from crossview.streams.duck import identifier, literal
 from crossview.streams.encode import ViewEncoder
-from crossview.streams.source import is_query
+from crossview.streams.source import find_reader, is_query
 from crossview.streams.write import write_csv, writing
 
 STDOUT = "-"
@@ -149,7 +150,8 @@ def compare(
         console.print(note, highlight=False, markup=False)
     best = find_learner(answer.rows[answer.best].model, answer.task, list(answer.views))
     if answer.unlabeled and not best.in_memory and columns.label is not None:
-        source = _with_label(source, columns.label)  # a model that streams refuses the other rows
+        # a model that streams refuses the other rows
+        source = _with_label(source, columns.label, answer.classes)
     command = ["crossview", "train", source, *columns.options, *answer.train_options, "-o", "MODEL"]
     # one line however narrow the terminal, to be copied
     print(f"\nTrain it on all rows:\n{shlex.join(command)}")
@@ -218,11 +220,15 @@ def _summary(trained: training.Trained) -> list[str]:
     return lines
 
 
-def _with_label(source: str, label: str) -> str:
+def _with_label(source: str, label: str, classes: Sequence[Any]) -> str:
     """A query for the rows of a source that have a label."""
-    name, label = source.replace("'", "''"), label.replace('"', '""')
-    rows = f"({source})" if is_query(source) else f"'{name}'"
-    return f'SELECT * FROM {rows} WHERE "{label}" IS NOT NULL'
+    rows = f"({source})"
+    if not is_query(source):
+        rows = literal(source)
+        if find_reader(source)[0].name == "csv" and any(isinstance(one, str) for one in classes):
+            # a query would read yes and no as booleans
+            rows = f"read_csv({rows}, types={{{literal(label)}: 'VARCHAR'}})"
+    return f"SELECT * FROM {rows} WHERE {identifier(label)} IS NOT NULL"
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:

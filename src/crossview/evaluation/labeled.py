@@ -45,7 +45,8 @@ class LabeledTable(LabeledSource):
     source : path, glob, query, data frame or TableStream
         As for `open_table`.
     y : str or array-like of shape (n_samples,)
-        The name of the label column, or the labels.
+        The name of the label column, or the labels.  In CSV files labels that are not numbers are
+        text as written: yes and no, True and False.
     task : {"classification", "regression"}, default="classification"
         Whether the labels are classes or numbers.
     unlabeled : bool, default=False
@@ -109,6 +110,7 @@ class LabeledTable(LabeledSource):
                 file = stream.files[0] if stream.files else None
                 raise InputError(f"no label column {self._label!r}{hint}", file=file)
             views = _without_label(views, self._label, stream.column_names)
+            stream = stream.as_written([self._label])
         others = stream.schema.empty_table()
         if self._label is not None:
             others = others.drop_columns([self._label])
@@ -195,7 +197,9 @@ class LabeledTable(LabeledSource):
             if len(labels) != batch.data.num_rows:
                 break
             if len(labels):
-                table = _table(data) if self._shuffled is None else _plain(data)
+                table = (
+                    _table(data) if self._shuffled is None else _compact(data, self.encoder.text)
+                )
                 yield LabeledBatch.read(table, labels, batch.file, batch.first_row)
         if self._y is not None and done != len(self._y):
             raise InputError(f"{len(self._y)} labels for a table of {done} rows or more")
@@ -226,15 +230,24 @@ def _table(data: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([data])
 
 
-def _plain(data: pa.RecordBatch) -> pa.Table:
-    """The rows without dictionaries, of which each batch has its own, and without string views."""
+def _compact(data: pa.RecordBatch, text: Sequence[str]) -> pa.Table:
+    """The rows with their categories as dictionaries of what occurs, and text as it is."""
     import pyarrow as pa
 
-    fields = []
-    for field in data.schema:
-        kind = _value_type(field.type)
-        fields.append(field.with_type(pa.large_string() if pa.types.is_string_view(kind) else kind))
-    return _table(data).cast(pa.schema(fields))
+    columns = {}
+    for name, column in zip(data.schema.names, data.columns, strict=True):
+        if pa.types.is_string_view(column.type):
+            column = column.cast(pa.large_string())
+        coded = isinstance(column, pa.DictionaryArray)
+        if coded and (name in text or len(column.dictionary) > len(column)):
+            column, coded = column.dictionary_decode(), False
+        kinds = (pa.string(), pa.large_string())
+        columns[name] = (
+            column
+            if coded or name in text or column.type not in kinds
+            else column.dictionary_encode()
+        )
+    return pa.table(columns)
 
 
 def _distinct_labels(stream: TableStream, label: str, unlabeled: bool) -> list[Any]:

@@ -224,7 +224,8 @@ class _Columns:
         self._absent_columns = [column for view in absent for column in views[view]]
         self._keep = list(keep)
         self._encoder = encoder
-        self._stream: TableStream = stream.select([*here, *keep])
+        copied = [name for name in keep if name not in here and name in stream.column_names]
+        self._stream: TableStream = stream.as_written(copied).select([*here, *keep])
 
     def kinds_of_kept(self) -> list[Any]:
         """Types of the columns to copy, which are not stored as dictionaries."""

@@ -100,7 +100,8 @@ def progressive(
     Warns
     -----
     LabelOrderWarning
-        The labels come in long blocks: they change less than a tenth as often as in random order.
+        The labels come in long blocks: they change less than a twentieth as often as in random
+        order.
 
     Examples
     --------

@@ -204,7 +204,7 @@ def train(
     -----
     LabelOrderWarning
         The labels, in the order in which they were learned, come in long blocks: they change less
-        than a tenth as often as in random order.
+        than a twentieth as often as in random order.
 
     Examples
     --------

@@ -45,9 +45,9 @@ def has_order(duck: Any, query: str) -> bool:
     (parsed,) = duck.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
     node = json.loads(parsed).get("statements", [{}])[0].get("node")
     while node is not None:
-        if any(one["type"] == "ORDER_MODIFIER" for one in node["modifiers"]):
+        if any(one["type"] == "ORDER_MODIFIER" for one in node.get("modifiers", [])):
             return True
-        node = node.get("from_table", {}).get("subquery", {}).get("node")
+        node = (node.get("from_table") or {}).get("subquery", {}).get("node")
     return False
 
 

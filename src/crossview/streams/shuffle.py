@@ -30,6 +30,9 @@ class Rows(Protocol):
     def join(cls, parts: list[Self]) -> Self:
         """Return the rows of all parts."""
 
+    def packed(self) -> Self:
+        """Return the same rows, ready to be taken in many parts."""
+
 
 Batch = TypeVar("Batch", bound=Rows)
 
@@ -81,7 +84,7 @@ class Shuffled(Generic[Batch]):
             buffer = _Buffer(self._read(None), self._max_bytes)
             self.exact = buffer.exhausted
             if self.exact and buffer.batches:
-                self._all = type(buffer.batches[0]).join(buffer.batches)
+                self._all = type(buffer.batches[0]).join(buffer.batches).packed()
             del buffer
         if not self.exact:
             yield from self._by_blocks()
@@ -93,7 +96,7 @@ class Shuffled(Generic[Batch]):
         kept: list[Batch] = []
         while True:
             buffer = _Buffer(blocks, self._max_bytes, kept)
-            rows = type(buffer.batches[0]).join(buffer.batches)
+            rows = type(buffer.batches[0]).join(buffer.batches).packed()
             order = self._rng.permutation(len(rows))
             if buffer.exhausted:
                 yield from self._taken(rows, order)

@@ -24,6 +24,9 @@ A columnar reader may also have
 ``batches_of_shuffled_blocks(columns, batch_rows, rng)``
     The same as ``batches``, but the blocks that the source consists of, such as its files, come in
     random order.  Rows that do not fit in memory are shuffled better by it.
+``as_written(columns)``
+    The source in which these columns, unless they are numbers, are text as it is in the file, where
+    yes or 2026-01-01 would be read as another type.
 ``in_memory``
     True if the batches are parts of a table in memory.
 ``ordered``

@@ -106,6 +106,23 @@ class TableStream:
                 raise InputError(f"no column {name!r}{closest_names(name, self.column_names)}")
         return TableStream(self._source, list(dict.fromkeys(columns)), self._batch_rows)
 
+    def as_written(self, columns: Sequence[str]) -> TableStream:
+        """Return the same rows with these columns as they are written, such as yes and no.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names of columns.  Numbers stay numbers.
+
+        Returns
+        -------
+        TableStream
+            A stream of all columns.
+        """
+        as_written = getattr(self._source, "as_written", None)
+        source = self._source if as_written is None else as_written(columns)
+        return TableStream(source, self.column_names, self._batch_rows)
+
     def distinct(self, column: str, *, empty: bool = False) -> list[Any]:
         """Return the sorted distinct values of a column, reading only this column.
 
@@ -173,8 +190,7 @@ def open_table(source: Any, *, batch_rows: int = 65536) -> TableStream:
     -----
     Parquet keeps text columns as dictionaries, so that each text is stored once per batch.
     CSV and JSON lines are read twice: once to find the types that fit every row of
-    every file, once for the rows.  An empty CSV field is null.  In CSV yes, no, true and false are
-    text; a query reads them as booleans, unless it says ``read_csv(..., all_varchar=true)``.
+    every file, once for the rows.  An empty CSV field is null.
 
     Examples
     --------

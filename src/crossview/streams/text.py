@@ -5,11 +5,12 @@ Both are read twice: once to find the types that fit every row of every file, on
 
 from __future__ import annotations
 
+import copy
 import csv
 import json
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -33,6 +34,8 @@ class _TextSource:
     reader: str
     inference: str
     fixed = ""
+    # types that are words in the file
+    words: tuple[str, ...] = ("DATE", "TIME")
 
     def __init__(self, files: list[str]) -> None:
         self.files: Sequence[str] = files
@@ -52,8 +55,19 @@ class _TextSource:
             if self._misread(found):
                 self._find_bad_row(duck)
                 raise InputError("its rows do not share the same columns", file=where)
-            self._types = {name: self._type_of(kind) for name, kind, *_ in found}
+            # "NULL": no value in any row
+            self._types = {row[0]: row[1].replace('"NULL"', "VARCHAR") for row in found}
             self.schema = empty_table(self._rows(duck, files[0], list(self._types))).schema
+
+    def as_written(self, columns: Sequence[str]) -> Self:
+        """Return the same rows, where these columns are text unless they are numbers."""
+        written = copy.copy(self)
+        words = [name for name in columns if self._types[name].startswith(self.words)]
+        written._types = self._types | dict.fromkeys(words, "VARCHAR")
+        for name in words:
+            i = self.schema.get_field_index(name)
+            written.schema = written.schema.set(i, pyarrow().field(name, pyarrow().string()))
+        return written
 
     def _read_options(self) -> str:
         """How DuckDB is to read the files."""
@@ -62,10 +76,6 @@ class _TextSource:
     def _misread(self, columns: list[tuple]) -> bool:
         """Whether DuckDB took a bad row for something else than it is."""
         raise NotImplementedError
-
-    def _type_of(self, inferred: str) -> str:
-        """The type of a column that DuckDB takes for this one; "NULL" is no value in any row."""
-        return inferred.replace('"NULL"', "VARCHAR")
 
     def _find_bad_row(self, duck: Any) -> None:
         """Raise the error with file and row of the first row that no types can fit."""
@@ -107,6 +117,7 @@ class CsvSource(_TextSource):
     """CSV files with a header line."""
 
     reader = "read_csv"
+    words = ("BOOLEAN", "DATE", "TIME")
     inference = "sample_size=-1, files_to_sniff=-1"
     fixed = ", auto_detect=false"
 
@@ -123,10 +134,6 @@ class CsvSource(_TextSource):
             f"header=true, delim={literal(delimiter)}, quote='\"', escape='\"', comment='', "
             "nullstr='', dateformat='%Y-%m-%d'"
         )
-
-    def _type_of(self, inferred: str) -> str:
-        # yes and no, too, are read as they are written
-        return "VARCHAR" if inferred == "BOOLEAN" else super()._type_of(inferred)
 
     def _misread(self, columns: list[tuple]) -> bool:
         # a row that is too long can make DuckDB see another column
