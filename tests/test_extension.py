@@ -205,12 +205,12 @@ def test_a_sparse_reader_is_one_file_and_one_entry(add, here, capsys):
             assert row.value == pytest.approx(other.value)
     run(capsys, "train", "t.entries", "--model", "pa:squared", "--epochs", 2, "-o", "m.st")
     in_memory = crossview.train(X, y, model="pa:squared", epochs=2)
-    np.testing.assert_allclose(crossview.load("m.st").coef_, in_memory.fitted.coef_)
+    np.testing.assert_allclose(crossview.load("m.st")[-1].coef_, in_memory.learner.coef_)
     run(capsys, "predict", "m.st", "t.entries", "-o", "p.parquet")
     answer = crossview.predict(in_memory.fitted, X)
     assert pa.parquet.read_table("p.parquet")["prediction"].equals(answer["prediction"])
     one = crossview.train("t.entries", model="view:link")
-    assert one.fitted.layout_.names == ("link",)
+    assert one.learner.layout_.names == ("link",)
     batch = crossview.train("t.entries", model="keco", settings={"n_iterations": 20})
     assert batch.passes is None
     # what is wrong is named by file and row

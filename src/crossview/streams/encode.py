@@ -210,7 +210,53 @@ class _Described(_Stored):
         }
 
 
-class ViewEncoder(_Described):
+class _Encoding(_Described):
+    """From the columns of rows to views that are not scaled yet."""
+
+    def _decode(self, X: Any) -> Batch:
+        """The rows as numbers and codes; the first ones determine the columns."""
+        if not hasattr(self, "layout_"):
+            self._check_parameters()
+            columns = plan_columns(X, self.views, {kind: getattr(self, kind) for kind in KINDS})
+            names = column_names(X)
+            self.n_features_in_ = len(names)
+            self.feature_names_in_ = np.array(names, dtype=object)
+            self._start(columns)
+        return self._plan.decode(X)
+
+    def _tables(self, batch: Batch, *, remember: bool = False) -> list[Any]:
+        """What the values of each categorical and text column become."""
+        return [
+            self._slots.look_up(column, coded.dictionary, remember=remember)
+            for column, coded in zip(self._plan.hashed, batch.coded, strict=True)
+        ]
+
+    def _numbers(self, batch: Batch, *, learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers as they are encoded, and their positions between the knots of bins."""
+        numbers = batch.values
+        if self.standardize or learn:
+            standardized = self._moments.standardize(numbers, learn=learn)
+        positions = np.empty((len(numbers), 0))
+        if self.bins:
+            positions = self._quantiles.positions(numbers, learn=learn)
+        return standardized if self.standardize else numbers, positions
+
+    def _encode(
+        self, batch: Batch, tables: list[Any], numbers: np.ndarray, positions: np.ndarray
+    ) -> MultiView:
+        """The views of these rows, before they are scaled."""
+        matrix, present = _encode_rows(self._plan, numbers, positions, batch, tables)
+        names = {
+            view: self._plan.plain_names(view, self._quantiles.knots)
+            for view in self.layout_.names
+            if self._plan.first_slot(view) == self.layout_.block(view).stop
+        }
+        return MultiView.from_matrix(
+            matrix, self.layout_, present=None if present.all() else present, feature_names=names
+        )
+
+
+class ViewEncoder(_Encoding):
     """Encoder of tables with numbers, categories and text into sparse views.
 
     Numbers are standardized, categories and words are hashed into slots (feature hashing), and
@@ -423,48 +469,6 @@ class ViewEncoder(_Described):
         batch = self._plan.decode(X)
         encoded = self._encode(batch, self._tables(batch), *self._numbers(batch))
         return self._scaler.transform(encoded) if self.scale_views else encoded
-
-    def _decode(self, X: Any) -> Batch:
-        """The rows as numbers and codes; the first ones determine the columns."""
-        if not hasattr(self, "layout_"):
-            self._check_parameters()
-            columns = plan_columns(X, self.views, {kind: getattr(self, kind) for kind in KINDS})
-            names = column_names(X)
-            self.n_features_in_ = len(names)
-            self.feature_names_in_ = np.array(names, dtype=object)
-            self._start(columns)
-        return self._plan.decode(X)
-
-    def _tables(self, batch: Batch, *, remember: bool = False) -> list[Any]:
-        """What the values of each categorical and text column become."""
-        return [
-            self._slots.look_up(column, coded.dictionary, remember=remember)
-            for column, coded in zip(self._plan.hashed, batch.coded, strict=True)
-        ]
-
-    def _numbers(self, batch: Batch, *, learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers as they are encoded, and their positions between the knots of bins."""
-        numbers = batch.values
-        if self.standardize or learn:
-            standardized = self._moments.standardize(numbers, learn=learn)
-        positions = np.empty((len(numbers), 0))
-        if self.bins:
-            positions = self._quantiles.positions(numbers, learn=learn)
-        return standardized if self.standardize else numbers, positions
-
-    def _encode(
-        self, batch: Batch, tables: list[Any], numbers: np.ndarray, positions: np.ndarray
-    ) -> MultiView:
-        """The views of these rows, before they are scaled."""
-        matrix, present = _encode_rows(self._plan, numbers, positions, batch, tables)
-        names = {
-            view: self._plan.plain_names(view, self._quantiles.knots)
-            for view in self.layout_.names
-            if self._plan.first_slot(view) == self.layout_.block(view).stop
-        }
-        return MultiView.from_matrix(
-            matrix, self.layout_, present=None if present.all() else present, feature_names=names
-        )
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.hash_bits, int | np.integer) and 1 <= self.hash_bits <= 28):

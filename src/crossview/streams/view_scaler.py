@@ -50,17 +50,13 @@ class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     --------
     >>> import numpy as np
     >>> from crossview import MultiView, ViewScaler
-    >>> X = MultiView({"page": [[3.0, 4.0], [0.0, 15.0]], "link": [[0.1], [0.3]]})
+    >>> X = MultiView({"page": [[3.0, 4.0], [0.0, 11.0]], "link": [[0.25], [0.75]]})
     >>> scaler = ViewScaler().fit(X)
     >>> scaler.mean_norm_.tolist()
-    [10.0, 0.2]
+    [8.0, 0.5]
     >>> scaler.transform(X)["page"].tolist()
-    [[0.3, 0.4], [0.0, 1.5]]
+    [[0.375, 0.5], [0.0, 1.375]]
     """
-
-    layout_: ViewLayout
-    _total: np.ndarray
-    count_: np.ndarray
 
     def fit(self, X: MultiView, y: Any = None) -> Self:
         """Learn the mean norm of each view.
@@ -144,7 +140,7 @@ class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
 
     @property
     def mean_norm_(self) -> np.ndarray:
-        """Mean norm of each view over the rows so far; 1 for a view that was always empty."""
+        """Mean norm of each view so far; 1 for one that was always empty."""
         check_is_fitted(self, "layout_")
         seen = self.count_ > 0
         return np.where(seen, self._total, 1.0) / np.where(seen, self.count_, 1.0)

@@ -16,8 +16,8 @@ from crossview.evaluation.sources import encode_parts
 from crossview.streams.encode import ViewEncoder
 from crossview.views import MultiView, ViewLayout
 
-# of each number, where bins are tried
-BINS = 10
+# of each number, where bins are tried; of more numbers they take longer than they are worth
+BINS, MOST_NUMBERS = 10, 100
 
 __all__ = ["Data", "Fold", "drop_empty_columns"]
 
@@ -64,9 +64,11 @@ class Data:
         return fold
 
     def _has_numbers(self) -> bool:
-        """Whether there are numbers to bin, which are not binned anyway."""
+        """Whether there are numbers to bin, not too many, which are not binned anyway."""
         encoder = self.encoder
-        return isinstance(encoder, ViewEncoder) and not encoder.bins and len(encoder.count_) > 0
+        if not isinstance(encoder, ViewEncoder) or encoder.bins:
+            return False
+        return 0 < len(encoder.count_) <= MOST_NUMBERS
 
     def _encode(self, encoder: Any, rows: FoldRows, with_unlabeled: bool) -> Fold:
         parts = [self.labeled[rows.train], self.labeled[rows.test]]
