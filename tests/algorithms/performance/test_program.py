@@ -14,7 +14,7 @@ def test_the_active_set_comes_to_the_optimality_conditions(rank):
         F[7], delta, C = F[3], rng.integers(1, 8, size=30) / 8, 10 ** rng.uniform(-2, 1)
         G, program = F @ F.T, ActiveSet()
         for k in range(1, 31):
-            alpha = program.solve(G[:k, :k], delta[:k], C)
+            alpha = program.solve(G, delta[:k], C)
             slack = delta[:k] - G[:k, :k] @ alpha
             xi = max(0.0, slack.max())
             assert alpha.min() >= 0.0

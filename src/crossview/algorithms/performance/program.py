@@ -20,6 +20,10 @@ from crossview._jit import njit, njit_reordering
 SLACK_TOL = 1e-9
 # least square of a pivot, relative to G's diagonal: cuts may depend linearly on each other
 SMALLEST_PIVOT = 1e-12
+# ``1 - tau 1'(G + tau 11')^-1 1``, which is 0 if they do, below this
+SMALLEST_REGULAR = 1e-13
+# tau, relative to G's first entry, and steps in which a program may be solved
+TAU, MAX_STEPS = 1e-3, 1000
 
 
 class ActiveSet:
@@ -31,19 +35,24 @@ class ActiveSet:
         self.L = np.zeros((0, 0))
 
     def solve(self, G: np.ndarray, delta: np.ndarray, C: float) -> np.ndarray:
-        """Return alpha; only cuts that are no members may have changed since the last call."""
-        if (more := len(delta) - len(self.alpha)) > 0:
-            self.alpha = np.pad(self.alpha, (0, more))
-            self.members = np.pad(self.members, (0, len(self.alpha)))
-            self.L = np.pad(self.L, (0, len(self.alpha)))
-        if not len(delta):
+        """Return alpha; only cuts that are no members may have changed since the last call.
+
+        G may have room for more cuts than delta.
+        """
+        n = len(delta)
+        if not n:
             return self.alpha
-        self.tau = self.tau or float(G[0, 0]) or 1.0
-        self.alpha *= min(1.0, C / max(C, self.alpha.sum()))  # of a higher price
+        if (more := n - len(self.members)) > 0:
+            more = max(more, len(self.members))  # twice the room
+            self.alpha, self.members = (np.pad(a, (0, more)) for a in (self.alpha, self.members))
+            self.L = np.pad(self.L, (0, more))
+        alpha = self.alpha[:n]
+        self.tau = self.tau or TAU * float(G[0, 0]) or 1.0
+        alpha *= min(1.0, C / max(C, alpha.sum()))  # of a higher price
         self.n_members = solve_program(
-            G, delta, C, self.tau, self.alpha, self.members, self.L, self.n_members
+            G, delta, C, self.tau, alpha, self.members, self.L, self.n_members
         )
-        return self.alpha
+        return alpha
 
     def closest(self, products: np.ndarray) -> np.ndarray:
         """Return the coefficients with which the members come close to a cut, in H^-1.
@@ -64,7 +73,7 @@ def solve_program(G, delta, C, tau, alpha, members, L, k):
     closed[members[:k]] = True
     tol = SLACK_TOL * np.abs(delta).max()
     joined = -1
-    for _ in range(100 * (n + 1)):
+    for _ in range(MAX_STEPS):
         # 1. the solution if no other cut had a multiplier, of whatever sign
         beta, ones = delta[members[:k]], np.ones(k)
         for b in (beta, ones):
@@ -73,8 +82,11 @@ def solve_program(G, delta, C, tau, alpha, members, L, k):
         xi = 0.0
         if k > 0:
             xi = (beta.sum() - C) / ones.sum() + tau * C
-            total = C if xi > 0.0 else beta.sum() / (1.0 - tau * ones.sum())
-            xi = max(0.0, xi)
+            total = C
+            if xi < 0.0:
+                # a member that is a multiple of others has to leave: any sum below 0 leads there
+                regular = 1.0 - tau * ones.sum()
+                xi, total = 0.0, beta.sum() / regular if regular > SMALLEST_REGULAR else -C
             beta -= (xi - tau * total) * ones
         # 2. the way there, as far as all multipliers are positive
         step, leaving = 1.0, -1

@@ -87,7 +87,7 @@ class WorkingSet:
     def minimize(self, C: float) -> tuple[float, Pair]:
         """Return the least ``½ w'H w + C xi`` over these cuts, and its weights."""
         k = self.size
-        alpha = self.program.solve(self.G[:k, :k], self.delta[:k], C)
+        alpha = self.program.solve(self.G, self.delta[:k], C)
         self.idle[:k] += 1
         pair = self._combine(alpha)
         return float(self.delta[:k] @ alpha) - 0.5 * pair.sqnorm, pair
@@ -96,7 +96,7 @@ class WorkingSet:
         """Return the weights of least ``½ w'H w + C xi + (mu/2) (w - w_0)'H (w - w_0)``."""
         k = self.size
         delta = (1.0 + mu) * self.delta[:k] - mu * (self.left[:k] @ center.right)
-        pair = self._combine(self.near.solve(self.G[:k, :k], delta, C))
+        pair = self._combine(self.near.solve(self.G, delta, C))
         moved = ((own + mu * old) / (1.0 + mu) for own, old in zip(pair, center, strict=True))
         return Pair(*moved)
 
