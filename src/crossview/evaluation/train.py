@@ -315,6 +315,11 @@ class _Order:
         return "shuffled" if self._shuffled.exact else "shuffled by blocks"
 
     @property
+    def in_memory(self) -> bool:
+        """Whether the rows were shuffled in memory."""
+        return self._shuffled is not None and bool(self._shuffled.exact)
+
+    @property
     def advice(self) -> str:
         """What to do if the labels come in blocks."""
         if self._shuffled is None:
@@ -363,6 +368,8 @@ class _Stream:
             raise InputError(f"no {rows} to learn from", file=self.source.file)
         if threshold is not None:
             self.learner.set_threshold(threshold)
+        if epochs > 1:
+            self._tune_after_passes(epochs, about["seed"])
         labels.warn(self.order.advice)
         return Trained(
             fitted=_fitted(self.encoder, self.learner),
@@ -380,6 +387,23 @@ class _Stream:
             view_shares=_view_shares(self.entry, self.learner, self.tail),
             rows_of_view_shares=0 if self.tail is None else len(self.tail),
         )
+
+    def _tune_after_passes(self, epochs: int, seed: int) -> None:
+        """Let rows held out by folds calibrate the learner, and place its threshold.
+
+        In the first pass the rows were new to the learner, but it was another one then.  Rows that
+        do not fit in memory keep the calibration and threshold of the first pass.
+        """
+        if not (isinstance(self.task, Classification) and self.task.tunes and self.order.in_memory):
+            return
+        data, y = self.source.load()
+        known = np.flatnonzero(has_label(y))
+        X = take_rows(data, known)
+        X = X if self.encoder is None else self.encoder.transform(X)
+        passes = self.entry.passes(epochs)
+        held_out = _held_out(self.learner, self.task, X, y[known], seed, **passes)
+        if held_out is not None:
+            _tune(self.learner, self.task, *held_out)
 
     def _batches(
         self, observer: TrainingObserver, learn: bool
@@ -453,26 +477,45 @@ def _fit_and_tune(
 
     So the fits by which `fit` itself would calibrate it serve both.
     """
+    calibration = learner.calibration
+    held_out = _held_out(learner, task, X, y, seed)
+    if held_out is not None:
+        learner.calibration = "none"
+    learner.fit(X, y)
+    if held_out is not None:
+        _tune(learner, task, *held_out)
+        learner.calibration = calibration
+
+
+def _held_out(
+    learner: Any,
+    task: Classification,
+    X: MultiView,
+    y: np.ndarray,
+    seed: int,
+    **params: Any,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Scores of rows held out by three folds, and their labels; None if too few to hold out."""
     known, unlabeled = np.flatnonzero(has_label(y)), np.flatnonzero(~has_label(y))
     labels = np.asarray(y[known].tolist())
     counts = np.unique(labels, return_counts=True)[1]
     precomputed = getattr(learner, "kernel", None) == "precomputed"  # rows are columns, too
-    if precomputed or len(counts) < 2 or counts.min() < 2:  # nothing to hold out
-        learner.fit(X, y)
-        return
-    calibration = learner.calibration
-    learner.calibration = "none"
+    if precomputed or len(counts) < 2 or counts.min() < 2:
+        return None
     scores, of_rows = [], []
     for train, test in task.inner_folds(labels, seed=seed).split(labels, labels):
         part = np.concatenate([known[train], unlabeled])
-        model = clone(learner).fit(X[part], y[part])
+        model = clone(learner).set_params(calibration="none", **params).fit(X[part], y[part])
         scores.append(model.decision_function(X[known[test]]))
         of_rows.append(labels[test])
-    held_out, labels = np.concatenate(scores), np.concatenate(of_rows)
-    learner.fit(X, y).calibrate(held_out, labels)
-    scored = task.decide(held_out, learner.probabilities(held_out))
+    return np.concatenate(scores), np.concatenate(of_rows)
+
+
+def _tune(learner: Any, task: Classification, scores: np.ndarray, labels: np.ndarray) -> None:
+    """Calibrate a fitted learner by scores of held-out rows, and place its threshold."""
+    learner.calibrate(scores, labels)
+    scored = task.decide(scores, learner.probabilities(scores))
     learner.set_threshold(task.tune(labels, scored)[0])
-    learner.calibration = calibration
 
 
 def _threshold_of(learner: Any, task: Task) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     learner = comparison.learners.get(final.recommended.model)
     if learner is not None and final.folds > 1:
         about = (run, final.recommended, learner, folds, resources.jobs, final.test_share)
-        if wanted.curve and comparison.allows_curve(learner.name):
+        if wanted.curve and comparison.planner.allows_curve(learner.name):
             resources.observer.say(f"learning curve of {learner.name}")
             final.curve = learning_curve(*about)
         elif wanted.curve:
@@ -155,7 +155,7 @@ def _answer(
         test="t-test over the folds, corrected for their overlap",
         folds=n,
         test_share=share,
-        left_out=comparison.left_out,
+        left_out=comparison.planner.left_out,
         **known,
     )
     answer.followed = follow(run.metric, answer.rows, answer.rope, share) if n > 1 else None

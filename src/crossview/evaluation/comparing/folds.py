@@ -14,23 +14,20 @@ from crossview.catalog.learner import Learner
 from crossview.evaluation.comparing.jobs import Call, Jobs
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.parts import Data, Fold
-from crossview.evaluation.comparing.plan import LEVELS, Cost, Plan, in_words, make_plan
+from crossview.evaluation.comparing.planner import Planner
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import FoldRows
 from crossview.evaluation.comparing.tuning import Chosen, best_of, paths
 from crossview.evaluation.comparing.work import (
     FoldScore,
-    Probe,
     finish_fold,
     probe_learner,
     tune_settings,
 )
-from crossview.evaluation.result import ComparisonRow, LeftOut
+from crossview.evaluation.result import ComparisonRow
 
 __all__ = ["FoldComparison", "Resources"]
 
-# of the time of all workers, the rest waits for the last task of a round
-EFFICIENCY = 0.85
 # without two, nothing is known of the differences between folds
 FEWEST_FOLDS = 2
 # compiling for less than this counts as any other work
@@ -78,8 +75,8 @@ class FoldComparison:
     ----------
     scores : dict of str to list of FoldScore
         Fold by fold, by the name of the learner.
-    left_out : list of LeftOut
-        What the budget does not allow.
+    planner : Planner
+        What the budget allows.
     """
 
     def __init__(
@@ -91,31 +88,19 @@ class FoldComparison:
         resources: Resources,
     ) -> None:
         self.run, self.data, self.splits, self.first = run, data, splits, first
-        self.jobs, self.observer, self.deadline = resources
+        self.jobs, self.observer, deadline = resources
+        self.planner = Planner(run, len(splits), self.jobs.n_workers, deadline)
         self.learners = {learner.name: learner for learner in run.learners}
-        self.settings = {
-            name: list(enumerate(learner.candidates(run.grid)))
-            for name, learner in self.learners.items()
-        }
-        self.costs: dict[str, Cost] = {}
-        self.values: dict[str, float] = {}
-        self.plan = Plan(dict.fromkeys(self.learners, LEVELS[0]))
         self.scores: dict[str, list[FoldScore]] = {name: [] for name in self.learners}
-        self.saved: dict[str, tuple[str, float]] = {}
-        self.took = dict.fromkeys(self.learners, 0.0)
-        self.expected = dict.fromkeys(self.learners, 0.0)
-        self.done = 0.0
-        self.encoding = 0.0
 
     def rounds(self) -> Iterator[int]:
         """Run all rounds; yield the number of finished folds, from two on."""
         fold: Fold | None = self.first
-        if self.deadline < math.inf:
-            assert fold is not None
-            self._probe(fold)
+        if self.planner.deadline < math.inf:
+            self._probe()
         before: tuple[Fold, dict[str, Chosen]] | None = None
         for f in range(len(self.splits) + 1):
-            if f >= FEWEST_FOLDS and time.time() > self.deadline:
+            if f >= FEWEST_FOLDS and time.time() > self.planner.deadline:
                 fold = None
             chosen = self._round(f, fold, before)
             if fold is None:
@@ -128,61 +113,45 @@ class FoldComparison:
     def _fold(self, f: int) -> Fold:
         start = time.time()
         fold = self.data.fold(self.splits[f], self.first.X_more is not None)
-        self.encoding = time.time() - start
+        self.planner.encoding = time.time() - start
         return fold
 
-    def _probe(self, fold: Fold) -> None:
+    def _probe(self) -> None:
         """Estimate what each learner costs, by a first slice of the first training part."""
         self.observer.say("estimating the cost of each model on a first slice of the rows")
         compiled = 0.0
         calls = [
-            Call(name, probe_learner, (self.run, learner, fold))
+            Call(name, probe_learner, (self.run, learner, self.first))
             for name, learner in self.learners.items()
         ]
         for name, probe in self.jobs.run(calls):
-            self._add_cost(name, fold, probe)
+            self.planner.add_probe(self.learners[name], self.first, probe)
             compiled += probe.compiled / self.jobs.n_workers
         if compiled > MOST_SECONDS_TO_LOAD:
             self.observer.say(f"compiled for this machine, once, in {compiled:.0f} s")
-            self.deadline += compiled
-
-    def _add_cost(self, name: str, fold: Fold, probe: Probe) -> None:
-        learner = self.learners[name]
-        once = learner.stops_early or not learner.streams
-        self.costs[name] = Cost.of_probe(
-            probe,
-            n_settings=len(self.settings[name]),
-            n_splits=1 if once else len(fold.inner),
-            n_inner=len(fold.inner[0][0]),
-            n_train=len(fold.y_train),
-            n_refined=sum(
-                len(self.run.grid.get(key, values)) for key, values in learner.refined.items()
-            ),
-        )
-        self.values[name] = probe.value
+            self.planner.deadline += compiled
 
     def _round(
         self, f: int, fold: Fold | None, before: tuple[Fold, dict[str, Chosen]] | None
     ) -> dict[str, Chosen]:
         """Choose the settings of a fold, and train and score the one before it."""
         if fold is not None:
-            self._make_plan(f)
-        calls = self._finishing(before) + ([] if fold is None else self._tuning(f, fold))
+            self.planner.replan(f, [] if before is None else [*before[1]])
+        calls = self._finishing(before) + ([] if fold is None else self._tuning(fold))
         calls.sort(key=lambda one: -one[0])
+        self.planner.start(calls)
         found: dict[str, list[Chosen]] = {}
-        total = self.done + self.plan.seconds
+        total = self.planner.done + self.planner.plan.seconds
         words = f"fold {min(f + 1, len(self.splits))} of {len(self.splits)}"
-        for name, seconds in self._expected_of(calls).items():
-            self.expected[name] += seconds
         for (kind, name), (result, seconds) in self.jobs.run([call for _, call in calls]):
-            self.done += seconds
-            self.observer.progress(self.done, max(total, self.done), f"{words}: {name}")
+            self.planner.add(name, seconds)
+            done = self.planner.done
+            self.observer.progress(done, max(total, done), f"{words}: {name}")
             if kind == "tune":
                 found.setdefault(name, []).append(result)
             else:
                 self.scores[name].append(result)
-            self.took[name] += seconds
-        self._learn_costs()
+        self.planner.correct()
         return {name: best_of(some) for name, some in found.items()}
 
     def _finishing(self, before: tuple[Fold, dict[str, Chosen]] | None) -> list[tuple[float, Call]]:
@@ -191,92 +160,29 @@ class FoldComparison:
         fold, chosen = before
         calls = []
         for name, choice in chosen.items():
-            if name in self.plan.dropped:
+            if self.planner.is_dropped(name):
                 continue
-            tuning = self.plan.tuning[name]
-            given = (self.run, self.learners[name], fold, choice, tuning, self.deadline)
-            calls.append((self._expect(name, "finish"), Call(("finish", name), finish_fold, given)))
+            tuning, deadline = self.planner.tuning(name), self.planner.deadline
+            given = (self.run, self.learners[name], fold, choice, tuning, deadline)
+            call = Call(("finish", name), finish_fold, given)
+            calls.append((self.planner.expect(name, "finish"), call))
         return calls
 
-    def _tuning(self, f: int, fold: Fold) -> list[tuple[float, Call]]:
+    def _tuning(self, fold: Fold) -> list[tuple[float, Call]]:
         """The settings in as many parts as there are workers; halving needs them together."""
         calls = []
         for name, learner in self.learners.items():
-            if name in self.plan.dropped:
+            if self.planner.is_dropped(name):
                 continue
-            groups, tuning = paths(learner, self.settings[name]), self.plan.tuning[name]
+            settings = list(enumerate(learner.candidates(self.run.grid)))
+            groups, tuning = paths(learner, settings), self.planner.tuning(name)
             parts = 1 if tuning.halving else min(self.jobs.n_workers, len(groups))
             for part in range(parts):
                 some = [setting for group in groups[part::parts] for setting in group]
-                given = (self.run, learner, fold, some, tuning, self.deadline)
-                expected = self._expect(name, "tune") / parts
+                given = (self.run, learner, fold, some, tuning, self.planner.deadline)
+                expected = self.planner.expect(name, "tune") / parts
                 calls.append((expected, Call(("tune", name), tune_settings, given)))
         return calls
-
-    def _expect(self, name: str, kind: str) -> float:
-        """Seconds that a task takes; without a budget, the settings tell which take longest."""
-        cost = self.costs.get(name)
-        if cost is None:
-            return float(len(self.settings[name]))
-        tuning = self.plan.tuning[name]
-        return cost.tune(tuning) if kind == "tune" else cost.finish(tuning)
-
-    def _expected_of(self, calls: list[tuple[float, Call]]) -> dict[str, float]:
-        """What the estimate of the first slice says of some tasks, by learner."""
-        seconds: dict[str, float] = {}
-        for expected, call in calls:
-            name = call.key[1]
-            if name in self.costs:
-                expected /= self.costs[name].correction
-                seconds[name] = seconds.get(name, 0.0) + expected
-        return seconds
-
-    def _make_plan(self, f: int) -> None:
-        """Plan the folds that are left, by what those before took."""
-        if not self.costs:
-            left = len(self.splits) - f
-            self.plan.seconds = self.done / f * left if f else math.nan
-            return
-        folds_left = len(self.splits) - f
-        costs = {name: cost for name, cost in self.costs.items() if name not in self.plan.dropped}
-        seconds = self.deadline - time.time() - self.encoding * (folds_left - 1)
-        before = self.plan.dropped
-        self.plan = make_plan(
-            costs,
-            self.values,
-            dict.fromkeys(costs, folds_left),
-            EFFICIENCY * self.jobs.n_workers * max(0.0, seconds),
-        )
-        for name in self.plan.dropped:
-            whole = self.costs[name].fold(LEVELS[0]) * folds_left
-            done = len(self.scores[name])
-            what = "not compared" + (f" after {done} fold{'s' * (done > 1)}" if done else "")
-            self.saved[name] = what, whole
-        for name, tuning in self.plan.tuning.items():
-            if words := in_words(tuning, self.costs[name]):
-                cost = self.costs[name]
-                more = cost.tune(LEVELS[0]) - cost.tune(tuning)
-                self.saved[name] = words, self.saved.get(name, ("", 0.0))[1] + more
-        self.plan.dropped |= before
-
-    def _learn_costs(self) -> None:
-        """Correct what the learners cost by what they took."""
-        for name, cost in self.costs.items():
-            if self.expected[name] > 0.0:
-                cost.correction = self.took[name] / self.expected[name]
-
-    @property
-    def left_out(self) -> list[LeftOut]:
-        """What the budget did not allow, in the order of the learners."""
-        return [LeftOut(name, *self.saved[name]) for name in self.learners if name in self.saved]
-
-    def allows_curve(self, name: str) -> bool:
-        """Return whether there is time for the learning curve of a learner."""
-        if name not in self.costs:
-            return True
-        cost = self.costs[name]
-        seconds = len(self.splits) * (cost.n_splits + 1) * cost.fit(cost.n_train)
-        return time.time() + seconds / self.jobs.n_workers < self.deadline
 
     @property
     def n_folds(self) -> int:
@@ -284,7 +190,7 @@ class FoldComparison:
         return min((len(scores) for scores in self._kept().values()), default=0)
 
     def _kept(self) -> dict[str, list[FoldScore]]:
-        return {name: s for name, s in self.scores.items() if name not in self.plan.dropped}
+        return {name: s for name, s in self.scores.items() if not self.planner.is_dropped(name)}
 
     def rows(self) -> list[ComparisonRow]:
         """Return the rows of the answer, of the folds that all have finished."""

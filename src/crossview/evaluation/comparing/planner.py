@@ -1,0 +1,159 @@
+"""The plan of a comparison as it runs: what learners take, and what is left out."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+
+from crossview.catalog.learner import Learner
+from crossview.evaluation.comparing.jobs import Call
+from crossview.evaluation.comparing.parts import Fold
+from crossview.evaluation.comparing.plan import LEVELS, Cost, Plan, in_words, make_plan
+from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.comparing.tuning import Tuning
+from crossview.evaluation.comparing.work import Probe
+from crossview.evaluation.result import LeftOut
+
+__all__ = ["Planner"]
+
+# of the time of all workers, the rest waits for the last task of a round
+EFFICIENCY = 0.85
+
+
+class Planner:
+    """What each learner may spend: planned by a first slice, corrected by what it took.
+
+    Parameters
+    ----------
+    run : Run
+        What is compared.
+    n_folds : int
+        How many folds there are.
+    n_workers : int
+        How many tasks run at a time.
+    deadline : float
+        By the clock; infinity: nothing is left out.
+
+    Attributes
+    ----------
+    plan : Plan
+        For the folds to come.
+    done : float
+        Seconds that all tasks took.
+    encoding : float
+        Seconds that encoding a fold takes, in which the workers wait.
+    """
+
+    def __init__(self, run: Run, n_folds: int, n_workers: int, deadline: float) -> None:
+        self.run, self.n_folds, self.n_workers = run, n_folds, n_workers
+        self.deadline = deadline
+        names = [learner.name for learner in run.learners]
+        self.n_settings = {one.name: len(one.candidates(run.grid)) for one in run.learners}
+        self.plan = Plan(dict.fromkeys(names, LEVELS[0]))
+        self.costs: dict[str, Cost] = {}
+        self.values: dict[str, float] = {}
+        self.took, self.expected = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
+        self.saved: dict[str, tuple[str, float]] = {}
+        self.done = self.encoding = 0.0
+
+    def add_probe(self, learner: Learner, fold: Fold, probe: Probe) -> None:
+        """Learn from a first slice what a learner costs."""
+        once = learner.stops_early or not learner.streams
+        refined = (self.run.grid.get(key, values) for key, values in learner.refined.items())
+        self.costs[learner.name] = Cost.of_probe(
+            probe,
+            n_settings=self.n_settings[learner.name],
+            n_splits=1 if once else len(fold.inner),
+            n_inner=len(fold.inner[0][0]),
+            n_train=len(fold.y_train),
+            n_refined=sum(map(len, refined)),
+        )
+        self.values[learner.name] = probe.value
+
+    def is_dropped(self, name: str) -> bool:
+        """Return whether a learner takes too long."""
+        return name in self.plan.dropped
+
+    def tuning(self, name: str) -> Tuning:
+        """Return what a learner may spend on choosing its setting."""
+        return self.plan.tuning[name]
+
+    def expect(self, name: str, kind: str) -> float:
+        """Return the seconds of a task; without a budget, the settings tell which take longest."""
+        cost = self.costs.get(name)
+        if cost is None:
+            return float(self.n_settings[name])
+        tuning = self.tuning(name)
+        return cost.tune(tuning) if kind == "tune" else cost.finish(tuning)
+
+    def start(self, calls: Sequence[tuple[float, Call]]) -> None:
+        """Handle the tasks of a round, each with the seconds that it is expected to take."""
+        for expected, call in calls:
+            name = call.key[1]
+            if name in self.costs:
+                self.expected[name] += expected / self.costs[name].correction
+
+    def add(self, name: str, seconds: float) -> None:
+        """Handle a task that is done."""
+        self.done += seconds
+        self.took[name] += seconds
+
+    def correct(self) -> None:
+        """Correct what the learners cost by what they took."""
+        for name, cost in self.costs.items():
+            if self.expected[name] > 0.0:
+                cost.correction = self.took[name] / self.expected[name]
+
+    def replan(self, finished: int, begun: Sequence[str]) -> None:
+        """Plan the folds that are left, by what those before took.
+
+        Parameters
+        ----------
+        finished : int
+            Folds of which the settings are chosen.
+        begun : sequence of str
+            Learners that are still to be trained for the last one of them.
+        """
+        left = self.n_folds - finished
+        if not self.costs:
+            self.plan.seconds = self.done / finished * left if finished else math.nan
+            return
+        before = self.plan.dropped
+        costs = {name: cost for name, cost in self.costs.items() if name not in before}
+        seconds = self.deadline - time.time() - self.encoding * (left - 1)
+        pending = sum(self.expect(name, "finish") for name in begun if name in costs)
+        self.plan = make_plan(
+            costs,
+            self.values,
+            dict.fromkeys(costs, left),
+            max(0.0, EFFICIENCY * self.n_workers * seconds - pending),
+        )
+        self._note_what_is_left_out(finished, left)
+        self.plan.dropped |= before
+        self.plan.seconds += pending
+
+    def _note_what_is_left_out(self, finished: int, left: int) -> None:
+        done = max(0, finished - 1)
+        for name in self.plan.dropped:
+            what = "not compared" + (f" after {done} fold{'s' * (done > 1)}" if done else "")
+            self.saved[name] = what, self.costs[name].fold(LEVELS[0]) * left
+        for name, tuning in self.plan.tuning.items():
+            cost = self.costs[name]
+            if words := in_words(tuning, cost):
+                more = cost.tune(LEVELS[0]) - cost.tune(tuning)
+                self.saved[name] = words, self.saved.get(name, ("", 0.0))[1] + more
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """What the budget did not allow, in the order of the learners."""
+        names = [learner.name for learner in self.run.learners]
+        return [LeftOut(name, *self.saved[name]) for name in names if name in self.saved]
+
+    def allows_curve(self, name: str) -> bool:
+        """Return whether there is time for the learning curve of a learner."""
+        if name not in self.costs:
+            return True
+        cost = self.costs[name]
+        seconds = self.n_folds * (cost.n_splits + 1) * cost.fit(cost.n_train)
+        return time.time() + seconds / self.n_workers < self.deadline
