@@ -26,7 +26,8 @@ C this is the published problem, with the same C2.
     additive.py      ... of a loss that is a sum over rows or pairs
     rankings.py      ... of average precision; monotone.py: the search in it and in the G-mean
     problem.py       from the name of a measure to its search
-    disagreement.py  M; inverse.py: H^-1; program.py: the dual; working_set.py: its cuts
+    disagreement.py  M'M; inverse.py: H^-1, by columns or rows
+    program.py       the dual; working_set.py: its cuts
     joint.py         all views at once
-    alternating.py   Algorithm 1, one view after the other
+    alternating.py   Algorithm 1 as printed, one view after the other
 """

@@ -31,8 +31,9 @@ class ActiveSet:
 
     def __init__(self) -> None:
         self.n_members, self.tau = 0, 0.0
-        self.alpha, self.members = np.zeros(0), np.zeros(0, dtype=np.int64)
-        self.L = np.zeros((0, 0))
+        self.alpha: np.ndarray = np.zeros(0)
+        self.members: np.ndarray = np.zeros(0, dtype=np.int64)
+        self.L: np.ndarray = np.zeros((0, 0))
 
     def solve(self, G: np.ndarray, delta: np.ndarray, C: float) -> np.ndarray:
         """Return alpha; only cuts that are no members may have changed since the last call.
@@ -44,7 +45,8 @@ class ActiveSet:
             return self.alpha
         if (more := n - len(self.members)) > 0:
             more = max(more, len(self.members))  # twice the room
-            self.alpha, self.members = (np.pad(a, (0, more)) for a in (self.alpha, self.members))
+            self.alpha = np.pad(self.alpha, (0, more))
+            self.members = np.pad(self.members, (0, more))
             self.L = np.pad(self.L, (0, more))
         alpha = self.alpha[:n]
         self.tau = self.tau or TAU * float(G[0, 0]) or 1.0
