@@ -93,8 +93,8 @@ def compare(
     epochs : int, default=None
         Number of passes over the training rows.  None: models with interactions use early stopping
         on a held-out tenth of the rows, and all others make one pass.  It does not apply to KeCo
-        and Pegasos, which draw 1000 rows, nor to the SVMs, which stop at a gap of 0.001.
-        Progressive validation always makes one pass.
+        and Pegasos, which stop when held-out rows get no better, nor to the SVMs, which stop at a
+        gap of 0.001.  Progressive validation always makes one pass.
     grid : mapping of str to sequence, default=None
         Parameter grid, for example ``{"C": [0.1, 1]}``.  None: the grids of `crossview.catalog`.
     models : sequence of str, default=None

@@ -45,8 +45,8 @@ KERNEL: dict[str, ParameterDoc] = {
         Number T of steps in `fit`, each with one drawn row; with ``schedule="rounds"``, in each
         round.  "auto": 1000, doubled until the mean hinge loss of a held-out third of the labeled
         rows falls by less than 1 %; at most 10,000, or 10 per labeled row if that is more.  A
-        round then has at least 4 per row that it labels.  More steps come closer to the minimum.  Ignored with ``schedule="stream"``.  Typical values:
-        1000 to 100,000.
+        round then has at least 4 steps per row that it labels.  More steps come closer to the
+        minimum.  Ignored with ``schedule="stream"``.  Typical values: 1000 to 100,000.
         """,
     ),
     "schedule": (
@@ -151,12 +151,16 @@ KERNEL_ATTRIBUTES: dict[str, ParameterDoc] = ATTRIBUTES | {
     "n_support_": ("dict of str to int", "Number of support vectors of each view."),
     "dual_coef_": (
         "dict of str to ndarray of shape (n_scores, n_support)",
-        "Coefficients α z of the support vectors of each view.",
+        "Coefficients α z of the support vectors of each view; with ``average`` their mean.",
     ),
     "coef_": (
         "ndarray of shape (1, n_features) or (n_classes, n_features)",
         'Weights of the columns; only for ``kernel="linear"``.',
     ),
+    "intercept_": (
+        "ndarray of shape (1,) or (n_classes,)",
+        "Intercept of the joint score of rows without a missing view.",
+    ),
     "gamma_": ("dict of str to float", "γ of each view."),
-    "n_steps_": ("int", "Number of steps so far."),
+    "n_steps_": ("int", 'Number of steps so far; with ``schedule="rounds"``, of the last round.'),
 }
