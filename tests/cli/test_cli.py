@@ -428,8 +428,9 @@ def test_keco_trains_on_rows_without_label_as_compare_does(few, capsys):
     status, _, err = run(capsys, *train, "keco", "--set", "lam=0.001")
     n, rest = int(known.sum()), int((~known).sum())
     assert status == 0
-    assert err[0].startswith(f"{n} rows with a label and {rest} without, 1,000 steps, ")
     encoder, model = crossview.load("x.st")
+    steps = f"{model.n_steps_:,} steps"
+    assert err[0].startswith(f"{n} rows with a label and {rest} without, {steps}, ")
     columns = table.drop_columns(["diagnosis"])
     X = crossview.ViewEncoder().fit(columns.filter(known)).transform(columns)
     y = np.where(known, np.asarray(table["diagnosis"].to_pylist(), dtype=object), None)
@@ -440,7 +441,7 @@ def test_keco_trains_on_rows_without_label_as_compare_does(few, capsys):
     assert [float(row["score"]) for row in read_csv("p.csv")] == pytest.approx(scores)
     _, out, _ = run(capsys, "inspect", "x.st")
     assert out[1] == (
-        f"learned {n} rows with a label and {rest} without in 1,000 steps; label: diagnosis"
+        f"learned {n} rows with a label and {rest} without in {steps}; label: diagnosis"
     )
     lines = [line.split() for line in out]
     for view in ("mean", "error", "worst"):

@@ -42,6 +42,28 @@ def learn(X, y, draws, lam, kernel, *, include_self=False, supervised=False, pre
     return alpha, z
 
 
+def top_class(scores, n):
+    """The co-agreement (5) of several classes on a row: scores[v][c]; -1, 1 or 0 per class."""
+    K = len(scores[0])
+    sums = [sum(own[c] for v, own in enumerate(scores) if v != n) for c in range(K)]
+    top = max(range(K), key=lambda c: sums[c])
+    return [0 if len(set(sums)) == 1 else 1 if c == top else -1 for c in range(K)]
+
+
+def averaged(x, y, draws, lam, intercept):
+    """Weights of the linear Pegasos, w_t at every step, and their mean with weights t.
+
+    A constant feature of value sqrt(intercept) comes first.
+    """
+    x = np.hstack([np.full((len(x), 1), np.sqrt(intercept)), x])
+    w, total = np.zeros(x.shape[1]), 0.0
+    for t, i in enumerate(draws, start=1):
+        miss = y[i] * (w @ x[i]) * (t - 1) / t < 1.0
+        w = (1.0 - 1.0 / t) * w + miss * y[i] * x[i] / (lam * t)
+        total = total + t * w
+    return w, total / (len(draws) * (len(draws) + 1) / 2)
+
+
 def score(x, X, alpha, z, lam, T, kernel, present=None):
     """The mean of the views' scores, factor 1 / (lam T)."""
     views = [n for n in range(len(x)) if present is None or present[n]]

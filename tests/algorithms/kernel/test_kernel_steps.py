@@ -12,7 +12,7 @@ from crossview.algorithms.kernel.gram import Draws, learn_from_gram
 from crossview.algorithms.kernel.quota import unlimited
 from crossview.algorithms.kernel.rounds import drawable
 from crossview.algorithms.kernel.schedule import draw_rows
-from crossview.algorithms.kernel.step import Examples, Settings, init_memory
+from crossview.algorithms.kernel.step import Examples, Settings, co_agreement, init_memory
 from crossview.batch import read_only
 from kernel_data import KERNELS, WIDTHS, as_rows, problem, row_lists
 from reference import keco as reference
@@ -109,6 +109,17 @@ def test_an_unlabeled_row_keeps_its_label_until_it_is_drawn_again():
     assert_array_equal(first.beta[:, 0, 1] >= 0.0, [True, True])
     later = run(X, y, np.array([0, 1, 2, 2, 2, 1]), KECO, "linear", ALL_PRESENT)
     assert later.beta[1, 0, 1] <= 0.0 <= first.beta[1, 0, 1]
+
+
+def test_the_views_agree_on_the_top_class_of_several():
+    rng = np.random.default_rng(0)
+    agreed, here = np.empty(4), np.array([True, True, False, True])
+    for k in range(50):
+        last = rng.normal(size=(4, 4, 1)) if k else np.zeros((4, 4, 1))
+        scores = np.where(here[:, None], last[:, :, 0], 0.0)
+        for n in (0, 1, 3):
+            co_agreement(last, 0, n, here, agreed)
+            assert_array_equal(agreed, reference.top_class(scores.tolist(), n))
 
 
 def test_a_row_without_co_agreement_is_counted_and_has_no_effect():

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.svm import SVC, LinearSVC
 
 import crossview
 from crossview import InputError, KeCoClassifier, MultiView, PegasosClassifier
@@ -71,20 +72,58 @@ def test_one_view_is_pegasos_with_a_warning():
     assert_array_equal(one.decision_function(table), other.decision_function(table))
 
 
-def test_pegasos_is_that_of_its_paper():
+@pytest.mark.parametrize("kernel", ["linear", lambda a, b: a @ b.T], ids=["linear", "callable"])
+@pytest.mark.parametrize(("average", "fit_intercept"), [(False, False), (True, True)])
+def test_pegasos_is_that_of_its_paper(kernel, average, fit_intercept):
     """Figure 1 of Shalev-Shwartz et al.: w <- (1 - 1/t) w + [y w·x < 1] y x / (λ t)."""
     X, _, y, present = problem()
     table = as_table(X, present)
     lam, T = 0.05, 300
     given = PAPER | {"n_iterations": T, "include_self": True, "random_state": 1}
-    model = PegasosClassifier(kernel="linear", lam=lam, **given).fit(table, y)
-    rng = np.random.RandomState(1)
-    w = np.zeros(table.shape[1])
-    for t, i in enumerate(draw_rows("uniform", np.arange(60), np.arange(0), T, rng), start=1):
-        # the score has the factor of this step, as in Algorithm 1 of KeCo and figure 3
-        miss = y[i] * (w @ table[i]) * (t - 1) / t < 1.0
-        w = (1.0 - 1.0 / t) * w + miss * y[i] * table[i] / (lam * t)
-    assert_allclose(model.coef_[0], w, rtol=1e-9)
+    given |= {"average": average, "fit_intercept": fit_intercept}
+    model = PegasosClassifier(kernel=kernel, lam=lam, **given).fit(table, y)
+    draws = np.random.RandomState(1).randint(60, size=T)
+    last, mean = reference.averaged(table, y, draws, lam, float(fit_intercept))
+    w = mean if average else last
+    assert_allclose(model.decision_function(table), table @ w[1:] + w[0] * fit_intercept)
+    assert_allclose(model.intercept_, [w[0] * fit_intercept], atol=1e-12)
+    if kernel == "linear":
+        assert_allclose(model.coef_[0], w[1:], rtol=1e-9)
+
+
+def test_pegasos_converges_to_the_support_vector_machine():
+    X, _, y, present = problem(n=120)
+    table = as_table(X, present)
+    lam = 0.02
+    C = 1.0 / (lam * len(y))
+    # the intercept of LinearSVC is the weight of a constant feature, too
+    peer = LinearSVC(C=C, loss="hinge", max_iter=100_000, tol=1e-8).fit(table, y)
+    model = PegasosClassifier(kernel="linear", lam=lam, random_state=0).fit(table, y)
+
+    def objective(w, b):
+        loss = np.maximum(0.0, 1.0 - y * (table @ w + b)).mean()
+        return lam / 2.0 * (w @ w + b * b) + loss
+
+    least = objective(peer.coef_[0], peer.intercept_[0])
+    assert least <= objective(model.coef_[0], model.intercept_[0]) < 1.02 * least
+    paper = clone(model).set_params(**PAPER).fit(table, y)
+    assert objective(paper.coef_[0], 0.0) > 1.05 * least
+    rbf = PegasosClassifier(gamma=0.2, lam=lam, random_state=0).fit(table, y)
+    svc = SVC(C=C, kernel="precomputed").fit(rbf_kernel(table, gamma=0.2) + 1.0, y)
+    expected = svc.decision_function(rbf_kernel(table, gamma=0.2) + 1.0)
+    assert np.corrcoef(rbf.decision_function(table), expected)[0, 1] > 0.995
+
+
+def test_steps_are_chosen_where_they_are_not_given():
+    X, y, truth, present = problem(n=90)
+    table = as_table(X, present)
+    model = PegasosClassifier(WIDTHS, lam=1e-2, random_state=0).fit(table, truth)
+    assert model.n_steps_ in (1000, 2000, 4000, 8000)
+    # without a row to hold out: the most
+    assert clone(model).fit(table[:2], truth[:2]).n_steps_ == 10_000
+    given = clone(model).set_params(n_iterations=70)
+    assert given.fit(table, truth).n_steps_ == 70
+    assert KeCoClassifier(WIDTHS, n_iterations=70).fit(table, as_labels(y)).n_steps_ == 70
 
 
 @pytest.mark.parametrize("options", [{}, {"budget": 1000, "maintenance": "merging"}])
@@ -245,21 +284,34 @@ def test_every_form_of_a_missing_label_is_the_same():
     assert minus.classes_.tolist() == [0, 1]
 
 
-def test_unlabeled_rows_help_if_each_view_suffices():
+@pytest.mark.parametrize("classes", [2, 4])
+def test_unlabeled_rows_help_if_each_view_suffices(classes):
     rng = np.random.default_rng(0)
     gains = []
-    for seed in range(10):
-        y = rng.integers(2, size=400)
-        X = np.hstack([rng.normal(size=(400, 5)) + 1.2 * y[:, None] - 0.6 for _ in range(2)])
-        few = np.full(400, np.nan)
-        for label in (0, 1):
-            few[rng.choice(np.flatnonzero(y == label), 4, replace=False)] = label
+    for seed in range(6):
+        y = rng.integers(classes, size=300)
+        centers = rng.normal(size=(classes, 10))
+        X = rng.normal(size=(300, 10)) + 1.2 * centers[y]
+        few = np.full(300, np.nan)
+        for label in range(classes):
+            few[rng.choice(np.flatnonzero(y == label), 5, replace=False)] = label
         scores = [
-            model([5, 5], kernel="linear", lam=0.3, random_state=seed).fit(X, few).score(X, y)
+            model([5, 5], lam=1e-2, calibration="none", random_state=seed).fit(X, few).score(X, y)
             for model in (KeCoClassifier, PegasosClassifier)
         ]
         gains.append(scores[0] - scores[1])
-    assert np.mean(gains) > 2.0 * np.std(gains) / np.sqrt(10)
+    assert np.mean(gains) > 2.0 * np.std(gains) / np.sqrt(6)
+
+
+def test_rows_of_one_view_are_not_labeled():
+    X, y, _, present = problem(n=100)
+    table = as_table(X, present)
+    one_view = np.where(np.arange(9) < WIDTHS[0], table, np.nan)
+    mixed = np.where((y == 0)[:, None], one_view, table)
+    given = {"lam": 1e-2, "n_iterations": 200, "random_state": 0}
+    keco = KeCoClassifier(WIDTHS, gamma=0.3, **given).fit(mixed, as_labels(y))
+    pegasos = PegasosClassifier(WIDTHS, gamma=0.3, **given).fit(mixed, as_labels(y))
+    assert_array_equal(keco.decision_function(table), pegasos.decision_function(table))
 
 
 def test_probabilities_are_calibrated_on_inner_folds():

@@ -13,6 +13,8 @@ Symbols: step t, row i, view n, counts α_n[j], signs z_n[j], kernel K_n; in the
 
 What the paper leaves open:
 
+- Several classes: one against the rest over the same draws.  The co-agreement of the views is the
+  class with the highest sum of scores.
 - An unlabeled row gets its sign z_n[i] from the scores of the step that draws it, and keeps it
   until it is drawn again.  sign 0 = 0: the row is counted, and has no effect until a later draw
   gives it a sign.
@@ -21,12 +23,17 @@ What the paper leaves open:
   then enters with the co-agreement of the views already scored in this step and, for the views
   not yet scored, of their scores when the row was drawn last.
 - A missing view is not scored, has no part in the co-agreement and learns nothing.
-- Several classes: one against the rest, each with signs of its own, over the same draws.
 - A row of weight w adds w to its count.
 
 A stream cannot alternate between labeled and unlabeled rows.  If only few rows have a label, the
 unlabeled ones would soon outvote them.  So a stream learns at most ``ratio`` unlabeled rows per
-labeled row and skips the others; the paper's schedule has a third.
+labeled row, times the `trust` in their labels, and skips the others; the paper's schedule has a
+third.
+
+Algorithm 1 is not Pegasos: leaving out j = i it does not converge to the SVM, and it has no
+intercept.  With ``include_self``, a constant added to the kernel (the intercept) and the average of
+the steps (`averaged`) it does.  `rounds` is a schedule that labels unlabeled rows from converged
+views instead of at each draw.
 
 `step` holds the update of one row.  Three loops make it, which differ in where the sums over the
 support vectors come from:

@@ -26,8 +26,9 @@ def unlimited(n: int, K: int) -> Stream:
 def trust(right, n, n_classes):
     """Return the trust in labels that were right on ``right`` of ``n`` rows, in [0, 1).
 
-    The accuracy p above chance, τ = (p - 1/C) / (1 - 1/C), at least 0.  It begins at 0 and grows
-    with the evidence: besides the n rows, PRIOR_ROWS are right as often as by chance.
+    It is the accuracy p above that of chance, (p - 1/C) / (1 - 1/C) for C classes, at least 0.  It
+    begins at 0 and grows with the evidence: besides the n rows, PRIOR_ROWS are right as often as
+    by chance.
     """
     chance = 1.0 / n_classes
     p = (right + PRIOR_ROWS * chance) / (n + PRIOR_ROWS)

@@ -7,8 +7,8 @@ and the views learn again from the start, half of the steps from labeled rows an
     label    the class c with the highest joint score s_c, the mean of the views; with two classes
              the sign of s
     order    by the margin: s_c minus the second highest score; with two classes |s|
-    number   of class c in round r: τ r / ROUNDS * π_c * unlabeled rows, where π_c is the share of
-             the class among the labeled rows, and τ is the `trust` in the joint label
+    number   of class c in round r: trust * r / ROUNDS * share_c * unlabeled rows, where share_c is
+             the share of the class among the labeled rows, and `trust` is that in the joint label
 
 So the most certain rows come first, no class takes the rows of another, and unlabeled rows weigh
 no more than labeled ones.  Only rows with two views or more are labeled: one view alone cannot

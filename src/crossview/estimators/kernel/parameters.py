@@ -151,12 +151,16 @@ KERNEL_ATTRIBUTES: dict[str, ParameterDoc] = ATTRIBUTES | {
     "n_support_": ("dict of str to int", "Number of support vectors of each view."),
     "dual_coef_": (
         "dict of str to ndarray of shape (n_scores, n_support)",
-        "Coefficients α z of the support vectors of each view.",
+        "Coefficients α z of the support vectors of each view; with ``average`` their mean.",
     ),
     "coef_": (
         "ndarray of shape (1, n_features) or (n_classes, n_features)",
         'Weights of the columns; only for ``kernel="linear"``.',
     ),
+    "intercept_": (
+        "ndarray of shape (1,) or (n_classes,)",
+        "Intercept of the joint score of rows without a missing view.",
+    ),
     "gamma_": ("dict of str to float", "γ of each view."),
-    "n_steps_": ("int", "Number of steps so far."),
+    "n_steps_": ("int", 'Number of steps so far; with ``schedule="rounds"``, of the last round.'),
 }

@@ -18,8 +18,9 @@ class PegasosClassifier(KernelLearner):
     Minimizes ``λ/2 |w|² + mean_i max(0, 1 - y_i w·φ(x_i))`` for each view independently.  At step t
     view n scores the drawn row with ``ŷ_n = 1/(λ t) sum_j α_n[j] y_j K(x, x_j)``, and updates
     ``α_n <- α_n + 1`` for this row if ``y ŷ_n < 1`` (figure 3 of the paper).  The joint score is
-    the mean of the view scores.  It makes the same draws as `KeCoClassifier`; a step with an
-    unlabeled row counts in t and changes nothing else.
+    the mean of the view scores.  With the defaults it converges to the support vector machine of
+    each view, with C = 1 / (n λ).  Unlabeled rows have no effect; with the schedules of the KeCo
+    paper and on a stream a step with an unlabeled row counts in t and changes nothing else.
 
     Parameters
     ----------
@@ -33,6 +34,7 @@ class PegasosClassifier(KernelLearner):
     n_support_
     dual_coef_
     coef_
+    intercept_
     gamma_
     n_steps_
     layout_
@@ -52,13 +54,14 @@ class PegasosClassifier(KernelLearner):
     Notes
     -----
     A step of a row with sample weight c adds c in place of 1; rows of weight 0 are skipped.  More
-    than two classes: one against the rest, with the same draws.  There is no intercept; for
-    imbalanced classes set ``class_weight="balanced"``.
+    than two classes: one against the rest, with the same draws.
 
     References
     ----------
     S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter, "Pegasos: Primal Estimated
-    sub-Gradient Solver for SVM", Math. Program. 127 (2011), figures 1 and 3.
+    sub-Gradient Solver for SVM", Math. Program. 127 (2011), figures 1 and 3.  S. Lacoste-Julien,
+    M. Schmidt, F. Bach, "A simpler approach to obtaining an O(1/t) convergence rate for the
+    projected stochastic subgradient method", arXiv:1212.2002 (averaging).
 
     Examples
     --------
