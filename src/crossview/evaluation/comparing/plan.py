@@ -55,7 +55,7 @@ class Cost:
 
     @classmethod
     def of_probe(cls, probe: Probe, **numbers: int) -> Cost:
-        """Return the cost by a first slice, or by two that tell how it grows.
+        """Return the cost by a first slice, or by the last two, which tell how it grows.
 
         Parameters
         ----------
@@ -70,9 +70,9 @@ class Cost:
             What a learner takes.
         """
         growth = 1.0
-        if len(probe.rows) > 1 and probe.seconds[0] > 0.0:
-            more = math.log(probe.rows[1] / probe.rows[0])
-            growth = math.log(max(probe.seconds[1], 1e-6) / max(probe.seconds[0], 1e-6)) / more
+        if len(probe.rows) > 1 and probe.rows[-1] > probe.rows[-2]:
+            more = math.log(probe.rows[-1] / probe.rows[-2])
+            growth = math.log(max(probe.seconds[-1], 1e-6) / max(probe.seconds[-2], 1e-6)) / more
         # what takes next to no time tells nothing of its growth
         growth = min(max(growth, 0.0 if probe.seconds[-1] > 0.05 else 1.0), 3.0)
         return cls(probe.rows[-1], max(probe.seconds[-1], 1e-6), growth, **numbers)

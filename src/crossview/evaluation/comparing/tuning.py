@@ -268,14 +268,22 @@ class Tuner:
         key = number, share, fold is self.fold
         if key not in self.parts:
             train, test = split
-            most = max(1, round(share * len(train)))
-            if not self.learner.streams:
-                most = min(most, max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.run.metric)))
-            drawn = draw_rows(self.run.task, self.labels[train], most, self.run.seed)
+            drawn = self._draw(train, share)
             X, y = fold.training_rows(self.learner)
             rows = np.concatenate([train[drawn], np.arange(len(self.labels), len(y))])
             self.parts[key] = X[rows], y[rows], X[test]
         return self.parts[key]
+
+    def n_rows_of(self, share: float) -> int:
+        """Return how many labeled rows a share of the first split is: some of each class."""
+        return len(self._draw(self.inner[0][0], share))
+
+    def _draw(self, train: np.ndarray, share: float) -> np.ndarray:
+        """Positions of some of the rows that learn."""
+        most = max(1, round(share * len(train)))
+        if not self.learner.streams:
+            most = min(most, max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.run.metric)))
+        return draw_rows(self.run.task, self.labels[train], most, self.run.seed)
 
 
 def make_model(run: Run, learner: Learner, setting: dict[str, Any]) -> Any:

@@ -35,10 +35,9 @@ __all__ = [
     "tune_settings",
 ]
 
-# rows of the slices by which the cost of a learner is estimated: the second is larger, so that
-# the two tell how the cost grows
-FIRST_SLICE, SECOND_SLICE = 300, 1200
-# after the first slice a fit of the second is not worth this many seconds
+# rows of the slices by which the cost of a learner is estimated: the last two tell how it grows
+SLICES = (60, 300, 1200)
+# a slice is not worth more than about this many seconds
 MOST_TO_PROBE = 2.0
 
 
@@ -113,18 +112,18 @@ def probe_learner(run: Run, learner: Learner, fold: Fold) -> Probe:
         n_rows = len(fold.inner[0][0])
         rows: list[int] = []
         seconds: list[float] = []
-        for n in (FIRST_SLICE, SECOND_SLICE):
+        for n in SLICES:
             share = min(1.0, n / n_rows)
             if not rows:
                 start = time.perf_counter()
                 tuner.evaluate(ends[:1], fold.inner[:1], share)
                 compiled = time.perf_counter() - start
-            elif rows[0] == n_rows or seconds[0] * n / rows[0] > MOST_TO_PROBE:
+            elif rows[-1] == n_rows or 2.0 * seconds[-1] * n / rows[-1] > MOST_TO_PROBE:
                 break
             start = time.perf_counter()
             value = best_of(tuner.evaluate(ends, fold.inner[:1], share)).value
             seconds.append((time.perf_counter() - start) / len(ends))
-            rows.append(min(n, n_rows))
+            rows.append(tuner.n_rows_of(share))
         return Probe(tuple(rows), tuple(seconds), value, max(0.0, compiled - seconds[0]))
 
 
