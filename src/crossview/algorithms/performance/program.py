@@ -31,7 +31,7 @@ TAU, MAX_STEPS = 1e-3, 1000
 class Members(NamedTuple):
     """The first so many entries and rows are in use."""
 
-    index: np.ndarray  # which cuts
+    cuts: np.ndarray  # which ones
     L: np.ndarray  # the factor of their G + tau 11'
     tau: float
 
