@@ -147,7 +147,7 @@ def papers() -> tuple[sp.csr_array, np.ndarray]:
 
 
 def wide_papers() -> str:
-    """Training for F1 on more columns than rows: each C1 alone, and all as a path; processor time."""
+    """Processor time of training for F1 on more columns than rows: each C1 alone, and a path."""
     X, y = papers()
     C1s = (0.1, 1.0, 10.0)
     learner = MultiViewSVMPerf([3_312, 3_703], C2=1e-4, calibration="none")
