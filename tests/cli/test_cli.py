@@ -233,12 +233,12 @@ def test_an_svm_is_compared_trained_for_the_metric_and_scores(model, here, capsy
 
 def test_an_svm_takes_k_and_its_parameters_from_the_command_line(here, capsys):
     given = ["--metric", "precision_at_k", "--k", "30", "--set", "C1=0.2", "--set", "tol=0.05"]
-    given += ["--set", "solver=published", "--set", "scaling=published"]
+    given += ["--set", "solver=joint", "--set", "scaling=published"]
     assert run(capsys, *TRAIN, "--model", "svmperf", *given)[0] == 0
     model = crossview.load("x.st")[-1]
     assert (model.measure, model.k, model.pos_label) == ("precision_at_k", 30, "malignant")
     assert (model.C1, model.tol) == (0.2, 0.05)
-    assert (model.solver, model.scaling) == ("published", "published")
+    assert (model.solver, model.scaling) == ("joint", "published")
     # the name of an option, and not None
     run(capsys, *TRAIN, "--model", "svmperf", "--set", "calibration=none", "--set", "tol=0.1")
     assert crossview.load("x.st")[-1].calibration == "none"
