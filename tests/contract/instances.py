@@ -161,7 +161,7 @@ CASES = {
         ),
         "kernel expansion",
     ),
-    "SVMPerf": Case(MultiViewSVMPerf(WIDTHS, C1=0.3, C2=0.01, tol=1e-6), "cutting planes"),
+    "SVMPerf": Case(MultiViewSVMPerf(WIDTHS, C1=0.3, C2=0.01, tol=1e-8), "cutting planes"),
     "SVMPerf-roc-area": Case(
         MultiViewSVMPerf([7, 5], measure="roc_auc", C1=0.1, tol=1e-6, fit_intercept=False),
         "cutting planes",

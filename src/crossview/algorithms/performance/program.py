@@ -12,6 +12,8 @@ others (P. Wolfe, "Finding the nearest point in a polytope", Mathematical Progra
 ``total`` the sum of alpha, the multipliers are ``(G + tau 11')^-1 (delta - (xi - tau total) 1)``.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from crossview._jit import njit, njit_reordering
@@ -24,6 +26,14 @@ SMALLEST_PIVOT = 1e-12
 SMALLEST_REGULAR = 1e-13
 # tau, relative to G's first entry, and steps in which a program may be solved
 TAU, MAX_STEPS = 1e-3, 1000
+
+
+class Members(NamedTuple):
+    """The first so many entries and rows are in use."""
+
+    cuts: np.ndarray  # which ones
+    L: np.ndarray  # the factor of their G + tau 11'
+    tau: float
 
 
 class ActiveSet:
@@ -51,9 +61,8 @@ class ActiveSet:
         alpha = self.alpha[:n]
         self.tau = self.tau or TAU * float(G[0, 0]) or 1.0
         alpha *= min(1.0, C / max(C, alpha.sum()))  # of a higher price
-        self.n_members = solve_program(
-            G, delta, C, self.tau, alpha, self.members, self.L, self.n_members
-        )
+        members = Members(self.members, self.L, self.tau)
+        self.n_members = solve_program(G, delta, C, alpha, members, self.n_members)
         return alpha
 
     def closest(self, products: np.ndarray) -> np.ndarray:
@@ -68,8 +77,9 @@ class ActiveSet:
 
 
 @njit_reordering
-def solve_program(G, delta, C, tau, alpha, members, L, k):
+def solve_program(G, delta, C, alpha, active, k):
     """Change alpha to the solution, and the k members; return their number."""
+    members, L, tau = active
     n = len(delta)
     closed = np.zeros(n, dtype=np.bool_)  # members, and what left as soon as it had joined
     closed[members[:k]] = True

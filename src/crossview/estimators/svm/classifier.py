@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.performance.alternating import Rounds, one_view_at_a_time
@@ -23,8 +22,8 @@ from crossview.batch import rows_at
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, VIEWS
+from crossview.estimators.svm.attributes import SVMPerfAttributes
 from crossview.estimators.svm.constants import ConstantFeatures
-from crossview.estimators.svm.options import SVMPerfOptions
 from crossview.estimators.targets import row_weights
 from crossview.kernels.rows import Rows
 
@@ -65,7 +64,7 @@ class _TrainingRows:
 
 
 @document_parameters(VIEWS, {"calibration": CALIBRATION}, attributes=ATTRIBUTES)
-class MultiViewSVMPerf(SVMPerfOptions):
+class MultiViewSVMPerf(SVMPerfAttributes):
     """Linear SVMs, one per view, jointly trained for F1, precision at k, ROC AUC and others.
 
     A measure such as F1 is a function of all rows together, and not a sum over rows.  With scores
@@ -316,21 +315,8 @@ class MultiViewSVMPerf(SVMPerfOptions):
         else:
             rounds = Rounds(blocks, C, float(self.C2))
             solution = one_view_at_a_time(rounds, cuts, problem.search, stop)
-        self._warn_of_gap(solution)
+        _warn_of_gap(self, solution)
         return solution
-
-    def _warn_of_gap(self, solution: Solution) -> None:
-        if solution.gap <= self.tol:
-            return
-        advice = "raise max_iter or tol, lower C1, or scale the columns"
-        if self.solver == "published":
-            advice = "set solver='joint', which converges to the minimum"
-        warnings.warn(
-            f"MultiViewSVMPerf stopped after {len(solution.history)} iterations with a gap of "
-            f"{solution.gap:.2g}, above tol={self.tol:g}; {advice}",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
 
     def _store(self, found: list[_Learned], constants: ConstantFeatures, X: Any) -> None:
         W, b, history, V = [], [], [], self.layout_.n_views
@@ -352,39 +338,6 @@ class MultiViewSVMPerf(SVMPerfOptions):
             "history": np.concatenate(history),
         }
 
-    # --- attributes --------------------------------------------------------------
-
-    def _n_biases(self) -> int:
-        return self._slots.n_views
-
-    def _per_class(self, name: str) -> Any:
-        """Return one number, or an array with one number per class."""
-        check_is_fitted(self, "_state")
-        values = self._state[name]
-        return values if len(values) > 1 else values.tolist()[0]
-
-    @property
-    def n_iter_(self) -> Any:
-        """Number of iterations; an array for more than two classes."""
-        return self._per_class("n_iter")
-
-    @property
-    def dual_gap_(self) -> Any:
-        """Relative gap between the objective and its lower bound; an array for several classes."""
-        return self._per_class("gap")
-
-    @property
-    def working_set_size_(self) -> Any:
-        """Number of constraints in the last quadratic program; an array for several classes."""
-        return self._per_class("size")
-
-    @property
-    def objective_history_(self) -> Any:
-        """Lower bound and best objective after each iteration; a list for several classes."""
-        check_is_fitted(self, "_state")
-        parts = np.split(self._state["history"], np.cumsum(self._state["n_iter"])[:-1])
-        return parts if len(parts) > 1 else parts[0]
-
 
 def _threshold(problem: Problem, f: np.ndarray) -> float:
     """Return the decision threshold."""
@@ -394,3 +347,17 @@ def _threshold(problem: Problem, f: np.ndarray) -> float:
     falling = -np.sort(-f)
     after = falling[k] if k < len(f) else 2.0 * falling[-1] - falling[0] - 1.0
     return float(falling[k - 1] + after) / 2.0
+
+
+def _warn_of_gap(learner: MultiViewSVMPerf, solution: Solution) -> None:
+    if solution.gap <= learner.tol:
+        return
+    advice = "raise max_iter or tol, lower C1, or scale the columns"
+    if learner.solver == "published":
+        advice = "set solver='joint', which converges to the minimum"
+    warnings.warn(
+        f"MultiViewSVMPerf stopped after {len(solution.history)} iterations with a gap of "
+        f"{solution.gap:.2g}, above tol={learner.tol:g}; {advice}",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
