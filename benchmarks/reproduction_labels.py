@@ -296,9 +296,9 @@ SEEN = """Findings:
   KeCo gains 3 points on WebKB and 4 on the digits over Pegasos on the same views, with 10 labels
   22 on Cora.
 - KeCo is ahead of SVC, label spreading and self-training on WebKB with 3 and 10 labels per class,
-  on the digits with 10 and on Cora with 10.
+  on the digits with 10 and on Cora with 10 and 30.
 - KeCo is behind the best of the three by more than one standard error of the difference on
   SVMGUIDE1 with 3 labels (self-training is better there; KeCo has one view and labels no row) and,
   by 0.1, on WebKB with 100. With 3 labels on Cora nobody predicts well, and logistic regression
   is ahead of KeCo, too.
-- On one view KeCo differs from Pegasos only by γ, which it takes from the unlabeled rows as well."""
+- On one view KeCo differs from Pegasos only by γ, which it takes from the unlabeled rows, too."""
