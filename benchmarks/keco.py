@@ -43,16 +43,15 @@ def pair(a, b):
 def grid():
     """80 settings x 10 folds x 2 views of 246 rows, a fifth labeled, as for Ionosphere."""
     X, y = rows(246, COLUMNS, 0.2)
-    learner = KeCoClassifier(random_views=(2, 0.75), n_iterations=STEPS, random_state=0)
+    given = {"n_iterations": STEPS, "schedule": "half-labeled", "random_state": 0}
+    learner = KeCoClassifier(random_views=(2, 0.75), **given)
     gammas = [0.5 / sigma**2 for sigma in SIGMAS]
     fits = len(LAMS) * len(gammas) * FOLDS
 
     def ours():
         KernelSearchCV(learner, LAMS, gammas, cv=FOLDS, refit=False).fit(X, y)
 
-    views = list(
-        KeCoClassifier(random_views=(2, 0.75), random_state=0).fit(X, y).view_columns().values()
-    )
+    views = list(KeCoClassifier(random_views=(2, 0.75), **given).fit(X, y).view_columns().values())
     part = [[x[columns] for columns in views] for x in X[:221]]
     labels = np.where(np.isnan(y), 0, np.where(y == 1, 1, -1))[:221]
     known, unknown = np.flatnonzero(labels), np.flatnonzero(labels == 0)

@@ -29,6 +29,8 @@ from harness import table
 # splits per set: fewer of the larger ones
 SPLITS = {"ionosphere": 20, "svmguide1": 10, "webkb_course": 8, "uci_mfeat": 3, "cora": 3}
 COUNTS = (3, 10, 30, 100)
+# the larger sets stop here
+MOST_LABELS = {"uci_mfeat": 30, "cora": 30}
 # of the training rows of the smallest class at most this share is labeled
 MOST = 0.75
 FOLDS = 3
@@ -223,7 +225,7 @@ SECONDS: dict[str, float] = {}
 def curve(name: str, X: MultiView, y: np.ndarray) -> str:
     """A row per number of labels, a column per method: mean ± standard error over the splits."""
     lines = []
-    for count in COUNTS:
+    for count in (c for c in COUNTS if c <= MOST_LABELS.get(name, c)):
         runs = []
         for seed in range(SPLITS[name]):
             data = split(X, y, count, seed)
@@ -269,6 +271,38 @@ HEAD = """## Labels
 How good are KeCo and Pegasos with few labels, and do unlabeled rows pay?
 
 Command: `python benchmarks/reproduction.py --only labels`
-"""
 
-SEEN = ""
+A quarter of the rows is the test part; of the others 3, 10, 30 or 100 per class have a label, drawn
+at random, as long as that is at most three quarters of the smallest class; of the digits and of
+Cora at most 30. ROC AUC of two classes,
+accuracy of several, in percent, mean ± standard error over the splits (20 of Ionosphere, 10 of 1200
+rows of SVMGUIDE1, 8 of WebKB, 3 of the digits and of Cora). Dense columns are standardized on the
+training rows; the rows of a sparse view have unit length.
+
+Three inner folds of the labeled rows choose the settings; of equal ones the first wins:
+
+- KeCo, Pegasos and SVC: RBF kernel, γ = 1 over the median squared distance, C = 10, 1 or 100
+  (λ = 1 / (n C) for n labeled rows). "views": one kernel per view; else all columns are one
+  view. KeCo takes the setting of Pegasos on the same views.
+- Logistic regression: C = 10, 1 or 100.
+- Label spreading: 7 or 20 neighbors and alpha 0.2 or 0.8, or a Gaussian kernel of 3 or 30 times
+  that γ.
+- Self-training with logistic regression: C = 1 or 100, threshold 0.75 or 0.9.
+
+Ionosphere and SVMGUIDE1 have one view, so KeCo labels no row: it is Pegasos. The best of three is
+the best of SVC, label spreading and self-training by the mean."""
+
+SEEN = """Findings:
+
+- Pegasos is level with SVC, as the same model with the same kernel and C: the steps converge.
+- Unlabeled rows help most where labels are fewest and several views agree. With 3 labels per class
+  KeCo gains 3 points on WebKB and 4 on the digits over Pegasos on the same views, with 10 labels
+  22 on Cora.
+- KeCo is ahead of SVC, label spreading and self-training by more than one standard error of the
+  difference on WebKB with 3 and 10 labels per class, on the digits with 10 and on Cora with 10 and
+  30; on the digits with 3 and 30 it is level with the best of them.
+- KeCo is behind the best of the three by more than one standard error of the difference on
+  SVMGUIDE1 with 3 labels (self-training is better there; KeCo has one view and labels no row) and,
+  by 0.1, on WebKB with 100. With 3 labels on Cora nobody predicts well, and logistic regression
+  is ahead of KeCo, too.
+- On one view KeCo differs from Pegasos only by γ, which it takes from the unlabeled rows, too."""

@@ -213,16 +213,17 @@ def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypa
 
 def test_rows_without_label_are_learned_and_not_scored_in_a_stream():
     X, y, known = make_few()
-    model = KeCoClassifier(schedule="stream", random_state=0)
+    model = KeCoClassifier(gamma=0.3, schedule="stream", random_state=0)
     batches = [(X[:40], y[:40]), (X[40:41], y[40:41]), (X[41:], y[41:])]
     records = list(progressive(model, batches, classes=["no", "yes"]))
     n = int(known.sum())
     assert [record.rows for record in records] == [1, 2, 4, 8, 16, 32, n]
-    by_hand = KeCoClassifier(schedule="stream", random_state=0)
+    by_hand = KeCoClassifier(gamma=0.3, schedule="stream", random_state=0)
     scores = by_hand.partial_fit(X[:40], y[:40], classes=["no", "yes"]).score_then_learn(
         X[40:], y[40:]
     )
     assert model.n_steps_ == by_hand.n_steps_ > n
     assert len(scores) == 110
+    np.testing.assert_array_equal(model.decision_function(X), by_hand.decision_function(X))
     with pytest.raises(InputError, match="the label is missing"):
         list(progressive(PassiveAggressiveClassifier(), batches, classes=["no", "yes"]))
