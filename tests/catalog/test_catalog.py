@@ -12,6 +12,7 @@ from sklearn.base import is_regressor
 import crossview
 from crossview import InputError, catalog
 from crossview.catalog.__main__ import stub
+from crossview.catalog.learner import OF_COMPARE
 from crossview.catalog.learners import LEARNERS, find_learner, known_learners, model_names
 from crossview.catalog.metrics import METRICS
 from crossview.catalog.names import TASKS, load_object
@@ -48,7 +49,7 @@ def test_what_an_entry_declares_is_true(entry):
     named |= {*entry.stream_params, *entry.memory_params, *entry.bounded_by}
     if "epochs" in entry.refined:
         assert entry.passes(3) == {"n_epochs": 3}
-    assert named - {"epochs"} <= parameters
+    assert named - set(OF_COMPARE) <= parameters
     assert (entry.task == "regression") == is_regressor(learner())
     for other in (entry.measured_against, entry.cheaper):
         assert other is None or find_learner(other, entry.task, ["a"])

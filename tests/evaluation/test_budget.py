@@ -160,6 +160,18 @@ def test_the_most_expensive_learner_gives_first():
     assert plan.tuning == {"cheap": LEVELS[0]}
 
 
+def test_what_a_learner_has_begun_counts_unless_it_is_dropped():
+    costs = {"cheap": make_cost(0.01), "slow": make_cost(0.01)}
+    values, folds = {"cheap": 0.1, "slow": 0.9}, {"cheap": 1, "slow": 1}
+    whole = 2 * costs["cheap"].fold(LEVELS[0])
+    plan = make_plan(costs, values, folds, whole + 3.0, {"cheap": 1.0, "slow": 2.0})
+    assert plan.tuning == {"cheap": LEVELS[0], "slow": LEVELS[0]}
+    assert plan.seconds == pytest.approx(whole + 3.0)
+    plan = make_plan(costs, values, folds, whole + 3.0, {"cheap": 1.0, "slow": 1e9})
+    assert plan.dropped == {"slow"}
+    assert plan.tuning == {"cheap": LEVELS[0]}
+
+
 def test_of_learners_as_slow_the_better_ones_stay():
     names = ["a", "b", "c", "d"]
     costs = {name: make_cost() for name in names}

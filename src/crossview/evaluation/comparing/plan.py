@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from crossview.evaluation.comparing.tuning import HALVING, Tuning
@@ -124,7 +125,11 @@ class Plan:
 
 
 def make_plan(
-    costs: dict[str, Cost], values: dict[str, float], folds: dict[str, int], seconds: float
+    costs: dict[str, Cost],
+    values: dict[str, float],
+    folds: dict[str, int],
+    seconds: float,
+    begun: Mapping[str, float] | None = None,
 ) -> Plan:
     """Return what fits into the time of all workers together.
 
@@ -142,6 +147,8 @@ def make_plan(
         How many folds it has still to do.
     seconds : float
         What all workers have together.
+    begun : mapping of str to float, default=None
+        Seconds that a learner takes besides, for what it has begun, unless it is dropped.
 
     Returns
     -------
@@ -158,10 +165,10 @@ def make_plan(
     ({'b'}, True)
     """
     level = dict.fromkeys(costs, 0)
-    kept = set(costs)
+    kept, more = set(costs), begun or {}
 
     def spent(name: str) -> float:
-        return folds[name] * costs[name].fold(LEVELS[level[name]])
+        return more.get(name, 0.0) + folds[name] * costs[name].fold(LEVELS[level[name]])
 
     while (total := sum(spent(name) for name in kept)) > seconds:
         reducible = [name for name in kept if _can_reduce(costs[name], level[name])]

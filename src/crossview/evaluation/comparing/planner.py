@@ -122,16 +122,15 @@ class Planner:
         before = self.plan.dropped
         costs = {name: cost for name, cost in self.costs.items() if name not in before}
         seconds = self.deadline - time.time() - self.encoding * (left - 1)
-        pending = sum(self.expect(name, "finish") for name in begun if name in costs)
         self.plan = make_plan(
             costs,
             self.values,
             dict.fromkeys(costs, left),
-            max(0.0, EFFICIENCY * self.n_workers * seconds - pending),
+            max(0.0, EFFICIENCY * self.n_workers * seconds),
+            {name: self.expect(name, "finish") for name in begun if name in costs},
         )
         self._note_what_is_left_out(finished, left)
         self.plan.dropped |= before
-        self.plan.seconds += pending
 
     def _note_what_is_left_out(self, finished: int, left: int) -> None:
         done = max(0, finished - 1)

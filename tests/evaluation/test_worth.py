@@ -1,0 +1,118 @@
+"""What the recommended model owes to each view, to more rows, and to bins of its numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold
+
+from comparing import ONE, made_answer, made_row, make_frame, make_views, thorough
+from crossview import InputError, MultiView, PassiveAggressiveClassifier, ViewEncoder
+from crossview.evaluation.comparing.splits import draw_rows
+from crossview.evaluation.result import Comparison
+from crossview.evaluation.significance import correlated_t_posterior
+from crossview.evaluation.tasks import Classification
+from crossview.report.tables import class_table, comparison_notes
+
+GIVEN = {"grid": ONE, "cv": 2, "threshold": None, "models": ["pa:concatenated"]}
+
+
+def folds(y):
+    return StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)
+
+
+def f1(X_train, y_train, X_test, y_test):
+    model = PassiveAggressiveClassifier(C=0.1, random_state=0).fit(X_train, y_train)
+    return f1_score(y_test, model.predict(X_test), pos_label="yes")
+
+
+def test_a_view_is_worth_what_is_lost_without_it():
+    X, y = make_views()
+    answer = thorough(X, y, ablate=True, **GIVEN)
+    assert [one.view for one in answer.ablation] == ["strong", "weak", "noise"]
+    for v, one in enumerate(answer.ablation):
+        others = X.select([name for name in answer.views if name != one.view])
+        present = np.ones((len(X), 3), dtype=bool)
+        present[:, v] = False
+        missing = MultiView.from_matrix(X.matrix, X.layout, present=present)
+        for rows, value, difference in (
+            ((others, others), one.without, one.without_difference),
+            ((X, missing), one.missing, one.missing_difference),
+        ):
+            scores = [f1(rows[0][a], y[a], rows[1][b], y[b]) for a, b in folds(y)]
+            assert value == pytest.approx(np.mean(scores))
+            expected = correlated_t_posterior(np.subtract(scores, answer.best.scores), 1 / 2)
+            assert difference.location == pytest.approx(expected.location)
+            assert difference.scale == pytest.approx(expected.scale)
+        notes = [note for note in comparison_notes(answer) if note.startswith(f"view {one.view}: ")]
+        assert len(notes) == 1
+        assert f"without it {one.without:.4f} (" in notes[0]
+    assert answer.ablation[0].without < answer.ablation[2].without
+    assert Comparison.from_dict(answer.to_dict()).ablation == answer.ablation
+    # a model of one view has none to lose
+    assert thorough(X, y, ablate=True, **GIVEN | {"models": ["view:weak"]}).ablation == []
+
+
+def test_the_learning_curve_is_that_of_parts_of_the_training_rows():
+    X, y = make_views(160)
+    answer = thorough(X, y, curve=True, **GIVEN)
+    task = Classification(np.unique(y))
+    *points, last = answer.curve.points
+    assert (last.rows, last.value, last.std) == (80, answer.best.value, answer.best.std)
+    assert len(points) == 2  # ten rows are too few
+    for n, point in zip((20, 40), points, strict=True):
+        scores = []
+        for a, b in folds(y):
+            part = a[draw_rows(task, y[a], n, 0)]
+            assert len(part) == point.rows
+            scores.append(f1(X[part], y[part], X[b], y[b]))
+        assert point.value == pytest.approx(np.mean(scores))
+    expected = correlated_t_posterior(np.subtract(answer.best.scores, scores), 1 / 2)
+    assert answer.curve.last_doubling.location == pytest.approx(expected.location)
+    assert answer.curve.last_doubling.scale == pytest.approx(expected.scale)
+    assert any(note.startswith("more rows ") for note in comparison_notes(answer))
+    assert Comparison.from_dict(answer.to_dict()).curve == answer.curve
+
+
+def test_each_class_has_its_precision_and_recall():
+    row = made_row("arow", [0.9, 0.8], confusion=[[8, 2], [0, 10]])
+    table = class_table(made_answer([row]))
+    assert [list(column.cells) for column in table.columns] == [
+        ["no", "yes"],
+        ["10", "10"],
+        ["1.000", "0.833"],
+        ["0.800", "1.000"],
+        ["0.889", "0.909"],
+        ["yes (2)", ""],
+    ]
+    row.confusion = None
+    assert class_table(made_answer([row])) is None
+
+
+def test_groups_may_be_a_column_which_is_in_no_view():
+    frame = make_frame(90)
+    users = np.arange(90) // 4  # a column has numbers in the order in which they come
+    given = GIVEN | {"models": ["view:weak"]}
+    by_name = thorough(frame.assign(weak__user=users), "answer", groups="weak__user", **given)
+    by_array = thorough(frame, "answer", groups=users, **given)
+    assert by_name.views == by_array.views
+    scores = by_name.best.scores
+    assert scores == by_array.best.scores != thorough(frame, "answer", **given).best.scores
+    with pytest.raises(InputError, match="groups='user' names a column, and X has views"):
+        thorough(*make_views(), groups="user", **given)
+
+
+def test_bins_are_chosen_where_a_number_is_not_better_the_higher_it_is():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a__x": rng.normal(size=240), "b__z": rng.normal(size=240)})
+    y = np.where(np.abs(frame["a__x"]) > 0.7, "yes", "no")
+    grid = {name: values for name, values in ONE.items() if name != "bins"}
+    given = GIVEN | {"grid": grid}
+    answer = thorough(frame.assign(answer=y), "answer", **given)
+    assert answer.best.setting == {"C": 0.1, "bins": 10}
+    assert answer.train_options[-2:] == ["--bins", "10"]
+    for f, (a, b) in enumerate(folds(y)):
+        encoder = ViewEncoder(bins=10, scale_views=False).fit(frame.iloc[a])
+        parts = (encoder.transform(frame.iloc[part]) for part in (a, b))
+        X_train, X_test = parts
+        assert answer.best.scores[f] == pytest.approx(f1(X_train, y[a], X_test, y[b]))
