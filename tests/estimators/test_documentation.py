@@ -28,6 +28,9 @@ def documented(text):
 @pytest.mark.parametrize("name", sorted(ESTIMATORS))
 def test_each_parameter_is_documented_once_with_its_default(name):
     parameters = inspect.signature(ESTIMATORS[name]).parameters
+    if not parameters:
+        assert "Parameters" not in inspect.getdoc(ESTIMATORS[name])
+        return
     entries = documented(inspect.getdoc(ESTIMATORS[name]))
     assert sorted(entry for entry, _ in entries) == sorted(parameters)
     for entry, kind in entries:

@@ -83,7 +83,7 @@ def f1_of(fold, rows, C):
     return f1_score(y[test], model.predict(X[test]), pos_label="yes")
 
 
-@pytest.mark.parametrize(("n", "slices"), [(1200, (300, 400)), (300, (100,))])
+@pytest.mark.parametrize(("n", "slices"), [(1200, (60, 300, 400)), (300, (60, 100)), (120, (40,))])
 def test_a_learner_is_probed_on_slices_of_the_rows(n, slices):
     run, fold = made_fold(n)
     learner = find_learner("view:strong", "classification", fold.X_train.layout.names)

@@ -182,19 +182,7 @@ class LabeledTable(LabeledSource):
 
     def read_column(self, name: str) -> np.ndarray:
         """Return one column of all rows as numbers, the same for the same value."""
-        import pyarrow as pa
-
-        if name not in self._table.column_names:
-            raise InputError(f"no column {name!r}{closest_names(name, self._table.column_names)}")
-        pieces = []
-        for batch in self._table.select([name]):
-            column = batch.data.column(0)
-            if column.null_count:
-                row = batch.first_row + int(pa.compute.index(column.is_null(), True).as_py())
-                raise InputError("the group is missing", file=batch.file, row=row, column=name)
-            pieces.append(column.cast(_value_type(column.type)))
-        codes = pa.chunked_array(pieces).combine_chunks().dictionary_encode().indices
-        return np.asarray(codes)
+        return _codes_of(self._table, name)
 
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
         """Yield the rows in their order; with random numbers, blocks of them in random order."""
@@ -363,3 +351,27 @@ def _without_label(
                 f"view {view!r} names the label column; leave it out of the views", column=label
             )
     return views
+
+
+def _check_label(stream: TableStream, label: str) -> None:
+    if label not in stream.column_names:
+        hint = closest_names(label, stream.column_names)
+        file = stream.files[0] if stream.files else None
+        raise InputError(f"no label column {label!r}{hint}", file=file)
+
+
+def _codes_of(table: TableStream, name: str) -> np.ndarray:
+    """A column of groups, as numbers."""
+    import pyarrow as pa
+
+    if name not in table.column_names:
+        raise InputError(f"no column {name!r}{closest_names(name, table.column_names)}")
+    pieces = []
+    for batch in table.select([name]):
+        column = batch.data.column(0)
+        if column.null_count:
+            row = batch.first_row + int(pa.compute.index(column.is_null(), True).as_py())
+            raise InputError("the group is missing", file=batch.file, row=row, column=name)
+        pieces.append(column.cast(_value_type(column.type)))
+    codes = pa.chunked_array(pieces).combine_chunks().dictionary_encode().indices
+    return np.asarray(codes)

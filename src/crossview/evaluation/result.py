@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any
 
-from crossview.catalog.learner import OF_COMPARE, Learner
+from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
-from crossview.catalog.names import TASKS
 from crossview.errors import InputError
 from crossview.evaluation.significance import Posterior
+from crossview.evaluation.train_options import train_options
 from crossview.evaluation.verdict import short_value, unlabeled_benefit, verdict
 
 __all__ = [
@@ -354,35 +354,8 @@ class Comparison:
 
         Empty where that is a yardstick.
         """
-        row = self.recommended
-        entry = self.entry(row)
-        if entry is None:
-            return []
-        options = ["--task", self.task] if self.task == "regression" else []
-        options += ["--model", row.model]
-        for name, value in row.setting.items():
-            if name in OF_COMPARE:
-                continue
-            word = value if isinstance(value, bool | str) else f"{value:g}"
-            options += ["--set", f"{name}={word}"]
-        if self.mode == "progressive" or self.in_order:
-            options.append("--in-order")
-        if self.mode == "progressive":
-            for name, value in entry.stream_params.items():
-                options += ["--set", f"{name}={value}"]
-        two, fixed = len(self.classes) == 2, isinstance(self.threshold, float)
-        # train places the threshold for its metric, too
-        if entry.trained_for_metric or (two and self.metric != TASKS[self.task][0]):
-            options += ["--metric", self.metric]
-        about_positive = entry.trained_for_metric or self.tuned or fixed
-        if two and about_positive and self.positive != self.classes[1]:
-            options += ["--positive", str(self.positive)]
-        if two and self.threshold != "tuned":
-            options += ["--threshold", f"{self.threshold:g}" if fixed else "none"]
-        if row.setting.get("bins"):
-            options += ["--bins", str(row.setting["bins"])]
-        passes = row.setting.get("epochs", row.epochs)
-        return [*options, *(["--epochs", str(passes)] if passes > 1 else [])]
+        entry = self.entry(self.recommended)
+        return [] if entry is None else train_options(self, entry)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; what is not defined is None."""

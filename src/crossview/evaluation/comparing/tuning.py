@@ -112,6 +112,48 @@ def calibrates_in_pass(run: Run, learner: Learner, setting: dict[str, Any]) -> b
     return not (learner.in_memory or learner.stops_early) and passes == 1
 
 
+class SplitRows:
+    """The rows of the inner splits, kept for all settings.
+
+    Parameters
+    ----------
+    run : Run
+        What is compared.
+    learner : Learner
+        The entry.
+    fold : Fold
+        The training part.
+    """
+
+    def __init__(self, run: Run, learner: Learner, fold: Fold) -> None:
+        self.run, self.learner, self.fold = run, learner, fold
+        self.taken: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any]] = {}
+
+    def take(
+        self, number: int, split: Split, share: float, setting: dict[str, Any]
+    ) -> tuple[Any, np.ndarray, Any]:
+        """Return a share of the rows to learn, with all unlabeled ones, and the rows held out."""
+        fold = self.fold.of_setting(setting)
+        key = number, share, fold is self.fold
+        if key not in self.taken:
+            X, y = fold.training_rows(self.learner)
+            unlabeled = np.arange(len(fold.y_train), len(y))
+            rows = np.concatenate([self._draw(split[0], share), unlabeled])
+            self.taken[key] = X[rows], y[rows], X[split[1]]
+        return self.taken[key]
+
+    def count(self, share: float) -> int:
+        """Return how many labeled rows a share of the first split is: some of each class."""
+        return len(self._draw(self.fold.inner[0][0], share))
+
+    def _draw(self, train: np.ndarray, share: float) -> np.ndarray:
+        most = max(1, round(share * len(train)))
+        if not self.learner.streams:
+            most = min(most, max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.run.metric)))
+        labels = self.fold.y_train[train]
+        return train[draw_rows(self.run.task, labels, most, self.run.seed)]
+
+
 class Tuner:
     """The inner validation of one learner in one training part.
 
@@ -143,7 +185,7 @@ class Tuner:
         once = learner.stops_early or not learner.streams
         self.inner = fold.inner[: 1 if once else tuning.splits]
         self.tuning = tuning
-        self.parts: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any]] = {}
+        self.rows = SplitRows(run, learner, fold)
 
     def choose(self, settings: Sequence[tuple[int, dict[str, Any]]]) -> Chosen:
         """Return the best of some settings, each with its position among all of them."""
@@ -210,7 +252,7 @@ class Tuner:
     ) -> list[tuple[Any, Scored]]:
         """A model for each setting that learned one part, and its scores of the other."""
         run, common = self.run, settings[0]
-        X_train, y_train, X_test = self._part(split, number, share, common)
+        X_train, y_train, X_test = self.rows.take(number, split, share, common)
         model = make_model(run, self.learner, {**common, **self.learner.tuning_params})
         with warnings.catch_warnings():  # a setting that takes too long is judged as it is
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -259,31 +301,6 @@ class Tuner:
         """Whether the held-out rows calibrate the learner."""
         in_pass = calibrates_in_pass(self.run, self.learner, setting)
         return self.run.task.needs_probabilities and not in_pass
-
-    def _part(
-        self, split: Split, number: int, share: float, setting: dict[str, Any]
-    ) -> tuple[Any, np.ndarray, Any]:
-        """Rows to learn, with all unlabeled ones, and the rows held out; kept for all settings."""
-        fold = self.fold.of_setting(setting)
-        key = number, share, fold is self.fold
-        if key not in self.parts:
-            train, test = split
-            drawn = self._draw(train, share)
-            X, y = fold.training_rows(self.learner)
-            rows = np.concatenate([train[drawn], np.arange(len(self.labels), len(y))])
-            self.parts[key] = X[rows], y[rows], X[test]
-        return self.parts[key]
-
-    def n_rows_of(self, share: float) -> int:
-        """Return how many labeled rows a share of the first split is: some of each class."""
-        return len(self._draw(self.inner[0][0], share))
-
-    def _draw(self, train: np.ndarray, share: float) -> np.ndarray:
-        """Positions of some of the rows that learn."""
-        most = max(1, round(share * len(train)))
-        if not self.learner.streams:
-            most = min(most, max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.run.metric)))
-        return draw_rows(self.run.task, self.labels[train], most, self.run.seed)
 
 
 def make_model(run: Run, learner: Learner, setting: dict[str, Any]) -> Any:

@@ -123,7 +123,7 @@ def probe_learner(run: Run, learner: Learner, fold: Fold) -> Probe:
             start = time.perf_counter()
             value = best_of(tuner.evaluate(ends, fold.inner[:1], share)).value
             seconds.append((time.perf_counter() - start) / len(ends))
-            rows.append(tuner.n_rows_of(share))
+            rows.append(tuner.rows.count(share))
         return Probe(tuple(rows), tuple(seconds), value, max(0.0, compiled - seconds[0]))
 
 

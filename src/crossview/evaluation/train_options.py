@@ -1,0 +1,56 @@
+"""The command that trains what a comparison recommends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crossview.catalog.learner import OF_COMPARE, Learner
+from crossview.catalog.names import TASKS
+
+if TYPE_CHECKING:
+    from crossview.evaluation.result import Comparison
+
+__all__ = ["train_options"]
+
+
+def train_options(c: Comparison, entry: Learner) -> list[str]:
+    """Return the options of ``crossview train`` that train the recommended row on all data.
+
+    Parameters
+    ----------
+    c : Comparison
+        From `crossview.compare`.
+    entry : Learner
+        The catalog's entry of that row.
+
+    Returns
+    -------
+    options : list of str
+        The words of a command line.
+    """
+    row = c.recommended
+    options = ["--task", c.task] if c.task == "regression" else []
+    options += ["--model", row.model]
+    for name, value in row.setting.items():
+        if name in OF_COMPARE:
+            continue
+        word = value if isinstance(value, bool | str) else f"{value:g}"
+        options += ["--set", f"{name}={word}"]
+    if c.mode == "progressive" or c.in_order:
+        options.append("--in-order")
+    if c.mode == "progressive":
+        for name, value in entry.stream_params.items():
+            options += ["--set", f"{name}={value}"]
+    two, fixed = len(c.classes) == 2, isinstance(c.threshold, float)
+    # train places the threshold for its metric, too
+    if entry.trained_for_metric or (two and c.metric != TASKS[c.task][0]):
+        options += ["--metric", c.metric]
+    about_positive = entry.trained_for_metric or c.tuned or fixed
+    if two and about_positive and c.positive != c.classes[1]:
+        options += ["--positive", str(c.positive)]
+    if two and c.threshold != "tuned":
+        options += ["--threshold", f"{c.threshold:g}" if fixed else "none"]
+    if row.setting.get("bins"):
+        options += ["--bins", str(row.setting["bins"])]
+    passes = row.setting.get("epochs", row.epochs)
+    return [*options, *(["--epochs", str(passes)] if passes > 1 else [])]
