@@ -21,7 +21,7 @@ from crossview.evaluation.comparing.jobs import Jobs
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import Protocol
-from crossview.evaluation.labeled import LabeledTable
+from crossview.evaluation.labeled import LabeledTable, read_groups
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.result import Comparison
 from crossview.evaluation.sources import open_labeled
@@ -265,7 +265,7 @@ def compare(
     if isinstance(groups, str):
         if not isinstance(source, LabeledTable):
             raise InputError(f"groups={groups!r} names a column, and X has views; give an array")
-        groups = source.read_column(groups)
+        groups = read_groups(source.table, groups)
     protocol = Protocol(cv, repeats, None if groups is None else np.asarray(groups), in_order)
     wanted = Wanted(models, yardsticks, protocol, rope, extend, ablate, curve)
     return compare_folds(run, source, wanted, resources)

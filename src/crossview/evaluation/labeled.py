@@ -31,7 +31,7 @@ from crossview.views import MultiView, ViewLayout
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LabeledTable"]
+__all__ = ["LabeledTable", "read_groups"]
 
 
 class LabeledTable(LabeledSource):
@@ -65,8 +65,8 @@ class LabeledTable(LabeledSource):
 
     Attributes
     ----------
-    stream : TableStream
-        The rows, with the columns that are used.
+    stream, table : TableStream
+        The rows, with the columns that are used, and with all of them.
     classes : ndarray of shape (n_classes,)
         The labels, sorted; empty where they are numbers.
     some_unlabeled : bool
@@ -118,7 +118,7 @@ class LabeledTable(LabeledSource):
         if self._label is not None:
             others = others.drop_columns([self._label])
         others = others.drop_columns([name for name in ignored if name in others.column_names])
-        self._table = stream
+        self.table = stream
         encoder = ViewEncoder(
             views,
             text=text,
@@ -179,10 +179,6 @@ class LabeledTable(LabeledSource):
         self.some_unlabeled = None in found
         labels = [label for label in found if label is not None]
         return check_classes(labels, self._label, unlabeled=self.some_unlabeled)
-
-    def read_column(self, name: str) -> np.ndarray:
-        """Return one column of all rows as numbers, the same for the same value."""
-        return _codes_of(self._table, name)
 
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
         """Yield the rows in their order; with random numbers, blocks of them in random order."""
@@ -360,8 +356,21 @@ def _check_label(stream: TableStream, label: str) -> None:
         raise InputError(f"no label column {label!r}{hint}", file=file)
 
 
-def _codes_of(table: TableStream, name: str) -> np.ndarray:
-    """A column of groups, as numbers."""
+def read_groups(table: TableStream, name: str) -> np.ndarray:
+    """Return a column of a table as numbers, the same for the same value.
+
+    Parameters
+    ----------
+    table : TableStream
+        With all of its columns.
+    name : str
+        The column; it has a value in each row.
+
+    Returns
+    -------
+    codes : ndarray of int
+        One per row.
+    """
     import pyarrow as pa
 
     if name not in table.column_names:
