@@ -169,9 +169,8 @@ class LabeledTable(LabeledSource):
     def _find_classes(self, given: Sequence[Any] | None) -> np.ndarray:
         if self._label is None:
             assert self._y is not None
-            classes = read_classes(self._y, unlabeled=self._unlabeled)
             self.some_unlabeled = not has_label(self._y).all()
-            return classes
+            return read_classes(self._y, unlabeled=self._unlabeled)
         if given is not None:
             kind = _value_type(self.stream.schema.field(self._label).type)
             return check_classes(_as_type(given, kind, self._label), self._label)
