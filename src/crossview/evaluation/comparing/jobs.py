@@ -59,6 +59,7 @@ class Jobs:
             batch_size=1,
             pre_dispatch="2*n_jobs",
             return_as="generator_unordered",
+            mmap_mode="c",  # a read-only array would be another type, for which loops compile anew
         )
         yield from parallel(delayed(_keyed)(*call) for call in calls)
 

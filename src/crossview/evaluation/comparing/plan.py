@@ -133,8 +133,9 @@ def make_plan(
 ) -> Plan:
     """Return what fits into the time of all workers together.
 
-    Settings are dropped first, then rows that choose between settings: always of the learner that
-    takes longest.  If that is not enough, learners are dropped by successive halving: of those
+    Each learner has an equal part of the time, and what others do not need.  Those that take more
+    than their part give: first settings, then rows that choose between settings, always the learner
+    that takes longest.  If that is not enough, learners are dropped by successive halving: of those
     that take more than their part, the half that did worse on the first slice.
 
     Parameters
@@ -171,16 +172,14 @@ def make_plan(
         return more.get(name, 0.0) + folds[name] * costs[name].fold(LEVELS[level[name]])
 
     while (total := sum(spent(name) for name in kept)) > seconds:
-        reducible = [name for name in kept if _can_reduce(costs[name], level[name])]
+        above = [name for name in kept if spent(name) > seconds / len(kept)]
+        reducible = [name for name in above if _can_reduce(costs[name], level[name])]
         if reducible:
             level[max(reducible, key=lambda name: (spent(name), name))] += 1
             continue
-        part = seconds / len(kept)
-        above = sorted(
-            (name for name in kept if spent(name) > part), key=lambda name: (values[name], name)
-        )
         if len(kept) == 1 or not above:
             break
+        above.sort(key=lambda name: (values[name], name))
         kept -= set(above[: math.ceil(len(above) / 2)])
         level = dict.fromkeys(level, 0)  # what is freed is for the others
     return Plan({name: LEVELS[level[name]] for name in kept}, set(costs) - kept, total)

@@ -19,6 +19,8 @@ __all__ = ["Planner"]
 
 # of the time of all workers, the rest waits for the last task of a round
 EFFICIENCY = 0.85
+# seconds that tell little of what longer tasks take
+SHORT = 1.0
 
 
 class Planner:
@@ -69,7 +71,8 @@ class Planner:
             n_train=len(fold.y_train),
             n_refined=sum(map(len, refined)),
         )
-        self.values[learner.name] = probe.value
+        # what ours are measured by is dropped last
+        self.values[learner.name] = math.inf if learner.yardstick else probe.value
 
     def is_dropped(self, name: str) -> bool:
         """Return whether a learner takes too long."""
@@ -103,7 +106,8 @@ class Planner:
         """Correct what the learners cost by what they took."""
         for name, cost in self.costs.items():
             if self.expected[name] > 0.0:
-                cost.correction = self.took[name] / self.expected[name]
+                took, expected = self.took[name], self.expected[name]
+                cost.correction = (took + SHORT) / (expected + SHORT)
 
     def replan(self, finished: int, begun: Sequence[str]) -> None:
         """Plan the folds that are left, by what those before took.
