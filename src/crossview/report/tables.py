@@ -217,7 +217,7 @@ def _about_passes(c: Comparison) -> list[str]:
     passes = [
         f"{row.model} {row.epochs}"
         for row in c.rows
-        if row.epochs > 1 and "epochs" not in row.setting
+        if row.epochs > 1 and (entry := c.entry(row)) is not None and entry.stops_early
     ]
     if not passes or c.epochs is not None:
         return []
