@@ -129,7 +129,8 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
             fixed={**form, **fixed},
             grid=grid,
             settable=(*settable, *WEIGHTS, *COVARIANCE),
-            refined=BINNED | PASSES,
+            # an exact covariance of many columns takes too long for more than one pass
+            refined=BINNED | PASSES if diagonal else BINNED,
             effort=3,
             quadratic=not diagonal,
             cheaper=None if diagonal else other,
