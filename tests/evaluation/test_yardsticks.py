@@ -14,9 +14,10 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from comparing import make_numbers, make_views
+from comparing import make_numbers, make_views, thorough
 from crossview import InputError, MultiView, ViewEncoder, datasets
 from crossview.catalog.learners import LEARNERS
+from crossview.evaluation.result import Comparison
 from crossview.evaluation.yardsticks import (
     Shape,
     ViewMatrix,
@@ -24,6 +25,7 @@ from crossview.evaluation.yardsticks import (
     training_code,
     yardsticks,
 )
+from crossview.report.tables import comparison_notes
 
 CLASSES, NUMBERS = yardsticks("classification"), yardsticks("regression")
 GIVEN = [
@@ -264,6 +266,39 @@ def test_weights_of_rows_are_0_or_the_same():
 def test_no_yardstick_is_for_training_or_for_model_files():
     assert not any(entry.yardstick for entry in LEARNERS)
     assert {entry.name for entry in LEARNERS}.isdisjoint(e.name for e in [*CLASSES, *NUMBERS])
+
+
+# --- one that fails ------------------------------------------------------------------
+
+FIT, PREDICT = "yardstick:comparing:Failing", "yardstick:comparing:Failing(at='predict')"
+LEFT = [(FIT, "ValueError: no luck", True), (PREDICT, "KeyError: 'lost'", True)]
+
+
+@pytest.mark.parametrize("budget", [None, 600.0])
+def test_one_that_fails_is_left_out_and_named(budget):
+    X, y = make_views()
+    kept = {"models": ["yardstick:majority"], "cv": 2, "budget": budget}
+    answer = thorough(X, y, yardsticks=[FIT, PREDICT], **kept)
+    assert [(one.model, one.what, one.failed) for one in answer.left_out] == LEFT
+    assert answer.rows[0].scores == thorough(X, y, **kept).rows[0].scores
+    assert Comparison.from_dict(answer.to_dict()).left_out == answer.left_out
+    notes = comparison_notes(answer)
+    assert f"{FIT} failed: ValueError: no luck" in notes
+    assert not any("budget" in note for note in notes)
+
+
+def test_if_no_other_model_is_left_the_error_is_shown():
+    with pytest.raises(InputError, match="Failing failed: ValueError: no luck; no model is left"):
+        thorough(*make_views(), models=[FIT], cv=2)
+
+
+def test_an_error_of_a_learner_of_this_package_is_not_hidden(monkeypatch):
+    def fail(*args):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("crossview.PassiveAggressiveClassifier.fit", fail)
+    with pytest.raises(ZeroDivisionError):
+        thorough(*make_views(), models=["view:weak", "yardstick:majority"], cv=2)
 
 
 # --- named by the user ---------------------------------------------------------------

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from crossview.catalog.learner import Learner
+from crossview.errors import InputError
 from crossview.evaluation.comparing.jobs import Call
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.plan import LEVELS, Cost, Plan, in_words, make_plan
@@ -57,6 +58,7 @@ class Planner:
         self.values: dict[str, float] = {}
         self.took, self.expected = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
         self.saved: dict[str, tuple[str, float]] = {}
+        self.failed: dict[str, str] = {}
         self.done = self.encoding = 0.0
 
     def add_probe(self, learner: Learner, fold: Fold, probe: Probe) -> None:
@@ -77,6 +79,13 @@ class Planner:
     def is_dropped(self, name: str) -> bool:
         """Return whether a learner takes too long."""
         return name in self.plan.dropped
+
+    def fail(self, name: str, error: str) -> None:
+        """Leave a learner out that raised an error."""
+        self.failed[name] = error
+        self.plan.dropped.add(name)
+        if self.plan.dropped >= set(self.n_settings):
+            raise InputError(f"{name} failed: {error}; no model is left to compare")
 
     def tuning(self, name: str) -> Tuning:
         """Return what a learner may spend on choosing its setting."""
@@ -149,9 +158,10 @@ class Planner:
 
     @property
     def left_out(self) -> list[LeftOut]:
-        """What the budget did not allow, in the order of the learners."""
+        """What failed or the budget did not allow, in the order of the learners."""
         names = [learner.name for learner in self.run.learners]
-        return [LeftOut(name, *self.saved[name]) for name in names if name in self.saved]
+        saved = self.saved | {name: (error, 0.0, True) for name, error in self.failed.items()}
+        return [LeftOut(name, *saved[name]) for name in names if name in saved]
 
     def allows_curve(self, name: str) -> bool:
         """Return whether there is time for the learning curve of a learner."""
