@@ -12,7 +12,7 @@ from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from comparing import make_numbers, make_views, thorough
 from crossview import InputError, MultiView, ViewEncoder, datasets
@@ -72,15 +72,21 @@ def without_view(X, view, share=0.3):
 # --- the matrix --------------------------------------------------------------------
 
 
-def test_sparse_columns_are_scaled_by_their_nonzero_values_and_stay_sparse():
+def test_sparse_columns_stay_sparse_and_numbers_are_not_scaled_by_an_outlier():
     X, _ = make_sparse()
     step = ViewMatrix(scale=True).fit(X)
     Z = step.transform(X)
     assert sp.issparse(Z)
     assert Z.shape[1] == len(np.unique(X.matrix.indices)) == 25
     dense = X.matrix[:, step.columns_].toarray()
-    rms = np.sqrt((dense**2).sum(axis=0) / (dense != 0).sum(axis=0))
-    np.testing.assert_allclose(Z.toarray(), dense / rms)
+    np.testing.assert_allclose(Z.toarray(), MaxAbsScaler().fit_transform(dense))
+    # one of the words of the other view is a number now, which may be negative
+    signed = dense * np.where(np.arange(25) == 24, -1.0, 1.0)
+    later = MultiView({"page": sp.csr_array(signed[:, :20]), "link": sp.csr_array(signed[:, 20:])})
+    W = ViewMatrix(scale=True).fit_transform(later).toarray()
+    np.testing.assert_allclose(W[:, :24], Z.toarray()[:, :24])
+    rms = np.sqrt(np.mean(signed[:, 24][signed[:, 24] != 0.0] ** 2))
+    np.testing.assert_allclose(W[:, 24], signed[:, 24] / rms)
 
 
 def test_a_missing_view_is_0_with_an_indicator_or_nan():
