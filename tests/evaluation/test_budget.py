@@ -42,6 +42,8 @@ def make_cost(seconds=1.0, n_settings=9, n_splits=3, n_inner=6400, growth=1.0, n
         ((300, 1200), (0.2, 0.1), 0.0),
         ((300, 1200), (0.001, 0.001), 1.0),  # too short to tell
         ((300,), (0.7,), 1.0),
+        ((60, 300, 600), (0.1, 0.9, 1.0), 1.0),  # 600 rows are not far from 300
+        ((60, 300, 1200), (0.1, 0.4, 1.6), 1.0),
     ],
 )
 def test_the_cost_grows_as_two_slices_say(rows, seconds, growth):
@@ -172,6 +174,16 @@ def test_what_a_learner_has_begun_counts_unless_it_is_dropped():
     assert plan.tuning == {"cheap": LEVELS[0]}
 
 
+def test_those_of_infinite_value_come_first_with_half_of_the_time():
+    costs = {name: make_cost(n_settings=1, n_splits=1, n_inner=100) for name in "abc"}  # 2.5 s each
+    values, folds = {"a": 0.5, "b": 0.9, "c": math.inf}, dict.fromkeys("abc", 1)
+    assert make_plan(costs, values, folds, 7.5).dropped == set()
+    assert make_plan(costs, values, folds, 7.4).dropped == {"a"}
+    assert make_plan(costs, values, folds, 5.0).dropped == {"a"}
+    assert make_plan(costs, values, folds, 4.9).dropped == {"a", "c"}
+    assert make_plan({"c": costs["c"]}, values, folds, 1.0).dropped == set()
+
+
 def test_of_learners_as_slow_the_better_ones_stay():
     names = ["a", "b", "c", "d"]
     costs = {name: make_cost() for name in names}
@@ -201,7 +213,9 @@ of_costs = st.builds(
 
 @settings(max_examples=60, deadline=None)
 @given(
-    some=st.lists(st.tuples(of_costs, st.floats(0.0, 1.0), st.integers(1, 9)), min_size=1),
+    some=st.lists(
+        st.tuples(of_costs, st.floats(0.0, 1.0) | st.just(math.inf), st.integers(1, 9)), min_size=1
+    ),
     seconds=st.floats(0.0, 1e5),
 )
 def test_a_plan_keeps_within_the_time_unless_one_learner_is_left(some, seconds):
@@ -295,7 +309,7 @@ def test_a_model_may_be_left_out_later(costs, monkeypatch):
     def slower(self):
         learn(self)
         rounds.append(self)
-        if len(rounds) == 2:  # in which the first fold was finished
+        if len(rounds) >= 2:  # in which the first fold was finished
             self.costs["pa:squared"].correction = 1e20
 
     monkeypatch.setattr(Planner, "correct", slower)
@@ -317,6 +331,23 @@ def test_without_any_time_the_most_promising_model_makes_two_folds(costs):
         *("view:weak", "pa:squared")
     ]
     assert "2 of 5 folds were finished" in comparison_notes(answer)
+
+
+def test_a_model_that_was_left_out_comes_back_if_time_is_left(costs, monkeypatch):
+    """The slice said that three are too many, and two then took next to nothing."""
+    X, y = make_noisy(300)
+    given = {"grid": ONE, "cv": 3, "threshold": None, "models": MODELS}
+    # at its least an inner fit of 133 rows and the final one of 200, for each fold
+    costs |= dict.fromkeys(MODELS, (100.0, 0.5, 0.0))
+    costs["view:strong"] = 100.0, 0.4, 0.0
+    budget = 2.5 * 3 * 333 / 0.85
+    answer = thorough(X, y, budget=budget, **given)
+    everything = thorough(X, y, budget=None, **given)
+    assert [row.scores for row in answer.rows] == [row.scores for row in everything.rows]
+    assert "view:strong" not in [one.model for one in answer.left_out if "not" in one.what]
+    monkeypatch.setattr(Planner, "that_fit", lambda self, reserved: [])
+    answer = thorough(X, y, budget=budget, **given)
+    assert "view:strong" in [one.model for one in answer.left_out if one.what == "not compared"]
 
 
 class Watching(ComparisonObserver):

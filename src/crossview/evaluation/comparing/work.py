@@ -37,10 +37,10 @@ __all__ = [
     "tune_settings",
 ]
 
-# rows of the slices by which the cost of a learner is estimated: the last two tell how it grows
+# rows of the slices by which the cost of a learner is estimated
 SLICES = (60, 300, 1200)
 # a slice is not worth more than about this many seconds
-MOST_TO_PROBE = 2.0
+MOST_TO_PROBE = 4.0
 
 
 class Probe(NamedTuple):
