@@ -40,7 +40,7 @@ def make_cost(seconds=1.0, n_settings=9, n_splits=3, n_inner=6400, growth=1.0, n
         ((300, 1200), (0.1, 0.2), 0.5),
         ((300, 1200), (0.01, 90.0), 3.0),  # it is no more than that
         ((300, 1200), (0.2, 0.1), 0.0),
-        ((300, 1200), (0.001, 0.001), 1.0),  # too short to tell
+        ((300, 1200), (0.001, 0.001), 0.5),  # too short to tell
         ((300,), (0.7,), 1.0),
         ((60, 300, 600), (0.1, 0.9, 1.0), 1.0),  # 600 rows are not far from 300
         ((60, 300, 1200), (0.1, 0.4, 1.6), 1.0),
@@ -63,9 +63,9 @@ def test_the_seconds_of_a_fold_are_those_of_its_fits():
         9 * 3 + 2 * 3 + 1.5,
         9 + 2 + 1.5,
         9 / 4 + 3 + 2 + 1.5,  # all on a quarter of the rows, then three of nine
-        9 / 16 + 3 / 4 + 2 / 4 + 1.5,
-        9 / 64 + 3 / 16 + 2 / 16 + 1.5,
-        9 / 256 + 3 / 64 + 2 / 64 + 1.5,
+        9 / 16 + 3 / 4 + 2 / 4 + 1 + 1.5,  # on a quarter of that, and once on all rows
+        9 / 64 + 3 / 16 + 2 / 16 + 1 + 1.5,
+        9 / 256 + 3 / 64 + 2 / 64 + 1 + 1.5,
     ]
     assert [cost.fold(level) for level in LEVELS] == pytest.approx(expected)
 
@@ -108,7 +108,8 @@ def test_halving_tries_all_settings_on_a_quarter_of_the_rows():
     y, train = fold.y_train, fold.inner[0][0]
     for share in (1.0, 0.5):
         tuning = Tuning(splits=1, halving=True, share=share)
-        chosen = Tuner(run, learner, fold, tuning).choose(tried)
+        tuner = Tuner(run, learner, fold, tuning)
+        chosen = tuner.choose(tried)
         part, quarter = (
             train[draw_rows(run.task, y[train], round(n * share), 0)]
             for n in (len(train), len(train) / 4)
@@ -119,6 +120,8 @@ def test_halving_tries_all_settings_on_a_quarter_of_the_rows():
         best = max(values, key=values.get)
         assert chosen.setting == {"C": grid[best]}
         assert chosen.value == pytest.approx(values[best])
+        # its threshold and its value are those of all rows
+        assert tuner.settle(chosen).value == pytest.approx(f1_of(fold, train, grid[best]))
 
 
 def test_after_the_deadline_one_setting_is_tried():
@@ -137,7 +140,7 @@ def test_after_the_deadline_one_setting_is_tried():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "level"), [(28.5, 0), (28.4, 1), (10.0, 2), (3.0, 3), (1.9, 4), (1.6, 5), (0.1, 5)]
+    ("seconds", "level"), [(28.5, 0), (28.4, 1), (10.0, 2), (4.0, 3), (2.9, 4), (2.6, 5), (0.1, 5)]
 )
 def test_settings_are_left_out_first_then_rows_and_the_last_learner_stays(seconds, level):
     plan = make_plan({"a": make_cost()}, {"a": 0.5}, {"a": 1}, seconds)
@@ -188,7 +191,7 @@ def test_of_learners_as_slow_the_better_ones_stay():
     names = ["a", "b", "c", "d"]
     costs = {name: make_cost() for name in names}
     values = {"a": 0.5, "b": 0.9, "c": 0.7, "d": 0.6}
-    plan = make_plan(costs, values, dict.fromkeys(names, 1), 2 * 1.6)
+    plan = make_plan(costs, values, dict.fromkeys(names, 1), 2 * 2.6)
     assert plan.dropped == {"a", "d"}
     assert plan.tuning == {"b": LEVELS[5], "c": LEVELS[5]}
 

@@ -20,6 +20,7 @@ LEVELS = (
 )
 # two slices tell how the seconds grow if one has so many times the rows of the other
 APART = 3
+LEAST_GROWTH = 0.5
 # the fewest rows that choose a setting
 FEWEST_ROWS = 100
 
@@ -78,8 +79,8 @@ class Cost:
             # of slices that are about as large the difference is noise
             i = max((i for i, n in enumerate(rows) if APART * n <= rows[-1]), default=0)
             growth = math.log(seconds[-1] / seconds[i]) / math.log(rows[-1] / rows[i])
-        # what takes next to no time tells nothing of its growth
-        growth = min(max(growth, 0.0 if seconds[-1] > 0.05 else 1.0), 3.0)
+        # what takes next to no time is mostly what a fit takes without rows
+        growth = min(max(growth, 0.0 if seconds[-1] > 0.05 else LEAST_GROWTH), 3.0)
         return cls(rows[-1], seconds[-1], growth, **numbers)
 
     def fit(self, n: float) -> float:
@@ -100,9 +101,11 @@ class Cost:
         return settings * self.fit(n / HALVING) + passed * splits * self.fit(n)
 
     def finish(self, tuning: Tuning) -> float:
-        """Seconds of refining the setting, and of the fit that is scored."""
-        refined = self.n_refined * self.splits(tuning) * self.fit(tuning.share * self.n_inner)
-        return refined + self.fit(self.n_train)
+        """Seconds of refining and settling the setting, and of the fit that is scored."""
+        splits = self.splits(tuning)
+        refined = self.n_refined * splits * self.fit(tuning.share * self.n_inner)
+        settled = splits * self.fit(self.n_inner) if tuning.share < 1.0 else 0.0
+        return refined + settled + self.fit(self.n_train)
 
     def fold(self, tuning: Tuning) -> float:
         """Seconds of one fold."""
@@ -220,7 +223,7 @@ def _can_reduce(cost: Cost, level: int) -> bool:
         return False
     rows = LEVELS[level + 1].share * cost.n_inner
     return rows >= FEWEST_ROWS and any(
-        cost.tune(LEVELS[more]) < cost.tune(LEVELS[level]) for more in range(level + 1, len(LEVELS))
+        cost.fold(LEVELS[more]) < cost.fold(LEVELS[level]) for more in range(level + 1, len(LEVELS))
     )
 
 

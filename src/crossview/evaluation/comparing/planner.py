@@ -21,7 +21,7 @@ __all__ = ["Planner"]
 # of the time of all workers, the rest waits for the last task of a round
 EFFICIENCY = 0.85
 # seconds that tell little of what longer tasks take
-SHORT = 1.0
+SHORT = 0.3
 
 
 class Planner:

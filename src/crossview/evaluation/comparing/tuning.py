@@ -235,6 +235,15 @@ class Tuner:
                 chosen = other
         return chosen
 
+    def settle(self, chosen: Chosen) -> Chosen:
+        """Return the setting with the threshold and the calibration of all training rows.
+
+        A share of them is enough to choose a setting, and not for these: scores grow with the rows.
+        """
+        if self.tuning.share == 1.0:
+            return chosen
+        return self.evaluate([(chosen.order, chosen.setting)], self.inner, 1.0)[0]
+
     def _unit(self, value: float) -> float:
         """What a gain is a share of."""
         return 1.0 if is_bounded(self.run.metric) else abs(value)

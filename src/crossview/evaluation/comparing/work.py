@@ -187,8 +187,8 @@ def finish_fold(
     """Try what refines the setting, train with it, and score the rows held out."""
     begin = time.perf_counter()
     with threadpool_limits(1):
-        if learner.refined:
-            chosen = Tuner(run, learner, fold, tuning, deadline).refine(chosen)
+        tuner = Tuner(run, learner, fold, tuning, deadline)
+        chosen = tuner.settle(tuner.refine(chosen))
         fold = fold.of_setting(chosen.setting)
         model, seconds = fit_model(run, learner, fold, chosen)
         score = score_model(run, learner, model, fold, chosen)
