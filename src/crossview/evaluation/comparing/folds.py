@@ -20,7 +20,6 @@ from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import FoldRows
 from crossview.evaluation.comparing.tuning import Chosen, best_of, paths
 from crossview.evaluation.comparing.work import (
-    Failure,
     FoldScore,
     finish_fold,
     probe_learner,
@@ -146,10 +145,10 @@ class FoldComparison:
         self.observer.say("estimating the cost of each model on a first slice of the rows")
         compiled = 0.0
         calls = [
-            Call(name, probe_learner, (self.run, learner, self.first))
+            Call(("probe", name), probe_learner, (self.run, learner, self.first))
             for name, learner in self.learners.items()
         ]
-        for name, probe in self._results(calls):
+        for (_, name), probe in self.planner.failed.drop(self.jobs.run(calls)):
             self.planner.add_probe(self.learners[name], self.first, probe)
             compiled += probe.compiled / self.jobs.n_workers
         if compiled > MOST_SECONDS_TO_LOAD:
@@ -168,7 +167,8 @@ class FoldComparison:
         found: dict[str, list[Chosen]] = {}
         total = self.planner.done + self.planner.plan.seconds
         words = f"fold {min(f + 1, len(self.splits))} of {len(self.splits)}"
-        for (kind, name), (result, seconds) in self._results([call for _, call in calls]):
+        results = self.jobs.run([call for _, call in calls])
+        for (kind, name), (result, seconds) in self.planner.failed.drop(results):
             self.planner.add(name, seconds)
             done = self.planner.done
             self.observer.progress(done, max(total, done), f"{words}: {name}")
@@ -178,14 +178,6 @@ class FoldComparison:
                 self.scores[name].append(result)
         self.planner.correct()
         return {name: best_of(some) for name, some in found.items()}
-
-    def _results(self, calls: Sequence[Call]) -> Iterator[tuple[Any, Any]]:
-        """Run tasks; a yardstick that fails is left out from then on."""
-        for key, result in self.jobs.run(calls):
-            if isinstance(result, Failure):
-                self.planner.fail(*result)
-            else:
-                yield key, result
 
     def _finishing(self, before: tuple[Fold, dict[str, Chosen]] | None) -> list[tuple[float, Call]]:
         if before is None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learner import Learner
 from crossview.errors import InputError
+from crossview.evaluation.comparing.failures import or_failure
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.tuning import (
@@ -27,7 +27,6 @@ from crossview.evaluation.comparing.tuning import (
 from crossview.evaluation.tasks import Classification
 
 __all__ = [
-    "Failure",
     "FoldScore",
     "Probe",
     "finish_fold",
@@ -102,41 +101,7 @@ class FoldScore:
     rows_per_second: float = math.nan
 
 
-class Failure(NamedTuple):
-    """A yardstick that raised an error.
-
-    Attributes
-    ----------
-    model : str
-        Its name.
-    error : str
-        The error, in one line.
-    """
-
-    model: str
-    error: str
-
-
-def _or_failure(task: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the task with a `Failure` in place of an error of a yardstick.
-
-    It is code of others, and must not end the comparison.
-    """
-
-    @wraps(task)
-    def guarded(run: Run, learner: Learner, *rest: Any) -> Any:
-        try:
-            return task(run, learner, *rest)
-        except Exception as error:
-            if not learner.yardstick:
-                raise
-            words = " ".join(str(error).split("\n\n")[0].split())
-            return Failure(learner.name, f"{type(error).__name__}: {words}")
-
-    return guarded
-
-
-@_or_failure
+@or_failure
 def probe_learner(run: Run, learner: Learner, fold: Fold) -> Probe:
     """Fit slices of the training rows to see what a learner costs, and how it does.
 
@@ -164,7 +129,7 @@ def probe_learner(run: Run, learner: Learner, fold: Fold) -> Probe:
         return Probe(tuple(rows), tuple(seconds), value, max(0.0, compiled - seconds[0]))
 
 
-@_or_failure
+@or_failure
 def tune_settings(
     run: Run,
     learner: Learner,
@@ -180,7 +145,7 @@ def tune_settings(
         return tuner.choose(settings), time.perf_counter() - start
 
 
-@_or_failure
+@or_failure
 def finish_fold(
     run: Run, learner: Learner, fold: Fold, chosen: Chosen, tuning: Tuning, deadline: float
 ) -> tuple[FoldScore, float]:
