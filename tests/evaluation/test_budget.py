@@ -11,6 +11,7 @@ from sklearn.metrics import f1_score
 from comparing import ONE, make_noisy, make_views, thorough
 from crossview import PassiveAggressiveClassifier
 from crossview.catalog.learners import find_learner
+from crossview.evaluation.comparing.costs import Costs
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.parts import Data
 from crossview.evaluation.comparing.plan import LEVELS, Cost, in_words, make_plan
@@ -307,15 +308,15 @@ def test_inner_folds_are_left_out_and_named(costs):
 
 
 def test_a_model_may_be_left_out_later(costs, monkeypatch):
-    learn, rounds = Planner.correct, []
+    learn, rounds = Costs.correct, []
 
     def slower(self):
         learn(self)
         rounds.append(self)
         if len(rounds) >= 2:  # in which the first fold was finished
-            self.costs["pa:squared"].correction = 1e20
+            self.known["pa:squared"].correction = 1e20
 
-    monkeypatch.setattr(Planner, "correct", slower)
+    monkeypatch.setattr(Costs, "correct", slower)
     answer = thorough(*make_views(), grid=ONE, cv=4, budget=1e4, models=MODELS)
     assert {row.model for row in answer.rows} == {"view:weak", "view:strong"}
     assert answer.folds == 4

@@ -99,7 +99,7 @@ class FoldComparison:
         if self.planner.deadline < math.inf:
             self._probe()
         yield from self._all_folds()
-        if self.planner.costs and self.n_folds == len(self.splits):
+        if self.planner.costs.known and self.n_folds == len(self.splits):
             kept = self._kept()
             best = max(kept, key=lambda name: sum(score.inner for score in kept[name]))
             if names := self.planner.that_fit(self.planner.curve(best)):
@@ -114,7 +114,6 @@ class FoldComparison:
         others.planner = self.planner.go_on(run)
         for _ in others._all_folds():
             pass
-        self.planner.done = others.planner.done
         for name, scores in others.scores.items():
             if len(scores) == len(self.splits):
                 self.scores[name] = scores
@@ -149,7 +148,7 @@ class FoldComparison:
             for name, learner in self.learners.items()
         ]
         for (_, name), probe in self.planner.failed.drop(self.jobs.run(calls)):
-            self.planner.add_probe(self.learners[name], self.first, probe)
+            self.planner.costs.add_probe(self.run, self.learners[name], self.first, probe)
             compiled += probe.compiled / self.jobs.n_workers
         if compiled > MOST_SECONDS_TO_LOAD:
             self.observer.say(f"compiled for this machine, once, in {compiled:.0f} s")
@@ -163,20 +162,20 @@ class FoldComparison:
             self.planner.replan(f, [] if before is None else [*before[1]])
         calls = self._finishing(before) + ([] if fold is None else self._tuning(fold))
         calls.sort(key=lambda one: -one[0])
-        self.planner.start(calls)
+        self.planner.costs.start(calls)
         found: dict[str, list[Chosen]] = {}
-        total = self.planner.done + self.planner.plan.seconds
+        total = self.planner.costs.done + self.planner.plan.seconds
         words = f"fold {min(f + 1, len(self.splits))} of {len(self.splits)}"
         results = self.jobs.run([call for _, call in calls])
         for (kind, name), (result, seconds) in self.planner.failed.drop(results):
-            self.planner.add(name, seconds)
-            done = self.planner.done
+            self.planner.costs.add(name, seconds)
+            done = self.planner.costs.done
             self.observer.progress(done, max(total, done), f"{words}: {name}")
             if kind == "tune":
                 found.setdefault(name, []).append(result)
             else:
                 self.scores[name].append(result)
-        self.planner.correct()
+        self.planner.costs.correct()
         return {name: best_of(some) for name, some in found.items()}
 
     def _finishing(self, before: tuple[Fold, dict[str, Chosen]] | None) -> list[tuple[float, Call]]:

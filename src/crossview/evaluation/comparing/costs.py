@@ -1,0 +1,83 @@
+"""What the learners of a comparison take."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+from crossview.catalog.learner import Learner
+from crossview.evaluation.comparing.jobs import Call
+from crossview.evaluation.comparing.parts import Fold
+from crossview.evaluation.comparing.plan import Cost
+from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.comparing.tuning import can_refine
+from crossview.evaluation.comparing.work import Probe
+
+__all__ = ["Costs"]
+
+# seconds that tell little of what longer tasks take
+SHORT = 0.3
+
+
+class Costs:
+    """What each learner takes: estimated by a first slice, corrected by what its tasks took.
+
+    Attributes
+    ----------
+    known : dict of str to Cost
+        By the name of the learner; empty where there is no budget.
+    values : dict of str to float
+        What it reached on the first slice, higher is better.
+    done : float
+        Seconds that all tasks took.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[str, Cost] = {}
+        self.values: dict[str, float] = {}
+        self.took: dict[str, float] = defaultdict(float)
+        self.expected: dict[str, float] = defaultdict(float)
+        self.done = 0.0
+
+    def add_probe(self, run: Run, learner: Learner, fold: Fold, probe: Probe) -> None:
+        """Learn from a first slice what a learner costs."""
+        once = learner.stops_early or not learner.streams
+        refined = {
+            name: run.grid.get(name, values)
+            for name, values in learner.refined.items()
+            if can_refine(run, fold, name)
+        }
+        # more passes are tried if the first ones gained
+        passes = [
+            values[0] if name == "epochs" else 1 for name, values in refined.items() if values
+        ]
+        self.known[learner.name] = Cost.of_probe(
+            probe,
+            n_settings=len(learner.candidates(run.grid)),
+            n_splits=1 if once else len(fold.inner),
+            n_inner=len(fold.inner[0][0]),
+            n_train=len(fold.y_train),
+            n_refined=sum(passes),
+        )
+        # what ours are measured by is dropped last
+        self.values[learner.name] = math.inf if learner.yardstick else probe.value
+
+    def start(self, calls: Sequence[tuple[float, Call]]) -> None:
+        """Handle the tasks of a round, each with the seconds that it is expected to take."""
+        for expected, call in calls:
+            name = call.key[1]
+            if name in self.known:
+                self.expected[name] += expected / self.known[name].correction
+
+    def add(self, name: str, seconds: float) -> None:
+        """Handle a task that is done."""
+        self.done += seconds
+        self.took[name] += seconds
+
+    def correct(self) -> None:
+        """Correct what the learners cost by what they took."""
+        for name, cost in self.known.items():
+            if self.expected[name] > 0.0:
+                took, expected = self.took[name], self.expected[name]
+                cost.correction = (took + SHORT) / (expected + SHORT)
