@@ -11,6 +11,7 @@ import numpy as np
 
 from crossview.errors import InputError
 from crossview.evaluation.comparing.ablation import ablate
+from crossview.evaluation.comparing.again import Again
 from crossview.evaluation.comparing.answer import (
     fingerprint,
     fold_difference,
@@ -101,15 +102,15 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
 
     learner = comparison.learners.get(final.recommended.model)
     if learner is not None and final.folds > 1:
-        about = (run, final.recommended, learner, folds, resources.jobs, final.test_share)
+        again = Again(run, final.recommended, learner, folds, resources.jobs, final.test_share)
         if wanted.curve and comparison.planner.allows_curve(learner.name):
             resources.observer.say(f"learning curve of {learner.name}")
-            final.curve = learning_curve(*about)
+            final.curve = learning_curve(again)
         elif wanted.curve:
             final.left_out.append(LeftOut(learner.name, "no learning curve", 0.0))
         if wanted.ablate:
             resources.observer.say(f"{learner.name} without each view")
-            final.ablation = ablate(*about)
+            final.ablation = ablate(again)
     final.seconds = time.time() - begin
     return final
 
