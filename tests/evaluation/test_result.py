@@ -79,6 +79,17 @@ def test_to_follow_the_answer_is_to_choose_the_model_in_each_fold():
     assert follow("f1", rows[:1], 0.01, 1 / 3) is None
 
 
+def test_without_a_bound_the_model_is_followed_within_a_share_of_the_best_inner_value():
+    """The values of the test rows, which scale the rope of the table, have no part in it."""
+    rows = [
+        made_row("mvm", [40.0, 40.0], "regression", inner=[-1.00, -100.0]),
+        made_row("linear", [41.0, 41.0], "regression", inner=[-1.02, -100.9]),
+    ]
+    answer = made_answer(rows, metric="rmse")
+    assert answer.rope == pytest.approx(0.4)
+    assert answer.followed.models == ["mvm", "linear"]
+
+
 CHANCE = "probability 1.00 that the difference is above 0.0100; Holm's p < 0.001"
 
 

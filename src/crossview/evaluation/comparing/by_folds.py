@@ -159,7 +159,7 @@ def _answer(
         left_out=comparison.planner.left_out,
         **known,
     )
-    answer.followed = follow(run.metric, answer.rows, answer.rope, share) if n > 1 else None
+    answer.followed = follow(run.metric, answer.rows, rope, share) if n > 1 else None
     return answer
 
 
