@@ -200,17 +200,25 @@ def test_a_comparison_is_extended_by_a_model_and_keeps_its_rows(answer):
     other_rows = (X, np.where(np.arange(150) == 7, "yes", y))
     assert other_rows[1][7] != y[7]
     noisy = make_noisy(150)
+    for change, words in (
+        ({"metric": "accuracy"}, "metric='f1', and this one 'accuracy'; give the same, or"),
+        ({"positive": "no"}, "positive='yes', and this one 'no'"),
+        ({"threshold": 0.3}, "threshold='tuned', and this one 0.3"),
+        ({"seed": 1}, "seed=0, and this one 1"),
+        ({"epochs": 2}, "epochs=None, and this one 2"),
+    ):
+        with pytest.raises(InputError, match=f"the comparison to extend has {words}"):
+            thorough(X, y, grid=ONE, models=["arow"], extend=first, **change)
     for rows, change in (
-        ((X, y), {"seed": 1}),
         ((X, y), {"cv": 4}),
         ((X, y), {"repeats": 2}),
         ((X, y), {"in_order": True}),
         ((X, y), {"groups": np.arange(150)}),
-        ((X, y), {"metric": "accuracy"}),
+        ((X, y), {"scale_views": True}),
         (other_rows, {}),
         (noisy, {}),
     ):
-        with pytest.raises(InputError, match="other rows, folds, seed or metric"):
+        with pytest.raises(InputError, match="other rows, folds or encoding"):
             thorough(*rows, grid=ONE, models=["arow"], extend=first, **change)
     first.folds = 3
     with pytest.raises(InputError, match="has 3 of 5 folds; compare all models again"):
