@@ -318,7 +318,7 @@ class Comparison:
 
     @property
     def recommended(self) -> ComparisonRow:
-        """Of the rows that are practically equal to the best, the one that takes least."""
+        """The cheapest of the rows that are practically equal to the best: the least effort."""
         return min(self.equals, key=lambda row: row.effort)
 
     def row(self, model: str) -> ComparisonRow:

@@ -148,8 +148,8 @@ def follow(
 ) -> Followed | None:
     """Return what it gives to choose the model, too, in each training part.
 
-    The rule is that of the recommendation, on the rows held out by the inner validation: of the
-    models within the rope of the best, the one that takes least.
+    The rule is that of the recommendation, on the rows held out by the inner validation: the
+    cheapest of the models within the rope of the best.
 
     Parameters
     ----------
