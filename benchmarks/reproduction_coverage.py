@@ -218,8 +218,8 @@ contains 0."""
 LEADS = """Now one of two models is better by the true lead, the mean over the draws. How often
 is that found, and is the true lead in the interval?"""
 
-FOLLOWING = """Is the table right about what following its answer gives? The ten models are those
-of the folds above: equal ones, or each with a stronger signal than the one before. In each training
+FOLLOWING = """Is `compare` right about what following its answer gives? The ten models are those of
+the folds above: equal ones, or each with a stronger signal than the one before. In each training
 part a model is chosen as `compare` does: the cheapest of those within the rope of the best, on the
 held-out rows of three inner folds; which model is cheap is drawn at random. The distribution of the
 rows is known, so the true value of each fitted model is computed. *Following*: the mean over the
@@ -240,7 +240,7 @@ SEEN = """Findings:
 - The intervals hold the true difference in nine of ten draws or more, those of folds more often
   than they promise: these folds are correlated less than n_test / n.
 - 15 folds in place of 5 double the power: five differences leave four degrees of freedom.
-- Following the answer gives what the table says, up to the noise of the draws, and the interval
-  contains it in 93 to 98 % of them. The mean of the best row is too high in all lines: by 0.02 to
-  0.05, by 0.01 among unlike models with 1,000 rows. Intervals of five folds are so wide that they
-  mostly contain the truth even so."""
+- Following the answer gives what the table says, up to the noise of the draws (a standard error is
+  at most 0.002), and the interval contains it in 95 to 97 % of them. The mean of the best row is
+  too high in all lines: by 0.02 to 0.05, by 0.01 among unlike models with 1,000 rows. Intervals of
+  five folds are so wide that they mostly contain the truth even so."""
