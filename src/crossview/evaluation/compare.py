@@ -252,6 +252,8 @@ def compare(
     )
     run = Run([], predicted, seed, epochs, grid or {})
     if progressive:
+        if extend is not None:
+            raise InputError("a progressive comparison is not extended; compare all models again")
         run.learners = choose_learners(
             run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
         )

@@ -67,7 +67,7 @@ def _chance(c: Comparison, row: ComparisonRow, name: str) -> str:
     assert row.difference is not None
     worse = row.difference.areas(c.rope).worse
     if worse != worse:
-        return "one fold says nothing of chance"
+        return "too little is scored to say how sure that is"
     p = f" (Holm-adjusted {p_in_words(row.p_adjusted)})" if row.p_adjusted is not None else ""
     return f"with probability {worse:.2f} {name} is worse by more than {c.rope:.3g}{p}"
 
