@@ -40,8 +40,10 @@ def make_cost(seconds=1.0, n_settings=9, n_splits=3, n_inner=6400, growth=1.0, n
         ((300, 1200), (0.1, 0.2), 0.5),
         ((300, 1200), (0.01, 90.0), 3.0),  # it is no more than that
         ((300, 1200), (0.2, 0.1), 0.0),
-        ((300, 1200), (0.001, 0.001), 1.0),  # too short to tell
+        ((300, 1200), (0.001, 0.001), 0.5),  # too short to tell
         ((300,), (0.7,), 1.0),
+        ((60, 300, 600), (0.1, 0.9, 1.0), 1.0),  # 600 rows are not far from 300
+        ((60, 300, 1200), (0.1, 0.4, 1.6), 1.0),
     ],
 )
 def test_the_cost_grows_as_two_slices_say(rows, seconds, growth):
@@ -61,9 +63,9 @@ def test_the_seconds_of_a_fold_are_those_of_its_fits():
         9 * 3 + 2 * 3 + 1.5,
         9 + 2 + 1.5,
         9 / 4 + 3 + 2 + 1.5,  # all on a quarter of the rows, then three of nine
-        9 / 16 + 3 / 4 + 2 / 4 + 1.5,
-        9 / 64 + 3 / 16 + 2 / 16 + 1.5,
-        9 / 256 + 3 / 64 + 2 / 64 + 1.5,
+        9 / 16 + 3 / 4 + 2 / 4 + 1 + 1.5,  # on a quarter of that, and once on all rows
+        9 / 64 + 3 / 16 + 2 / 16 + 1 + 1.5,
+        9 / 256 + 3 / 64 + 2 / 64 + 1 + 1.5,
     ]
     assert [cost.fold(level) for level in LEVELS] == pytest.approx(expected)
 
@@ -106,7 +108,8 @@ def test_halving_tries_all_settings_on_a_quarter_of_the_rows():
     y, train = fold.y_train, fold.inner[0][0]
     for share in (1.0, 0.5):
         tuning = Tuning(splits=1, halving=True, share=share)
-        chosen = Tuner(run, learner, fold, tuning).choose(tried)
+        tuner = Tuner(run, learner, fold, tuning)
+        chosen = tuner.choose(tried)
         part, quarter = (
             train[draw_rows(run.task, y[train], round(n * share), 0)]
             for n in (len(train), len(train) / 4)
@@ -117,6 +120,8 @@ def test_halving_tries_all_settings_on_a_quarter_of_the_rows():
         best = max(values, key=values.get)
         assert chosen.setting == {"C": grid[best]}
         assert chosen.value == pytest.approx(values[best])
+        # its threshold and its value are those of all rows
+        assert tuner.settle(chosen).value == pytest.approx(f1_of(fold, train, grid[best]))
 
 
 def test_after_the_deadline_one_setting_is_tried():
@@ -135,7 +140,7 @@ def test_after_the_deadline_one_setting_is_tried():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "level"), [(28.5, 0), (28.4, 1), (10.0, 2), (3.0, 3), (1.9, 4), (1.6, 5), (0.1, 5)]
+    ("seconds", "level"), [(28.5, 0), (28.4, 1), (10.0, 2), (4.0, 3), (2.9, 4), (2.6, 5), (0.1, 5)]
 )
 def test_settings_are_left_out_first_then_rows_and_the_last_learner_stays(seconds, level):
     plan = make_plan({"a": make_cost()}, {"a": 0.5}, {"a": 1}, seconds)
@@ -172,11 +177,21 @@ def test_what_a_learner_has_begun_counts_unless_it_is_dropped():
     assert plan.tuning == {"cheap": LEVELS[0]}
 
 
+def test_those_of_infinite_value_come_first_with_half_of_the_time():
+    costs = {name: make_cost(n_settings=1, n_splits=1, n_inner=100) for name in "abc"}  # 2.5 s each
+    values, folds = {"a": 0.5, "b": 0.9, "c": math.inf}, dict.fromkeys("abc", 1)
+    assert make_plan(costs, values, folds, 7.5).dropped == set()
+    assert make_plan(costs, values, folds, 7.4).dropped == {"a"}
+    assert make_plan(costs, values, folds, 5.0).dropped == {"a"}
+    assert make_plan(costs, values, folds, 4.9).dropped == {"a", "c"}
+    assert make_plan({"c": costs["c"]}, values, folds, 1.0).dropped == set()
+
+
 def test_of_learners_as_slow_the_better_ones_stay():
     names = ["a", "b", "c", "d"]
     costs = {name: make_cost() for name in names}
     values = {"a": 0.5, "b": 0.9, "c": 0.7, "d": 0.6}
-    plan = make_plan(costs, values, dict.fromkeys(names, 1), 2 * 1.6)
+    plan = make_plan(costs, values, dict.fromkeys(names, 1), 2 * 2.6)
     assert plan.dropped == {"a", "d"}
     assert plan.tuning == {"b": LEVELS[5], "c": LEVELS[5]}
 
@@ -201,7 +216,9 @@ of_costs = st.builds(
 
 @settings(max_examples=60, deadline=None)
 @given(
-    some=st.lists(st.tuples(of_costs, st.floats(0.0, 1.0), st.integers(1, 9)), min_size=1),
+    some=st.lists(
+        st.tuples(of_costs, st.floats(0.0, 1.0) | st.just(math.inf), st.integers(1, 9)), min_size=1
+    ),
     seconds=st.floats(0.0, 1e5),
 )
 def test_a_plan_keeps_within_the_time_unless_one_learner_is_left(some, seconds):
@@ -295,7 +312,7 @@ def test_a_model_may_be_left_out_later(costs, monkeypatch):
     def slower(self):
         learn(self)
         rounds.append(self)
-        if len(rounds) == 2:  # in which the first fold was finished
+        if len(rounds) >= 2:  # in which the first fold was finished
             self.costs["pa:squared"].correction = 1e20
 
     monkeypatch.setattr(Planner, "correct", slower)
@@ -317,6 +334,23 @@ def test_without_any_time_the_most_promising_model_makes_two_folds(costs):
         *("view:weak", "pa:squared")
     ]
     assert "2 of 5 folds were finished" in comparison_notes(answer)
+
+
+def test_a_model_that_was_left_out_comes_back_if_time_is_left(costs, monkeypatch):
+    """The slice said that three are too many, and two then took next to nothing."""
+    X, y = make_noisy(300)
+    given = {"grid": ONE, "cv": 3, "threshold": None, "models": MODELS}
+    # at its least an inner fit of 133 rows and the final one of 200, for each fold
+    costs |= dict.fromkeys(MODELS, (100.0, 0.5, 0.0))
+    costs["view:strong"] = 100.0, 0.4, 0.0
+    budget = 2.5 * 3 * 333 / 0.85
+    answer = thorough(X, y, budget=budget, **given)
+    everything = thorough(X, y, budget=None, **given)
+    assert [row.scores for row in answer.rows] == [row.scores for row in everything.rows]
+    assert "view:strong" not in [one.model for one in answer.left_out if "not" in one.what]
+    monkeypatch.setattr(Planner, "that_fit", lambda self, reserved: [])
+    answer = thorough(X, y, budget=budget, **given)
+    assert "view:strong" in [one.model for one in answer.left_out if one.what == "not compared"]
 
 
 class Watching(ComparisonObserver):

@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,9 +96,32 @@ class FoldComparison:
 
     def rounds(self) -> Iterator[int]:
         """Run all rounds; yield the number of finished folds, from two on."""
-        fold: Fold | None = self.first
         if self.planner.deadline < math.inf:
             self._probe()
+        yield from self._all_folds()
+        if self.planner.costs and self.n_folds == len(self.splits):
+            kept = self._kept()
+            best = max(kept, key=lambda name: sum(score.inner for score in kept[name]))
+            if names := self.planner.that_fit(self.planner.curve(best)):
+                self._compare_after_all(names)
+                yield self.n_folds
+
+    def _compare_after_all(self, names: list[str]) -> None:
+        """Compare learners that were dropped, because there is time left."""
+        run = replace(self.run, learners=[self.learners[name] for name in names])
+        resources = Resources(self.jobs, self.observer, self.planner.deadline)
+        others = FoldComparison(run, self.data, self.splits, self.first, resources)
+        others.planner = self.planner.go_on(run)
+        for _ in others._all_folds():
+            pass
+        self.planner.done = others.planner.done
+        for name, scores in others.scores.items():
+            if len(scores) == len(self.splits):
+                self.scores[name] = scores
+                self.planner.take_back(name, others.planner)
+
+    def _all_folds(self) -> Iterator[int]:
+        fold: Fold | None = self.first
         before: tuple[Fold, dict[str, Chosen]] | None = None
         for f in range(len(self.splits) + 1):
             if f >= FEWEST_FOLDS and time.time() > self.planner.deadline:

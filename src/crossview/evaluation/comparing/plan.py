@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from crossview.evaluation.comparing.tuning import HALVING, Tuning
@@ -18,6 +18,9 @@ LEVELS = (
     Tuning(splits=1, halving=True),
     *(Tuning(splits=1, halving=True, share=HALVING**-k) for k in (1, 2, 3)),
 )
+# two slices tell how the seconds grow if one has so many times the rows of the other
+APART = 3
+LEAST_GROWTH = 0.5
 # the fewest rows that choose a setting
 FEWEST_ROWS = 100
 
@@ -39,7 +42,7 @@ class Cost:
     n_inner, n_train : int
         Rows that learn in one of them, and in the whole training part.
     n_refined : int
-        Further settings that are tried from the best one on.
+        Passes that are made to try further settings, from the best one on.
     correction : float
         How much longer it took than that, so far.
     """
@@ -56,7 +59,7 @@ class Cost:
 
     @classmethod
     def of_probe(cls, probe: Probe, **numbers: int) -> Cost:
-        """Return the cost by a first slice, or by the last two, which tell how it grows.
+        """Return the cost by the largest slice, and by a smaller one, which tells how it grows.
 
         Parameters
         ----------
@@ -70,13 +73,15 @@ class Cost:
         cost : Cost
             What a learner takes.
         """
+        rows, seconds = probe.rows, [max(took, 1e-6) for took in probe.seconds]
         growth = 1.0
-        if len(probe.rows) > 1 and probe.rows[-1] > probe.rows[-2]:
-            more = math.log(probe.rows[-1] / probe.rows[-2])
-            growth = math.log(max(probe.seconds[-1], 1e-6) / max(probe.seconds[-2], 1e-6)) / more
-        # what takes next to no time tells nothing of its growth
-        growth = min(max(growth, 0.0 if probe.seconds[-1] > 0.05 else 1.0), 3.0)
-        return cls(probe.rows[-1], max(probe.seconds[-1], 1e-6), growth, **numbers)
+        if rows[-1] > rows[0]:
+            # of slices that are about as large the difference is noise
+            i = max((i for i, n in enumerate(rows) if APART * n <= rows[-1]), default=0)
+            growth = math.log(seconds[-1] / seconds[i]) / math.log(rows[-1] / rows[i])
+        # what takes next to no time is mostly what a fit takes without rows
+        growth = min(max(growth, 0.0 if seconds[-1] > 0.05 else LEAST_GROWTH), 3.0)
+        return cls(rows[-1], seconds[-1], growth, **numbers)
 
     def fit(self, n: float) -> float:
         """Seconds of one fit of n rows."""
@@ -96,13 +101,22 @@ class Cost:
         return settings * self.fit(n / HALVING) + passed * splits * self.fit(n)
 
     def finish(self, tuning: Tuning) -> float:
-        """Seconds of refining the setting, and of the fit that is scored."""
-        refined = self.n_refined * self.splits(tuning) * self.fit(tuning.share * self.n_inner)
-        return refined + self.fit(self.n_train)
+        """Seconds of refining and settling the setting, and of the fit that is scored."""
+        splits = self.splits(tuning)
+        refined = self.n_refined * splits * self.fit(tuning.share * self.n_inner)
+        settled = splits * self.fit(self.n_inner) if tuning.share < 1.0 else 0.0
+        return refined + settled + self.fit(self.n_train)
 
     def fold(self, tuning: Tuning) -> float:
         """Seconds of one fold."""
         return self.tune(tuning) + self.finish(tuning)
+
+    def least(self) -> float:
+        """Seconds of one fold, with as little as possible spent on choosing a setting."""
+        level = 0
+        while _can_reduce(self, level):
+            level += 1
+        return self.fold(LEVELS[level])
 
 
 @dataclass
@@ -135,15 +149,16 @@ def make_plan(
 
     Each learner has an equal part of the time, and what others do not need.  Those that take more
     than their part give: first settings, then rows that choose between settings, always the learner
-    that takes longest.  If that is not enough, learners are dropped by successive halving: of those
-    that take more than their part, the half that did worse on the first slice.
+    that takes longest.  If that is not enough, learners are dropped: of the half that did worse on
+    the first slice, among those that take more than their part, the one that takes longest.  Those
+    of infinite value come first, as long as they leave half of the time to the others.
 
     Parameters
     ----------
     costs : dict of str to Cost
         Of each learner.
     values : dict of str to float
-        What it reached on the first slice, higher is better.
+        What it reached on the first slice, higher is better; infinity: it comes first.
     folds : dict of str to int
         How many folds it has still to do.
     seconds : float
@@ -171,18 +186,35 @@ def make_plan(
     def spent(name: str) -> float:
         return more.get(name, 0.0) + folds[name] * costs[name].fold(LEVELS[level[name]])
 
-    while (total := sum(spent(name) for name in kept)) > seconds:
-        above = [name for name in kept if spent(name) > seconds / len(kept)]
-        reducible = [name for name in above if _can_reduce(costs[name], level[name])]
+    while (total := sum(spent(name) for name in kept)) > seconds and kept:
+        above = _above_their_part(kept, values, spent, seconds)
+        equal = {name for name in kept if spent(name) > seconds / len(kept)}
+        reducible = [name for name in equal.union(above) if _can_reduce(costs[name], level[name])]
         if reducible:
             level[max(reducible, key=lambda name: (spent(name), name))] += 1
             continue
-        if len(kept) == 1 or not above:
+        if len(kept) == 1:
             break
-        above.sort(key=lambda name: (values[name], name))
-        kept -= set(above[: math.ceil(len(above) / 2)])
+        above.sort(key=lambda name: (values[name], -spent(name), name))
+        worse = above[: math.ceil(len(above) / 2)]
+        kept.remove(max(worse, key=lambda name: (spent(name), -values[name])))
         level = dict.fromkeys(level, 0)  # what is freed is for the others
     return Plan({name: LEVELS[level[name]] for name in kept}, set(costs) - kept, total)
+
+
+def _above_their_part(
+    kept: set[str],
+    values: Mapping[str, float],
+    spent: Callable[[str], float],
+    seconds: float,
+) -> list[str]:
+    """Those that take more than an equal part; the others' part is of what the first ones leave."""
+    first = [name for name in kept if values[name] == math.inf]
+    others = [name for name in kept if values[name] < math.inf]
+    of_first = sum(map(spent, first))
+    most = seconds / 2 if others else seconds
+    group, part = (first, most) if of_first > most else (others, seconds - of_first)
+    return [name for name in group if spent(name) >= part / len(group)]
 
 
 def _can_reduce(cost: Cost, level: int) -> bool:
@@ -191,7 +223,7 @@ def _can_reduce(cost: Cost, level: int) -> bool:
         return False
     rows = LEVELS[level + 1].share * cost.n_inner
     return rows >= FEWEST_ROWS and any(
-        cost.tune(LEVELS[more]) < cost.tune(LEVELS[level]) for more in range(level + 1, len(LEVELS))
+        cost.fold(LEVELS[more]) < cost.fold(LEVELS[level]) for more in range(level + 1, len(LEVELS))
     )
 
 

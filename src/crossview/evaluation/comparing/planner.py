@@ -11,7 +11,7 @@ from crossview.evaluation.comparing.jobs import Call
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.plan import LEVELS, Cost, Plan, in_words, make_plan
 from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.comparing.tuning import Tuning
+from crossview.evaluation.comparing.tuning import Tuning, can_refine
 from crossview.evaluation.comparing.work import Probe
 from crossview.evaluation.result import LeftOut
 
@@ -20,7 +20,7 @@ __all__ = ["Planner"]
 # of the time of all workers, the rest waits for the last task of a round
 EFFICIENCY = 0.85
 # seconds that tell little of what longer tasks take
-SHORT = 1.0
+SHORT = 0.3
 
 
 class Planner:
@@ -62,17 +62,63 @@ class Planner:
     def add_probe(self, learner: Learner, fold: Fold, probe: Probe) -> None:
         """Learn from a first slice what a learner costs."""
         once = learner.stops_early or not learner.streams
-        refined = (self.run.grid.get(key, values) for key, values in learner.refined.items())
+        refined = {
+            name: self.run.grid.get(name, values)
+            for name, values in learner.refined.items()
+            if can_refine(self.run, fold, name)
+        }
+        # more passes are tried if the first ones gained
+        passes = [
+            values[0] if name == "epochs" else 1 for name, values in refined.items() if values
+        ]
         self.costs[learner.name] = Cost.of_probe(
             probe,
             n_settings=self.n_settings[learner.name],
             n_splits=1 if once else len(fold.inner),
             n_inner=len(fold.inner[0][0]),
             n_train=len(fold.y_train),
-            n_refined=sum(map(len, refined)),
+            n_refined=sum(passes),
         )
         # what ours are measured by is dropped last
         self.values[learner.name] = math.inf if learner.yardstick else probe.value
+
+    def go_on(self, run: Run) -> Planner:
+        """Return the planner of another comparison of the same folds, of learners that it knows."""
+        other = Planner(run, self.n_folds, self.n_workers, self.deadline)
+        names = [learner.name for learner in run.learners]
+        other.costs = {name: self.costs[name] for name in names}
+        other.values = {name: self.values[name] for name in names}
+        other.done, other.encoding = self.done, self.encoding
+        return other
+
+    def that_fit(self, reserved: float) -> list[str]:
+        """Return the dropped learners for which there is time after all, the best ones first.
+
+        Parameters
+        ----------
+        reserved : float
+            Seconds of all workers for something else.
+
+        Returns
+        -------
+        names : list of str
+            Each fits, with what fits before it, if it spends the least on its setting.
+        """
+        left = self.deadline - time.time() - self.encoding * self.n_folds
+        seconds, found = EFFICIENCY * self.n_workers * left - reserved, []
+        for name in sorted(self.plan.dropped, key=lambda name: (-self.values[name], name)):
+            needed = self.n_folds * self.costs[name].least()
+            if needed <= seconds:
+                found.append(name)
+                seconds -= needed
+        return found
+
+    def take_back(self, name: str, other: Planner) -> None:
+        """Handle a dropped learner that was compared after all, as another planner planned it."""
+        self.plan.dropped.discard(name)
+        del self.saved[name]
+        if name in other.saved:
+            self.saved[name] = other.saved[name]
 
     def is_dropped(self, name: str) -> bool:
         """Return whether a learner takes too long."""
@@ -153,10 +199,13 @@ class Planner:
         names = [learner.name for learner in self.run.learners]
         return [LeftOut(name, *self.saved[name]) for name in names if name in self.saved]
 
+    def curve(self, name: str) -> float:
+        """Return the seconds of the learning curve of a learner."""
+        if name not in self.costs:
+            return 0.0
+        cost = self.costs[name]
+        return self.n_folds * (cost.n_splits + 1) * cost.fit(cost.n_train)
+
     def allows_curve(self, name: str) -> bool:
         """Return whether there is time for the learning curve of a learner."""
-        if name not in self.costs:
-            return True
-        cost = self.costs[name]
-        seconds = self.n_folds * (cost.n_splits + 1) * cost.fit(cost.n_train)
-        return time.time() + seconds / self.n_workers < self.deadline
+        return time.time() + self.curve(name) / self.n_workers < self.deadline

@@ -19,7 +19,16 @@ from crossview.evaluation.comparing.splits import Split, draw_rows
 from crossview.evaluation.metrics import is_bounded, least_rows
 from crossview.evaluation.tasks import Classification, Scored, join
 
-__all__ = ["Chosen", "Tuner", "Tuning", "best_of", "calibrates_in_pass", "make_model", "paths"]
+__all__ = [
+    "Chosen",
+    "Tuner",
+    "Tuning",
+    "best_of",
+    "calibrates_in_pass",
+    "can_refine",
+    "make_model",
+    "paths",
+]
 
 # rows that choose the parameters of a learner that needs all rows in memory
 MOST_ROWS_AT_ONCE = 20_000
@@ -112,6 +121,13 @@ def calibrates_in_pass(run: Run, learner: Learner, setting: dict[str, Any]) -> b
     return not (learner.in_memory or learner.stops_early) and passes == 1
 
 
+def can_refine(run: Run, fold: Fold, name: str) -> bool:
+    """Return whether a parameter of ``Learner.refined`` can be tried on these rows."""
+    if name == "bins":
+        return fold.binned is not None
+    return name != "epochs" or run.epochs is None
+
+
 class SplitRows:
     """The rows of the inner splits, kept for all settings.
 
@@ -200,30 +216,37 @@ class Tuner:
         """Return the setting after trying further parameters, one after the other.
 
         The values of a parameter are tried as long as each is better than the one before, by more
-        than chance brings about: what is refined costs more.
+        than chance brings about, and as there is time: what is refined costs more.
         """
-        order = chosen.order
+        order, of_a_pass = chosen.order, 0.0
         for name, values in self.learner.refined.items():
             for value in self.run.grid.get(name, values):
-                if time.time() > self.deadline or not self._applies(name):
+                setting = {**chosen.setting, name: value}
+                start, passes = time.time(), setting.get("epochs", 1)
+                if start + of_a_pass * passes > self.deadline or not can_refine(
+                    self.run, self.fold, name
+                ):
                     break
                 order += 1
-                setting = {**chosen.setting, name: value}
                 other = self.evaluate([(order, setting)], self.inner, self.tuning.share)[0]
+                of_a_pass = (time.time() - start) / passes
                 if not other.value > chosen.value + LEAST_GAIN * self._unit(chosen.value):
                     break
                 chosen = other
         return chosen
 
+    def settle(self, chosen: Chosen) -> Chosen:
+        """Return the setting with the threshold and the calibration of all training rows.
+
+        A share of them is enough to choose a setting, and not for these: scores grow with the rows.
+        """
+        if self.tuning.share == 1.0:
+            return chosen
+        return self.evaluate([(chosen.order, chosen.setting)], self.inner, 1.0)[0]
+
     def _unit(self, value: float) -> float:
         """What a gain is a share of."""
         return 1.0 if is_bounded(self.run.metric) else abs(value)
-
-    def _applies(self, name: str) -> bool:
-        """Whether a parameter can be tried on these rows."""
-        if name == "bins":
-            return self.fold.binned is not None
-        return name != "epochs" or self.run.epochs is None
 
     def evaluate(
         self, settings: Sequence[tuple[int, dict[str, Any]]], inner: list[Split], share: float

@@ -35,10 +35,10 @@ __all__ = [
     "tune_settings",
 ]
 
-# rows of the slices by which the cost of a learner is estimated: the last two tell how it grows
+# rows of the slices by which the cost of a learner is estimated
 SLICES = (60, 300, 1200)
 # a slice is not worth more than about this many seconds
-MOST_TO_PROBE = 2.0
+MOST_TO_PROBE = 4.0
 
 
 class Probe(NamedTuple):
@@ -148,8 +148,8 @@ def finish_fold(
     """Try what refines the setting, train with it, and score the rows held out."""
     begin = time.perf_counter()
     with threadpool_limits(1):
-        if learner.refined:
-            chosen = Tuner(run, learner, fold, tuning, deadline).refine(chosen)
+        tuner = Tuner(run, learner, fold, tuning, deadline)
+        chosen = tuner.settle(tuner.refine(chosen))
         fold = fold.of_setting(chosen.setting)
         model, seconds = fit_model(run, learner, fold, chosen)
         score = score_model(run, learner, model, fold, chosen)
