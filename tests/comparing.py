@@ -146,3 +146,20 @@ class Odd(BaseEstimator):
 
     def predict(self, X):
         return (X.sum(axis=1) > 0).astype(int)
+
+
+class Failing(Odd):
+    """A model that fails in one of its methods."""
+
+    def __init__(self, at="fit"):
+        self.at = at
+
+    def fit(self, X, y):
+        if self.at == "fit":
+            raise ValueError("no\nluck\n\nand more")
+        return super().fit(X, y)
+
+    def predict(self, X):
+        if self.at == "predict":
+            raise KeyError("lost")
+        return super().predict(X)

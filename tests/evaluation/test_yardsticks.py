@@ -12,11 +12,12 @@ from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from comparing import make_numbers, make_views
+from comparing import make_numbers, make_views, thorough
 from crossview import InputError, MultiView, ViewEncoder, datasets
 from crossview.catalog.learners import LEARNERS
+from crossview.evaluation.result import Comparison
 from crossview.evaluation.yardsticks import (
     Shape,
     ViewMatrix,
@@ -24,6 +25,7 @@ from crossview.evaluation.yardsticks import (
     training_code,
     yardsticks,
 )
+from crossview.report.tables import comparison_notes
 
 CLASSES, NUMBERS = yardsticks("classification"), yardsticks("regression")
 GIVEN = [
@@ -70,15 +72,21 @@ def without_view(X, view, share=0.3):
 # --- the matrix --------------------------------------------------------------------
 
 
-def test_sparse_columns_are_scaled_by_their_nonzero_values_and_stay_sparse():
+def test_sparse_columns_stay_sparse_and_numbers_are_not_scaled_by_an_outlier():
     X, _ = make_sparse()
     step = ViewMatrix(scale=True).fit(X)
     Z = step.transform(X)
     assert sp.issparse(Z)
     assert Z.shape[1] == len(np.unique(X.matrix.indices)) == 25
     dense = X.matrix[:, step.columns_].toarray()
-    rms = np.sqrt((dense**2).sum(axis=0) / (dense != 0).sum(axis=0))
-    np.testing.assert_allclose(Z.toarray(), dense / rms)
+    np.testing.assert_allclose(Z.toarray(), MaxAbsScaler().fit_transform(dense))
+    # one of the words of the other view is a number now, which may be negative
+    signed = dense * np.where(np.arange(25) == 24, -1.0, 1.0)
+    later = MultiView({"page": sp.csr_array(signed[:, :20]), "link": sp.csr_array(signed[:, 20:])})
+    W = ViewMatrix(scale=True).fit_transform(later).toarray()
+    np.testing.assert_allclose(W[:, :24], Z.toarray()[:, :24])
+    rms = np.sqrt(np.mean(signed[:, 24][signed[:, 24] != 0.0] ** 2))
+    np.testing.assert_allclose(W[:, 24], signed[:, 24] / rms)
 
 
 def test_a_missing_view_is_0_with_an_indicator_or_nan():
@@ -264,6 +272,41 @@ def test_weights_of_rows_are_0_or_the_same():
 def test_no_yardstick_is_for_training_or_for_model_files():
     assert not any(entry.yardstick for entry in LEARNERS)
     assert {entry.name for entry in LEARNERS}.isdisjoint(e.name for e in [*CLASSES, *NUMBERS])
+
+
+# --- one that fails ------------------------------------------------------------------
+
+FIT, PREDICT = "yardstick:comparing:Failing", "yardstick:comparing:Failing(at='predict')"
+LEFT = [(FIT, "ValueError: no luck", True), (PREDICT, "KeyError: 'lost'", True)]
+
+
+@pytest.mark.parametrize("budget", [None, 600.0])
+def test_one_that_fails_is_left_out_and_named(budget):
+    X, y = make_views()
+    kept = {"models": ["yardstick:majority"], "cv": 2, "budget": budget}
+    answer = thorough(X, y, yardsticks=[FIT, PREDICT], **kept)
+    assert sorted((one.model, one.what, one.failed) for one in answer.left_out) == LEFT
+    assert answer.rows[0].scores == thorough(X, y, **kept).rows[0].scores
+    assert Comparison.from_dict(answer.to_dict()).left_out == answer.left_out
+    notes = comparison_notes(answer)
+    assert f"{FIT} failed: ValueError: no luck" in notes
+    assert not any("budget" in note for note in notes)
+
+
+def test_if_no_other_model_is_left_the_error_is_shown():
+    with pytest.raises(
+        InputError, match=r"no model is left to compare: .*Failing failed: ValueError"
+    ):
+        thorough(*make_views(), models=[FIT], cv=2)
+
+
+def test_an_error_of_a_learner_of_this_package_is_not_hidden(monkeypatch):
+    def fail(*args):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("crossview.PassiveAggressiveClassifier.fit", fail)
+    with pytest.raises(ZeroDivisionError):
+        thorough(*make_views(), models=["view:weak", "yardstick:majority"], cv=2)
 
 
 # --- named by the user ---------------------------------------------------------------

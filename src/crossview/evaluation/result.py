@@ -142,7 +142,7 @@ class Followed:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What a comparison left out to keep within its budget.
+    """What a comparison left out: to keep within its budget, or because it failed.
 
     Attributes
     ----------
@@ -152,11 +152,14 @@ class LeftOut:
         In words.
     seconds : float
         How much longer one core would have taken, about.
+    failed : bool
+        Whether it is a yardstick that raised an error, which is ``what``.
     """
 
     model: str
     what: str
     seconds: float
+    failed: bool = False
 
 
 @dataclass(frozen=True)

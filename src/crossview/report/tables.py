@@ -228,16 +228,18 @@ def _about_passes(c: Comparison) -> list[str]:
 
 
 def _about_left_out(c: Comparison) -> list[str]:
-    """What the budget did not allow, and how long it would have taken."""
+    """What failed, what the budget did not allow, and how long it would have taken."""
     notes = []
     if c.planned_folds > c.folds:
         notes.append(f"{c.folds} of {c.planned_folds} folds were finished")
-    if c.left_out:
+    notes += [f"{one.model} failed: {one.what}" for one in c.left_out if one.failed]
+    saved = [one for one in c.left_out if not one.failed]
+    if saved:
         models: dict[str, list[str]] = {}
-        for one in c.left_out:
+        for one in saved:
             models.setdefault(one.what, []).append(one.model)
         what = "; ".join(f"{words}: {', '.join(names)}" for words, names in models.items())
-        seconds = sum(one.seconds for one in c.left_out)
+        seconds = sum(one.seconds for one in saved)
         notes.append(
             f"left out to keep within the budget, about {duration(seconds)} of one core "
             f"(--thorough): {what}"

@@ -1,7 +1,8 @@
 """Base classes of the learners, one per file.
 
 `RowReader` converts the input to rows; `ViewLearner` adds `fit` and the learned state,
-`ViewClassifier` labels and classes, `LinearClassifier` a weight per column.  `OnlineLearner` makes
+`ViewClassifier` labels and classes, `ViewRegressor` predictions, `LinearClassifier` a weight per
+column.  `OnlineLearner` makes
 passes over the rows; `OnlineClassifier`, `OnlineRegressor` and `LinearOnlineClassifier` add
 `partial_fit`, `learn_one` and `score_then_learn`.  A subclass defines its state and how it learns
 from a batch (`_learn`), or from all rows in a batch solver (`_fit`).
@@ -13,6 +14,7 @@ from crossview.estimators.base.linear import LinearClassifier, LinearOnlineClass
 from crossview.estimators.base.online import OnlineLearner
 from crossview.estimators.base.online_classifier import OnlineClassifier
 from crossview.estimators.base.online_regressor import OnlineRegressor
+from crossview.estimators.base.regressor import ViewRegressor
 from crossview.estimators.base.rows import RowReader
 
 __all__ = [
@@ -24,4 +26,5 @@ __all__ = [
     "RowReader",
     "ViewClassifier",
     "ViewLearner",
+    "ViewRegressor",
 ]

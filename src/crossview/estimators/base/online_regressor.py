@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from crossview.batch import read_only
 from crossview.estimators.base.online import OnlineLearner
+from crossview.estimators.base.regressor import ViewRegressor
 from crossview.estimators.targets import read_numbers, row_weights
 from crossview.kernels.moments import running_units, units_of
 from crossview.kernels.rows import Rows
 
 
-class OnlineRegressor(RegressorMixin, OnlineLearner):
+class OnlineRegressor(ViewRegressor, OnlineLearner):
     """Base class of the online regressors.
 
     The learner standardizes the targets, and returns predictions in their original units.
@@ -110,22 +109,6 @@ class OnlineRegressor(RegressorMixin, OnlineLearner):
         return mean[:-1] + scale[:-1] * scores[:, 0]
 
     # --- predicting ----------------------------------------------------------------
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted target of each row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            In the units of the training targets.
-        """
-        check_is_fitted(self, "_state")
-        return self._in_units(self._joint_scores(self._read(X, reset=False))[:, 0])
 
     def predict_one(self, x: Any) -> float | None:
         """Return the predicted target of one row; None before the first row was learned.

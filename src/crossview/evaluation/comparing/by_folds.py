@@ -142,6 +142,9 @@ def _answer(
     n = comparison.n_folds
     share = float(np.mean([fold.test_share for fold in splits]))
     mine = comparison.rows()
+    if not mine:
+        errors = (f"{one.model} failed: {one.what}" for one in comparison.planner.left_out)
+        raise InputError(f"no model is left to compare: {'; '.join(errors)}")
     names = {row.model for row in mine}
     rows = [_first_folds(row, n) for row in earlier if row.model not in names] + mine
     answer = make_answer(

@@ -145,10 +145,10 @@ class FoldComparison:
         self.observer.say("estimating the cost of each model on a first slice of the rows")
         compiled = 0.0
         calls = [
-            Call(name, probe_learner, (self.run, learner, self.first))
+            Call(("probe", name), probe_learner, (self.run, learner, self.first))
             for name, learner in self.learners.items()
         ]
-        for name, probe in self.jobs.run(calls):
+        for (_, name), probe in self.planner.failed.drop(self.jobs.run(calls)):
             self.planner.add_probe(self.learners[name], self.first, probe)
             compiled += probe.compiled / self.jobs.n_workers
         if compiled > MOST_SECONDS_TO_LOAD:
@@ -167,7 +167,8 @@ class FoldComparison:
         found: dict[str, list[Chosen]] = {}
         total = self.planner.done + self.planner.plan.seconds
         words = f"fold {min(f + 1, len(self.splits))} of {len(self.splits)}"
-        for (kind, name), (result, seconds) in self.jobs.run([call for _, call in calls]):
+        results = self.jobs.run([call for _, call in calls])
+        for (kind, name), (result, seconds) in self.planner.failed.drop(results):
             self.planner.add(name, seconds)
             done = self.planner.done
             self.observer.progress(done, max(total, done), f"{words}: {name}")

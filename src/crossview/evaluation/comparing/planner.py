@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from crossview.catalog.learner import Learner
+from crossview.evaluation.comparing.failures import Failures
 from crossview.evaluation.comparing.jobs import Call
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.plan import LEVELS, Cost, Plan, in_words, make_plan
@@ -57,6 +58,7 @@ class Planner:
         self.values: dict[str, float] = {}
         self.took, self.expected = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
         self.saved: dict[str, tuple[str, float]] = {}
+        self.failed = Failures()
         self.done = self.encoding = 0.0
 
     def add_probe(self, learner: Learner, fold: Fold, probe: Probe) -> None:
@@ -88,7 +90,7 @@ class Planner:
         names = [learner.name for learner in run.learners]
         other.costs = {name: self.costs[name] for name in names}
         other.values = {name: self.values[name] for name in names}
-        other.done, other.encoding = self.done, self.encoding
+        other.done, other.encoding, other.failed = self.done, self.encoding, self.failed
         return other
 
     def that_fit(self, reserved: float) -> list[str]:
@@ -121,8 +123,8 @@ class Planner:
             self.saved[name] = other.saved[name]
 
     def is_dropped(self, name: str) -> bool:
-        """Return whether a learner takes too long."""
-        return name in self.plan.dropped
+        """Return whether a learner takes too long, or failed."""
+        return name in self.plan.dropped or name in self.failed
 
     def tuning(self, name: str) -> Tuning:
         """Return what a learner may spend on choosing its setting."""
@@ -170,7 +172,7 @@ class Planner:
             self.plan.seconds = self.done / finished * left if finished else math.nan
             return
         before = self.plan.dropped
-        costs = {name: cost for name, cost in self.costs.items() if name not in before}
+        costs = {name: cost for name, cost in self.costs.items() if not self.is_dropped(name)}
         seconds = self.deadline - time.time() - self.encoding * (left - 1)
         self.plan = make_plan(
             costs,
@@ -195,9 +197,11 @@ class Planner:
 
     @property
     def left_out(self) -> list[LeftOut]:
-        """What the budget did not allow, in the order of the learners."""
-        names = [learner.name for learner in self.run.learners]
-        return [LeftOut(name, *self.saved[name]) for name in names if name in self.saved]
+        """What failed, and what the budget did not allow, in the order of the learners."""
+        names = [one.name for one in self.run.learners if one.name not in self.failed]
+        return self.failed.left_out() + [
+            LeftOut(name, *self.saved[name]) for name in names if name in self.saved
+        ]
 
     def curve(self, name: str) -> float:
         """Return the seconds of the learning curve of a learner."""

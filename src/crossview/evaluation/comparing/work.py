@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learner import Learner
 from crossview.errors import InputError
+from crossview.evaluation.comparing.failures import or_failure
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.tuning import (
@@ -100,6 +101,7 @@ class FoldScore:
     rows_per_second: float = math.nan
 
 
+@or_failure
 def probe_learner(run: Run, learner: Learner, fold: Fold) -> Probe:
     """Fit slices of the training rows to see what a learner costs, and how it does.
 
@@ -127,6 +129,7 @@ def probe_learner(run: Run, learner: Learner, fold: Fold) -> Probe:
         return Probe(tuple(rows), tuple(seconds), value, max(0.0, compiled - seconds[0]))
 
 
+@or_failure
 def tune_settings(
     run: Run,
     learner: Learner,
@@ -142,6 +145,7 @@ def tune_settings(
         return tuner.choose(settings), time.perf_counter() - start
 
 
+@or_failure
 def finish_fold(
     run: Run, learner: Learner, fold: Fold, chosen: Chosen, tuning: Tuning, deadline: float
 ) -> tuple[FoldScore, float]:

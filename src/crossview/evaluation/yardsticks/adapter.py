@@ -6,14 +6,12 @@ import warnings
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from crossview.batch import rows_at, whole_matrix
 from crossview.errors import InputError
-from crossview.estimators.base import ViewClassifier, ViewLearner
+from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
 from crossview.estimators.targets import class_codes, read_numbers, row_weights
 from crossview.evaluation.yardsticks.matrix import ViewMatrix
 from crossview.views import MultiView, ViewLayout
@@ -77,8 +75,7 @@ class _PipelineLearner(ViewLearner):
             warnings.simplefilter("ignore")
             self.pipeline_ = model.fit(_views_of(rows, self.layout_), y)
 
-    def _outputs(self, rows: Any) -> np.ndarray:
-        """Return the outputs of the model for the rows, (n_samples, n_scores)."""
+    def _joint_scores(self, rows: Any) -> np.ndarray:
         n, parts = len(rows.indptr) - 1, []
         for start in range(0, n, ROWS_AT_ONCE):
             part = rows_at(rows, np.arange(start, min(n, start + ROWS_AT_ONCE)))
@@ -130,9 +127,6 @@ class PipelineClassifier(ViewClassifier, _PipelineLearner):
     def _n_scores(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)
 
-    def _joint_scores(self, rows: Any) -> np.ndarray:
-        return self._outputs(rows)
-
     def _output(self, X: MultiView) -> np.ndarray:
         model, n_classes = self.pipeline_, len(self.classes_)
         if hasattr(model, "decision_function"):
@@ -146,7 +140,7 @@ class PipelineClassifier(ViewClassifier, _PipelineLearner):
         return 2.0 * codes - 1.0 if n_classes == 2 else np.eye(n_classes)[codes]
 
 
-class PipelineRegressor(RegressorMixin, _PipelineLearner):
+class PipelineRegressor(ViewRegressor, _PipelineLearner):
     """Base class of the adapters for regressors."""
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -155,22 +149,6 @@ class PipelineRegressor(RegressorMixin, _PipelineLearner):
         rows, used = self._weighted_rows(rows, sample_weight)
         self._start_state()
         self._fit_pipeline(self.pipeline(Shape(self.layout_.names, len(used))), rows, y[used])
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted target of each row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            In the units of the training targets.
-        """
-        check_is_fitted(self, "_state")
-        return self._outputs(self._read(X, reset=False))[:, 0]
 
     def _output(self, X: MultiView) -> np.ndarray:
         return np.asarray(self.pipeline_.predict(X), dtype=np.float64)

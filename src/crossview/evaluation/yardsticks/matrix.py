@@ -30,9 +30,9 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     view : str, default=None
         The only view to use.  None: all views.
     scale : bool, default=False
-        Whether to scale the columns.  Columns of an array get mean 0 and variance 1; those of a
-        sparse matrix are divided by the root mean square of their nonzero values, so that they
-        stay sparse, and ones stay ones.
+        Whether to scale the columns.  Columns of an array get mean 0 and variance 1.  Those of a
+        sparse matrix stay sparse: counts and words, which are never negative, are divided by their
+        maximum, and numbers by the root mean square of their nonzero values.
     dense : bool, default=False
         Whether to return an array.  A missing view is NaN in it.  Otherwise a missing view is 0
         (after scaling), and one more column per view is 1 where it is missing.
@@ -169,7 +169,8 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
             shape = part.shape[1]
             squares = np.bincount(part.indices, part.data**2, minlength=shape)
             count = np.bincount(part.indices, part.data != 0.0, minlength=shape)
-            scale = np.sqrt(squares / np.maximum(count, 1.0))
+            least, most = (getattr(part, of)(axis=0).toarray().ravel() for of in ("min", "max"))
+            scale = np.where(least < 0.0, np.sqrt(squares / np.maximum(count, 1.0)), most)
         else:
             there = ~missing[:, self.view_of_column_]
             count = np.maximum(there.sum(axis=0), 1)

@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
 from crossview.catalog.names import load_object
+from crossview.estimators.documentation import document_parameters
 from crossview.evaluation.yardsticks.adapter import PipelineClassifier, PipelineRegressor, Shape
 from crossview.evaluation.yardsticks.matrix import ViewMatrix
 
@@ -42,6 +43,11 @@ MAX_COLUMNS = 250
 ROWS_TO_STOP_EARLY = 10_000
 # folds that give the rows on which late fusion weighs the views
 FOLDS = 3
+# parameters of a model that the user names
+GIVEN = {
+    "arguments": ("mapping of str to value", "Arguments of the class."),
+    "random_state": ("int", "For a class that takes one, unless it is among the arguments."),
+}
 
 
 def _logistic(C: float) -> LogisticRegression:
@@ -229,17 +235,41 @@ class MeanRegressor(PipelineRegressor):
         return make_pipeline(DummyRegressor())
 
 
-class GivenClassifier(PipelineClassifier):
+class _Given:
+    """A model that the user names, behind the columns in a form that it takes."""
+
+    def __init__(
+        self,
+        model: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        random_state: int | None = None,
+    ) -> None:
+        self.model = model
+        self.arguments = arguments
+        self.random_state = random_state
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline, not fitted."""
+        given = self.arguments or {}
+        model = load_object(self.model)(**given)
+        if "random_state" in model.get_params() and "random_state" not in given:
+            model.set_params(random_state=self.random_state)
+        tags = get_tags(model).input_tags
+        if tags.sparse:
+            return make_pipeline(ViewMatrix(), model)
+        missing = [] if tags.allow_nan else [SimpleImputer()]
+        return make_pipeline(ViewMatrix(dense=True, max_columns=MAX_COLUMNS), *missing, model)
+
+
+@document_parameters(GIVEN)
+class GivenClassifier(_Given, PipelineClassifier):
     """A classifier that the user names, on the columns of all views as they are.
 
     Parameters
     ----------
     model : str
         ``"package.module:Class"``.
-    arguments : mapping of str to value, default=None
-        Arguments of the class.
-    random_state : int, default=None
-        For a class that takes one, unless it is among the arguments.
     calibration : {"none", "sigmoid"}, default="none"
         As for `LogisticClassifier`.
     """
@@ -252,14 +282,8 @@ class GivenClassifier(PipelineClassifier):
         random_state: int | None = None,
         calibration: str = "none",
     ) -> None:
-        self.model = model
-        self.arguments = arguments
-        self.random_state = random_state
+        super().__init__(model, arguments, random_state=random_state)
         self.calibration = calibration
-
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
-        return _given(self.model, self.arguments, self.random_state)
 
     @property
     def scores_are_log_odds(self) -> bool:
@@ -268,42 +292,12 @@ class GivenClassifier(PipelineClassifier):
         return not hasattr(model, "decision_function") and hasattr(model, "predict_proba")
 
 
-class GivenRegressor(PipelineRegressor):
+@document_parameters(GIVEN)
+class GivenRegressor(_Given, PipelineRegressor):
     """A regressor that the user names, on the columns of all views as they are.
 
     Parameters
     ----------
     model : str
         ``"package.module:Class"``.
-    arguments : mapping of str to value, default=None
-        Arguments of the class.
-    random_state : int, default=None
-        For a class that takes one, unless it is among the arguments.
     """
-
-    def __init__(
-        self,
-        model: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        random_state: int | None = None,
-    ) -> None:
-        self.model = model
-        self.arguments = arguments
-        self.random_state = random_state
-
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
-        return _given(self.model, self.arguments, self.random_state)
-
-
-def _given(path: str, arguments: Mapping[str, Any] | None, seed: int | None) -> Pipeline:
-    """Return a model that the user names behind the columns in a form that it takes."""
-    model = load_object(path)(**(arguments or {}))
-    if "random_state" in model.get_params() and "random_state" not in (arguments or {}):
-        model.set_params(random_state=seed)
-    tags = get_tags(model).input_tags
-    if tags.sparse:
-        return make_pipeline(ViewMatrix(), model)
-    missing = [] if tags.allow_nan else [SimpleImputer()]
-    return make_pipeline(ViewMatrix(dense=True, max_columns=MAX_COLUMNS), *missing, model)
