@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from crossview.evaluation.comparing.answer import follow
+from crossview.evaluation.result import ComparisonRow, Followed
 from crossview.evaluation.significance import (
     SIGNIFICANT,
     Posterior,
@@ -18,7 +20,7 @@ from crossview.evaluation.significance import (
     holm_of_pairs,
 )
 from harness import table
-from simulated import differences, scores_of_folds, stream
+from simulated import differences, folds_to_follow, scores_of_folds, stream
 
 DRAWS = 500
 MODELS = 10
@@ -42,6 +44,16 @@ STREAMS = [
     ("rmse", 1000, 0.0, 0.05),
     ("f1", 2000, 0.95, 0.4),
     ("f1", 20_000, 0.95, 0.2),
+]
+# metric, rows, repeats, signals of the ten models: equal ones, or from one to the other
+FOLLOWED = [
+    ("accuracy", 200, 1, (0.3, 0.3)),
+    ("accuracy", 200, 1, (0.2, 0.35)),
+    ("accuracy", 1000, 1, (0.3, 0.3)),
+    ("accuracy", 1000, 1, (0.2, 0.35)),
+    ("roc_auc", 300, 1, (0.2, 0.35)),
+    ("f1", 300, 1, (0.2, 0.35)),
+    ("f1", 300, 3, (0.2, 0.35)),
 ]
 
 
@@ -109,10 +121,41 @@ def of_a_lead(found: list[Posterior], truth: float) -> list[str]:
     ]
 
 
+def of_following(
+    rng: np.random.Generator, metric: str, n: int, repeats: int, signals: np.ndarray
+) -> list[str]:
+    """Return the cells on following the answer, and on believing the best row."""
+    followed, best = [], []
+    for _ in range(DRAWS):
+        inner, scores, truth = folds_to_follow(rng, metric, n, signals, repeats=repeats)
+        effort = rng.permutation(MODELS)
+        rows = [
+            ComparisonRow(
+                *(str(m), "simulated"),
+                effort=int(effort[m]),
+                inner=inner[:, m].tolist(),
+                scores=scores[:, m].tolist(),
+            )
+            for m in range(MODELS)
+        ]
+        found = follow(metric, rows, ROPE, 1 / 5)
+        assert isinstance(found, Followed)
+        true = truth[range(len(truth)), [int(m) for m in found.models]].mean()
+        followed.append((found.value, true, *found.interval))
+        m = scores.mean(axis=0).argmax()
+        interval = correlated_t_posterior(scores[:, m], 1 / 5).interval()
+        best.append((scores[:, m].mean(), truth[:, m].mean(), *interval))
+    cells = []
+    for value, true, low, high in (np.transpose(followed), np.transpose(best)):
+        truth = true.mean()
+        cells += [f"{value.mean():.4f}", f"{truth:.4f}", percent((low <= truth) & (truth <= high))]
+    return cells
+
+
 def section(names: list[str]) -> str:
     """Return the section; it needs no data set."""
     rng = np.random.default_rng(0)
-    equal, leads = [], []
+    equal, leads, following = [], [], []
     for metric, n, repeats, lead in FOLDS:
         name = f"{5 * repeats} folds, {metric}, {n:,} rows"
         cells = of_equals(fold_draw(rng, metric, n, repeats))
@@ -137,12 +180,20 @@ def section(names: list[str]) -> str:
         truth = float(np.mean([one.location for one in found]))
         leads.append([name, *of_a_lead(found, truth)])
         say(*leads[-1])
-    return "\n\n".join([HEAD, table(EQUAL, equal), LEADS, table(LEAD, leads), SEEN])
+    for metric, n, repeats, (low, high) in FOLLOWED:
+        kind = "equal" if low == high else "unlike"
+        name = f"{5 * repeats} folds, {metric}, {n:,} rows, {kind} models"
+        signals = np.linspace(low, high, MODELS)
+        following.append([name, *of_following(rng, metric, n, repeats, signals)])
+        say(*following[-1])
+    parts = [table(EQUAL, equal), LEADS, table(LEAD, leads), FOLLOWING, table(FOLLOW, following)]
+    return "\n\n".join([HEAD, *parts, SEEN])
 
 
 EQUAL = ["comparison", "two: p < .05", "two: P ≥ .95", "ten: Holm, 9 tests",
          "ten: Holm, 45 pairs", "ten: some P ≥ .95", "ten: each P ≥ .95", "interval"]  # fmt: skip
 LEAD = ["comparison", "true lead", "p < .05", "P(better) ≥ .95", "interval"]
+FOLLOW = ["comparison", "following", "true", "interval", "best row", "true", "interval"]
 
 HEAD = f"""## What the tests of compare declare
 
@@ -167,6 +218,15 @@ contains 0."""
 LEADS = """Now one of two models is better by the true lead, the mean over the draws. How often
 is that found, and is the true lead in the interval?"""
 
+FOLLOWING = """Is `compare` right about what following its answer gives? The ten models are those of
+the folds above: equal ones, or each with a stronger signal than the one before. In each training
+part a model is chosen as `compare` does: the cheapest of those within the rope of the best, on the
+held-out rows of three inner folds; which model is cheap is drawn at random. The distribution of the
+rows is known, so the true value of each fitted model is computed. *Following*: the mean over the
+draws. *True*: that of the true values of the same models. *Interval*: how often the 95 % interval
+contains the latter. *Best row*: the same of the model with the highest mean over the folds, which
+is chosen by the rows that score it."""
+
 SEEN = """Findings:
 
 - Of two equal models, p is below 0.05 in at most 5 % of the draws, up to the noise of the draws
@@ -179,4 +239,8 @@ SEEN = """Findings:
   models are compared, and P(worse) of a model for what it costs to take that one.
 - The intervals hold the true difference in nine of ten draws or more, those of folds more often
   than they promise: these folds are correlated less than n_test / n.
-- 15 folds in place of 5 double the power: five differences leave four degrees of freedom."""
+- 15 folds in place of 5 double the power: five differences leave four degrees of freedom.
+- Following the answer gives what the table says, up to the noise of the draws (a standard error is
+  at most 0.002), and the interval contains it in 95 to 97 % of them. The mean of the best row is
+  too high in all lines: by 0.02 to 0.05, by 0.01 among unlike models with 1,000 rows. Intervals of
+  five folds are so wide that they mostly contain the truth even so."""

@@ -131,7 +131,7 @@ def made_answer(rows, metric="f1", rope=0.01, **known):
             **known,
         },
     )
-    answer.followed = follow(metric, answer.rows, answer.rope, 1 / n)
+    answer.followed = follow(metric, answer.rows, rope, 1 / n)
     return answer
 
 

@@ -50,6 +50,36 @@ def switched():
     return model, losses_of(model, X, y), log_losses(logit, y)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_in_the_pass_the_scale_of_an_expert_has_the_score_of_the_row_itself(n_classes):
+    """That, and no label, is all by which `score_then_learn` and `decision_function` differ."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, n_classes, 60)
+    X = rng.normal(size=(60, 4)) + np.eye(n_classes, 4)[y]
+    model = OnlineStackingClassifier(
+        experts=[("arow", AROWClassifier()), ("pa", PassiveAggressiveClassifier(C=0.1))]
+    )
+    classes = np.arange(n_classes)
+    scores = clone(model).score_then_learn(X, y, classes)
+    K, apart = 1 if n_classes == 2 else n_classes, []
+    squares = 2 + 3 * K  # of a calibration; then the number of rows
+    for i in range(1, 60):
+        row = X[i : i + 1]
+        seen = clone(model).partial_fit(X[:i], y[:i], classes)
+        apart.append(np.abs(seen.decision_function(row)[0] - scores[i]).max())
+        for k, (_, expert, _) in enumerate(seen.experts_):
+            s = expert.decision_function(row)
+            seen._state["calibrations"][k, squares] += np.mean((s - s.mean() * (K > 1)) ** 2)
+            seen._state["calibrations"][k, squares + 1] += 1.0
+        np.testing.assert_allclose(seen.decision_function(row)[0], scores[i], rtol=1e-9, atol=1e-9)
+    assert max(apart) > 0.1
+    other = y.copy()
+    other[30] = (y[30] + 1) % n_classes
+    changed = clone(model).score_then_learn(X, other, classes)
+    assert np.array_equal(changed[:31], scores[:31])
+    assert not np.array_equal(changed[31], scores[31])
+
+
 def test_the_loss_is_back_2000_rows_after_the_best_view_changed(switched):
     _, losses, least = switched
     # what no model can do without is not the same in all parts

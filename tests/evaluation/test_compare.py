@@ -168,7 +168,7 @@ def test_identical_views_are_equal():
     assert answer.rows[0].scores == answer.rows[1].scores
     assert answer.equals == answer.rows
     assert answer.row("view:b").p == 1.0
-    assert "1 other model is practically equal, and none takes less" in answer.verdict[0]
+    assert "1 other model is practically equal to it, and not cheaper" in answer.verdict[0]
 
 
 def test_data_frames_of_any_kind_and_labels_of_their_own():

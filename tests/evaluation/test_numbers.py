@@ -80,7 +80,7 @@ def test_a_lead_in_error_is_told_as_a_positive_number(numbers):
         *make_numbers(), task="regression", grid=OF_MACHINES, models=["linear", best.model]
     )
     assert f"best: {best.model} (rmse {best.value:.4g})" in apart.verdict[0]
-    assert f"ahead of linear by {other.value - best.value:.4g} (" in apart.verdict[0]
+    assert f"ahead of linear by {other.value - best.value:.4g}; with" in apart.verdict[0]
     assert numbers.train_options[:2] == ["--task", "regression"]
     header, _, first, *_ = to_markdown(apart).splitlines()
     assert header == "| model | what it is | rmse | worse | p | mae | rows/s | chosen |"

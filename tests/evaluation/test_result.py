@@ -19,7 +19,7 @@ WORSE = [0.80, 0.82, 0.81, 0.80, 0.81]
 MAJORITY, FOREST = "yardstick:majority", "yardstick:forest"
 
 
-def test_rows_are_equal_within_the_rope_and_the_one_that_takes_least_is_recommended():
+def test_rows_are_equal_within_the_rope_and_the_cheapest_is_recommended():
     scores = {"arow": WORSE, "view:a": NEAR, "pam:squared": BEST, "pa:squared": NEAR}
     answer = made_answer(scores)
     assert answer.best.model == "pam:squared"
@@ -61,7 +61,7 @@ def test_without_a_bound_the_rope_is_a_share_of_the_best_value(metric, rope):
 def test_to_follow_the_answer_is_to_choose_the_model_in_each_fold():
     rows = [
         made_row("pa:squared", [0.80, 0.70, 0.90], inner=[0.90, 0.80, 0.70]),
-        # within 0.01 of the best in the first fold, and takes less
+        # within 0.01 of the best in the first fold, and is cheaper
         made_row("view:a", [0.60, 0.75, 0.50], inner=[0.892, 0.70, 0.60]),
         made_row("pam", [0.50, 0.40, 0.95], inner=[0.10, 0.20, 0.75]),
     ]
@@ -79,7 +79,18 @@ def test_to_follow_the_answer_is_to_choose_the_model_in_each_fold():
     assert follow("f1", rows[:1], 0.01, 1 / 3) is None
 
 
-CHANCE = "probability 1.00 that the difference is above 0.0100; Holm's p < 0.001"
+def test_without_a_bound_the_model_is_followed_within_a_share_of_the_best_inner_value():
+    """The values of the test rows, which scale the rope of the table, have no part in it."""
+    rows = [
+        made_row("mvm", [40.0, 40.0], "regression", inner=[-1.00, -100.0]),
+        made_row("linear", [41.0, 41.0], "regression", inner=[-1.02, -100.9]),
+    ]
+    answer = made_answer(rows, metric="rmse")
+    assert answer.rope == pytest.approx(0.4)
+    assert answer.followed.models == ["mvm", "linear"]
+
+
+CHANCE = "is worse by more than 0.01 (Holm-adjusted p < 0.001)"
 
 
 @pytest.mark.parametrize(
@@ -87,26 +98,27 @@ CHANCE = "probability 1.00 that the difference is above 0.0100; Holm's p < 0.001
     [
         (
             {"view:a": BEST, "arow": WORSE},
-            f"best: view:a (f1 0.9080), ahead of arow by 0.1000 ({CHANCE})",
+            "best: view:a (f1 0.9080), ahead of arow by 0.1000; with probability 1.00 arow "
+            f"{CHANCE}",
         ),
         (
             {"view:a": NEAR, "pa:squared": BEST, "arow": WORSE},
-            "recommended: view:a (f1 0.9040), practically equal to the best, pa:squared (0.9080; "
-            "probability 0.09 that the difference is above 0.0100; Holm's p = 0.34), and takes "
-            "less; 2 models are within 0.0100",
+            "recommended: view:a (f1 0.9040), the cheapest of 2 models that are practically equal "
+            "to the best, pa:squared (0.9080); with probability 0.09 it is worse by more than 0.01 "
+            "(Holm-adjusted p = 0.34)",
         ),
         (
             {"view:a": BEST, "pa:squared": NEAR},
-            "best: view:a (f1 0.9080); 1 other model is practically equal, and none takes less",
+            "best: view:a (f1 0.9080); 1 other model is practically equal to it, and not cheaper",
         ),
         (
             {"view:a": BEST, "pa:squared": NEAR, "arow": NEAR},
-            "best: view:a (f1 0.9080); 2 other models are practically equal, and none takes less",
+            "best: view:a (f1 0.9080); 2 other models are practically equal to it, and not cheaper",
         ),
         (
             {FOREST: BEST, "view:a": WORSE, "arow": WORSE},
-            "a yardstick is best: the first model of this package, view:a, is 0.1000 behind "
-            f"{FOREST} ({CHANCE})",
+            "a yardstick is best: the best model of Crossview, view:a, is 0.1000 behind "
+            f"{FOREST}; with probability 1.00 it {CHANCE}",
         ),
         (
             {"view:a": BEST, MAJORITY: NEAR},
@@ -189,17 +201,25 @@ def test_a_comparison_is_extended_by_a_model_and_keeps_its_rows(answer):
     other_rows = (X, np.where(np.arange(150) == 7, "yes", y))
     assert other_rows[1][7] != y[7]
     noisy = make_noisy(150)
+    for change, words in (
+        ({"metric": "accuracy"}, "metric='f1', and this one 'accuracy'; give the same, or"),
+        ({"positive": "no"}, "positive='yes', and this one 'no'"),
+        ({"threshold": 0.3}, "threshold='tuned', and this one 0.3"),
+        ({"seed": 1}, "seed=0, and this one 1"),
+        ({"epochs": 2}, "epochs=None, and this one 2"),
+    ):
+        with pytest.raises(InputError, match=f"the comparison to extend has {words}"):
+            thorough(X, y, grid=ONE, models=["arow"], extend=first, **change)
     for rows, change in (
-        ((X, y), {"seed": 1}),
         ((X, y), {"cv": 4}),
         ((X, y), {"repeats": 2}),
         ((X, y), {"in_order": True}),
         ((X, y), {"groups": np.arange(150)}),
-        ((X, y), {"metric": "accuracy"}),
+        ((X, y), {"scale_views": True}),
         (other_rows, {}),
         (noisy, {}),
     ):
-        with pytest.raises(InputError, match="other rows, folds, seed or metric"):
+        with pytest.raises(InputError, match="other rows, folds or encoding"):
             thorough(*rows, grid=ONE, models=["arow"], extend=first, **change)
     first.folds = 3
     with pytest.raises(InputError, match="has 3 of 5 folds; compare all models again"):

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from crossview.evaluation.comparing.answer import follow
 from crossview.evaluation.metrics import BlockTally, measure
+from crossview.evaluation.result import ComparisonRow
 from crossview.evaluation.significance import (
     SIGNIFICANT,
     Posterior,
@@ -18,7 +20,7 @@ from crossview.evaluation.significance import (
     jackknife_posterior,
 )
 from reference import jackknife as reference
-from simulated import differences, scores_of_folds, stream
+from simulated import differences, folds_to_follow, scores_of_folds, stream
 
 FIRST = np.array([0.78, 0.81, 0.75, 0.80, 0.77, 0.79, 0.82, 0.76, 0.80, 0.78])
 SECOND = np.array([0.80, 0.82, 0.79, 0.80, 0.80, 0.78, 0.85, 0.78, 0.81, 0.79])
@@ -254,6 +256,27 @@ def test_equal_models_are_seldom_declared_different():
     # 0.05, and twice the standard error of the draws
     assert np.mean(several) <= 0.08 < np.mean(of_best)
     assert np.mean(covered) >= 0.92
+
+
+def test_following_the_answer_is_unbiased_and_believing_the_best_row_is_not():
+    """A small draw of the same; each value less the true one, in standard errors of the draws."""
+    rng = np.random.default_rng(0)
+    followed, best, covered = [], [], []
+    for _ in range(80):
+        inner, scores, truth = folds_to_follow(rng, "accuracy", 200, np.full(5, 0.3))
+        rows = [
+            ComparisonRow(str(m), "", inner=inner[:, m].tolist(), scores=scores[:, m].tolist())
+            for m in range(5)
+        ]
+        found = follow("accuracy", rows, 0.01, 1 / 5)
+        true = truth[range(5), [int(m) for m in found.models]].mean()
+        followed.append(found.value - true)
+        m = scores.mean(axis=0).argmax()
+        best.append(scores[:, m].mean() - truth[:, m].mean())
+        covered.append(found.interval[0] <= true <= found.interval[1])
+    t = [np.mean(d) / np.std(d) * math.sqrt(len(d)) for d in (followed, best)]
+    assert abs(t[0]) < 2.5 < 5.0 < t[1]
+    assert np.mean(covered) >= 0.9
 
 
 def test_errors_that_follow_each_other_need_blocks():

@@ -9,10 +9,12 @@ from sklearn.metrics import f1_score
 
 from comparing import ONE, compare, make_frame, make_noisy
 from crossview import (
+    InputError,
     PassiveAggressiveClassifier,
     open_table,
 )
 from crossview.catalog.learners import find_learner
+from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.significance import holm
 from reference.jackknife import block_jackknife
 
@@ -82,6 +84,29 @@ def test_progressive_does_not_depend_on_the_batches():
         for row, same in zip(other.rows, answers[0].rows, strict=True):
             assert (row.model, row.value) == (same.model, same.value)
             assert (row.p, row.difference) == (same.p, same.difference)
+
+
+def test_a_stream_tells_the_table_so_far_at_each_doubling_of_its_rows(monkeypatch):
+    told = []
+
+    class Observer(ComparisonObserver):
+        def partial(self, answer):
+            told.append(answer)
+
+    frame = make_frame(400)
+    given = {"grid": ONE, "models": ["view:weak", "view:strong"], "progressive": True}
+    monkeypatch.setattr("crossview.evaluation.labeled.LabeledTable.batch_rows", 50)
+    answer = compare(frame, "answer", observer=Observer(), **given)
+    assert [one.n_scored for one in told] == [50, 100, 200]
+    for one in (*told, answer):
+        for row in one.rows:
+            counts = np.array(row.confusion)
+            assert counts.sum() == one.n_scored
+            assert counts.trace() / counts.sum() == pytest.approx(row.accuracy)
+    assert told[0].best.model == "view:strong"
+    assert told[0].row("view:weak").difference.degrees == 49
+    with pytest.raises(InputError, match="a progressive comparison is not extended"):
+        compare(frame, "answer", extend=answer, **given)
 
 
 def test_progressive_chooses_on_the_first_part():

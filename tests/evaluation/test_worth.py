@@ -8,6 +8,13 @@ from sklearn.model_selection import StratifiedKFold
 
 from comparing import ONE, made_answer, made_row, make_frame, make_views, thorough
 from crossview import InputError, MultiView, PassiveAggressiveClassifier, ViewEncoder
+from crossview.catalog.learners import find_learner
+from crossview.evaluation.comparing.ablation import ablate
+from crossview.evaluation.comparing.again import Again
+from crossview.evaluation.comparing.jobs import Jobs
+from crossview.evaluation.comparing.learning_curve import learning_curve
+from crossview.evaluation.comparing.parts import Fold
+from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import draw_rows
 from crossview.evaluation.result import Comparison
 from crossview.evaluation.significance import correlated_t_posterior
@@ -72,6 +79,41 @@ def test_the_learning_curve_is_that_of_parts_of_the_training_rows():
     assert answer.curve.last_doubling.scale == pytest.approx(expected.scale)
     assert any(note.startswith("more rows ") for note in comparison_notes(answer))
     assert Comparison.from_dict(answer.to_dict()).curve == answer.curve
+
+
+class Watched(Jobs):
+    def __init__(self, events):
+        super().__init__(1)
+        self.events = events
+
+    def run(self, calls):
+        self.events.append("run")
+        return super().run(calls)
+
+
+@pytest.mark.parametrize(("smallest", "points"), [(160, 4), (90, 3), (30, None)])
+def test_each_fold_is_done_before_the_next_is_encoded(smallest, points):
+    """Folds by groups have unlike sizes: a point needs all of them, and the curve the half."""
+    X, y = make_views(160)
+    events = []
+
+    def folds():
+        for n in (160, smallest):
+            events.append("fold")
+            rows = np.arange(n)
+            inner = [(rows[: n // 2], rows[n // 2 :])]
+            yield Fold(X[rows], y[rows], X, y, inner)
+
+    run = Run([], Classification(np.unique(y), metric="f1"), 0, 1, ONE)
+    row = made_row("pa:concatenated", [0.7, 0.8], chosen=[{"C": 0.1}] * 2)
+    learner = find_learner(row.model, "classification", X.layout.names)
+    again = Again(run, row, learner, folds, Watched(events), 1 / 2)
+    curve = learning_curve(again)
+    assert (curve and len(curve.points)) == points
+    assert events == ["fold", "run", "fold", "run"][: 4 if points else 3]
+    events.clear()
+    assert len(ablate(again)) == 3
+    assert events == ["fold", "run", "fold", "run"]
 
 
 def test_each_class_has_its_precision_and_recall():

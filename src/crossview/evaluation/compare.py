@@ -165,8 +165,8 @@ def compare(
     -------
     Comparison
         One row per model, the best first, with its scores, chosen parameters and difference to the
-        best row.  ``Comparison.recommended`` is the one that takes least of those that are
-        practically equal to the best.  `crossview.report.tables` formats it as a table.
+        best row.  ``Comparison.recommended`` is the cheapest of those that are practically
+        equal to the best.  `crossview.report.tables` formats it as a table.
 
     Notes
     -----
@@ -252,6 +252,8 @@ def compare(
     )
     run = Run([], predicted, seed, epochs, grid or {})
     if progressive:
+        if extend is not None:
+            raise InputError("a progressive comparison is not extended; compare all models again")
         run.learners = choose_learners(
             run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
         )

@@ -56,12 +56,10 @@ class LabeledTable(LabeledSource):
         the label column finds them.  Numbers have none.
     views : mapping of str to columns, default=None
         As for `ViewEncoder`.  A glob never matches the label.
-    text, categorical, numeric : sequence of str, default=()
-        As for `ViewEncoder`.
-    hash_bits, scale_views, bins
-        As for `ViewEncoder`.
     ignored : sequence of str, default=()
         Columns that are in no view, whatever the globs say.
+    **encoding
+        Other parameters of `ViewEncoder`.
 
     Attributes
     ----------
@@ -88,13 +86,8 @@ class LabeledTable(LabeledSource):
         unlabeled: bool = False,
         classes: Sequence[Any] | None = None,
         views: Mapping[str, Any] | None = None,
-        text: Sequence[str] = (),
-        categorical: Sequence[str] = (),
-        numeric: Sequence[str] = (),
-        hash_bits: int = 18,
-        scale_views: bool = True,
-        bins: int | None = None,
         ignored: Sequence[str] = (),
+        **encoding: Any,
     ) -> None:
         self._numbers = check_task(task) == "regression"
         if self._numbers and classes is not None:
@@ -119,16 +112,7 @@ class LabeledTable(LabeledSource):
             others = others.drop_columns([self._label])
         others = others.drop_columns([name for name in ignored if name in others.column_names])
         self.table = stream
-        encoder = ViewEncoder(
-            views,
-            text=text,
-            categorical=categorical,
-            numeric=numeric,
-            hash_bits=hash_bits,
-            scale_views=scale_views,
-            bins=bins,
-        ).fit(others)
-        self._use(stream, encoder)
+        self._use(stream, ViewEncoder(views, **encoding).fit(others))
         self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
 
     def _use(self, stream: TableStream, encoder: ViewEncoder) -> None:

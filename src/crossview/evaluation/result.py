@@ -82,7 +82,8 @@ class ComparisonRow:
     thresholds, untuned_scores : list of float
         ``threshold`` and ``untuned`` fold by fold.
     confusion : list of list of int or None
-        Over all folds: rows of each class (in a line) that were predicted as each class.
+        Over all folds, or of the stream: rows of each class (in a line) that were predicted as each
+        class.
     """
 
     model: str
@@ -321,7 +322,7 @@ class Comparison:
 
     @property
     def recommended(self) -> ComparisonRow:
-        """Of the rows that are practically equal to the best, the one that takes least."""
+        """The cheapest of the rows that are practically equal to the best: the least effort."""
         return min(self.equals, key=lambda row: row.effort)
 
     def row(self, model: str) -> ComparisonRow:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from functools import cached_property
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
@@ -18,7 +18,7 @@ from crossview.evaluation.comparing.answer import make_answer
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.label_order import LabelOrder
-from crossview.evaluation.metrics import BlockTally, RunningThreshold
+from crossview.evaluation.metrics import BlockTally, RunningThreshold, Tally, least_rows
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.significance import Posterior, jackknife_posterior
 from crossview.evaluation.sources import Labeled
@@ -60,10 +60,30 @@ def compare_stream(
     # 1. the first part chooses the parameters; the model that learned it best continues
     for X, y in islice(batches, 1):
         progress.choose(X, y)
+
+    def answer() -> Comparison:
+        return make_answer(
+            run,
+            source.layout,
+            progress.rows(),
+            progress.differences(),
+            rope,
+            n_rows=progress.n_scored + progress.n_unlabeled + progress.n_first,
+            n_scored=progress.n_scored,
+            unlabeled=progress.n_unlabeled,
+            mode="progressive",
+            test=f"differences in {run.metric}, jackknife over blocks of consecutive rows",
+            folds=0,
+        )
+
     # 2. all that comes after it is scored, then learned
+    next_answer = least_rows(run.metric)
     for X, y in batches:
         progress.score_then_learn(X, y)
         observer.say(f"{progress.n_scored:,} rows scored")
+        if progress.n_scored >= next_answer:  # each costs a test per pair of models
+            observer.partial(answer())
+            next_answer = 2 * progress.n_scored
     if not progress.n_scored and progress.n_unlabeled:
         raise InputError(
             f"no row after the first {n_first}, which choose the parameters, has a label; "
@@ -76,19 +96,7 @@ def compare_stream(
         )
     labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
     run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
-    return make_answer(
-        run,
-        source.layout,
-        progress.rows(),
-        progress.difference,
-        rope,
-        n_rows=progress.n_scored + progress.n_unlabeled + progress.n_first,
-        n_scored=progress.n_scored,
-        unlabeled=progress.n_unlabeled,
-        mode="progressive",
-        test=f"differences in {run.metric}, jackknife over blocks of consecutive rows",
-        folds=0,
-    )
+    return answer()
 
 
 class _ProgressiveRun:
@@ -190,9 +198,14 @@ class _ProgressiveRun:
                 threshold=self._threshold(i),
                 untuned=self.untuned[i].value(self.run.metric) if self.run.task.tunes else math.nan,
                 chosen=[self.chosen[i]],
+                confusion=self._confusion(i),
             )
             for i, learner in enumerate(self.run.learners)
         ]
+
+    def _confusion(self, i: int) -> list[list[int]] | None:
+        tally = self.tallies[i]
+        return tally.confusion.tolist() if isinstance(tally, Tally) else None
 
     def _threshold(self, i: int) -> float:
         """The threshold of model i after the last row, as a probability of the positive class."""
@@ -200,20 +213,21 @@ class _ProgressiveRun:
         last = task.fixed_threshold if threshold is None else threshold.place()
         return math.nan if last is None else task.of_other_side(last)
 
-    def difference(self, row: ComparisonRow, other: ComparisonRow) -> Posterior:
-        """Return how much a row is better than another one."""
-        whole, without, sizes = self._block_values[row.model]
-        other_whole, other_without, _ = self._block_values[other.model]
-        sign = 1.0 if metric_of(self.run.metric).higher_is_better else -1.0
-        return jackknife_posterior(
-            sign * (row.value - other.value),
-            sign * (whole - other_whole),
-            sign * (without - other_without),
-            sizes,
-        )
-
-    @cached_property
-    def _block_values(self) -> dict[str, tuple[float, np.ndarray, np.ndarray]]:
-        """The metric of each model, and without each block, after the last row."""
+    def differences(self) -> Callable[[ComparisonRow, ComparisonRow], Posterior]:
+        """Return what says how much a row is better than another one, by the rows so far."""
         names = (learner.name for learner in self.run.learners)
-        return {name: blocks.values() for name, blocks in zip(names, self.blocks, strict=True)}
+        # the metric of each model, and without each block
+        values = {name: blocks.values() for name, blocks in zip(names, self.blocks, strict=True)}
+        sign = 1.0 if metric_of(self.run.metric).higher_is_better else -1.0
+
+        def difference(row: ComparisonRow, other: ComparisonRow) -> Posterior:
+            whole, without, sizes = values[row.model]
+            other_whole, other_without, _ = values[other.model]
+            return jackknife_posterior(
+                sign * (row.value - other.value),
+                sign * (whole - other_whole),
+                sign * (without - other_without),
+                sizes,
+            )
+
+        return difference

@@ -49,27 +49,27 @@ def _recommendation(c: Comparison) -> str:
         return f"best: {best.model} ({value}), {_lead(c, second)}"
     few = "1 other model is" if others == 1 else f"{others} other models are"
     if chosen is best:
-        return f"best: {best.model} ({value}); {few} practically equal, and none takes less"
+        return f"best: {best.model} ({value}); {few} practically equal to it, and not cheaper"
     return (
-        f"recommended: {chosen.model} ({c.metric} {short_value(c, chosen.value)}), practically "
-        f"equal to the best, {best.model} ({short_value(c, best.value)}; {_chance(c, chosen)}), "
-        f"and takes less; {len(c.equals)} models are within {short_value(c, c.rope)}"
+        f"recommended: {chosen.model} ({c.metric} {short_value(c, chosen.value)}), the cheapest of "
+        f"{others + 1} models that are practically equal to the best, {best.model} "
+        f"({short_value(c, best.value)}); {_chance(c, chosen, 'it')}"
     )
 
 
 def _lead(c: Comparison, row: ComparisonRow) -> str:
     ahead = short_value(c, abs(c.best.value - row.value))
-    return f"ahead of {row.model} by {ahead} ({_chance(c, row)})"
+    return f"ahead of {row.model} by {ahead}; {_chance(c, row, row.model)}"
 
 
-def _chance(c: Comparison, row: ComparisonRow) -> str:
-    """How likely a row is not worse than the best, for practical purposes."""
+def _chance(c: Comparison, row: ComparisonRow, name: str) -> str:
+    """How likely a row is worse than the best, for practical purposes."""
     assert row.difference is not None
     worse = row.difference.areas(c.rope).worse
     if worse != worse:
-        return "one fold says nothing of chance"
-    p = f"; Holm's {p_in_words(row.p_adjusted)}" if row.p_adjusted is not None else ""
-    return f"probability {worse:.2f} that the difference is above {short_value(c, c.rope)}{p}"
+        return "too little is scored to say how sure that is"
+    p = f" (Holm-adjusted {p_in_words(row.p_adjusted)})" if row.p_adjusted is not None else ""
+    return f"with probability {worse:.2f} {name} is worse by more than {c.rope:.3g}{p}"
 
 
 def _about_yardsticks(c: Comparison) -> list[str]:
@@ -77,9 +77,9 @@ def _about_yardsticks(c: Comparison) -> list[str]:
     ours = next((row for row in c.rows if not row.yardstick), None)
     if c.best.yardstick and ours is not None:
         sentences.append(
-            f"a yardstick is best: the first model of this package, {ours.model}, is "
-            f"{short_value(c, abs(c.best.value - ours.value))} behind {c.best.model} "
-            f"({_chance(c, ours)})"
+            f"a yardstick is best: the best model of Crossview, {ours.model}, is "
+            f"{short_value(c, abs(c.best.value - ours.value))} behind {c.best.model}; "
+            f"{_chance(c, ours, 'it')}"
         )
     if any(row.model in CONSTANT for row in c.equals):
         what = "mean" if c.task == "regression" else "most frequent class"

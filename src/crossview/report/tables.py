@@ -105,8 +105,8 @@ def class_table(comparison: Comparison) -> Table | None:
     Returns
     -------
     rich.table.Table or None
-        One row per class: its rows, precision, recall and f1 over all folds, and the class that
-        its rows are most often taken for.
+        One row per class: its rows, precision, recall and f1 over all scored rows, and the class
+        that its rows are most often taken for.
     """
     row = comparison.recommended
     if row.confusion is None:

@@ -77,6 +77,12 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     nothing; the sample weight of a row goes to the experts, and multiplies its log loss.  An
     expert whose only view is missing in a row predicts what the mixture of the others predicts.
 
+    `score_then_learn` and `decision_function` differ on the first rows.  The calibration of an
+    expert divides its score by the root mean square of its scores so far.  In the pass that
+    includes the score of the row itself, which needs no label, so that a first score far above
+    those before it counts no more than √n after n rows.  `decision_function` scores many rows by
+    the same state, which has none of them.  The difference falls as 1/n.
+
     References
     ----------
     E. Hazan, A. Agarwal, S. Kale, "Logarithmic Regret Algorithms for Online Convex Optimization",

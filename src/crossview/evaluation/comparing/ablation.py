@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,26 +10,19 @@ from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
+from crossview.evaluation.comparing.again import Again, fit_again, score_again
 from crossview.evaluation.comparing.answer import posterior_of
-from crossview.evaluation.comparing.jobs import Call, Jobs
+from crossview.evaluation.comparing.jobs import Call
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.comparing.tuning import Tuner
-from crossview.evaluation.comparing.work import fit_model, score_model
-from crossview.evaluation.result import Ablation, ComparisonRow
+from crossview.evaluation.comparing.work import score_model
+from crossview.evaluation.result import Ablation
 from crossview.views import MultiView
 
 __all__ = ["ablate"]
 
 
-def ablate(
-    run: Run,
-    row: ComparisonRow,
-    learner: Learner,
-    folds: Callable[[], Iterator[Fold]],
-    jobs: Jobs,
-    test_share: float,
-) -> list[Ablation]:
+def ablate(again: Again) -> list[Ablation]:
     """Return what the model loses without each view.
 
     It learns without the view, in the settings that were chosen with it; and it learns with the
@@ -37,49 +30,41 @@ def ablate(
 
     Parameters
     ----------
-    run : Run
-        What was compared.
-    row : ComparisonRow
-        The model, with its settings fold by fold.
-    learner : Learner
-        Its entry.
-    folds : callable
-        Yields the rows of each fold.
-    jobs : Jobs
-        The workers.
-    test_share : float
-        Rows of a test fold, by the rows of a fold.
+    again : Again
+        The model.
 
     Returns
     -------
     lost : list of Ablation
         One per view; none for a model of a single view.
     """
-    calls: list[Call] = []
+    run, row, learner, folds, jobs, _ = again
     names: Sequence[str] = ()
+    whole: list[float] = []
+    without: dict[str, list[float]] = {}
+    missing: dict[str, list[float]] = {}
     for f, fold in enumerate(folds()):
         names = fold.X_train.layout.names
         if learner.view is not None or len(names) < 2:
             return []
-        calls.append(Call((f, None), score_missing, (run, learner, fold, row.chosen[f])))
+        calls = [Call(None, score_missing, (run, learner, fold, row.chosen[f]))]
         for view in names:
             others = [name for name in names if name != view]
             given = (run, _without(run, learner, others), fold.select(others), row.chosen[f])
-            calls.append(Call((f, view), score_again, given))
-    values = dict(jobs.run(calls))
-    F = sum(view is None for _, view in values)
+            calls.append(Call(view, score_again, given))
+        values = dict(jobs.run(calls))
+        hidden = values.pop(None)
+        whole.append(hidden.pop(None))
+        for view in names:
+            without.setdefault(view, []).append(values[view])
+            missing.setdefault(view, []).append(hidden[view])
     lost = []
     for view in names:
-        whole = [values[f, None][None] for f in range(F)]
-        without = [values[f, view] for f in range(F)]
-        missing = [values[f, None][view] for f in range(F)]
-        lost.append(
-            Ablation(
-                view,
-                *(float(np.mean(without)), posterior_of(run.metric, without, whole, test_share)),
-                *(float(np.mean(missing)), posterior_of(run.metric, missing, whole, test_share)),
-            )
-        )
+        parts: list[Any] = []
+        for scores in (without[view], missing[view]):
+            parts.append(float(np.mean(scores)))
+            parts.append(posterior_of(run.metric, scores, whole, again.test_share))
+        lost.append(Ablation(view, *parts))
     return lost
 
 
@@ -91,23 +76,12 @@ def _without(run: Run, learner: Learner, views: list[str]) -> Learner:
     return entry.for_metric(run.metric, run.task.positive_label)
 
 
-def score_again(run: Run, learner: Learner, fold: Fold, setting: dict[str, Any]) -> float:
-    """Return the metric of a setting on a fold."""
-    with threadpool_limits(1):
-        fold = fold.of_setting(setting)
-        chosen = Tuner(run, learner, fold).choose([(0, setting)])
-        model, _ = fit_model(run, learner, fold, chosen)
-        return score_model(run, learner, model, fold, chosen).value
-
-
 def score_missing(
     run: Run, learner: Learner, fold: Fold, setting: dict[str, Any]
 ) -> dict[str | None, float]:
     """Return the metric on a fold as it is (None), and where a view is missing in its rows."""
     with threadpool_limits(1):
-        fold = fold.of_setting(setting)
-        chosen = Tuner(run, learner, fold).choose([(0, setting)])
-        model, _ = fit_model(run, learner, fold, chosen)
+        model, fold, chosen = fit_again(run, learner, fold, setting)
         values: dict[str | None, float] = {}
         for view in (None, *fold.X_test.layout.names):
             test = fold if view is None else fold.with_test(_hide(fold.X_test, view))

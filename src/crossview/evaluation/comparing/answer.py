@@ -56,8 +56,7 @@ def make_answer(
     """
     rows = sorted(rows, key=lambda row: signed_score(run.metric, row.value), reverse=True)
     best = rows[0]
-    if not is_bounded(run.metric):
-        rope *= abs(best.value)
+    rope = _width(run.metric, rope, best.value)
     best.equal, best.difference, best.p, best.p_adjusted = True, None, None, None
     for row in rows[1:]:
         row.difference = difference(row, best)
@@ -83,6 +82,11 @@ def make_answer(
     if (pair := answer.unlabeled_pair) and answer.unlabeled:
         answer.unlabeled_benefit_p = difference(*pair).p
     return answer
+
+
+def _width(metric: str, rope: float, best: float) -> float:
+    """The rope in the unit of the metric: a share of the best value where that has no bound."""
+    return rope if is_bounded(metric) else rope * abs(best)
 
 
 def _adjusted(
@@ -144,8 +148,8 @@ def follow(
 ) -> Followed | None:
     """Return what it gives to choose the model, too, in each training part.
 
-    The rule is that of the recommendation, on the rows held out by the inner validation: of the
-    models within the rope of the best, the one that takes least.
+    The rule is that of the recommendation, on the rows held out by the inner validation: the
+    cheapest of the models within the rope of the best.
 
     Parameters
     ----------
@@ -154,7 +158,7 @@ def follow(
     rows : sequence of ComparisonRow
         All models, with ``inner`` and ``scores``.
     rope : float
-        As in `Comparison`.
+        As for `make_answer`; a share is one of the best value on the rows held out.
     test_share : float
         Rows of a test fold, by the rows of a fold.
 
@@ -168,7 +172,7 @@ def follow(
     scores, models = [], []
     for f in range(len(rows[0].scores)):
         best = max(row.inner[f] for row in rows)
-        near = [row for row in rows if not row.inner[f] < best - rope]
+        near = [row for row in rows if not row.inner[f] < best - _width(metric, rope, best)]
         chosen = min(near, key=lambda row: (row.effort, -row.inner[f], row.model))
         scores.append(chosen.scores[f])
         models.append(chosen.model)

@@ -11,6 +11,7 @@ import numpy as np
 
 from crossview.errors import InputError
 from crossview.evaluation.comparing.ablation import ablate
+from crossview.evaluation.comparing.again import Again
 from crossview.evaluation.comparing.answer import (
     fingerprint,
     fold_difference,
@@ -76,10 +77,11 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     # which ones are affordable depends on the columns that occur
     run.learners = choose_learners(run, first.X_train.layout, len(data.y), **given)
     known = fingerprint(
-        *(data.y, protocol.cv, protocol.repeats, protocol.in_order, run.seed, run.metric),
+        *(data.y, protocol.cv, protocol.repeats, protocol.in_order),
+        *(repr(one) for one in (_options(run), _encoding(source))),
         *([] if protocol.groups is None else [protocol.groups]),
     )
-    earlier = _earlier_rows(wanted.extend, known)
+    earlier = _earlier_rows(run, wanted.extend, known)
     comparison = FoldComparison(run, data, splits, first, resources)
 
     def answer() -> Comparison:
@@ -101,15 +103,15 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
 
     learner = comparison.learners.get(final.recommended.model)
     if learner is not None and final.folds > 1:
-        about = (run, final.recommended, learner, folds, resources.jobs, final.test_share)
+        again = Again(run, final.recommended, learner, folds, resources.jobs, final.test_share)
         if wanted.curve and comparison.planner.allows_curve(learner.name):
             resources.observer.say(f"learning curve of {learner.name}")
-            final.curve = learning_curve(*about)
+            final.curve = learning_curve(again)
         elif wanted.curve:
             final.left_out.append(LeftOut(learner.name, "no learning curve", 0.0))
         if wanted.ablate:
             resources.observer.say(f"{learner.name} without each view")
-            final.ablation = ablate(*about)
+            final.ablation = ablate(again)
     final.seconds = time.time() - begin
     return final
 
@@ -161,7 +163,7 @@ def _answer(
         left_out=comparison.planner.left_out,
         **known,
     )
-    answer.followed = follow(run.metric, answer.rows, answer.rope, share) if n > 1 else None
+    answer.followed = follow(run.metric, answer.rows, rope, share) if n > 1 else None
     return answer
 
 
@@ -177,14 +179,39 @@ def _first_folds(row: ComparisonRow, n: int) -> ComparisonRow:
     return row
 
 
-def _earlier_rows(extend: Comparison | None, known: str) -> list[ComparisonRow]:
+def _options(run: Run) -> dict[str, Any]:
+    """What changes the scores of a model, besides rows and folds; as attributes of the answer."""
+    return {
+        "task": run.task.name,
+        "metric": run.metric,
+        "positive": run.task.positive_label,
+        "threshold": run.task.threshold,
+        "seed": run.seed,
+        "epochs": run.epochs,
+    }
+
+
+def _encoding(source: Labeled) -> tuple[str, Any]:
+    """How the rows become views: by which encoder, with which parameters."""
+    encoder = source.encoder
+    params = {} if encoder is None else encoder.get_params()
+    return type(encoder).__name__, sorted(params.items())
+
+
+def _earlier_rows(run: Run, extend: Comparison | None, known: str) -> list[ComparisonRow]:
     """The rows of a comparison of the same rows by the same folds."""
     if extend is None:
         return []
+    for name, value in _options(run).items():
+        if (other := getattr(extend, name)) != value:
+            raise InputError(
+                f"the comparison to extend has {name}={other!r}, and this one {value!r}; give the "
+                "same, or compare all models again"
+            )
     if extend.fingerprint != known:
         raise InputError(
-            "the comparison to extend has other rows, folds, seed or metric; compare all models "
-            "again"
+            "the comparison to extend has other rows, folds or encoding; give the same, or compare "
+            "all models again"
         )
     if extend.folds != extend.planned_folds:
         raise InputError(

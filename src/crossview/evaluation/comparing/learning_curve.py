@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import numpy as np
 
-from crossview.catalog.learner import Learner
-from crossview.evaluation.comparing.ablation import score_again
+from crossview.evaluation.comparing.again import Again, score_again
 from crossview.evaluation.comparing.answer import posterior_of
-from crossview.evaluation.comparing.jobs import Call, Jobs
-from crossview.evaluation.comparing.parts import Fold
-from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.comparing.jobs import Call
 from crossview.evaluation.comparing.splits import draw_rows
-from crossview.evaluation.result import ComparisonRow, CurvePoint, LearningCurve
+from crossview.evaluation.result import CurvePoint, LearningCurve
 
 __all__ = ["learning_curve"]
 
@@ -23,58 +18,41 @@ SHARES = (0.125, 0.25, 0.5)
 FEWEST_ROWS = 20
 
 
-def learning_curve(
-    run: Run,
-    row: ComparisonRow,
-    learner: Learner,
-    folds: Callable[[], Iterator[Fold]],
-    jobs: Jobs,
-    test_share: float,
-) -> LearningCurve | None:
+def learning_curve(again: Again) -> LearningCurve | None:
     """Return the metric by the number of training rows.
 
     Parameters
     ----------
-    run : Run
-        What was compared.
-    row : ComparisonRow
-        The model, with its settings and scores fold by fold.
-    learner : Learner
-        Its entry.
-    folds : callable
-        Yields the rows of each fold.
-    jobs : Jobs
-        The workers.
-    test_share : float
-        Rows of a test fold, by the rows of a fold.
+    again : Again
+        The model.
 
     Returns
     -------
     curve : LearningCurve or None
-        None for too few rows.
+        None for too few rows: where half of the training rows of some fold are.
     """
-    calls, rows, n_folds = [], {}, 0
+    run, row, learner, folds, jobs, test_share = again
+    rows: dict[float, int] = {}
+    values: dict[float, list[float]] = {share: [] for share in SHARES}
+    whole: list[float] = []
     for f, fold in enumerate(folds()):
-        n_folds = f + 1
-        for share in SHARES:
+        calls = []
+        for share in list(values):
             some = draw_rows(run.task, fold.y_train, round(share * len(fold.y_train)), run.seed)
             part = fold.take(some)
             if len(some) < FEWEST_ROWS or part is None:
+                del values[share]  # a point is the mean over all folds
                 continue
             rows[share] = len(some)
-            calls.append(Call((share, f), score_again, (run, learner, part, row.chosen[f])))
-    values = dict(jobs.run(calls))
-    whole = row.scores[:n_folds]
-    points = [
-        _point(n, [values[share, f] for f in range(n_folds)])
-        for share, n in rows.items()
-        if all((share, f) in values for f in range(n_folds))
-    ]
-    if not points:
-        return None
+            calls.append(Call(share, score_again, (run, learner, part, row.chosen[f])))
+        if SHARES[-1] not in values:
+            return None
+        for share, value in jobs.run(calls):
+            values[share].append(value)
+        whole.append(row.scores[f])
+    points = [_point(rows[share], scores) for share, scores in values.items()]
     points.append(_point(len(fold.y_train), whole))
-    half = [values[SHARES[-1], f] for f in range(n_folds)]
-    return LearningCurve(points, posterior_of(run.metric, whole, half, test_share))
+    return LearningCurve(points, posterior_of(run.metric, whole, values[SHARES[-1]], test_share))
 
 
 def _point(n: int, scores: list[float]) -> CurvePoint:

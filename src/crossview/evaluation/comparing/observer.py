@@ -20,4 +20,4 @@ class ComparisonObserver:
         """Handle a finished task: ``done`` of about ``total`` seconds of work of all workers."""
 
     def partial(self, answer: Comparison) -> None:
-        """Handle the table of the folds that are finished."""
+        """Handle the table of the folds that are finished, or of the rows of a stream so far."""
