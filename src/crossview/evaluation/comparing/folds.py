@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -122,16 +123,19 @@ class FoldComparison:
     def _all_folds(self) -> Iterator[int]:
         fold: Fold | None = self.first
         before: tuple[Fold, dict[str, Chosen]] | None = None
-        for f in range(len(self.splits) + 1):
-            if f >= FEWEST_FOLDS and time.time() > self.planner.deadline:
-                fold = None
-            chosen = self._round(f, fold, before)
-            if fold is None:
-                break
-            before = fold, chosen
-            fold = self._fold(f + 1) if f + 1 < len(self.splits) else None
-            if self.n_folds >= FEWEST_FOLDS:
-                yield self.n_folds
+        with ThreadPoolExecutor(1) as thread:  # encodes the next fold while the workers work
+            for f in range(len(self.splits) + 1):
+                if f >= FEWEST_FOLDS and time.time() > self.planner.deadline:
+                    fold = None
+                more = fold is not None and f + 1 < len(self.splits)
+                following = thread.submit(self._fold, f + 1) if more else None
+                chosen = self._round(f, fold, before)
+                if fold is None:
+                    break
+                before = fold, chosen
+                fold = following.result() if following else None
+                if self.n_folds >= FEWEST_FOLDS:
+                    yield self.n_folds
 
     def _fold(self, f: int) -> Fold:
         start = time.time()

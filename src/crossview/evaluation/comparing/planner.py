@@ -16,7 +16,7 @@ from crossview.evaluation.result import LeftOut
 __all__ = ["Planner"]
 
 # of the time of all workers, the rest waits for the last task of a round
-EFFICIENCY = 0.85
+EFFICIENCY = 0.8
 
 
 class Planner:
@@ -40,7 +40,7 @@ class Planner:
     costs : Costs
         What the learners take, and what all tasks took.
     encoding : float
-        Seconds that encoding a fold takes, in which the workers wait.
+        Seconds that encoding a fold takes, beside the workers.
     """
 
     def __init__(self, run: Run, n_folds: int, n_workers: int, deadline: float) -> None:
@@ -73,8 +73,7 @@ class Planner:
         names : list of str
             Each fits, with what fits before it, if it spends the least on its setting.
         """
-        left = self.deadline - time.time() - self.encoding * self.n_folds
-        seconds, found = EFFICIENCY * self.n_workers * left - reserved, []
+        seconds, found = self._seconds_left(self.n_folds) - reserved, []
         for name in sorted(self.plan.dropped, key=lambda name: (-self.costs.values[name], name)):
             needed = self.n_folds * self.costs.known[name].least()
             if needed <= seconds:
@@ -122,16 +121,20 @@ class Planner:
         before = self.plan.dropped
         names = [learner.name for learner in self.run.learners if not self.is_dropped(learner.name)]
         costs = {name: self.costs.known[name] for name in names}
-        seconds = self.deadline - time.time() - self.encoding * (left - 1)
         self.plan = make_plan(
             costs,
             self.costs.values,
             dict.fromkeys(costs, left),
-            max(0.0, EFFICIENCY * self.n_workers * seconds),
+            self._seconds_left(left - 1),
             {name: self.expect(name, "finish") for name in begun if name in costs},
         )
         self._note_what_is_left_out(finished, left)
         self.plan.dropped |= before
+
+    def _seconds_left(self, n_folds: int) -> float:
+        """Seconds of all workers, if so many folds are still to be encoded."""
+        seconds = self.n_workers * (self.deadline - time.time()) - self.encoding * n_folds
+        return max(0.0, EFFICIENCY * seconds)
 
     def _note_what_is_left_out(self, finished: int, left: int) -> None:
         done = max(0, finished - 1)
@@ -161,4 +164,5 @@ class Planner:
 
     def allows_curve(self, name: str) -> bool:
         """Return whether there is time for the learning curve of a learner."""
-        return time.time() + self.curve(name) / self.n_workers < self.deadline
+        seconds = self.curve(name) / self.n_workers + self.encoding * self.n_folds
+        return time.time() + seconds < self.deadline
