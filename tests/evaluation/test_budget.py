@@ -76,7 +76,7 @@ def made_fold(n=600):
     X, y = make_noisy(n)
     run = Run([], Classification(np.unique(y), threshold=None), 0, None, ONE)
     data = Data(X, y, np.arange(n), np.arange(0), None, X.layout)
-    return run, data.fold(split_rows(run, y, Protocol(2))[0], False)
+    return run, data.fold(split_rows(run, y, Protocol(2))[0])
 
 
 def f1_of(fold, rows, C):

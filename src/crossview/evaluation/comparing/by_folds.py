@@ -72,8 +72,9 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
         "unlabeled": source.some_unlabeled,
     }
     run.learners = choose_learners(run, source.layout, None, **given)
-    some_learn = len(data.unlabeled) > 0 and any(one.learns_unlabeled for one in run.learners)
-    first = data.fold(splits[0], some_learn)
+    some_learn = any(one.learns_unlabeled for one in run.learners)
+    data.with_unlabeled = len(data.unlabeled) > 0 and some_learn
+    first = data.fold(splits[0])
     # which ones are affordable depends on the columns that occur
     run.learners = choose_learners(run, first.X_train.layout, len(data.y), **given)
     known = fingerprint(
@@ -83,6 +84,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     )
     earlier = _earlier_rows(run, wanted.extend, known)
     comparison = FoldComparison(run, data, splits, first, resources)
+    del first  # the comparison keeps it as long as it needs it
 
     def answer() -> Comparison:
         return _answer(
@@ -99,7 +101,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
 
     def folds() -> Iterator[Fold]:
         for rows in splits[: min(protocol.cv, final.folds)]:
-            yield data.fold(rows, some_learn)
+            yield data.fold(rows)
 
     learner = comparison.learners.get(final.recommended.model)
     if learner is not None and final.folds > 1:

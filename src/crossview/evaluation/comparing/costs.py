@@ -46,7 +46,7 @@ class Costs:
         refined = {
             name: run.grid.get(name, values)
             for name, values in learner.refined.items()
-            if can_refine(run, fold, name)
+            if can_refine(run, learner, fold, name)
         }
         # more passes are tried if the first ones gained
         passes = [

@@ -68,8 +68,8 @@ class FoldComparison:
         The rows.
     splits : list of FoldRows
         The folds.
-    first : Fold
-        The rows of the first one.
+    first : Fold or None
+        The rows of the first one, if it is encoded already; it is kept until it is used.
     resources : Resources
         Workers, observer and deadline.
 
@@ -86,7 +86,7 @@ class FoldComparison:
         run: Run,
         data: Data,
         splits: Sequence[FoldRows],
-        first: Fold,
+        first: Fold | None,
         resources: Resources,
     ) -> None:
         self.run, self.data, self.splits, self.first = run, data, splits, first
@@ -111,7 +111,7 @@ class FoldComparison:
         """Compare learners that were dropped, because there is time left."""
         run = replace(self.run, learners=[self.learners[name] for name in names])
         resources = Resources(self.jobs, self.observer, self.planner.deadline)
-        others = FoldComparison(run, self.data, self.splits, self.first, resources)
+        others = FoldComparison(run, self.data, self.splits, None, resources)
         others.planner = self.planner.go_on(run)
         for _ in others._all_folds():
             pass
@@ -121,7 +121,8 @@ class FoldComparison:
                 self.planner.take_back(name, others.planner)
 
     def _all_folds(self) -> Iterator[int]:
-        fold: Fold | None = self.first
+        fold: Fold | None = self.first or self._fold(0)
+        self.first = None
         before: tuple[Fold, dict[str, Chosen]] | None = None
         with ThreadPoolExecutor(1) as thread:  # encodes the next fold while the workers work
             for f in range(len(self.splits) + 1):
@@ -139,20 +140,21 @@ class FoldComparison:
 
     def _fold(self, f: int) -> Fold:
         start = time.time()
-        fold = self.data.fold(self.splits[f], self.first.X_more is not None)
+        fold = self.data.fold(self.splits[f])
         self.planner.encoding = time.time() - start
         return fold
 
     def _probe(self) -> None:
         """Estimate what each learner costs, by a first slice of the first training part."""
         self.observer.say("estimating the cost of each model on a first slice of the rows")
-        compiled = 0.0
+        compiled, first = 0.0, self.first or self._fold(0)
+        self.first = first
         calls = [
-            Call(("probe", name), probe_learner, (self.run, learner, self.first))
+            Call(("probe", name), probe_learner, (self.run, learner, first))
             for name, learner in self.learners.items()
         ]
         for (_, name), probe in self.planner.failed.drop(self.jobs.run(calls)):
-            self.planner.costs.add_probe(self.run, self.learners[name], self.first, probe)
+            self.planner.costs.add_probe(self.run, self.learners[name], first, probe)
             compiled += probe.compiled / self.jobs.n_workers
         if compiled > MOST_SECONDS_TO_LOAD:
             self.observer.say(f"compiled for this machine, once, in {compiled:.0f} s")

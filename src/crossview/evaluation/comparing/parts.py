@@ -38,6 +38,8 @@ class Data:
         Makes views of the columns.
     layout : ViewLayout
         The views.
+    with_unlabeled : bool, default=False
+        Whether some learner learns from the unlabeled rows.
     """
 
     X: Any
@@ -46,21 +48,22 @@ class Data:
     unlabeled: np.ndarray
     encoder: Any
     layout: ViewLayout
+    with_unlabeled: bool = False
 
     @property
     def n_rows(self) -> int:
         """Number of rows, with and without label."""
         return len(self.labeled) + len(self.unlabeled)
 
-    def fold(self, rows: FoldRows, with_unlabeled: bool) -> Fold:
+    def fold(self, rows: FoldRows) -> Fold:
         """Return the rows of a fold, encoded by its training rows.
 
         Where numbers can be binned, it has the rows with bins, too.
         """
-        fold = self._encode(self.encoder, rows, with_unlabeled)
+        fold = self._encode(self.encoder, rows)
         if self._has_numbers():
             binned = clone(self.encoder).set_params(bins=BINS)
-            fold.binned = self._encode(binned, rows, with_unlabeled)
+            fold.binned = self._encode(binned, rows)
         return fold
 
     def _has_numbers(self) -> bool:
@@ -70,12 +73,12 @@ class Data:
             return False
         return 0 < len(encoder.count_) <= MOST_NUMBERS
 
-    def _encode(self, encoder: Any, rows: FoldRows, with_unlabeled: bool) -> Fold:
+    def _encode(self, encoder: Any, rows: FoldRows) -> Fold:
         parts = [self.labeled[rows.train], self.labeled[rows.test]]
-        if with_unlabeled:  # those with label first, in the order of the fold
+        if self.with_unlabeled:  # those with label first, in the order of the fold
             parts.append(np.concatenate([self.labeled[rows.train], self.unlabeled]))
         _, encoded = encode_parts(self.X, encoder, parts)
-        more = encoded[2] if with_unlabeled else None
+        more = encoded[2] if self.with_unlabeled else None
         X_train, X_test, *others = drop_empty_columns(encoded, learned=more or encoded[0])
         y_more = np.concatenate(
             [self.y[rows.train].astype(object), np.full(len(self.unlabeled), None)]

@@ -149,9 +149,9 @@ def make_plan(
 
     Each learner has an equal part of the time, and what others do not need.  Those that take more
     than their part give: first settings, then rows that choose between settings, always the learner
-    that takes longest.  If that is not enough, learners are dropped: of the half that did worse on
-    the first slice, among those that take more than their part, the one that takes longest.  Those
-    of infinite value come first, as long as they leave half of the time to the others.
+    that takes longest.  If that is not enough, learners are dropped: of those that take at least
+    half as long as the slowest one, the one that did worst on the first slice.  Those of infinite
+    value come first, as long as they leave half of the time to the others.
 
     Parameters
     ----------
@@ -195,9 +195,9 @@ def make_plan(
             continue
         if len(kept) == 1:
             break
-        above.sort(key=lambda name: (values[name], -spent(name), name))
-        worse = above[: math.ceil(len(above) / 2)]
-        kept.remove(max(worse, key=lambda name: (spent(name), -values[name])))
+        most = max(map(spent, above))
+        slow = [name for name in above if 2 * spent(name) >= most]
+        kept.remove(min(slow, key=lambda name: (values[name], -spent(name), name)))
         level = dict.fromkeys(level, 0)  # what is freed is for the others
     return Plan({name: LEVELS[level[name]] for name in kept}, set(costs) - kept, total)
 

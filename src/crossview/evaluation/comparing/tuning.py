@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from crossview.catalog.learner import Learner
+from crossview.evaluation.comparing.candidates import quadratic_cost
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import Split, draw_rows
@@ -34,6 +35,8 @@ __all__ = [
 MOST_ROWS_AT_ONCE = 20_000
 # in successive halving, the first round has this share of the rows, and lets as many settings pass
 HALVING = 4
+# multiplications of a fit with an exact covariance of bins, at most a part of a second
+MAX_COST_OF_BINS = 5e8
 # a refinement has to gain more than this on the held-out rows
 LEAST_GAIN = 0.002
 
@@ -121,10 +124,13 @@ def calibrates_in_pass(run: Run, learner: Learner, setting: dict[str, Any]) -> b
     return not (learner.in_memory or learner.stops_early) and passes == 1
 
 
-def can_refine(run: Run, fold: Fold, name: str) -> bool:
+def can_refine(run: Run, learner: Learner, fold: Fold, name: str) -> bool:
     """Return whether a parameter of ``Learner.refined`` can be tried on these rows."""
     if name == "bins":
-        return fold.binned is not None
+        if fold.binned is None:
+            return False
+        cost = quadratic_cost(fold.binned.X_train.layout, len(fold.y_train))
+        return not learner.quadratic or cost < MAX_COST_OF_BINS
     return name != "epochs" or run.epochs is None
 
 
@@ -224,7 +230,7 @@ class Tuner:
                 setting = {**chosen.setting, name: value}
                 start, passes = time.time(), setting.get("epochs", 1)
                 if start + of_a_pass * passes > self.deadline or not can_refine(
-                    self.run, self.fold, name
+                    self.run, self.learner, self.fold, name
                 ):
                     break
                 order += 1

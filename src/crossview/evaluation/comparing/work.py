@@ -37,9 +37,11 @@ __all__ = [
 ]
 
 # rows of the slices by which the cost of a learner is estimated
-SLICES = (60, 300, 1200)
-# a slice is not worth more than about this many seconds
-MOST_TO_PROBE = 4.0
+SLICES = (60, 300, 1200, 5000, 20_000)
+# a slice is not worth more than about this many seconds, and a larger one less
+MOST_TO_PROBE, LARGE, MOST_FOR_LARGE = 4.0, 1200, 1.0
+# of fits that take less than this the faster of two counts
+SHORT = 0.1
 
 
 class Probe(NamedTuple):
@@ -116,17 +118,28 @@ def probe_learner(run: Run, learner: Learner, fold: Fold) -> Probe:
         seconds: list[float] = []
         for n in SLICES:
             share = min(1.0, n / n_rows)
+            most = MOST_FOR_LARGE if n > LARGE else MOST_TO_PROBE
             if not rows:
                 start = time.perf_counter()
                 tuner.evaluate(ends[:1], fold.inner[:1], share)
                 compiled = time.perf_counter() - start
-            elif rows[-1] == n_rows or 2.0 * seconds[-1] * n / rows[-1] > MOST_TO_PROBE:
+            elif rows[-1] == n_rows or len(ends) * seconds[-1] * n / rows[-1] > most:
                 break
-            start = time.perf_counter()
-            value = best_of(tuner.evaluate(ends, fold.inner[:1], share)).value
-            seconds.append((time.perf_counter() - start) / len(ends))
+            took, value = _probe(tuner, ends, share)
+            if took < SHORT:
+                took = min(took, _probe(tuner, ends, share)[0])
+            seconds.append(took)
             rows.append(tuner.rows.count(share))
         return Probe(tuple(rows), tuple(seconds), value, max(0.0, compiled - seconds[0]))
+
+
+def _probe(
+    tuner: Tuner, settings: Sequence[tuple[int, dict[str, Any]]], share: float
+) -> tuple[float, float]:
+    """The seconds of one setting on a share of the rows, and the best value."""
+    start = time.perf_counter()
+    value = best_of(tuner.evaluate(settings, tuner.fold.inner[:1], share)).value
+    return (time.perf_counter() - start) / len(settings), value
 
 
 @or_failure
