@@ -763,3 +763,15 @@ def test_yes_and_no_stay_words_from_the_comparison_to_the_predictions(here, caps
     rows = read_csv("p.csv")
     assert {row["prediction"] for row in rows} == {"no", "yes"}
     assert [row["diagnosis"] or None for row in rows] == labels
+
+
+def test_names_mean_nothing_but_themselves(here, capsys):
+    """No markup, no emoji: ``view:a:`` is no letter in a box, and "[bold]" a class."""
+    lines = ["a__x,b__x,y"] + [f"{i % 7},{i % 3},{'[bold]' if i % 2 else ':a:'}" for i in range(60)]
+    Path("names.csv").write_text("\n".join(lines) + "\n")
+    status, out, _ = run(capsys, "compare", "names.csv", "--label", "y", "--model", "view:a")
+    assert status == 0
+    assert any(line.startswith("view:a: class ") for line in out)
+    rows = [line.split()[:2] for line in out]
+    assert ["[bold]", "30"] in rows
+    assert [":a:", "30"] in rows

@@ -42,7 +42,7 @@ def make_cost(seconds=1.0, n_settings=9, n_splits=3, n_inner=6400, growth=1.0, n
         ((300, 1200), (0.01, 90.0), 3.0),  # it is no more than that
         ((300, 1200), (0.2, 0.1), 0.0),
         ((300, 1200), (0.001, 0.001), 0.5),  # too short to tell
-        ((300,), (0.7,), 1.0),
+        ((300,), (0.7,), 0.75),
         ((60, 300, 600), (0.1, 0.9, 1.0), 1.0),  # 600 rows are not far from 300
         ((60, 300, 1200), (0.1, 0.4, 1.6), 1.0),
     ],
@@ -255,12 +255,12 @@ MODELS = ["view:weak", "view:strong", "pa:squared"]
 
 @pytest.fixture
 def costs(monkeypatch):
-    """Seconds of a fit of 100 rows, and the value of each model, instead of what is measured."""
+    """Seconds of a fit of 100 rows, which grow as they do, and the value of each model."""
     made = dict.fromkeys(MODELS, (1e-06, 0.5, 0.0))
 
     def probe(run, learner, fold):
         seconds, value, compiled = made[learner.name]
-        return Probe((100,), (seconds,), value, compiled)
+        return Probe((10, 100), (seconds / 10, seconds), value, compiled)
 
     monkeypatch.setattr("crossview.evaluation.comparing.folds.probe_learner", probe)
     return made

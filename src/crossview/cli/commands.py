@@ -217,7 +217,7 @@ def _show_comparison(answer: Comparison, source: str, columns: Columns) -> None:
         console.print(classes)
         console.print()
     for note in comparison_notes(answer):
-        console.print(note, highlight=False, markup=False)
+        console.print(note)
     for row in dict.fromkeys((answer.best.model, answer.recommended.model)):
         if answer.row(row).yardstick:
             code = _python(answer, answer.row(row), source, columns)
@@ -391,7 +391,7 @@ def inspect(model: Path, top: int) -> None:
         raise InputError("holds no learner to inspect", file=str(model))
     console = _console()
     for part in model_tables(learner, encoder, persistence.read_info(model), top=top):
-        console.print(part, highlight=False, markup=False)
+        console.print(part)
 
 
 def datasets(name: str, output: Path) -> None:
@@ -401,4 +401,6 @@ def datasets(name: str, output: Path) -> None:
 
 
 def _console() -> Console:
-    return Console(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
+    width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
+    # names come from the data: neither "[red]" nor ":a:" in them means anything
+    return Console(width=width, highlight=False, markup=False, emoji=False)

@@ -134,10 +134,10 @@ def watching(
         columns = [
             TextColumn("{task.completed:,.0f} of {task.total:,.0f} rows"),
             BarColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             TimeRemainingColumn(),
         ]
-        with Progress(*columns, console=Console(file=file), transient=True) as bar:
+        with Progress(*columns, console=_console(file), transient=True) as bar:
             yield _Bar(metric, bar, file)
     elif show:
         yield _Lines(metric, file)
@@ -171,7 +171,7 @@ class _Rounds(ComparisonObserver):
             self.file.write(words)
             self.file.flush()
         else:
-            self.bar.console.print(words, end="", highlight=False, markup=False)
+            self.bar.console.print(words, end="")
 
 
 @contextmanager
@@ -218,5 +218,10 @@ def watching_comparison(file: TextIO | None = None) -> Iterator[_Rounds]:
         TextColumn("left:"),
         TimeRemainingColumn(),
     ]
-    with Progress(*columns, console=Console(file=file), transient=True) as bar:
+    with Progress(*columns, console=_console(file), transient=True) as bar:
         yield _Rounds(bar, file)
+
+
+def _console(file: TextIO) -> Console:
+    """A console on which names mean nothing but themselves."""
+    return Console(file=file, highlight=False, markup=False, emoji=False)

@@ -259,10 +259,11 @@ def compare(
         )
         _refuse_batch_learners(run.learners)
         return compare_stream(run, source, rope, observer or ComparisonObserver())
+    run.budget = math.inf if budget is None else budget
     resources = Resources(
         Jobs(n_jobs),
         observer or ComparisonObserver(),
-        math.inf if budget is None else start + budget,
+        start + run.budget,
     )
     if isinstance(groups, str):
         if not isinstance(source, LabeledTable):

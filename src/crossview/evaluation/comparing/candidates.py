@@ -15,9 +15,9 @@ from crossview.views import ViewLayout
 
 __all__ = ["choose_learners", "compared_learners", "quadratic_cost"]
 
-# multiplications that an exact covariance may cost one fit, at most some seconds; data that
-# need more are compared with diagonal ones
-MAX_EXACT_COST = 5e9
+# multiplications that an exact covariance may cost one fit, at most some seconds, and by second of
+# the budget, as there are many fits; data that need more are compared with diagonal ones
+MAX_EXACT_COST, MAX_BY_SECOND = 5e9, 2e6
 
 
 def quadratic_cost(layout: ViewLayout, n_rows: int | None) -> float:
@@ -36,6 +36,7 @@ def compared_learners(
     *,
     unlabeled: bool = False,
     metric: str | None = None,
+    budget: float = math.inf,
 ) -> list[Learner]:
     """Return the rows of `compare`: each view alone, then the ways of using all of them.
 
@@ -53,19 +54,22 @@ def compared_learners(
     metric : str, default=None
         The metric that ranks the models.  None on a stream, which excludes learners that need all
         rows in memory.
+    budget : float, default=inf
+        Seconds for all of them: exact covariances take too many of few.
 
     Returns
     -------
     learners : list of Learner
         Entries of the catalog.
     """
+    most = min(MAX_EXACT_COST, MAX_BY_SECOND * budget)
     found = []
     for learner in known_learners(task, layout.names):
         if learner.compared == "never" or (learner.compared == "unlabeled" and not unlabeled):
             continue
         if not learner.streams and not _suits(learner, metric):
             continue
-        if learner.cheaper and quadratic_cost(layout, n_rows) > MAX_EXACT_COST:
+        if learner.cheaper and quadratic_cost(layout, n_rows) > most:
             learner = find_learner(learner.cheaper, task, layout.names)
         found.append(learner)
     return found
@@ -109,7 +113,9 @@ def choose_learners(
     task, metric = run.task.name, run.metric
     if models is None:
         known = None if stream else metric
-        found = compared_learners(layout, n_rows, task, unlabeled=unlabeled, metric=known)
+        found = compared_learners(
+            layout, n_rows, task, unlabeled=unlabeled, metric=known, budget=run.budget
+        )
     else:
         found = [_find(name, task, layout.names) for name in dict.fromkeys(models)]
     measures = [] if stream or models is not None else usual_yardsticks(task)

@@ -20,7 +20,7 @@ LEVELS = (
 )
 # two slices tell how the seconds grow if one has so many times the rows of the other
 APART = 3
-LEAST_GROWTH = 0.5
+LEAST_GROWTH, USUAL_GROWTH = 0.5, 0.75
 # the fewest rows that choose a setting
 FEWEST_ROWS = 100
 
@@ -74,7 +74,7 @@ class Cost:
             What a learner takes.
         """
         rows, seconds = probe.rows, [max(took, 1e-6) for took in probe.seconds]
-        growth = 1.0
+        growth = USUAL_GROWTH
         if rows[-1] > rows[0]:
             # of slices that are about as large the difference is noise
             i = max((i for i, n in enumerate(rows) if APART * n <= rows[-1]), default=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,8 @@ class Run:
         Passes over the training rows; None: as each learner needs.
     grid : mapping of str to sequence
         Values to try, instead of those of the catalog.
+    budget : float, default=inf
+        Seconds that the comparison may take.
     """
 
     learners: list[Learner]
@@ -40,6 +43,7 @@ class Run:
     seed: int
     epochs: int | None
     grid: Mapping[str, Sequence[Any]]
+    budget: float = math.inf
 
     @property
     def metric(self) -> str:

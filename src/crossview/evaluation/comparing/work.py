@@ -40,6 +40,8 @@ __all__ = [
 SLICES = (60, 300, 1200, 5000, 20_000)
 # a slice is not worth more than about this many seconds, and a larger one less
 MOST_TO_PROBE, LARGE, MOST_FOR_LARGE = 4.0, 1200, 1.0
+# after so many seconds no second setting is tried
+MOST_FOR_ONE = 0.5
 # of fits that take less than this the faster of two counts
 SHORT = 0.1
 
@@ -137,9 +139,9 @@ def _probe(
     tuner: Tuner, settings: Sequence[tuple[int, dict[str, Any]]], share: float
 ) -> tuple[float, float]:
     """The seconds of one setting on a share of the rows, and the best value."""
-    start = time.perf_counter()
-    value = best_of(tuner.evaluate(settings, tuner.fold.inner[:1], share)).value
-    return (time.perf_counter() - start) / len(settings), value
+    start, tuner.deadline = time.perf_counter(), time.time() + MOST_FOR_ONE
+    found = tuner.evaluate(settings, tuner.fold.inner[:1], share)
+    return (time.perf_counter() - start) / len(found), best_of(found).value
 
 
 @or_failure
