@@ -7,15 +7,17 @@ first.  Each class declares its arrays next to the code that makes them, as a di
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from crossview.errors import InputError
 
-__all__ = ["MAX_FINITE", "Array", "Schema", "check_header", "check_state"]
+__all__ = ["MAX_COUNT", "MAX_FINITE", "Array", "Schema", "check_header", "check_state"]
 
+# what is counted does not overflow soon
+MAX_COUNT = 2**62
 MAX_FINITE = float(np.finfo(np.float64).max)
 
 
@@ -29,6 +31,7 @@ class Array(NamedTuple):
     low: Any = -MAX_FINITE
     high: Any = MAX_FINITE
     cuts: str | None = None  # row pointers: they rise from 0 to the length of this name
+    holds: Callable[[np.ndarray], bool] | None = None  # what else must be true
 
 
 # an array of the schema stands for itself: the state has exactly these values
@@ -93,7 +96,11 @@ def _wrong(array: np.ndarray, wanted: Array | np.ndarray, lengths: dict[str, int
         in_range = bool(((array >= wanted.low) & (array <= wanted.high)).all())
     else:  # NaN is in no range
         in_range = wanted.low <= array.min().item() and array.max().item() <= wanted.high
-    return None if in_range else f"has values that are not {_range(wanted)}"
+    if not in_range:
+        return f"has values that are not {_range(wanted)}"
+    if wanted.holds is not None and not wanted.holds(array):
+        return "has values that contradict each other"
+    return None
 
 
 def _length(wanted: int | str, found: int, lengths: dict[str, int]) -> int:

@@ -15,7 +15,7 @@ from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.online_classifier import OnlineClassifier
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows, score_views
-from crossview.schema import Array
+from crossview.schema import MAX_COUNT, Array
 
 
 class LinearClassifier(ViewClassifier):
@@ -147,7 +147,7 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
             "b": Array("f8", biases),
             "U": Array("f8", columns if self.average else (0, K)),
             "c": Array("f8", biases if self.average else (0, K)),
-            "t": Array("i8", (1,), low=0),
+            "t": Array("i8", (1,), 0, MAX_COUNT),
             "lengths": Array("f8", (self._n_biases(), 2)),
         }
 

@@ -18,7 +18,7 @@ from crossview.errors import InputError
 from crossview.estimators.base.learner import ViewLearner
 from crossview.estimators.targets import class_codes, read_labels, row_weights
 from crossview.estimators.validation import StrOptions
-from crossview.schema import Array
+from crossview.schema import MAX_FINITE, Array
 
 __all__ = ["CalibratedLearner", "calibration_schema", "check_probabilities"]
 
@@ -27,8 +27,20 @@ FOLDS = 3
 
 
 def calibration_schema(n_scores: int, *, each: tuple[int, ...] = ()) -> Array:
-    """Return what a calibration looks like, or several; its scale is infinite without a row."""
-    return Array("f8", (*each, len(calibration.start(n_scores))), high=np.inf)
+    """Return what a calibration looks like, or one of each; its scale is infinite without a row."""
+    K, size = n_scores, len(calibration.start(n_scores))
+    low, high = np.full(size, -MAX_FINITE), np.full(size, MAX_FINITE)
+    low[calibration.ERROR :] = low[1 + K] = low[2 + 2 * K : 4 + 3 * K] = 0.0
+    high[calibration.SCALE], high[calibration.SKIP] = np.inf, 3 * calibration.ROWS_OF_BLOCK
+    return Array("f8", (*each, size), low, high, holds=_can_continue)
+
+
+def _can_continue(states: np.ndarray) -> bool:
+    """Whether the rows of the block, and those to leave out, are such as a pass can count on."""
+    N, rows, skip = (states[..., at] for at in (calibration.N, calibration.ROWS, calibration.SKIP))
+    counts = np.stack([rows, skip])
+    most = np.vectorize(calibration.rows_of_block, otypes=[float])(N)
+    return bool((counts == np.floor(counts)).all() and (rows < most).all())
 
 
 def check_probabilities(learner: Any) -> bool:

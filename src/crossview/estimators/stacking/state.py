@@ -13,7 +13,7 @@ from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.history import MAX_SNAPSHOTS, History
 from crossview.algorithms.stacking.stack import Stack
 from crossview.estimators.base.probabilities import calibration_schema
-from crossview.schema import Array
+from crossview.schema import MAX_COUNT, Array
 
 __all__ = [
     "as_history",
@@ -54,7 +54,7 @@ def state_schema(
     """Return what the state of K experts looks like, of ``n_ever`` that there have been."""
     D, n = K + n_offsets, MAX_SNAPSHOTS
     # rows learned, rows between snapshots, number of snapshots
-    clock = np.array([0, 1, 0]), np.array([np.inf, np.inf, n - 1])
+    clock = np.array([0, 1, 0]), np.array([MAX_COUNT, MAX_COUNT, n - 1])
     own = Array("f8", (K, 0))
     return {
         "calibrations": own if n_scores is None else calibration_schema(n_scores, each=(K,)),
@@ -62,7 +62,7 @@ def state_schema(
         "A_inv": Array("f8", (D, D)),
         "omega": Array("f8", (K,), low=0.0),
         "losses": Array("f8", (3,), low=0.0),
-        "idle": Array("i8", (K,), low=0),
+        "idle": Array("i8", (K,), 0, MAX_COUNT),
         "clock": Array("i8", (3,), *clock),
         "rows": Array("i8", (n,), low=0),
         "weights": Array("f8", (n, 2, n_ever)),
