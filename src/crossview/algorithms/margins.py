@@ -101,6 +101,15 @@ def write_scores(scores, i, score, past, t, count):
                 scores[i, k] /= count
 
 
+@inlined_borrowing
+def write_refused(scores, i):
+    """scores_i <- NaN: the row was not learned."""
+    if scores.ndim == 1:
+        scores[i] = np.nan
+    else:
+        scores[i, :] = np.nan
+
+
 # --- the present views ----------------------------------------------------------
 
 

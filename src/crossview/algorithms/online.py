@@ -45,6 +45,7 @@ from crossview.algorithms.margins import (
     row_of_view,
     sum_scores,
     view_buffers,
+    write_refused,
     write_scores,
 )
 from crossview.algorithms.rules import (
@@ -54,6 +55,7 @@ from crossview.algorithms.rules import (
     can_step,
     covariance_step,
     euclidean_step,
+    is_bounded,
     pair_precision,
     sop,
 )
@@ -61,9 +63,10 @@ from crossview.kernels.rows import ONE, TWO, ZERO, Row, Rows, prefetch_row
 
 __all__ = ["Examples", "Weights", "learn", "learn_one_view", "learn_with_covariance"]
 
-# contradicting labels make CW shrink x'Sx towards underflow: one update shrinks it at most by the
-# first factor, and rows whose x'Sx is below the second factor times x·x are skipped
-MOST_SHRINKAGE, EXHAUSTED = 1e15, 1e-150
+# contradicting labels make CW shrink x'Sx towards underflow: one update shrinks it at most by this
+MOST_SHRINKAGE = 1e15
+# outside of these bounds rho or 1 / rho would soon overflow
+LEAST_PRECISION, MOST_PRECISION = 1e-290, 1e290
 
 
 class Weights(NamedTuple):
@@ -117,15 +120,22 @@ def one_view_pass(examples, model, scaling, rule, scratch):
         write_scores(scores, i, score, past, t[0] if average else 0, 1)
         if not n < np.inf:
             nonfinite_row = i
+            write_refused(scores, i)
             continue
         if n <= 0.0 or weight[i] <= 0.0:
             continue
+        before = lengths[0, 1]
         identity.count_length(scaling, n, 0, lengths)
         m, wrong = one_margin(W, y[i], score)
         if euclidean_step(rule, m, n, weight[i]) != 0.0:
             d = identity.intercept_variance(scaling, 0, lengths)
             n += d
             P = euclidean_step(rule, m, n if W.ndim == 1 else 2.0 * n, weight[i])
+            if not is_bounded(P, n):
+                identity.forget_length(scaling, before, 0, lengths)
+                nonfinite_row = i
+                write_refused(scores, i)
+                continue
             row = Row(x, j, lo, hi, offset, 0, d)
             identity.move(P, 1, row, W, b, y[i], wrong)
             if average:
@@ -155,7 +165,8 @@ def learn(
     Returns
     -------
     nonfinite_row : int
-        The last row that was skipped because its x·x is not finite, or -1.
+        The last row that was skipped, because x·x or its step would not be finite, or -1; the
+        scores of such rows are NaN.
     """
     K = 1 if model.W.ndim == 1 else model.W.shape[1]
     buffers = view_buffers(len(examples.rows.ptr) - 1, K)
@@ -183,6 +194,7 @@ def euclidean_pass(examples, model, scaling, rule, coupling, buffers):
         write_scores(scores, i, buffers.joint, buffers.past, t_averaged, n_averaged)
         if not total < np.inf:
             nonfinite_row = i
+            write_refused(scores, i)
             continue
         if count == 0 or weight[i] <= 0.0:
             continue
@@ -190,6 +202,7 @@ def euclidean_pass(examples, model, scaling, rule, coupling, buffers):
         find_margins(y[i], coupling, count, buffers)
         for a in range(count):
             sqnorm, v = buffers.sqnorm[a], buffers.v[a]
+            buffers.rho[a] = lengths[v, 1]
             identity.count_length(scaling, sqnorm, v, lengths)
             buffers.variance[a] = identity.intercept_variance(scaling, v, lengths)
             n[a] = sqnorm + buffers.variance[a]
@@ -201,6 +214,15 @@ def euclidean_pass(examples, model, scaling, rule, coupling, buffers):
         else:
             for a in range(count):
                 P[a] = euclidean_step(rule, m[a], n[a], weight[i])
+        bounded = True
+        for a in range(count):
+            bounded &= is_bounded(P[a], n[a])
+        if not bounded:
+            for a in range(count):
+                identity.forget_length(scaling, buffers.rho[a], buffers.v[a], lengths)
+            nonfinite_row = i
+            write_refused(scores, i)
+            continue
         # 4. the update
         for a in range(count):
             if P[a] != 0.0:
@@ -250,7 +272,8 @@ def learn_with_covariance(
     learned : int
         Number of rows of the order that were learned; not all if a low-rank covariance is full.
     nonfinite_row : int
-        The last row that was skipped because its x·x is not finite, or -1.
+        The last row that was skipped, because x·x or its step would not be finite, or -1; the
+        scores of such rows are NaN.
     """
     K, w = model.W.shape[1], model.W.reshape(-1)
     is_diagonal = S.form in (geometries.DIAGONAL, geometries.DIAGONAL_COVARIANCE)
@@ -289,6 +312,7 @@ def covariance_pass(examples, model, S, bias, rule, coupling, work):
         write_scores(scores, i, buffers.joint, buffers.past, t_averaged, n_averaged)
         if not total < np.inf:
             nonfinite_row = i
+            write_refused(scores, i)
             continue
         if count == 0 or weight[i] <= 0.0:
             continue
@@ -309,6 +333,10 @@ def covariance_pass(examples, model, S, bias, rule, coupling, work):
             return s, nonfinite_row
         if has_joint_loss:
             coupled_step(coupling, rule.slack, weight[i] * rule.C, count, steps)
+        if not _are_bounded(count, steps, rho):
+            nonfinite_row = i
+            write_refused(scores, i)
+            continue
         # 4. the update
         for a in range(count):
             if rho[a] != 0.0:
@@ -348,6 +376,17 @@ def _read_past(rows, i, model, bias, count, buffers):
 
 
 @inlined_borrowing
+def _are_bounded(count, steps, rho):
+    """Whether all updates of a row keep weights and covariances finite."""
+    bounded = True
+    for a in range(count):
+        if rho[a] != 0.0:
+            bounded &= is_bounded(steps.P[a], steps.n[a])
+            bounded &= LEAST_PRECISION < rho[a] < MOST_PRECISION
+    return bounded
+
+
+@inlined_borrowing
 def _find_step(row, a, weight, rule, is_coupled, S, work):
     """Write n and rho of view ``a``, and P if the views are independent."""
     buffers = work.buffers
@@ -359,7 +398,7 @@ def _find_step(row, a, weight, rule, is_coupled, S, work):
         n[a] *= 2.0
     rho = weight  # of PAM
     if not is_coupled:
-        if n[a] < EXHAUSTED * (buffers.sqnorm[a] + row.bias):
+        if n[a] < rule.least_variance * (buffers.sqnorm[a] + row.bias):
             return
         P[a], rho = covariance_step(rule, m[a], n[a], weight)
         rho = min(rho, MOST_SHRINKAGE / n[a])

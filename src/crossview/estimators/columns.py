@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +11,17 @@ import scipy.sparse as sp
 from crossview.errors import InputError, closest_names
 from crossview.views import ViewLayout
 
-__all__ = ["NamedColumns"]
+__all__ = ["NamedColumns", "NamedRow"]
+
+
+class NamedRow(NamedTuple):
+    """A row that was given as a mapping."""
+
+    matrix: sp.csr_array  # (1, n_slots)
+    present: np.ndarray  # bool (1, n_views)
+    moved: np.ndarray | None  # new position of each old column of the state, if columns were added
+    added: list[tuple[str, Any]]  # new views (with None) and features
+    old_room: list[int]
 
 
 class NamedColumns:
@@ -30,8 +40,6 @@ class NamedColumns:
         self.views: dict[str, dict[Any, int]] = {name: {} for name in views}
         self.room: list[int] = [1] * len(views)
         self.fixed: np.ndarray | None = None  # the column map of a learner fitted on a matrix
-        self.row: Any = None
-        self.present: np.ndarray | None = None
 
     @classmethod
     def of_fitted(
@@ -89,11 +97,8 @@ class NamedColumns:
             )
         return next(iter(self.views), "all")
 
-    def read(self, x: Mapping[Any, Mapping[Any, Any]], *, learn: bool) -> np.ndarray | None:
-        """Read one row into ``row`` and ``present``.
-
-        Return the new position of each old column of the state if the columns grew, else None.
-        """
+    def read(self, x: Mapping[Any, Mapping[Any, Any]], *, learn: bool) -> NamedRow:
+        """Return one row; ``learn`` adds its new views and features."""
         # 1. raise errors before anything changes
         row: list[tuple[str, Any, float]] = []
         for view, features in x.items():
@@ -109,13 +114,13 @@ class NamedColumns:
 
         # 2. add new views and features
         old_room = list(self.room)
-        grown = False
+        added: list[tuple[str, Any]] = []
         if learn and self.fixed is None:
             for view in x:
                 if view not in self.views:
                     self.views[view] = {}
                     self.room.append(1)
-                    grown = True
+                    added.append((view, None))
             for view, feature, _ in row:
                 known = self.views[view]
                 if feature not in known:
@@ -123,7 +128,7 @@ class NamedColumns:
                     v = list(self.views).index(view)
                     while len(known) > self.room[v]:
                         self.room[v] *= 2
-                    grown = True
+                    added.append((view, feature))
 
         # 3. the row as a sparse matrix
         index = {view: v for v, view in enumerate(self.views)}
@@ -136,15 +141,25 @@ class NamedColumns:
         columns = np.asarray([slots.ptr[v] + position for v, position, _ in found], dtype=np.int64)
         values = np.asarray([number for _, _, number in found], dtype=np.float64)
         order = np.argsort(columns)
-        self.row = sp.csr_array(
+        matrix = sp.csr_array(
             (values[order], columns[order], np.asarray([0, len(found)])),
             shape=(1, slots.n_columns),
         )
-        self.present = np.asarray([[view in x for view in self.views]], dtype=bool)
-        if not grown:
-            return None
-        moved = [slots.ptr[v] + np.arange(room) for v, room in enumerate(old_room)]
-        return np.concatenate([np.empty(0, dtype=np.int64), *moved])
+        present = np.asarray([[view in x for view in self.views]], dtype=bool)
+        moved = None
+        if added:
+            starts = [slots.ptr[v] + np.arange(room) for v, room in enumerate(old_room)]
+            moved = np.concatenate([np.empty(0, dtype=np.int64), *starts])
+        return NamedRow(matrix, present, moved, added, old_room)
+
+    def undo(self, row: NamedRow) -> None:
+        """Delete the views and features that this row, the last one, has added."""
+        for view, feature in reversed(row.added):
+            if feature is not None:
+                del self.views[view][feature]
+            elif not self.views[view]:
+                del self.views[view]
+        self.room = row.old_room
 
     def to_json(self) -> dict[str, Any]:
         """Return the names for a model file; they must be text, numbers or Booleans."""

@@ -71,6 +71,10 @@ COVARIANCE_ATTRIBUTES: dict[str, ParameterDoc] = ATTRIBUTES | {
     ),
 }
 
+# relative to the initial variance; rows along which it is less change nothing.  CW would let it
+# fall to 1e-163 on 10^8 rows with noisy labels; 10^12 rows of length 10^6 lead to 1e-24
+LEAST_VARIANCE = 1e-30
+
 FORMS = {
     forms.FULL: "full",
     forms.DIAGONAL: "diagonal",
@@ -167,6 +171,7 @@ class CovarianceClassifier(CovarianceState):
             everywhere = read_only(np.empty((0, 1), dtype=bool))
             rows = rows._replace(ptr=read_only(ptr.view(np.uint64)), present=everywhere)
         y, scores = read_only(y.astype(np.float64)), scores.reshape(len(scores), -1)
+        rule = self._rule()._replace(least_variance=LEAST_VARIANCE * float(self.initial_variance))
         nonfinite_row = -1
         while True:
             learned, nonfinite = online.learn_with_covariance(
@@ -174,7 +179,7 @@ class CovarianceClassifier(CovarianceState):
                 model,
                 self._covariance,
                 self._bias(),
-                self._rule(),
+                rule,
                 self._coupling(),
             )
             nonfinite_row = max(nonfinite_row, nonfinite)

@@ -14,6 +14,7 @@ from crossview.algorithms.geometries.covariance import Covariance
 from crossview.errors import InputError
 from crossview.estimators.base import LinearOnlineClassifier
 from crossview.schema import Array
+from crossview.views import ViewLayout
 
 __all__ = ["DIAGONALS", "CovarianceState"]
 
@@ -124,6 +125,10 @@ class CovarianceState(LinearOnlineClassifier):
             del self._state
             raise InputError("a row that the low-rank covariance keeps has columns of another view")
 
+    def _check_growth(self, slots: ViewLayout) -> None:
+        if hasattr(self, "_state") and self._has_covariance() and self.covariance == "full":
+            _check_memory([slots.n_columns] if self._n_biases() == 1 else list(slots.widths))
+
     def _grow(self, moved: np.ndarray) -> None:
         grows = self._has_covariance() and hasattr(self, "_state")
         if grows:
@@ -131,12 +136,9 @@ class CovarianceState(LinearOnlineClassifier):
         super()._grow(moved)
         if grows:
             ptr = self._covariance_ptr()
-            if S.form == forms.FULL:
-                widths = np.diff(ptr).tolist()
-                if self.covariance == "full":
-                    _check_memory(widths)
-                elif forms.full_bytes(widths) > MAX_FULL_BYTES:
-                    S = changes.to_diagonal(S, self._bias())
+            is_auto = S.form == forms.FULL and self.covariance != "full"
+            if is_auto and forms.full_bytes(np.diff(ptr).tolist()) > MAX_FULL_BYTES:
+                S = changes.to_diagonal(S, self._bias())
             self._covariance = changes.rearranged(
                 S, moved, ptr, self.initial_variance, self.intercept_scaling
             )

@@ -15,6 +15,7 @@ from crossview.estimators.validation import check_sample_weight
 from crossview.labels import has_label
 
 __all__ = [
+    "check_label",
     "class_codes",
     "class_weights",
     "classes_from_json",
@@ -44,6 +45,27 @@ def read_labels(y: Any, n_rows: int, learner: str) -> np.ndarray:
     ):  # integers, Booleans and text are classes, whatever their values
         check_classification_targets(y)
     return y
+
+
+def check_label(y: Any, classes: np.ndarray | None) -> None:
+    """Raise `InputError` if ``y`` is not one label, or of another kind than the classes so far."""
+    label = np.asarray(y)
+    if label.ndim or label.dtype.kind not in "biufSUO":
+        raise InputError(f"the label {y!r:.60} is no single text, number or Boolean")
+    if label.dtype.kind == "f" and np.isinf(label):
+        raise InputError("the label is infinite; leave the row out, or label it")
+    if classes is not None and _family(label) != _family(np.asarray(classes.tolist()[0])):
+        raise InputError(
+            f"the label {y!r:.60} is of another kind than the classes so far, "
+            f"{classes.tolist()!r:.200}; give all labels as text, or all as numbers"
+        )
+
+
+def _family(label: np.ndarray) -> str:
+    """Return what kind of thing a label is; text and numbers do not mix."""
+    if label.dtype.kind == "O":
+        return type(label.item()).__name__
+    return "number" if label.dtype.kind in "biuf" else label.dtype.kind
 
 
 def read_numbers(y: Any, n_rows: int, learner: str) -> np.ndarray:
@@ -84,6 +106,8 @@ def _check_length(y: np.ndarray, n_rows: int) -> None:
 
 def class_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the position of each label in ``classes``; `InputError` for a label not in it."""
+    if len(y):
+        check_label(y.tolist()[0], classes)  # an array has one type
     codes = np.searchsorted(classes, y)
     codes[codes == len(classes)] = 0
     unknown = classes[codes] != y

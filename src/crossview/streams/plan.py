@@ -95,8 +95,9 @@ class Plan:
 
     def decode(self, X: Any) -> Batch:
         """Return the columns as numbers and codes; decode the same Arrow batch only once."""
-        if self._recent is not None and self._recent[0] is X:
-            return self._recent[1]
+        recent = self._recent  # read once: another thread may replace it
+        if recent is not None and recent[0] is X:
+            return recent[1]
         names = column_names(X)
         for column in self.columns:
             if column.name not in names:

@@ -30,6 +30,14 @@ def count_length(scaling, sqnorm, v, lengths):
 
 
 @inlined_borrowing
+def forget_length(scaling, before, v, lengths):
+    """Undo `count_length`, where ``before`` was the sum of the logarithms."""
+    if scaling != 0.0:
+        lengths[v, 0] -= 1.0
+        lengths[v, 1] = before
+
+
+@inlined_borrowing
 def intercept_variance(scaling, v, lengths):
     """Return d of view v; 0 without an intercept."""
     if scaling == 0.0:

@@ -31,7 +31,7 @@ def learn(
     """Make one pass over the rows of ``examples``; return the last row that is not finite, or -1.
 
     ``scores[i]`` (one per class) is what row i had just before it was learned.  A row whose
-    score or squared slope is not finite is skipped.
+    score or squared slope is not finite is skipped, and its scores are NaN.
     A column that comes for the first time is scored, and has its slope, at 0, and
     moves from its initial weights.
     """
@@ -70,6 +70,7 @@ def learning_pass(rows, examples, machine, loss, steps, work, scores):
         # 3. a step of every parameter that the row touches
         if not max(sqnorm, 1.0) * length < limit:
             nonfinite_row = i
+            scores[i, :] = np.nan
         elif weight[i] > 0.0:
             move_row(rows, i, offset, machine, buffers, slopes, steps)
     return nonfinite_row

@@ -42,8 +42,12 @@ __all__ = [
     "can_step",
     "covariance_step",
     "euclidean_step",
+    "is_bounded",
     "pair_precision",
 ]
+
+# weights that move by 1e100 are finite after 1e200 steps
+MAX_SQUARED_STEP = 1e200
 
 PERCEPTRON, PA, PAM, AROW, SOP, CW_VARIANCE, CW_STDEV, SCW = range(8)
 
@@ -55,6 +59,17 @@ class Rule(NamedTuple):
     slack: int = HARD  # PA, PAM, SCW: the slack term
     C: float = 1.0  # the weight of the slack; 1/r for AROW
     phi: float = 0.0  # CW, SCW: the quantile of the confidence
+    # with a covariance: rows along which the variance is less change nothing
+    least_variance: float = 0.0
+
+
+@inlined_borrowing
+def is_bounded(P, n):
+    """Whether the step w <- w + P S x is finite, and stays so when it is taken many times.
+
+    Its length is at most the root of P² n times that of the initial variance.
+    """
+    return P * P * n < MAX_SQUARED_STEP
 
 
 @inlined_borrowing

@@ -141,12 +141,14 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
 
     def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
         K = self._n_scores()
-        columns, biases = (self._slots.n_columns, K), (self._n_biases(), K)
+        columns, biases, empty = (self._slots.n_columns, K), (self._n_biases(), K), (0, K)
+        # averages or not, whatever ``average`` was set to since
+        is_average = len(state["U"]) > 0
         return super()._state_schema(state) | {
             "W": Array("f8", columns),
             "b": Array("f8", biases),
-            "U": Array("f8", columns if self.average else (0, K)),
-            "c": Array("f8", biases if self.average else (0, K)),
+            "U": Array("f8", columns if is_average else empty),
+            "c": Array("f8", biases if is_average else empty),
             "t": Array("i8", (1,), 0, MAX_COUNT),
             "lengths": Array("f8", (self._n_biases(), 2)),
         }
@@ -165,13 +167,13 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
     def _prediction_weights(self, name: str) -> np.ndarray:
         """Return the last weights, or their mean over the rows."""
         t = self._state["t"][0]
-        if not self.average or t == 0:
+        if not len(self._state["U"]) or t == 0:
             return self._state[name]
         return self._state[name] - self._state["U" if name == "W" else "c"] / t
 
     def _apply_averaging(self, view_scores: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
         t = self._state["t"][0]
-        if self.average and t > 0:
+        if len(self._state["U"]) and t > 0:
             past = np.zeros_like(view_scores)
             score_views(rows, read_only(self._state["U"]), past, norms)
             view_scores -= past / t
@@ -188,7 +190,7 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
             ("c", self._n_biases()),
         ):
             old = self._state[name]
-            if name in "Uc" and not self.average:
+            if name in "Uc" and not len(old):
                 continue
             new = np.zeros((rows, K))
             new[moved if name in "WU" else np.arange(len(old))] = old

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from crossview.batch import read_only
+from crossview.errors import InputError
 from crossview.estimators.base.learner import ViewLearner
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
@@ -28,7 +29,10 @@ class OnlineLearner(ViewLearner):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        """Make one pass over the rows; return the last nonfinite row that was skipped, or -1."""
+        """Make one pass over the rows; return the last nonfinite row that was skipped, or -1.
+
+        The state is as without such rows, and their scores are NaN.
+        """
         raise NotImplementedError
 
     def _first_targets(
@@ -66,8 +70,20 @@ class OnlineLearner(ViewLearner):
                 # the row has a missing view, and the pass is repeated; or reading raises an error
                 rows = self._read(X, reset=False)
                 self._restart()
-                scores, _ = self._pass(rows, order, target, weight)
+                scores, nonfinite_row = self._pass(rows, order, target, weight)
+            self._check_learned(nonfinite_row)
         self._finish_fit(X, y, sample_weight, scores[order], order)
+
+    def _check_learned(self, nonfinite_row: int, *, alone: bool = False) -> None:
+        """Raise an error if a pass has left out a row; all others were learned."""
+        if nonfinite_row >= 0:
+            raise InputError(
+                "is too large or too small to be learned: its squared norm, or the step that it "
+                "takes, is not finite"
+                + ("" if alone else "; all other rows were learned")
+                + ". Scale the columns, or leave the row out",
+                row=None if alone else int(nonfinite_row),
+            )
 
     def _pass(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray

@@ -11,6 +11,7 @@ from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.online import OnlineLearner
 from crossview.estimators.base.probabilities import check_probabilities
 from crossview.estimators.base.self_calibrating import SelfCalibratingClassifier
+from crossview.estimators.targets import check_label, row_weights
 from crossview.estimators.validation import StrOptions
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label
@@ -98,18 +99,15 @@ class OnlineClassifier(SelfCalibratingClassifier):
             if first:
                 self._forget()
             raise
-        scores, _ = self._pass(rows, np.arange(len(codes)), codes, weight)
+        scores, nonfinite_row = self._pass(rows, np.arange(len(codes)), codes, weight)
         p = self._calibrate_in_pass(scores, codes, sample_weight, return_proba)
+        self._check_learned(nonfinite_row)
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         return (scores, p) if return_proba else scores
 
     def _check_classes(self, first: bool, classes: Any) -> None:
         """Raise an error if ``classes`` is missing in the first call or differs in a later one."""
-        if self.class_weight == "balanced":
-            raise InputError(
-                "class_weight='balanced' needs the labels of all rows; for a stream give "
-                "class_weight={label: weight, ...}"
-            )
+        self._check_class_weight()
         if first and classes is None:
             raise InputError(
                 "classes= is required in the first call; give all labels that may occur"
@@ -118,6 +116,13 @@ class OnlineClassifier(SelfCalibratingClassifier):
             raise InputError(
                 f"classes={classes!r} is not the same as in the first call, "
                 f"{self.classes_.tolist()!r}"
+            )
+
+    def _check_class_weight(self) -> None:
+        if isinstance(self.class_weight, str):
+            raise InputError(
+                "class_weight='balanced' needs the labels of all rows; for a stream give "
+                "class_weight={label: weight, ...}"
             )
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
@@ -139,19 +144,34 @@ class OnlineClassifier(SelfCalibratingClassifier):
         self : object
             The learner.
         """
-        if not hasattr(self, "_state"):
+        # all checks come before a change: a row that cannot be learned leaves no trace
+        first = not hasattr(self, "_state")
+        if first:
             self.check_params()
         self.check_streams()
+        self._check_class_weight()
+        row_weights(sample_weight, 1)
         labeled = not self._has_no_label(y)
-        if not labeled and not hasattr(self, "classes_"):
+        if labeled:
+            check_label(y, getattr(self, "classes_", None))
+        elif first:
             return self  # an unlabeled row has no effect before the first label
-        rows = self._read_one(x, learn=True)
+        try:
+            self._learn_row(self._read_one(x, learn=True), y, sample_weight, labeled)
+        except ValueError:
+            if first:
+                self._forget()
+            raise
+        return self
+
+    def _learn_row(self, rows: Rows, y: Any, sample_weight: float, labeled: bool) -> None:
+        """Learn from one row that was read."""
         if labeled:
             self._add_class(y)
         codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
-        scores, _ = self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
+        scores, nonfinite_row = self._pass(rows, np.zeros(1, dtype=np.int64), codes, weight)
+        self._check_learned(nonfinite_row, alone=True)
         self._calibrate_in_pass(scores, codes, sample_weight)
-        return self
 
     # --- classes ------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from crossview.batch import read_only
+from crossview.errors import InputError
 from crossview.estimators.base.online import OnlineLearner
 from crossview.estimators.base.regressor import ViewRegressor
 from crossview.estimators.targets import read_numbers, row_weights
@@ -93,22 +94,52 @@ class OnlineRegressor(ViewRegressor, OnlineLearner):
         self : object
             The learner.
         """
-        if not hasattr(self, "_state"):
+        # all checks come before a change: a row that cannot be learned leaves no trace
+        first = not hasattr(self, "_state")
+        if first:
             self.check_params()
         self.check_streams()
+        if np.ndim(y):
+            raise InputError(f"the target {y!r:.60} is no single number")
         target = read_numbers([y], 1, type(self).__name__)
-        rows = self._read_one(x, learn=True)
-        if not hasattr(self, "_state"):
-            self._start_state()
-        self._learn_in_order(rows, target, row_weights(sample_weight, 1))
+        weight = row_weights(sample_weight, 1)
+        try:
+            rows = self._read_one(x, learn=True)
+            if first:
+                self._start_state()
+            self._learn_in_order(rows, target, weight, alone=True)
+        except ValueError:
+            if first:
+                self._forget()
+            raise
         return self
 
-    def _learn_in_order(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    def _learn_in_order(
+        self, rows: Rows, y: np.ndarray, weight: np.ndarray, *, alone: bool = False
+    ) -> np.ndarray:
         """Make one pass, each target standardized by the rows up to it; return predictions."""
-        mean, scale = np.empty(len(y) + 1), np.empty(len(y) + 1)
-        running_units(self._state["units"], read_only(y), read_only(weight), mean, scale)
-        scores, _ = self._pass(rows, np.arange(len(y)), (y - mean[1:]) / scale[1:], weight)
+        units = self._state["units"]
+        mean, scale, after = np.empty(len(y) + 1), np.empty(len(y) + 1), units.copy()
+        running_units(after, read_only(y), read_only(weight), mean, scale)
+        self._check_units(mean[1:] + scale[1:], alone=alone)
+        before = units.copy()
+        units[:] = after  # in place: a stack shares them with its experts
+        targets = (y - mean[1:]) / scale[1:]
+        scores, nonfinite_row = self._pass(rows, np.arange(len(y)), targets, weight)
+        if nonfinite_row >= 0 and alone:
+            units[:] = before
+        self._check_learned(nonfinite_row, alone=alone)
         return mean[:-1] + scale[:-1] * scores[:, 0]
+
+    def _check_units(self, units: np.ndarray, *, alone: bool = False) -> None:
+        """Raise an error if the mean or the variance of the targets overflows."""
+        wrong = np.flatnonzero(~np.isfinite(units))
+        if len(wrong):
+            raise InputError(
+                "the target is too large: the variance of the targets is not finite; rescale the "
+                "targets, or leave the row out",
+                row=None if alone else int(wrong[0]),
+            )
 
     # --- predicting ----------------------------------------------------------------
 
@@ -148,8 +179,12 @@ class OnlineRegressor(ViewRegressor, OnlineLearner):
             units = self._state["units"]
             units[0] = weight.sum()
             if units[0] > 0.0:
-                units[1] = np.average(y, weights=weight)
-                units[2] = np.sum(weight * (y - units[1]) ** 2)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    units[1] = np.average(y, weights=weight)
+                    units[2] = np.sum(weight * (y - units[1]) ** 2)
+                if not np.isfinite(units).all():
+                    largest = np.abs(y) == np.abs(y[weight > 0.0]).max()
+                    self._check_units(np.where(largest, np.inf, 0.0))
         return self._in_inner_units(y), weight
 
     def _in_units(self, score: np.ndarray) -> np.ndarray:

@@ -119,10 +119,18 @@ class RowReader(BaseEstimator):
             )
         nested = bool(x) and all(isinstance(value, Mapping) for value in x.values())
         named = self._named
-        grown = named.read(x if nested else {named.only_view(): x}, learn=learn)
-        if grown is not None:
-            self._grow(grown)
-        return make_rows(named.row, self._slots, named.present)
+        row = named.read(x if nested else {named.only_view(): x}, learn=learn)
+        if row.moved is not None:
+            try:
+                self._check_growth(named.slots)
+            except InputError:
+                named.undo(row)
+                raise
+            self._grow(row.moved)
+        return make_rows(row.matrix, self._slots, row.present)
+
+    def _check_growth(self, slots: ViewLayout) -> None:
+        """Raise an error if the learner cannot have these columns."""
 
     def _grow(self, moved: np.ndarray) -> None:
         """Add new columns; column ``i`` of the state moves to ``moved[i]``."""

@@ -30,6 +30,9 @@ class SelfCalibratingClassifier(ViewClassifier, OnlineLearner):
         if self.calibration == "none":
             return self.probabilities(scores) if return_proba else scores
         codes, weight = self._calibration_targets(target, sample_weight)
+        learned = np.isfinite(scores).all(axis=1)
+        if not learned.all():  # rows that the pass has left out
+            scores, weight = np.where(learned[:, None], scores, 0.0), np.where(learned, weight, 0.0)
         state = self._state["calibration"]
         p = calibration.calibrate(scores, codes, weight, state, return_proba=return_proba)
         if len(self.classes_) == 1:
@@ -72,6 +75,8 @@ class SelfCalibratingClassifier(ViewClassifier, OnlineLearner):
         if label in self.classes_:
             return
         old = self.classes_
+        if len(old) == 2:
+            self.threshold_ = None  # which is for two classes
         self.classes_ = np.sort(np.append(old, label))
         position = int(np.searchsorted(self.classes_, label))
         self._insert_class(old, position)

@@ -12,7 +12,6 @@ from crossview.algorithms.kernel.quota import Stream, unlimited
 from crossview.algorithms.kernel.scores import averaged
 from crossview.algorithms.kernel.step import Examples, Settings, init_memory
 from crossview.batch import read_only, rows_at
-from crossview.errors import InputError
 from crossview.estimators.kernel.approximation import (
     ApproximatedKernel,
     ViewApproximation,
@@ -130,11 +129,6 @@ class FeatureWeights:
 
     def grow(self, moved: np.ndarray, K: int) -> None:
         """Add new columns; column i moves to ``moved[i]``."""
-        if self.method:
-            raise InputError(
-                "an approximation is fitted to the first rows and cannot add columns; "
-                "leave approximation= at None, or give all rows the same columns"
-            )
         W = np.zeros((self.blocks.n_columns, K))
         W[moved] = self.state["W"]
         old = self.state["bias"]

@@ -41,7 +41,7 @@ class KernelLearner(KernelState):
         self._prepare(rows)
         if self.schedule == "stream":
             scores = np.zeros(labels.shape)
-            self._learn(rows, np.arange(len(weight)), labels, weight, scores)
+            self._check_learned(self._learn(rows, np.arange(len(weight)), labels, weight, scores))
             self._calibrate_in_pass(scores, labels, sample_weight)
         else:
             self._learn_draws(TrainingSet(rows, labels, weight), random_state)
@@ -74,6 +74,7 @@ class KernelLearner(KernelState):
     def _learn_draws(self, data: TrainingSet, random_state: np.random.RandomState) -> None:
         """Make steps over rows that are drawn with replacement."""
         weight = without_overflowing_rows(data.rows, data.weight)
+        self._check_learned(int(np.flatnonzero(weight != data.weight).max(initial=-1)))
         unlabeled = self.learns_unlabeled or self.schedule != "rounds"
         used = np.flatnonzero((weight > 0.0) & ((data.labels[:, 0] != 0.0) | unlabeled))
         data = TrainingSet(rows_at(data.rows, used), data.labels[used], weight[used])
@@ -91,7 +92,7 @@ class KernelLearner(KernelState):
     ) -> int:
         """Make a step with each row, in order."""
         self._prepare(rows)
-        weight = without_overflowing_rows(rows, weight)
+        given, weight = weight, without_overflowing_rows(rows, weight)
         scores = scores.reshape(len(scores), -1)
         state, model, n = self._state, self._model(), len(scores)
         settings = self._settings(False)
@@ -104,7 +105,9 @@ class KernelLearner(KernelState):
                 t = int(state["t"][0])
                 state["t"][0] = model.learn_block(part, examples, settings, stream, t)
                 advance(here.stop - here.start)
-        return -1
+        left_out = np.flatnonzero(weight != given)
+        scores[left_out] = np.nan
+        return int(left_out.max(initial=-1))
 
     # --- scores --------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from crossview.errors import InputError
 from crossview.estimators.kernel.bandwidth import later_gammas, view_gammas
 from crossview.estimators.kernel.features import FeatureWeights, explicit_schema
 from crossview.estimators.kernel.options import KernelOptions
@@ -16,7 +17,8 @@ from crossview.estimators.kernel.support_learner import SupportLearner
 from crossview.estimators.kernel.support_vectors import support_schema
 from crossview.estimators.kernel.values import ViewKernels
 from crossview.kernels.rows import Rows
-from crossview.schema import Array
+from crossview.schema import MAX_COUNT, Array
+from crossview.views import ViewLayout
 
 __all__ = ["KernelState"]
 
@@ -84,12 +86,19 @@ class KernelState(KernelOptions):
             super()._state_schema(state)
             | own
             | {
-                "t": Array("i8", (1,), low=0),
+                "t": Array("i8", (1,), 0, MAX_COUNT),
                 "turns": Array("f8", (3,), low=0.0),
                 "gamma": Array("f8", (blocks.n_views,), low=0.0),
                 "dense": Array("b1", (1,)),
             }
         )
+
+    def _check_growth(self, slots: ViewLayout) -> None:
+        if self.approximation is not None and hasattr(self, "_state"):
+            raise InputError(
+                "an approximation is fitted to the first rows and cannot add columns; "
+                "leave approximation= at None, or give all rows the same columns"
+            )
 
     def _grow_state(self, moved: np.ndarray) -> None:
         self._model().grow(moved, self._n_scores())

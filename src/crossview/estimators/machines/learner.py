@@ -133,15 +133,17 @@ class MachineLearner(MachineModel):
             tol=self.tol,
             n_iter_no_change=self.n_iter_no_change,
         )
+        nonfinite_row = -1
         if self.optimizer in STREAMING:
             for _ in range(self.n_epochs):
                 order = random_state.permutation(train) if self.shuffle else train
-                self._pass(rows, order, target, weight)
+                nonfinite_row = max(self._pass(rows, order, target, weight)[1], nonfinite_row)
                 if stopping.after_each():
                     break
         else:
             self._solve(rows, Examples(train, target, weight), stopping)
         self._finish(stopping)
+        self._check_learned(nonfinite_row)
         return rows, held_out
 
     def _solve(self, rows: Rows, examples: Examples, stopping: EarlyStopping) -> None:

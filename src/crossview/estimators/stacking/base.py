@@ -58,13 +58,14 @@ class Stacking(LearnedStack):
     ) -> int:
         nonfinite_row = -1
         if not _squares_are_finite(rows.data):
-            learned = read_only(without_overflowing_rows(rows, weight))
-            skipped = np.flatnonzero(learned != weight)
-            nonfinite_row, weight = int(max(skipped, default=-1)), learned
+            skipped = np.flatnonzero(without_overflowing_rows(rows, weight) != weight)
+            nonfinite_row, order = int(skipped.max(initial=-1)), order[~np.isin(order, skipped)]
         for lo in range(0, len(order), ROWS_AT_ONCE):
             here = order[lo : lo + ROWS_AT_ONCE]
             out = self._learn_block(rows_at(rows, here), y[here], weight[here])
             scores[here] = out.reshape(len(here), *scores.shape[1:])
+        if nonfinite_row >= 0:
+            scores[skipped] = np.nan
         return nonfinite_row
 
     def _learn_block(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -21,6 +21,7 @@ __all__ = [
     "experts_from_json",
     "experts_to_json",
     "named_entries",
+    "own_layout",
     "take_columns",
 ]
 
@@ -147,7 +148,7 @@ class Experts(list[Expert]):
                 learner.set_params(groups=[[view] for view in stack.layout_.names])
             if expert.view is not None:
                 old_width = learner._slots.n_columns
-                if learner.layout_.widths == _own_layout(expert, stack.layout_).widths:
+                if learner.layout_.widths == own_layout(expert, stack.layout_).widths:
                     continue
                 learner._named = named.select(expert.view)
                 learner._grow(np.arange(old_width))
@@ -229,9 +230,9 @@ def experts_from_json(
 def take_columns(expert: Expert, stack: OnlineLearner) -> None:
     """Give the expert the columns of the stack, or those of its view."""
     learner = expert.learner
-    learner.layout_ = _own_layout(expert, stack.layout_)
+    learner.layout_ = own_layout(expert, stack.layout_)
     learner.n_features_in_ = learner.layout_.n_columns
-    learner._slots = _own_layout(expert, stack._slots)
+    learner._slots = own_layout(expert, stack._slots)
     learner._column_map = None
     learner._named = None
     if stack._named is not None and stack._named.fixed is None:
@@ -242,7 +243,8 @@ def take_columns(expert: Expert, stack: OnlineLearner) -> None:
         learner.classes_ = stack.classes_
 
 
-def _own_layout(expert: Expert, layout: ViewLayout) -> ViewLayout:
+def own_layout(expert: Expert, layout: ViewLayout) -> ViewLayout:
+    """Return the columns of the stack that the expert has: all, or those of its view."""
     if expert.view is None:
         return layout
     return ViewLayout([expert.view], [layout.widths[layout.index(expert.view)]])

@@ -18,9 +18,11 @@ from crossview.estimators.stacking.experts import (
     experts_from_json,
     experts_to_json,
     named_entries,
+    own_layout,
 )
 from crossview.estimators.stacking.given import ExpertParameters
 from crossview.schema import Array
+from crossview.views import ViewLayout
 
 __all__ = ["LearnedStack", "WeightHistory"]
 
@@ -75,6 +77,11 @@ class LearnedStack(ExpertParameters):
     def _header_schema(self) -> dict[str, Any]:
         entry = {"name": str, "view": (None, str), "column": int, "class": str, "params": dict}
         return {**super()._header_schema(), "experts": {"ever": [str], "left": [entry]}}
+
+    def _check_growth(self, slots: ViewLayout) -> None:
+        if hasattr(self, "_experts"):
+            for expert in self._experts:
+                expert.learner._check_growth(own_layout(expert, slots))
 
     def _grow_state(self, moved: np.ndarray) -> None:
         old, names = self._experts.names, self.layout_.names
