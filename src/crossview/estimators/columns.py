@@ -141,15 +141,13 @@ class NamedColumns:
         columns = np.asarray([slots.ptr[v] + position for v, position, _ in found], dtype=np.int64)
         values = np.asarray([number for _, _, number in found], dtype=np.float64)
         order = np.argsort(columns)
-        matrix = sp.csr_array(
-            (values[order], columns[order], np.asarray([0, len(found)])),
-            shape=(1, slots.n_columns),
-        )
+        entries = values[order], columns[order], np.asarray([0, len(found)])
+        matrix = sp.csr_array(entries, shape=(1, slots.n_columns))
         present = np.asarray([[view in x for view in self.views]], dtype=bool)
-        moved = None
-        if added:
-            starts = [slots.ptr[v] + np.arange(room) for v, room in enumerate(old_room)]
-            moved = np.concatenate([np.empty(0, dtype=np.int64), *starts])
+        starts = [
+            slots.ptr[v] + np.arange(room) for v, room in enumerate(old_room if added else [])
+        ]
+        moved = np.concatenate([np.empty(0, dtype=np.int64), *starts]) if added else None
         return NamedRow(matrix, present, moved, added, old_room)
 
     def undo(self, row: NamedRow) -> None:
@@ -183,8 +181,8 @@ class NamedColumns:
             self.views[name] = {feature: i for i, feature in enumerate(features)}
             # a full block doubles
             self.room.append(1 << max(len(features) - 1, 0).bit_length())
-        n_given = [len(features) for _, features in value["views"]]
-        if [len(known) for known in self.views.values()] != n_given or self.room != value["room"]:
+        given = [len(features) for _, features in value["views"]]
+        if [*map(len, self.views.values())] != given or self.room != value["room"]:
             raise InputError("the names of the columns contradict each other")
         return self
 

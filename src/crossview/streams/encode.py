@@ -493,13 +493,7 @@ class ViewEncoder(_Encoding):
         return self._scaler.transform(encoded) if self.scale_views else encoded
 
     def check_params(self) -> None:
-        """Raise an error if a parameter is out of its range.
-
-        Raises
-        ------
-        InputError
-            The message names the parameter, its range and the given value.
-        """
+        """Raise `InputError` if a parameter is out of its range."""
         if not (isinstance(self.hash_bits, int | np.integer) and 1 <= self.hash_bits <= 28):
             raise InputError(f"hash_bits={self.hash_bits!r}; give a whole number from 1 to 28")
         ngrams = tuple(self.ngram_range) if isinstance(self.ngram_range, Sequence) else ()

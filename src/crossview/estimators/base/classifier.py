@@ -172,6 +172,3 @@ class ViewClassifier(ClassifierMixin, CalibratedLearner):
     def _header_schema(self) -> dict[str, Any]:
         classes = {"dtype": str, "values": [(str, int, float, bool)]}
         return {**super()._header_schema(), "classes": classes, "threshold": (None, float)}
-
-    def _n_scores(self) -> int:
-        return 1 if len(self.classes_) <= 2 else len(self.classes_)

@@ -105,26 +105,6 @@ class OnlineClassifier(SelfCalibratingClassifier):
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         return (scores, p) if return_proba else scores
 
-    def _check_classes(self, first: bool, classes: Any) -> None:
-        """Raise an error if ``classes`` is missing in the first call or differs in a later one."""
-        self._check_class_weight()
-        if first and classes is None:
-            raise InputError(
-                "classes= is required in the first call; give all labels that may occur"
-            )
-        if not (first or classes is None or np.array_equal(np.unique(classes), self.classes_)):
-            raise InputError(
-                f"classes={classes!r} is not the same as in the first call, "
-                f"{self.classes_.tolist()!r}"
-            )
-
-    def _check_class_weight(self) -> None:
-        if isinstance(self.class_weight, str):
-            raise InputError(
-                "class_weight='balanced' needs the labels of all rows; for a stream give "
-                "class_weight={label: weight, ...}"
-            )
-
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
         """Learn from one row.
 

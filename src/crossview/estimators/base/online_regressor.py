@@ -17,7 +17,58 @@ from crossview.kernels.rows import Rows
 from crossview.schema import MAX_FINITE, Array
 
 
-class OnlineRegressor(ViewRegressor, OnlineLearner):
+class StandardizedRegressor(ViewRegressor, OnlineLearner):
+    """Base class of the online regressors: moments of the targets, and their units."""
+
+    # --- state ---------------------------------------------------------------------
+
+    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
+        units = Array("f8", (3,), low=np.array([0.0, -MAX_FINITE, 0.0]))
+        return super()._state_schema(state) | {"units": units}
+
+    # --- targets -----------------------------------------------------------------
+
+    def _first_targets(
+        self, y: Any, sample_weight: Any, rows: Rows
+    ) -> tuple[np.ndarray, np.ndarray]:
+        y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+        weight = row_weights(sample_weight, len(y))
+        if not hasattr(self, "_state"):
+            self._start_state()
+            # moments of all rows; a warm start keeps the earlier ones
+            units = self._state["units"]
+            units[0] = weight.sum()
+            if units[0] > 0.0:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    units[1] = np.average(y, weights=weight)
+                    units[2] = np.sum(weight * (y - units[1]) ** 2)
+                if not np.isfinite(units).all():
+                    largest = np.abs(y) == np.abs(y[weight > 0.0]).max()
+                    self._check_units(np.where(largest, np.inf, 0.0))
+        return self._in_inner_units(y), weight
+
+    def _in_units(self, score: np.ndarray) -> np.ndarray:
+        """Return scores in the units of the targets."""
+        mean, scale = units_of(*self._state["units"])
+        return np.asarray(mean + scale * score)
+
+    def _in_inner_units(self, y: np.ndarray) -> np.ndarray:
+        """Return the standardized targets."""
+        mean, scale = units_of(*self._state["units"])
+        return np.asarray((y - mean) / scale)
+
+    def _check_units(self, units: np.ndarray, *, alone: bool = False) -> None:
+        """Raise an error if the mean or the variance of the targets overflows."""
+        wrong = np.flatnonzero(~np.isfinite(units))
+        if len(wrong):
+            raise InputError(
+                "the target is too large: the variance of the targets is not finite; rescale the "
+                "targets, or leave the row out",
+                row=None if alone else int(wrong[0]),
+            )
+
+
+class OnlineRegressor(StandardizedRegressor):
     """Base class of the online regressors.
 
     The learner standardizes the targets, and returns predictions in their original units.
@@ -131,16 +182,6 @@ class OnlineRegressor(ViewRegressor, OnlineLearner):
         self._check_learned(nonfinite_row, alone=alone)
         return mean[:-1] + scale[:-1] * scores[:, 0]
 
-    def _check_units(self, units: np.ndarray, *, alone: bool = False) -> None:
-        """Raise an error if the mean or the variance of the targets overflows."""
-        wrong = np.flatnonzero(~np.isfinite(units))
-        if len(wrong):
-            raise InputError(
-                "the target is too large: the variance of the targets is not finite; rescale the "
-                "targets, or leave the row out",
-                row=None if alone else int(wrong[0]),
-            )
-
     # --- predicting ----------------------------------------------------------------
 
     def predict_one(self, x: Any) -> float | None:
@@ -159,40 +200,3 @@ class OnlineRegressor(ViewRegressor, OnlineLearner):
         if not hasattr(self, "_state"):
             return None
         return float(self._in_units(self._joint_scores(self._read_one(x, learn=False))[0, 0]))
-
-    # --- state ---------------------------------------------------------------------
-
-    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
-        units = Array("f8", (3,), low=np.array([0.0, -MAX_FINITE, 0.0]))
-        return super()._state_schema(state) | {"units": units}
-
-    # --- targets -----------------------------------------------------------------
-
-    def _first_targets(
-        self, y: Any, sample_weight: Any, rows: Rows
-    ) -> tuple[np.ndarray, np.ndarray]:
-        y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
-        weight = row_weights(sample_weight, len(y))
-        if not hasattr(self, "_state"):
-            self._start_state()
-            # moments of all rows; a warm start keeps the earlier ones
-            units = self._state["units"]
-            units[0] = weight.sum()
-            if units[0] > 0.0:
-                with np.errstate(over="ignore", invalid="ignore"):
-                    units[1] = np.average(y, weights=weight)
-                    units[2] = np.sum(weight * (y - units[1]) ** 2)
-                if not np.isfinite(units).all():
-                    largest = np.abs(y) == np.abs(y[weight > 0.0]).max()
-                    self._check_units(np.where(largest, np.inf, 0.0))
-        return self._in_inner_units(y), weight
-
-    def _in_units(self, score: np.ndarray) -> np.ndarray:
-        """Return scores in the units of the targets."""
-        mean, scale = units_of(*self._state["units"])
-        return np.asarray(mean + scale * score)
-
-    def _in_inner_units(self, y: np.ndarray) -> np.ndarray:
-        """Return the standardized targets."""
-        mean, scale = units_of(*self._state["units"])
-        return np.asarray((y - mean) / scale)

@@ -191,6 +191,9 @@ class CalibratedLearner(ViewLearner):
         """Return which rows have a label."""
         return np.ones(len(y), dtype=bool)
 
+    def _n_scores(self) -> int:
+        return 1 if len(self.classes_) <= 2 else len(self.classes_)
+
     def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
         schema = super()._state_schema(state)
         if self.calibration != "none" or "calibration" in state:  # `calibrate` adds it to any

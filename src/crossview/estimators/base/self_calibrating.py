@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from crossview.algorithms import calibration
+from crossview.errors import InputError
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.online import OnlineLearner
 from crossview.estimators.targets import row_weights
@@ -62,6 +63,26 @@ class SelfCalibratingClassifier(ViewClassifier, OnlineLearner):
         return target if len(self.classes_) > 2 else (target > 0.0).view(np.int8), weight
 
     # --- classes -----------------------------------------------------------------
+
+    def _check_classes(self, first: bool, classes: Any) -> None:
+        """Raise an error if ``classes`` is missing in the first call or differs in a later one."""
+        self._check_class_weight()
+        if first and classes is None:
+            raise InputError(
+                "classes= is required in the first call; give all labels that may occur"
+            )
+        if not (first or classes is None or np.array_equal(np.unique(classes), self.classes_)):
+            raise InputError(
+                f"classes={classes!r} is not the same as in the first call, "
+                f"{self.classes_.tolist()!r}"
+            )
+
+    def _check_class_weight(self) -> None:
+        if isinstance(self.class_weight, str):
+            raise InputError(
+                "class_weight='balanced' needs the labels of all rows; for a stream give "
+                "class_weight={label: weight, ...}"
+            )
 
     def _insert_class(self, old: np.ndarray, position: int) -> None:
         """Add the state of the class at this position of ``classes_``; the others keep theirs."""

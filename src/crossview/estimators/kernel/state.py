@@ -23,13 +23,41 @@ from crossview.views import ViewLayout
 __all__ = ["KernelState"]
 
 
-class KernelState(KernelOptions):
-    """Base class of KeCo and Pegasos: the learned state, and how it grows."""
+class KernelSchema(KernelOptions):
+    """Base class of KeCo and Pegasos: what their state looks like."""
 
     @property
     def _explicit(self) -> bool:
         """Whether the model has explicit weights, and no support vectors."""
         return self.kernel == "linear" or self.approximation is not None
+
+    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
+        blocks, K = self._blocks(), self._n_scores()
+        if self._explicit:
+            own = explicit_schema(state, blocks, self.approximation, K)
+        else:
+            own = support_schema(blocks, K, self.kernel == "precomputed", bool(self.budget))
+        return (
+            super()._state_schema(state)
+            | own
+            | {
+                "t": Array("i8", (1,), 0, MAX_COUNT),
+                "turns": Array("f8", (3,), low=0.0),
+                "gamma": Array("f8", (blocks.n_views,), low=0.0),
+                "dense": Array("b1", (1,)),
+            }
+        )
+
+    def _check_growth(self, slots: ViewLayout) -> None:
+        if self.approximation is not None and hasattr(self, "_state"):
+            raise InputError(
+                "an approximation is fitted to the first rows and cannot add columns; "
+                "leave approximation= at None, or give all rows the same columns"
+            )
+
+
+class KernelState(KernelSchema):
+    """Base class of KeCo and Pegasos: the learned state, and how it grows."""
 
     @property
     def _constant(self) -> float:
@@ -75,30 +103,6 @@ class KernelState(KernelOptions):
             "dense": np.zeros(1, dtype=bool),
         }
         self._model().start(self._n_scores())
-
-    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
-        blocks, K = self._blocks(), self._n_scores()
-        if self._explicit:
-            own = explicit_schema(state, blocks, self.approximation, K)
-        else:
-            own = support_schema(blocks, K, self.kernel == "precomputed", bool(self.budget))
-        return (
-            super()._state_schema(state)
-            | own
-            | {
-                "t": Array("i8", (1,), 0, MAX_COUNT),
-                "turns": Array("f8", (3,), low=0.0),
-                "gamma": Array("f8", (blocks.n_views,), low=0.0),
-                "dense": Array("b1", (1,)),
-            }
-        )
-
-    def _check_growth(self, slots: ViewLayout) -> None:
-        if self.approximation is not None and hasattr(self, "_state"):
-            raise InputError(
-                "an approximation is fitted to the first rows and cannot add columns; "
-                "leave approximation= at None, or give all rows the same columns"
-            )
 
     def _grow_state(self, moved: np.ndarray) -> None:
         self._model().grow(moved, self._n_scores())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -186,31 +185,6 @@ class MachineLearner(MachineModel):
 
     def _warm_starts(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_state")
-
-    # --- state ----------------------------------------------------------------
-
-    def get_header(self) -> dict[str, Any]:
-        """Return the part of the state that is not arrays."""
-        passes = None
-        if hasattr(self, "n_iter_"):
-            passes = {"n": self.n_iter_, "validation_loss": self.validation_loss_.tolist()}
-        return {**super().get_header(), "passes": passes}
-
-    def set_header(self, header: Mapping[str, Any]) -> None:
-        """Restore the header that `get_header` returned."""
-        super().set_header(header)
-        if passes := header["passes"]:
-            self.n_iter_ = passes["n"]
-            self.validation_loss_ = np.asarray(passes["validation_loss"])
-
-    def _header_schema(self) -> dict[str, Any]:
-        passes = (None, {"n": int, "validation_loss": [float]})
-        return {**super()._header_schema(), "passes": passes}
-
-    def _forget(self) -> None:
-        super()._forget()
-        for name in ("n_iter_", "validation_loss_"):
-            self.__dict__.pop(name, None)
 
 
 class MachineClassifier(MachineLearner, OnlineClassifier):

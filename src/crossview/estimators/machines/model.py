@@ -115,3 +115,26 @@ class MachineModel(InterpretableMachine):
         design = self._design()
         cast_state(self._state, design)
         self._state |= grow_state(self._state, design, self._slots.ptr, moved)
+
+    def get_header(self) -> dict[str, Any]:
+        """Return the part of the state that is not arrays."""
+        passes = None
+        if hasattr(self, "n_iter_"):
+            passes = {"n": self.n_iter_, "validation_loss": self.validation_loss_.tolist()}
+        return {**super().get_header(), "passes": passes}
+
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Restore the header that `get_header` returned."""
+        super().set_header(header)
+        if passes := header["passes"]:
+            self.n_iter_ = passes["n"]
+            self.validation_loss_ = np.asarray(passes["validation_loss"])
+
+    def _header_schema(self) -> dict[str, Any]:
+        passes = (None, {"n": int, "validation_loss": [float]})
+        return {**super()._header_schema(), "passes": passes}
+
+    def _forget(self) -> None:
+        super()._forget()
+        for name in ("n_iter_", "validation_loss_"):
+            self.__dict__.pop(name, None)
