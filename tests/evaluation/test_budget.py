@@ -297,7 +297,7 @@ def test_inner_folds_are_left_out_and_named(costs):
     given = {"grid": ONE | {"C": grid}, "cv": 2, "threshold": None, "models": ["view:strong"]}
     # an inner fit of 200 rows takes 20 s, and the final one 30
     costs["view:strong"] = 10.0, 0.5, 0.0
-    answer = thorough(X, y, budget=2 * 100 / 0.8, **given)
+    answer = thorough(X, y, budget=2 * 100 / 0.75, **given)
     (left,) = answer.left_out
     assert (left.model, left.what) == ("view:strong", "1 of 3 inner folds")
     assert left.seconds == pytest.approx(3 * 2 * 20)
@@ -344,7 +344,7 @@ def test_a_model_that_was_left_out_comes_back_if_time_is_left(costs, monkeypatch
     # at its least an inner fit of 133 rows and the final one of 200, for each fold
     costs |= dict.fromkeys(MODELS, (100.0, 0.5, 0.0))
     costs["view:strong"] = 100.0, 0.4, 0.0
-    budget = 2.5 * 3 * 333 / 0.8
+    budget = 2.5 * 3 * 333 / 0.75
     answer = thorough(X, y, budget=budget, **given)
     everything = thorough(X, y, budget=None, **given)
     assert [row.scores for row in answer.rows] == [row.scores for row in everything.rows]

@@ -16,7 +16,7 @@ from crossview.evaluation.result import LeftOut
 __all__ = ["Planner"]
 
 # of the time of all workers, the rest waits for the last task of a round
-EFFICIENCY = 0.8
+EFFICIENCY = 0.75
 
 
 class Planner:
