@@ -90,7 +90,7 @@ def f1_of(fold, rows, C):
 def test_a_learner_is_probed_on_slices_of_the_rows(n, slices):
     run, fold = made_fold(n)
     learner = find_learner("view:strong", "classification", fold.X_train.layout.names)
-    probe = probe_learner(run, learner, fold)
+    probe = probe_learner(run, learner, fold, math.inf)
     assert probe.rows == slices
     assert len(probe.seconds) == len(slices)
     assert min(probe.seconds) > 0.0
@@ -258,11 +258,11 @@ def costs(monkeypatch):
     """Seconds of a fit of 100 rows, which grow as they do, and the value of each model."""
     made = dict.fromkeys(MODELS, (1e-06, 0.5, 0.0))
 
-    def probe(run, learner, fold):
+    def probe(run, learner, fold, latest):
         seconds, value, compiled = made[learner.name]
         return Probe((10, 100), (seconds / 10, seconds), value, compiled)
 
-    monkeypatch.setattr("crossview.evaluation.comparing.folds.probe_learner", probe)
+    monkeypatch.setattr("crossview.evaluation.comparing.probing.probe_learner", probe)
     return made
 
 
@@ -288,6 +288,16 @@ def test_a_model_that_takes_too_long_is_left_out_and_named(costs):
     assert note.startswith("left out to keep within the budget, about ")
     assert note.endswith(" of one core (--thorough): not compared: pa:squared")
     assert answer.to_dict()["left_out"][0]["model"] == "pa:squared"
+
+
+def test_a_model_whose_cost_there_is_no_time_to_estimate_is_left_out():
+    X, y = make_views()
+    assert probe_learner(None, None, None, 0.0) is None
+    answer = thorough(X, y, grid=ONE, cv=2, budget=1e-6, models=MODELS)
+    assert [row.model for row in answer.rows] == ["view:weak"]
+    assert [(one.model, one.what) for one in answer.left_out if one.model != "view:weak"] == [
+        (name, "not compared, for lack of time to estimate what it takes") for name in MODELS[1:]
+    ]
 
 
 def test_inner_folds_are_left_out_and_named(costs):
