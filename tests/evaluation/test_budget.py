@@ -64,9 +64,10 @@ def test_the_seconds_of_a_fold_are_those_of_its_fits():
         9 * 3 + 2 * 3 + 1.5,
         9 + 2 + 1.5,
         9 / 4 + 3 + 2 + 1.5,  # all on a quarter of the rows, then three of nine
-        9 / 16 + 3 / 4 + 2 / 4 + 1 + 1.5,  # on a quarter of that, and once on all rows
-        9 / 64 + 3 / 16 + 2 / 16 + 1 + 1.5,
-        9 / 256 + 3 / 64 + 2 / 64 + 1 + 1.5,
+        9 / 4 + 3 + 1.5,  # nothing refined
+        9 / 16 + 3 / 4 + 1 + 1.5,  # on a quarter of the rows, and once on all
+        9 / 64 + 3 / 16 + 1 + 1.5,
+        9 / 256 + 3 / 64 + 1 + 1.5,
     ]
     assert [cost.fold(level) for level in LEVELS] == pytest.approx(expected)
 
@@ -141,7 +142,7 @@ def test_after_the_deadline_one_setting_is_tried():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "level"), [(28.5, 0), (28.4, 1), (10.0, 2), (4.0, 3), (2.9, 4), (2.6, 5), (0.1, 5)]
+    ("seconds", "level"), [(28.5, 0), (28.4, 1), (10.0, 2), (4.0, 4), (2.9, 5), (2.6, 6), (0.1, 6)]
 )
 def test_settings_are_left_out_first_then_rows_and_the_last_learner_stays(seconds, level):
     plan = make_plan({"a": make_cost()}, {"a": 0.5}, {"a": 1}, seconds)
@@ -194,7 +195,7 @@ def test_of_learners_as_slow_the_better_ones_stay():
     values = {"a": 0.5, "b": 0.9, "c": 0.7, "d": 0.6}
     plan = make_plan(costs, values, dict.fromkeys(names, 1), 2 * 2.6)
     assert plan.dropped == {"a", "d"}
-    assert plan.tuning == {"b": LEVELS[5], "c": LEVELS[5]}
+    assert plan.tuning == {"b": LEVELS[6], "c": LEVELS[6]}
 
 
 def test_a_setting_is_chosen_by_a_hundred_rows_at_least():
@@ -238,12 +239,14 @@ def test_a_plan_keeps_within_the_time_unless_one_learner_is_left(some, seconds):
 
 
 def test_what_a_level_leaves_out_in_words():
-    cost = make_cost()
-    assert [in_words(level, cost) for level in LEVELS[:4]] == [
+    cost = make_cost(n_refined=1)
+    assert [in_words(level, cost) for level in LEVELS[:5]] == [
         "",
         "1 of 3 inner folds",
         "1 of 3 inner folds, 3 of 9 settings on all tuning rows",
-        "1 of 3 inner folds, 3 of 9 settings on all tuning rows, 1,600 rows choose the setting",
+        "1 of 3 inner folds, 3 of 9 settings on all tuning rows, nothing refined",
+        "1 of 3 inner folds, 3 of 9 settings on all tuning rows, nothing refined, 1,600 rows "
+        "choose the setting",
     ]
     assert in_words(LEVELS[2], make_cost(n_settings=1, n_splits=1)) == ""
 
