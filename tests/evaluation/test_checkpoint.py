@@ -1,5 +1,6 @@
 """A run that stops at any moment goes on as if it had not."""
 
+import json
 import shutil
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from safetensors import safe_open
 
 from crossview import InputError, MultiView, load, train
 from crossview.evaluation.checkpoint import Checkpoint, Kept, Position
@@ -18,6 +20,14 @@ from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.metrics import ErrorTally, RunningThreshold, Tally
 from crossview.evaluation.rows import LabeledRows
 from crossview.evaluation.train import TrainingObserver
+
+
+def contents(path):
+    """All that a model file holds."""
+    with safe_open(str(path), framework="numpy") as file:
+        arrays = {key: file.get_tensor(key) for key in sorted(file.keys())}
+        about = {key: json.loads(text) for key, text in file.metadata().items() if key != "format"}
+        return about, {key: (x.dtype, x.shape, x.tobytes()) for key, x in arrays.items()}
 
 
 class Killed(BaseException):
@@ -54,7 +64,7 @@ def make_table(n=400, seed=0):
     return pa.table(columns | {"number": x[:, 0] + noise, "y": y})
 
 
-COLUMNS = {"text": ["t__words"]}
+COLUMNS = {"text": ["t__words"], "hash_bits": 8}
 KINDS = [
     ("stacking", {}),
     ("pa:squared", {"epochs": 3}),
@@ -96,7 +106,7 @@ def test_a_run_that_was_stopped_gives_the_same_model(model, options, tmp_path):
             assert not given["output"].exists()
             assert load(kept["checkpoint"]) is not None  # a model so far
     assert stops
-    assert given["output"].read_bytes() == (tmp_path / "whole.st").read_bytes()
+    assert contents(given["output"]) == contents(tmp_path / "whole.st")
     assert parts.info == whole.info
     assert not kept["checkpoint"].exists()
 
@@ -113,12 +123,12 @@ def test_views_in_memory_and_more_rows_than_memory(tmp_path, monkeypatch):
         (views, labels, {"model": "cw", "output": given["output"]}),
     ):
         train(source, of_rows, **more)
-        whole = given["output"].read_bytes()
+        whole = contents(given["output"])
         kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
         with pytest.raises(Killed):
             train(source, of_rows, **more, **kept, observer=Killer(120))
         train(source, of_rows, **more, **kept)
-        assert given["output"].read_bytes() == whole
+        assert contents(given["output"]) == whole
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path):
@@ -127,15 +137,15 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     with pytest.raises(Killed):
         train(X, y, **given, **kept, observer=Killer(100))
     for changed, named in (
-        ({"seed": 1}, "the seed was 0, and is 1"),
+        ({"seed": 1}, "random_state=1"),
         ({"settings": {"C": 0.5}}, "its settings"),
         ({"epochs": 2}, "passes and order"),
-        ({"hash_bits": 10}, "the encoding"),
+        ({"hash_bits": 9}, "the encoding"),
         ({"metric": "accuracy"}, "the metric"),
     ):
         with pytest.raises(InputError, match=rf"kept\.st: is of another run: .*{named}"):
             train(X, y, **given | changed, **kept, resume=True)
-    with pytest.raises(InputError, match="the number of rows was [0-9]+, and is"):
+    with pytest.raises(InputError, match=r"the number of rows was \d+, and is"):
         train(X.slice(1), y, **given, **kept, resume=True)
     # without resume the run starts anew, and with it, where there is no file
     first = train(X, y, **given, **kept)
@@ -217,8 +227,8 @@ def test_a_running_threshold_comes_back():
 
 def test_kill_9_at_random_moments(tmp_path):
     """The real thing: the process is killed, and the same command goes on."""
-    table = make_table(40_000)
-    pq.write_table(table.drop_columns(["number"]), tmp_path / "rows.parquet")
+    table = make_table(20_000).drop_columns(["number"])
+    pq.write_table(table.filter(table["y"].is_valid()), tmp_path / "rows.parquet")
     small_batches = (
         "import sys; from crossview.cli import main; "
         "from crossview.evaluation.labeled import LabeledTable; LabeledTable.batch_rows = 1000; "
@@ -226,7 +236,7 @@ def test_kill_9_at_random_moments(tmp_path):
     )
     command = [
         *(sys.executable, "-c", small_batches, "train", str(tmp_path / "rows.parquet")),
-        *("--label", "y", "--model", "stacking"),
+        *("--label", "y", "--model", "stacking", "--hash-bits", "8"),
     ]
     whole = tmp_path / "whole.st"
     subprocess.run([*command, "-o", str(whole)], check=True, capture_output=True)
@@ -242,5 +252,5 @@ def test_kill_9_at_random_moments(tmp_path):
     run.wait()
     shutil.copy(kept, tmp_path / "copy.st")
     done = subprocess.run(resumed, capture_output=True, text=True, check=True)
-    assert parts.read_bytes() == whole.read_bytes(), done.stderr
+    assert contents(parts) == contents(whole), done.stderr
     assert not kept.exists()
