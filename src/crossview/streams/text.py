@@ -22,7 +22,14 @@ from crossview.streams.arrow import (
     one_line,
     pyarrow,
 )
-from crossview.streams.duck import connection, empty_table, identifier, literal, quoted_path
+from crossview.streams.duck import (
+    connection,
+    empty_table,
+    identifier,
+    literal,
+    quoted_path,
+    read_batches,
+)
 from crossview.streams.source import TableBatch
 
 __all__ = ["CsvSource", "JsonSource"]
@@ -108,7 +115,7 @@ class _TextSource:
             for file in files:
                 row = 0
                 with one_line(file):
-                    for data in self._rows(duck, file, columns).to_arrow_reader(batch_rows):
+                    for data in read_batches(duck, self._rows(duck, file, columns), batch_rows):
                         yield TableBatch(data, file, row)
                         row += data.num_rows
 
