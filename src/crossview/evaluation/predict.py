@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from crossview.errors import InputError
 from crossview.evaluation.read_labels import Located, with_row_location
+from crossview.evaluation.sources import input_files
 from crossview.evaluation.tasks import Classification, gives_probabilities
 from crossview.persistence import load, read_info
 from crossview.streams.arrow import pyarrow
@@ -21,13 +22,13 @@ from crossview.streams.prefetch import prefetch
 from crossview.streams.rows import RowStream, open_rows
 from crossview.streams.source import RowBatch, find_reader
 from crossview.streams.table import TableStream, open_table
-from crossview.streams.write import writing
+from crossview.streams.write import check_table, writing
 from crossview.views import MultiView
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Predictions", "predict"]
+__all__ = ["Predictions", "predict", "predict_inputs"]
 
 
 def predict(
@@ -82,6 +83,8 @@ def predict(
     >>> answer.column_names[3:5]
     ['probability_benign', 'probability_malignant']
     """
+    if output is not None:
+        check_table(output, predict_inputs(model, X))
     predictions = Predictions(model, X, keep=keep, threshold=threshold, positive=positive)
     for view in predictions.missing_views:
         warnings.warn(f"view {view!r} is missing; scored without it", UserWarning, stacklevel=2)
@@ -91,6 +94,12 @@ def predict(
         for batch in predictions:
             write(batch)
     return predictions.n_rows
+
+
+def predict_inputs(model: Any, X: Any) -> list[str]:
+    """Return the files that predictions are made from: the model and the rows."""
+    file = [os.fspath(model)] if isinstance(model, str | os.PathLike) else []
+    return [*file, *input_files(X)]
 
 
 class Predictions:
