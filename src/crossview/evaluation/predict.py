@@ -234,7 +234,9 @@ class _Columns:
         self._keep = list(keep)
         self._encoder = encoder
         copied = [name for name in keep if name not in here and name in stream.column_names]
-        self._stream: TableStream = stream.as_written(copied).select([*here, *keep])
+        words, numbers = ([c for c in names if c in here] for names in encoder.read_as())
+        stream = stream.select([*here, *keep]).as_written(copied).as_kinds(words, numbers)
+        self._stream: TableStream = stream
 
     def kinds_of_kept(self) -> list[Any]:
         """Types of the columns to copy, which are not stored as dictionaries."""

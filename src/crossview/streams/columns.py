@@ -125,7 +125,10 @@ def as_numbers(column: Column, array: pa.Array) -> np.ndarray:
         try:
             array = pc.cast(array, pa.float64())
         except pa.ArrowInvalid:
-            raise _not_a_number(column, array) from None
+            try:  # true and false, as CSV has them
+                array = pc.cast(pc.cast(array, pa.bool_()), pa.float64())
+            except pa.ArrowInvalid:
+                raise _not_a_number(column, array) from None
     elif not pa.types.is_integer(array.type):
         array = pc.cast(array, pa.float64())
     numbers = np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -9,7 +9,7 @@ import copy
 import csv
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any, Self
 
 import numpy as np
@@ -43,6 +43,9 @@ class _TextSource:
     fixed = ""
     # types that are words in the file
     words: tuple[str, ...] = ("DATE", "TIME")
+    # whether yes and no stay words; true and false are lower case
+    words_for_booleans = False
+    _booleans: Set[str] = frozenset()
 
     def __init__(self, files: list[str]) -> None:
         self.files: Sequence[str] = files
@@ -64,17 +67,41 @@ class _TextSource:
                 raise InputError("its rows do not share the same columns", file=where)
             # "NULL": no value in any row
             self._types = {row[0]: row[1].replace('"NULL"', "VARCHAR") for row in found}
+            if self.words_for_booleans:
+                self._booleans = {name for name, kind in self._types.items() if kind == "BOOLEAN"}
+                self._types |= dict.fromkeys(self._booleans, "VARCHAR")
             self.schema = empty_table(self._rows(duck, files[0], list(self._types))).schema
 
     def as_written(self, columns: Sequence[str]) -> Self:
         """Return the same rows, where these columns are text unless they are numbers."""
-        written = copy.copy(self)
         words = [name for name in columns if self._types[name].startswith(self.words)]
-        written._types = self._types | dict.fromkeys(words, "VARCHAR")
-        for name in words:
-            i = self.schema.get_field_index(name)
-            written.schema = written.schema.set(i, pyarrow().field(name, pyarrow().string()))
+        written = self._with_types(dict.fromkeys(words, "VARCHAR"))
+        written._booleans = self._booleans - set(columns)
         return written
+
+    def as_kinds(self, words: Sequence[str], numbers: Sequence[str]) -> Self:
+        """Return the same rows, where some columns are text, and others numbers."""
+        nested = ("STRUCT", "MAP", "BOOLEAN")
+        types = {
+            name: "VARCHAR"
+            for name in words
+            if not (self._types[name].startswith(nested) or self._types[name].endswith("]"))
+        }
+        types |= {name: "DOUBLE" for name in numbers if self._types[name] == "VARCHAR"}
+        return self._with_types(types)
+
+    def _with_types(self, types: dict[str, str]) -> Self:
+        """The same rows, with other types of some columns."""
+        pa = pyarrow()
+        other = copy.copy(self)
+        other._types = self._types | types
+        arrow = {"VARCHAR": pa.string(), "DOUBLE": pa.float64()}
+        fields = [
+            pa.field(one.name, arrow[types[one.name]]) if one.name in types else one
+            for one in self.schema
+        ]
+        other.schema = pa.schema(fields)
+        return other
 
     def _read_options(self) -> str:
         """How DuckDB is to read the files."""
@@ -91,7 +118,12 @@ class _TextSource:
     def _rows(self, duck: Any, file: str, columns: list[str]) -> Any:
         """The relation of one file."""
         types = ", ".join(f"{literal(c)}: {literal(t)}" for c, t in self._types.items())
-        chosen = ", ".join(identifier(c) for c in columns)
+        chosen = ", ".join(
+            f"if(lower({c}) IN ('true', 'false'), lower({c}), {c}) AS {c}"
+            if name in self._booleans
+            else c
+            for name, c in ((name, identifier(name)) for name in columns)
+        )
         return duck.sql(
             f"SELECT {chosen} FROM "
             f"{self.reader}({quoted_path(file)}, {self._options}{self.fixed}, columns={{{types}}})"
@@ -124,7 +156,7 @@ class CsvSource(_TextSource):
     """CSV files with a header line."""
 
     reader = "read_csv"
-    words = ("BOOLEAN", "DATE", "TIME")
+    words_for_booleans = True
     inference = "sample_size=-1, files_to_sniff=-1"
     fixed = ", auto_detect=false"
 
