@@ -220,7 +220,8 @@ class _Columns:
     def __init__(self, X: Any, encoder: Any, keep: Sequence[str]) -> None:
         views = encoder.view_columns()
         stream = open_table(X)
-        absent = [v for v, group in views.items() if not set(group) & set(stream.column_names)]
+        known = set(stream.column_names)
+        absent = [v for v, group in views.items() if known.isdisjoint(group)]
         if len(absent) == len(views):
             needed = [column for group in views.values() for column in group]
             raise InputError(
@@ -233,15 +234,18 @@ class _Columns:
         self._absent_columns = [column for view in absent for column in views[view]]
         self._keep = list(keep)
         self._encoder = encoder
-        copied = [name for name in keep if name not in here and name in stream.column_names]
-        words, numbers = ([c for c in names if c in here] for names in encoder.read_as())
+        read = set(here)
+        copied = [name for name in keep if name not in read and name in known]
+        words, numbers = ([c for c in names if c in read] for names in encoder.read_as())
         stream = stream.select([*here, *keep]).as_written(copied).as_kinds(words, numbers)
         self._stream: TableStream = stream
 
     def kinds_of_kept(self) -> list[Any]:
-        """Types of the columns to copy, which are not stored as dictionaries."""
+        """Types of the columns to copy: text, where they are dictionaries or views of one."""
+        pa = pyarrow()
         kinds = [self._stream.schema.field(name).type for name in self._keep]
-        return [getattr(kind, "value_type", kind) for kind in kinds]
+        kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
+        return [pa.large_string() if pa.types.is_string_view(kind) else kind for kind in kinds]
 
     def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
         pa = pyarrow()

@@ -21,7 +21,7 @@ from crossview.estimators.documentation import document_parameters
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.progressive import ProgressiveValidation, Record
-from crossview.evaluation.read_labels import with_label
+from crossview.evaluation.read_labels import check_seed, with_label
 from crossview.evaluation.sources import Labeled, input_files, open_labeled, take_rows
 from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
 from crossview.files import MODEL, check_writable
@@ -222,6 +222,7 @@ def train(
     check_classes_only(task, classes=classes, positive=positive, cost=cost, threshold=threshold)
     if epochs < 1:
         raise InputError(f"epochs={epochs}; give 1 or more")
+    check_seed(seed)
     source = open_labeled(
         X,
         y,

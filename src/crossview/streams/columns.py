@@ -54,8 +54,13 @@ class Batch(NamedTuple):
 def match_names(patterns: Sequence[str], names: list[str], option: str) -> list[str]:
     """Return the column names that match an option such as ``text=``."""
     found: dict[str, None] = {}
+    known = set(names)
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        matching = [n for n in names if n == pattern or fnmatch.fnmatchcase(n, pattern)]
+        matching = (
+            [pattern]
+            if pattern in known
+            else [name for name in names if fnmatch.fnmatchcase(name, pattern)]
+        )
         if not matching:
             raise InputError(
                 f"{option}= names {pattern!r}, which is in no view{closest_names(pattern, names)}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import glob
 import json
 import os
+import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_select",
     "connection",
+    "describe",
     "empty_table",
     "has_order",
     "identifier",
@@ -29,9 +32,18 @@ __all__ = [
 ]
 
 
+# of rows: a query may sort or join, and a file have many columns
+MEMORY_OF_ROWS = "2GB"
+# of the search for types: as long as there is room, DuckDB keeps the text that it has read
+MEMORY_OF_TYPES = "256MB"
+
+
 @contextmanager
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database in memory that loads nothing from a network and sees no Python variable."""
+    """Open a database in memory that loads nothing from a network and sees no Python variable.
+
+    Beyond `MEMORY_OF_ROWS`, it writes to a temporary folder.
+    """
     try:
         import duckdb
     except ImportError:
@@ -43,10 +55,29 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         "autoload_known_extensions": "false",
         "python_enable_replacements": "false",
         "preserve_insertion_order": "true",
+        "memory_limit": MEMORY_OF_ROWS,
+        "temp_directory": os.path.join(
+            tempfile.gettempdir(), f"crossview-duckdb-{uuid.uuid4().hex}"
+        ),
     }
     with duckdb.connect(":memory:", config=config) as connection:
         connection.execute("SET enable_progress_bar = false")  # stdout is for predictions
         yield connection
+
+
+def describe(duck: Any, table: str) -> list[tuple]:
+    """Return the name and type of each column of a table function, and more that DuckDB knows."""
+    import duckdb
+
+    query = f"DESCRIBE FROM {table}"
+    try:
+        duck.execute(f"SET memory_limit = '{MEMORY_OF_TYPES}'")
+        return list(duck.sql(query).fetchall())
+    except duckdb.OutOfMemoryException:  # many columns
+        duck.execute(f"SET memory_limit = '{MEMORY_OF_ROWS}'")
+        return list(duck.sql(query).fetchall())
+    finally:
+        duck.execute(f"SET memory_limit = '{MEMORY_OF_ROWS}'")
 
 
 def empty_table(relation: Any) -> Any:

@@ -101,8 +101,9 @@ class TableStream:
         TableStream
             A stream of those columns.
         """
+        known = set(self.column_names)
         for name in columns:
-            if name not in self.column_names:
+            if name not in known:
                 raise InputError(f"no column {name!r}{closest_names(name, self.column_names)}")
         return TableStream(self._source, list(dict.fromkeys(columns)), self._batch_rows)
 
@@ -175,6 +176,8 @@ class TableStream:
                     )
                 some_empty = True
                 values = values.filter(pc.invert(missing))
+            if str(values.type) == "string_view":
+                values = values.cast("large_string")
             found.update(pc.unique(values).to_pylist())
         return [*sorted(found), *([None] if some_empty else [])]
 

@@ -9,6 +9,7 @@ import copy
 import csv
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence, Set
 from typing import Any, Self
 
@@ -24,6 +25,7 @@ from crossview.streams.arrow import (
 )
 from crossview.streams.duck import (
     connection,
+    describe,
     empty_table,
     identifier,
     literal,
@@ -33,6 +35,9 @@ from crossview.streams.duck import (
 from crossview.streams.source import TableBatch
 
 __all__ = ["CsvSource", "JsonSource"]
+
+# of the line that names the columns
+MOST_BYTES = 1 << 26
 
 
 class _TextSource:
@@ -56,9 +61,7 @@ class _TextSource:
         where = files[0] if len(files) == 1 else None
         with connection() as duck, one_line(where):
             try:
-                found = duck.sql(
-                    f"DESCRIBE FROM {self.reader}({paths}, {self._options}, {inference})"
-                ).fetchall()
+                found = describe(duck, f"{self.reader}({paths}, {self._options}, {inference})")
             except Exception:
                 self._find_bad_row(duck)
                 raise
@@ -116,14 +119,18 @@ class _TextSource:
         raise NotImplementedError
 
     def _rows(self, duck: Any, file: str, columns: list[str]) -> Any:
-        """The relation of one file."""
+        """The relation of one file, with these columns or all of them."""
         types = ", ".join(f"{literal(c)}: {literal(t)}" for c, t in self._types.items())
-        chosen = ", ".join(
-            f"if(lower({c}) IN ('true', 'false'), lower({c}), {c}) AS {c}"
-            if name in self._booleans
-            else c
-            for name, c in ((name, identifier(name)) for name in columns)
-        )
+        if not self._booleans and 2 * len(columns) > len(self._types):
+            chosen = "*"  # DuckDB takes long to look up thousands of names
+        else:
+            names = [(name, identifier(name)) for name in columns]
+            chosen = ", ".join(
+                f"if(lower({c}) IN ('true', 'false'), lower({c}), {c}) AS {c}"
+                if name in self._booleans
+                else c
+                for name, c in names
+            )
         return duck.sql(
             f"SELECT {chosen} FROM "
             f"{self.reader}({quoted_path(file)}, {self._options}{self.fixed}, columns={{{types}}})"
@@ -148,7 +155,7 @@ class _TextSource:
                 row = 0
                 with one_line(file):
                     for data in read_batches(duck, self._rows(duck, file, columns), batch_rows):
-                        yield TableBatch(data, file, row)
+                        yield TableBatch(data.select(columns), file, row)
                         row += data.num_rows
 
 
@@ -212,15 +219,21 @@ class JsonSource(_TextSource):
 def _header(file: str) -> tuple[list[str], str]:
     """The column names of a CSV file and the character between them."""
     with one_line(file), pyarrow().input_stream(file) as stream:
-        start = bytes(stream.read(1 << 20)).decode("utf-8-sig", errors="replace")
-    lines = start.splitlines()
+        start = bytes(stream.read(1 << 20))
+        while b"\n" not in start and len(start) < MOST_BYTES and (more := stream.read(1 << 20)):
+            start += bytes(more)
+    text = start.decode("utf-8-sig", errors="replace")
+    lines = re.split(r"\r\n|\r|\n", text)  # and not at what else Unicode calls a line's end
     if not lines or not lines[0].strip():
         raise InputError("is empty; its first line must name the columns", file=file)
     # a comma, but for .tsv and for a header without commas
     delimiter = next((d for d in (",", "\t", ";", "|") if d in lines[0]), ",")
     if os.path.splitext(file.lower().removesuffix(".gz").removesuffix(".zst"))[1] == ".tsv":
         delimiter = "\t"
-    names = next(csv.reader(lines, delimiter=delimiter))
+    try:
+        names = next(csv.reader(lines, delimiter=delimiter))
+    except csv.Error as error:
+        raise InputError(f"its first line names no columns ({error})", file=file) from None
     for name in names:
         if not name.strip():
             raise InputError("has a column without a name in its first line", file=file)
@@ -234,7 +247,7 @@ def _check_json_lines(file: str) -> None:
         for row, line in enumerate(_lines(stream)):
             try:
                 value = json.loads(line) if line.strip() else {}
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise InputError(
                     f"not valid JSON (line {row + 1}): {first_line(error)}", file=file, row=row
                 ) from None

@@ -11,11 +11,12 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from crossview.errors import InputError
 from crossview.files import CSV, JSON_LINES, PARQUET, Kind, check_writable, is_stream, replacing
+from crossview.streams.arrow import first_line, pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_table", "write_csv", "writing"]
+__all__ = ["check_table", "table_errors", "write_csv", "writing"]
 
 
 def check_table(
@@ -53,9 +54,23 @@ def writing(
     with (
         replacing(path, known.kind) as unfinished,
         unfinished.open("wb") as file,
+        table_errors(path),
         known.write(file, schema) as write,
     ):
         yield write
+
+
+@contextmanager
+def table_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn errors of Arrow, such as that CSV has no lists, into an `InputError` of one line."""
+    pa = pyarrow()
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise InputError(
+            f"cannot hold this table ({first_line(error)}); leave the column out, or convert it",
+            file=str(path),
+        ) from None
 
 
 @contextmanager
