@@ -18,23 +18,15 @@ from sklearn.pipeline import Pipeline
 
 from crossview.catalog import saved_classes
 from crossview.errors import InputError
-from crossview.files import replacing
+from crossview.files import MODEL, replacing
 
-__all__ = ["load", "load_progress", "read_info", "save"]
+__all__ = ["load", "read_info", "save"]
 
 FORMAT = "crossview-model"
 VERSION = 3
-# the part of the file that is no step of the model
-PROGRESS = "progress"
 
 
-def save(
-    model: Any,
-    path: str | os.PathLike,
-    *,
-    info: dict[str, Any] | None = None,
-    progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None,
-) -> None:
+def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = None) -> None:
     """Write a fitted learner, or a Pipeline of encoder and learner, to a model file.
 
     The format is safetensors: numeric arrays and a JSON header, no pickle.
@@ -44,12 +36,10 @@ def save(
     model : learner or Pipeline
         A fitted Crossview estimator, or a scikit-learn Pipeline of them.
     path : path-like
-        The file to write, usually ``*.safetensors``.  An existing file is replaced
-        atomically, once the new one is complete.
+        The file to write, usually ``*.safetensors``.  An existing model file is replaced
+        atomically, once the new one is complete; any other file stays.
     info : dict, default=None
         Metadata that JSON can represent; `read_info` returns it.
-    progress : (dict, dict of str to ndarray), default=None
-        Of an unfinished run: what JSON can represent, and arrays; `load_progress` returns it.
 
     Raises
     ------
@@ -81,10 +71,7 @@ def save(
         "steps": json.dumps(header),
         "info": json.dumps(info or {}),
     }
-    if progress is not None:
-        metadata["progress"] = json.dumps(progress[0])
-        arrays |= {f"{PROGRESS}/{key}": array for key, array in progress[1].items()}
-    with replacing(path) as unfinished:
+    with replacing(path, MODEL) as unfinished:
         unfinished.write_bytes(to_bytes(arrays, metadata))
 
 
@@ -152,39 +139,6 @@ def read_info(path: str | os.PathLike) -> dict[str, Any]:
         The metadata.
     """
     return dict(json.loads(_metadata(path)["info"]))
-
-
-def load_progress(
-    path: str | os.PathLike,
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the ``progress`` that was passed to `save`.
-
-    Parameters
-    ----------
-    path : path-like
-        A model file.
-
-    Returns
-    -------
-    header : dict
-        What JSON can represent.
-    arrays : dict of str to ndarray
-        The arrays.
-
-    Raises
-    ------
-    InputError
-        The file holds a finished model.
-    """
-    from safetensors import safe_open
-
-    metadata = _metadata(path)
-    if "progress" not in metadata:
-        raise InputError("holds a model and no unfinished run", file=str(path))
-    with safe_open(str(path), framework="numpy") as file:
-        keys = [key for key in file.keys() if key.startswith(f"{PROGRESS}/")]  # noqa: SIM118
-        arrays = {key.removeprefix(f"{PROGRESS}/"): file.get_tensor(key) for key in keys}
-    return json.loads(metadata["progress"]), arrays
 
 
 def _metadata(path: str | os.PathLike) -> dict[str, str]:

@@ -23,10 +23,10 @@ from crossview.evaluation.checkpoint import Checkpoint, Kept, Position
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.progressive import ProgressiveValidation, Record
-from crossview.evaluation.read_labels import with_label
-from crossview.evaluation.sources import Labeled, open_labeled, take_rows
+from crossview.evaluation.read_labels import check_seed, with_label
+from crossview.evaluation.sources import Labeled, input_files, open_labeled, take_rows
 from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
-from crossview.files import check_writable
+from crossview.files import MODEL, check_writable
 from crossview.labels import has_label
 from crossview.persistence import save
 from crossview.streams.prefetch import prefetch
@@ -185,7 +185,7 @@ def train(
     settings : mapping of str to value, default=None
         Parameters of the model, such as ``{"C": 0.1}``.
     output : path-like, default=None
-        The model file to write.  None: no file.
+        The model file to write: a new one, or in place of a model.  None: no file.
     epochs : int, default=1
         Number of passes over the rows, each in another random order; only for online learners.
     in_order : bool, default=None
@@ -230,11 +230,12 @@ def train(
     """
     # 1. check the arguments before a row is read
     if output is not None:
-        check_writable(output)
+        check_writable(output, MODEL, input_files(X))
     metric = check_metric(metric, task=task, k=k, cost=cost)
     check_classes_only(task, classes=classes, positive=positive, cost=cost, threshold=threshold)
     if epochs < 1:
         raise InputError(f"epochs={epochs}; give 1 or more")
+    check_seed(seed)
     source = open_labeled(
         X,
         y,
