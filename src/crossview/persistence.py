@@ -22,12 +22,14 @@ from sklearn.pipeline import Pipeline
 
 from crossview.catalog import saved_classes
 from crossview.errors import InputError
-from crossview.files import replacing
+from crossview.files import MODEL, replacing
 
-__all__ = ["checksum", "content_of", "load", "read_info", "save"]
+__all__ = ["checksum", "content_of", "load", "load_progress", "read_info", "save"]
 
 FORMAT = "crossview-model"
 VERSION = 4
+# the part of the file that is no step of the model
+PROGRESS = "progress"
 
 # names of the types in safetensors
 DTYPES = {
@@ -46,7 +48,13 @@ DAMAGE = (
 )
 
 
-def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = None) -> None:
+def save(
+    model: Any,
+    path: str | os.PathLike,
+    *,
+    info: dict[str, Any] | None = None,
+    progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None,
+) -> None:
     """Write a fitted learner, or a Pipeline of encoder and learner, to a model file.
 
     The format is safetensors: numeric arrays and a JSON header, no pickle.
@@ -56,10 +64,12 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
     model : learner or Pipeline
         A fitted Crossview estimator, or a scikit-learn Pipeline of them.
     path : path-like
-        The file to write, usually ``*.safetensors``.  An existing file is replaced
-        atomically, once the new one is complete.
+        The file to write, usually ``*.safetensors``.  An existing model file is replaced
+        atomically, once the new one is complete; any other file stays.
     info : dict, default=None
         Metadata that JSON can represent; `read_info` returns it.
+    progress : (dict, dict of str to ndarray), default=None
+        Of an unfinished run: what JSON can represent, and arrays; `load_progress` returns it.
 
     Raises
     ------
@@ -89,8 +99,12 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
         "steps": json.dumps(header),
         "info": json.dumps(info or {}),
     }
+    if progress is not None:
+        metadata[PROGRESS] = json.dumps(progress[0])
+        for key, array in progress[1].items():
+            arrays[f"{PROGRESS}/{key}"] = np.ascontiguousarray(array)
     metadata["sha256"] = checksum(arrays, metadata)
-    with replacing(path) as unfinished, unfinished.open("wb") as file:
+    with replacing(path, MODEL) as unfinished, unfinished.open("wb") as file:
         file.writelines(content_of(arrays, metadata))
 
 
@@ -122,19 +136,61 @@ def load(path: str | os.PathLike) -> Any:
     >>> crossview.load(path).partial_fit(X, y).classes_
     array([0, 1])
     """
+    metadata, arrays = _content(path)
+    try:
+        return _model_from(metadata, arrays)
+    except InputError as error:
+        raise InputError(error.message, file=str(path)) from None
+    except DAMAGE as error:
+        raise _damaged(error, path) from error
+
+
+def load_progress(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the ``progress`` that was passed to `save`.
+
+    Parameters
+    ----------
+    path : path-like
+        A model file.
+
+    Returns
+    -------
+    header : dict
+        What JSON can represent.
+    arrays : dict of str to ndarray
+        The arrays.
+
+    Raises
+    ------
+    InputError
+        As for `load`, or the file holds a finished model.
+    """
+    metadata, arrays = _content(path)
+    if PROGRESS not in metadata:
+        raise InputError("holds a model and no unfinished run", file=str(path))
+    try:
+        header = dict(json.loads(metadata[PROGRESS]))
+    except DAMAGE as error:
+        raise _damaged(error, path) from error
+    prefix = f"{PROGRESS}/"
+    mine = {key.removeprefix(prefix): x for key, x in arrays.items() if key.startswith(prefix)}
+    return header, mine
+
+
+def _content(path: str | os.PathLike) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    """Return the header and the arrays, if the checksum is theirs."""
     from safetensors import SafetensorError, safe_open
 
     metadata = _metadata(path)
     try:
         with safe_open(str(path), framework="numpy") as file:
             arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a dict
-        if metadata.pop("sha256", None) != checksum(arrays, metadata):
-            raise InputError("is a damaged model file: its checksum is not that of its content")
-        return _model_from(metadata, arrays)
-    except InputError as error:
-        raise InputError(error.message, file=str(path)) from None
     except (SafetensorError, *DAMAGE) as error:
         raise _damaged(error, path) from error
+    if metadata.pop("sha256", None) != checksum(arrays, metadata):
+        what = "is a damaged model file: its checksum is not that of its content"
+        raise InputError(what, file=str(path))
+    return metadata, arrays
 
 
 def _model_from(metadata: dict[str, str], arrays: dict[str, np.ndarray]) -> Any:
@@ -151,6 +207,8 @@ def _model_from(metadata: dict[str, str], arrays: dict[str, np.ndarray]) -> Any:
         model.set_header(entry["header"])
         model.set_state(states.pop(entry["name"], {}))
         steps.append((entry["name"], model))
+    if PROGRESS in metadata:
+        states.pop(PROGRESS, None)
     if states:
         raise InputError(f"is a damaged model file: no step is called {min(states)!r}")
     *transformers, (_, last) = steps

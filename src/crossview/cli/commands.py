@@ -25,16 +25,17 @@ from crossview.cli.progress import warnings_as_lines, watching, watching_compari
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
 from crossview.evaluation import train as training
-from crossview.evaluation.predict import Predictions
+from crossview.evaluation.predict import Predictions, predict_inputs
 from crossview.evaluation.result import Comparison, ComparisonRow
+from crossview.evaluation.sources import input_files
 from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
-from crossview.files import check_writable, replacing
+from crossview.files import COMPARISON, check_writable, replacing
 from crossview.report.model import model_tables, training_summary
 from crossview.report.tables import class_table, comparison_notes, comparison_table
 from crossview.streams.duck import identifier, literal
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.source import find_reader, is_query
-from crossview.streams.write import write_csv, writing
+from crossview.streams.write import check_table, write_csv, writing
 
 STDOUT = "-"
 # beyond, the file of --json has them
@@ -135,8 +136,6 @@ def compare(
     options: dict[str, Any],
 ) -> None:
     """``crossview compare``."""
-    if json is not None:
-        check_writable(json)
     stored = source if source.endswith(".json") else None
     command: dict[str, Any] = {"source": source, "columns": asdict(columns), "options": options}
     earlier: Comparison | None = None
@@ -144,7 +143,9 @@ def compare(
         earlier, command = _read_comparison(stored)
         source, columns = command["source"], Columns(**command["columns"])
         json = json or (Path(stored) if add else None)
-    elif add:
+    if json is not None:
+        check_writable(json, COMPARISON, input_files(source))
+    if add and stored is None:
         raise InputError("--add extends a stored comparison; name its file, such as result.json")
     if earlier is not None and not add:
         answer, status = earlier, 0
@@ -153,7 +154,7 @@ def compare(
         models = list(add) if add else list(models)
         answer, status = _compare(source, columns, models or None, earlier, kept)
     if json is not None and status == 0:
-        with replacing(json) as unfinished:
+        with replacing(json, COMPARISON) as unfinished:
             content = answer.to_dict() | {"command": command}
             text = jsonlib.dumps(content, indent=1, ensure_ascii=False)
             unfinished.write_text(text + "\n", encoding="utf-8")
@@ -249,11 +250,11 @@ def _python(answer: Comparison, row: ComparisonRow, source: str, columns: Column
     )
 
 
-def parse_seconds(text: str) -> float:
-    """Return a time such as 60s, 5min, 2h or 90 in seconds."""
+def parse_seconds(text: str, option: str, *, zero: bool = False) -> float:
+    """Return a time such as 60s, 5min, 2h or 90 in seconds; 0 only where it may be."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h)?\s*", text)
-    if found is None or not float(found[1]) > 0.0:
-        raise InputError(f"--budget {text!r}: give a time, such as 60s, 5min or 1h")
+    if found is None or not (zero or float(found[1]) > 0.0):
+        raise InputError(f"{option} {text!r}: give a time, such as 60s, 5min or 1h")
     return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600}[found[2] or "s"]
 
 
@@ -363,13 +364,15 @@ def predict(
 ) -> None:
     """``crossview predict``."""
     own = {} if threshold is None else {"threshold": _literal(threshold)}
+    to_stdout = output == STDOUT
+    if not to_stdout:
+        check_table(output, predict_inputs(model, source))
     predictions = Predictions(model, source, keep=keep, positive=positive, **own)
     for view in predictions.missing_views:
         print(
             f"crossview: view {view!r} is missing in {source}; scored without it", file=sys.stderr
         )
     schema = predictions.schema
-    to_stdout = output == STDOUT
     with write_csv(sys.stdout.buffer, schema) if to_stdout else writing(output, schema) as write:
         for batch in predictions:
             write(batch)

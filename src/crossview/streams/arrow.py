@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from crossview.errors import InputError
 
 __all__ = [
     "check_same_columns",
+    "check_text",
     "check_unique",
     "column_names",
     "first_line",
@@ -90,21 +92,37 @@ def _eager(frame: Any) -> Any:
 
 def check_unique(names: Sequence[str], file: str | None) -> None:
     """Raise an error for duplicate column names."""
-    for name in names:
-        if list(names).count(name) > 1:
-            raise InputError(f"two columns are called {name!r}; rename one", file=file)
+    name, count = Counter(names).most_common(1)[0] if names else ("", 0)
+    if count > 1:
+        raise InputError(f"two columns are called {name!r}; rename one", file=file)
 
 
 def check_same_columns(
     names: Sequence[str], expected: Sequence[str], file: str, first: str
 ) -> None:
     """Raise an error if the columns of a file differ from those of the first file."""
-    missing = [name for name in expected if name not in names]
-    extra = [name for name in names if name not in expected]
+    here, there = set(names), set(expected)
+    missing = [name for name in expected if name not in here]
+    extra = [name for name in names if name not in there]
     if missing:
         raise InputError(f"has no column {missing[0]!r}, which {first} has", file=file)
     if extra:
         raise InputError(f"has a column {extra[0]!r}, which {first} has not", file=file)
+
+
+def check_text(data: Any, file: str | None) -> None:
+    """Raise an error for text that is not UTF-8, which Arrow and Parquet let pass."""
+    pa = pyarrow()
+    for name, column in zip(data.schema.names, data.columns, strict=True):
+        try:
+            if not pa.types.is_primitive(column.type):
+                column.validate(full=True)
+        except pa.ArrowInvalid:
+            raise InputError(
+                "holds text that is not UTF-8; convert it, or leave the column out",
+                file=file,
+                column=name,
+            ) from None
 
 
 @contextmanager

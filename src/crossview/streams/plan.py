@@ -99,8 +99,9 @@ class Plan:
         if recent is not None and recent[0] is X:
             return recent[1]
         names = column_names(X)
+        known = set(names)
         for column in self.columns:
-            if column.name not in names:
+            if column.name not in known:
                 raise InputError(f"no column {column.name!r}{closest_names(column.name, names)}")
         table = to_arrow(X, [c.name for c in self.columns])
         values = np.empty((table.num_rows, len(self.numbers)))

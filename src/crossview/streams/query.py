@@ -5,20 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crossview.streams.arrow import check_unique, one_line
-from crossview.streams.duck import connection, empty_table, has_order, identifier
+from crossview.streams.duck import (
+    check_select,
+    connection,
+    empty_table,
+    has_order,
+    identifier,
+    read_batches,
+)
 from crossview.streams.source import TableBatch
 
 __all__ = ["QuerySource"]
 
 
 class QuerySource:
-    """Rows of a query that DuckDB runs."""
+    """Rows of a query that DuckDB runs: one SELECT, which only reads."""
 
     def __init__(self, query: str) -> None:
         self.files: Sequence[str] = []
         self.n_rows: int | None = None
         self._query = query.strip().rstrip(";")
         with connection() as duck, one_line(None):
+            check_select(duck, self._query)
             relation = duck.sql(self._query)
             check_unique(relation.columns, None)
             self.schema = empty_table(relation).schema
@@ -29,6 +37,7 @@ class QuerySource:
         chosen = ", ".join(identifier(c) for c in columns)
         row = 0
         with connection() as duck, one_line(None):
-            for data in duck.sql(self._query).project(chosen).to_arrow_reader(batch_rows):
+            relation = duck.sql(self._query).project(chosen)
+            for data in read_batches(duck, relation, batch_rows):
                 yield TableBatch(data, None, row)
                 row += data.num_rows
