@@ -1,17 +1,16 @@
 """A run that stops at any moment goes on as if it had not."""
 
-import json
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from safetensors import safe_open
 
 from crossview import InputError, MultiView, load, train
 from crossview.evaluation.checkpoint import Checkpoint, Kept, Position
@@ -23,11 +22,8 @@ from crossview.evaluation.train import TrainingObserver
 
 
 def contents(path):
-    """All that a model file holds."""
-    with safe_open(str(path), framework="numpy") as file:
-        arrays = {key: file.get_tensor(key) for key in sorted(file.keys())}
-        about = {key: json.loads(text) for key, text in file.metadata().items() if key != "format"}
-        return about, {key: (x.dtype, x.shape, x.tobytes()) for key, x in arrays.items()}
+    """All that a model file holds: two saves of a model are the same bytes."""
+    return Path(path).read_bytes()
 
 
 class Killed(BaseException):

@@ -168,10 +168,8 @@ class NamedColumns:
                         f"feature {feature!r} of view {view!r} is not text; a model file "
                         "stores only names that are text"
                     )
-        return {
-            "views": [[name, list(known)] for name, known in self.views.items()],
-            "room": self.room,
-        }
+        views = [[name, list(known)] for name, known in self.views.items()]
+        return {"views": views, "room": self.room}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
