@@ -31,6 +31,7 @@ def calibration_schema(n_scores: int, *, each: tuple[int, ...] = ()) -> Array:
     K, size = n_scores, len(calibration.start(n_scores))
     low, high = np.full(size, -MAX_FINITE), np.full(size, MAX_FINITE)
     low[calibration.ERROR :] = low[1 + K] = low[2 + 2 * K : 4 + 3 * K] = 0.0
+    low[4 + 3 * K] = low[5 + 4 * K : 7 + 5 * K] = 0.0  # the same sums of the block
     high[calibration.SCALE], high[calibration.SKIP] = np.inf, 3 * calibration.ROWS_OF_BLOCK
     return Array("f8", (*each, size), low, high, holds=_can_continue)
 
