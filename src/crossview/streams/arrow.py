@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -90,17 +91,18 @@ def _eager(frame: Any) -> Any:
 
 def check_unique(names: Sequence[str], file: str | None) -> None:
     """Raise an error for duplicate column names."""
-    for name in names:
-        if list(names).count(name) > 1:
-            raise InputError(f"two columns are called {name!r}; rename one", file=file)
+    name, count = Counter(names).most_common(1)[0] if names else ("", 0)
+    if count > 1:
+        raise InputError(f"two columns are called {name!r}; rename one", file=file)
 
 
 def check_same_columns(
     names: Sequence[str], expected: Sequence[str], file: str, first: str
 ) -> None:
     """Raise an error if the columns of a file differ from those of the first file."""
-    missing = [name for name in expected if name not in names]
-    extra = [name for name in names if name not in expected]
+    here, there = set(names), set(expected)
+    missing = [name for name in expected if name not in here]
+    extra = [name for name in names if name not in there]
     if missing:
         raise InputError(f"has no column {missing[0]!r}, which {first} has", file=file)
     if extra:
@@ -108,7 +110,7 @@ def check_same_columns(
 
 
 @contextmanager
-def one_line(file: str | None) -> Iterator[None]:
+def one_line(file: str | None, header_lines: int = 1) -> Iterator[None]:
     """Convert errors of Arrow and DuckDB to an `InputError` of one line."""
     try:
         yield
@@ -120,21 +122,24 @@ def one_line(file: str | None) -> Iterator[None]:
             kinds.append(sys.modules["duckdb"].Error)
         if not isinstance(error, tuple(kinds)):
             raise
-        raise _explain(error, file) from None
+        raise _explain(error, file, header_lines) from None
 
 
+HTTPFS = "python -c \"import duckdb; duckdb.sql('INSTALL httpfs')\""
 _RAGGED = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 _BAD_VALUE = re.compile(r'Error when converting column "(.*?)"\. (.*)')
 _OTHER = re.compile(r"^(?!.*CSV Error)(.*\b(?:found|detected|[Mm]aximum)\b.*)$", re.MULTILINE)
 
 
-def _explain(error: Exception, file: str | None) -> InputError:
+def _explain(error: Exception, file: str | None, header_lines: int) -> InputError:
     """The error of one line that stands for this one."""
     text = str(error)
+    if "httpfs" in text:
+        return InputError(f"a remote file needs DuckDB's extension httpfs; install it: {HTTPFS}")
     line = re.search(r"CSV Error on Line: (\d+)", text)
     if line is None:
         return InputError(first_line(error), file=file)
-    row = int(line[1]) - 2  # DuckDB counts records, from 1 for the header
+    row = int(line[1]) - 1 - header_lines  # DuckDB counts records, from 1
     column = None
     if ragged := _RAGGED.search(text):
         message = f"{ragged[2]} fields instead of the {ragged[1]} that the header names"

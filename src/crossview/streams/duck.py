@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import json
 from collections.abc import Iterator
@@ -13,7 +14,15 @@ from crossview.errors import InputError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["connection", "empty_table", "has_order", "identifier", "literal", "quoted_path"]
+__all__ = [
+    "connection",
+    "empty_table",
+    "has_order",
+    "identifier",
+    "literal",
+    "load_remote",
+    "quoted_path",
+]
 
 
 @contextmanager
@@ -33,6 +42,13 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     }
     with duckdb.connect(":memory:", config=config) as connection:
         yield connection
+
+
+def load_remote(duck: Any, query: str) -> None:
+    """Load what reads s3:// and https://, where a query names such a file and it is installed."""
+    if "://" in query:
+        with contextlib.suppress(Exception):  # the query says what is missing
+            duck.execute("LOAD httpfs")
 
 
 def empty_table(relation: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crossview.streams.arrow import check_unique, one_line
-from crossview.streams.duck import connection, empty_table, has_order, identifier
+from crossview.streams.duck import connection, empty_table, has_order, identifier, load_remote
 from crossview.streams.source import TableBatch
 
 __all__ = ["QuerySource"]
@@ -19,6 +19,7 @@ class QuerySource:
         self.n_rows: int | None = None
         self._query = query.strip().rstrip(";")
         with connection() as duck, one_line(None):
+            load_remote(duck, self._query)
             relation = duck.sql(self._query)
             check_unique(relation.columns, None)
             self.schema = empty_table(relation).schema
@@ -29,6 +30,7 @@ class QuerySource:
         chosen = ", ".join(identifier(c) for c in columns)
         row = 0
         with connection() as duck, one_line(None):
+            load_remote(duck, self._query)
             for data in duck.sql(self._query).project(chosen).to_arrow_reader(batch_rows):
                 yield TableBatch(data, None, row)
                 row += data.num_rows

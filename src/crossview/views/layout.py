@@ -193,7 +193,12 @@ def _choose(
                 f"view {view!r} names its columns ({items[0]!r}), but X has no column names; "
                 "pass a data frame, or positions"
             )
-        columns = [c for p in patterns for c in match_columns(view, p, feature_names)]
+        places = {name: i for i, name in enumerate(feature_names)}
+        columns = [
+            c
+            for p in patterns
+            for c in ([places[p]] if p in places else match_columns(view, p, feature_names))
+        ]
         return np.asarray(list(dict.fromkeys(columns)), dtype=np.int64)
     if items and all(isinstance(item, bool | np.bool_) for item in items):
         if len(items) != n_features:
