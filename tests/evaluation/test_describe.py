@@ -111,6 +111,7 @@ def test_more_values_than_are_counted(monkeypatch):
         ([None] * N, "has no value in any row"),
         ([1.0, *[None] * (N - 1)], "99.8 % of the rows have no value"),
         (np.arange(N), "counts the rows"),
+        (np.append(np.arange(1, 301), RNG.integers(1, 301, 100)), "each whole number up to 300"),
         (Y * 2.0 + RNG.random(N), "tells the label almost exactly"),
         (np.where(Y == 1, "yes", "no"), "tells the label almost exactly"),
         ([1.0 if one else None for one in Y], "tells the label almost exactly"),

@@ -11,6 +11,7 @@ __all__ = ["as_options", "never_fail_to_print"]
 
 # of the library's messages: what the command line has no words for, and its words for arguments
 _LIBRARY_ONLY = re.compile(r""",? or (?:views=\{[^}]*\}|y='COLUMN')""")
+_VIEWS = re.compile(r"views=\{'(\w+)': ('[^']*')\}")
 _ARGUMENT = re.compile(
     r"(?<![\w'-])(views?|text|categorical|numeric|hash_bits|bins|task|metric|k|positive|threshold"
     r"|classes|cv|repeats|groups|in_order|rope|seed|epochs|keep|null|decimal|delimiter|quote|header"
@@ -26,7 +27,8 @@ def as_options(message: str) -> str:
         value = found[3] if found[2] is None else shlex.quote(found[2])
         return f"--{name} {value}" if value and name != "no-header" else f"--{name}"
 
-    return _ARGUMENT.sub(option, _LIBRARY_ONLY.sub("", message))
+    message = _VIEWS.sub(r"--view \1=\2", _LIBRARY_ONLY.sub("", message))
+    return _ARGUMENT.sub(option, message)
 
 
 # one character where that is possible, so that columns stay aligned

@@ -34,6 +34,8 @@ LEAKS = 0.98
 NOT_FINITE = "NaN or infinity"
 N_EXAMPLES = 3
 LONGEST_EXAMPLE = 30
+# different whole numbers without a gap; pixels have 256
+MANY_IN_A_ROW = 300
 # words of a free text, on average
 WORDS_OF_TEXT = 3.0
 
@@ -417,7 +419,7 @@ class _Warnings:
             some = f"{value!r} ({_percent(count, present)})" + (", ..." if rest else "")
             words += f", the others are {some}"
             fixes.append(f"null={value!r}")
-        return f"{words}: {', '.join(fixes or [f'numeric={summary.name!r}'])}"
+        return f"{words}: {' '.join(fixes or [f'numeric={summary.name!r}'])}"
 
     def _no_numbers(self, summary: ValueSummary) -> list[tuple[str, int]]:
         """The frequent values that are no numbers."""
@@ -435,8 +437,8 @@ class _Warnings:
             return
         if one.minimum is None or one.maximum is None:
             return
-        dense = one.maximum - one.minimum + 1 <= 1.5 * present
-        if one.distinct == present and dense:
+        n_between = one.maximum - one.minimum + 1
+        if one.distinct == present and n_between <= 1.5 * present:
             yield (
                 "counts the rows: it is different in each of them, and tells nothing about new "
                 "ones; leave it out"
@@ -445,6 +447,11 @@ class _Warnings:
             yield (
                 "whole numbers by the name of an identifier; are they categories? "
                 f"categorical={one.name!r}"
+            )
+        elif one.minimum in (0, 1) and one.distinct == n_between >= MANY_IN_A_ROW:
+            yield (
+                f"each whole number up to {one.maximum:.0f}, as of identifiers; are they "
+                f"categories? categorical={one.name!r}"
             )
 
 
