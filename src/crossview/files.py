@@ -1,55 +1,176 @@
-"""Atomic writing of output files."""
+"""Writing of output files: atomically, and never onto what is something else."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import stat
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from crossview.errors import InputError
 
-__all__ = ["check_writable", "replacing"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = [
+    "COMPARISON",
+    "CSV",
+    "DESCRIPTION",
+    "JSON_LINES",
+    "MODEL",
+    "PARQUET",
+    "Kind",
+    "check_writable",
+    "is_stream",
+    "replacing",
+]
+
+_PREFIX = ".crossview-unfinished-"
+# a folder that is as young may not be locked yet
+_GRACE_SECONDS = 60.0
+# of symbolic links in a row; as Linux
+_MOST_LINKS = 40
+# of a file, to tell its kind
+_START = 1 << 16
 
 
-def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise an error if a file cannot be written, before the work starts.
+class Kind(NamedTuple):
+    """What an output file holds: its name in messages, and whether a file looks like it."""
+
+    name: str
+    fits: Callable[[Path], bool]
+
+
+def _start(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(_START)
+
+
+def _is_text(file: Path) -> bool:
+    start = _start(file)
+    return b"\0" not in start and not start.startswith(b"PAR1")
+
+
+def _is_model(file: Path) -> bool:
+    """Whether the header of a safetensors file names the format of our models."""
+    with file.open("rb") as stream:
+        size = int.from_bytes(stream.read(8), "little")
+        return b"crossview-model" in stream.read(min(size, file.stat().st_size))
+
+
+def _is_comparison(file: Path) -> bool:
+    try:
+        content = json.loads(file.read_bytes())
+    except ValueError:
+        return False
+    return isinstance(content, dict) and {"format", "rows"} <= content.keys()
+
+
+def _is_description(file: Path) -> bool:
+    try:
+        content = json.loads(file.read_bytes())
+    except ValueError:
+        return False
+    return isinstance(content, dict) and {"n_rows", "columns", "about_table"} <= content.keys()
+
+
+MODEL = Kind("a model file", _is_model)
+COMPARISON = Kind("a comparison", _is_comparison)
+DESCRIPTION = Kind("a description", _is_description)
+PARQUET = Kind("a Parquet file", lambda file: _start(file).startswith(b"PAR1"))
+CSV = Kind("a CSV file", _is_text)
+JSON_LINES = Kind(
+    "a file of JSON lines", lambda file: _is_text(file) and _start(file).lstrip()[:1] == b"{"
+)
+
+
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is written through, and not replaced: a device, FIFO or descriptor."""
+    path = Path(path)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        return True
+    for _ in range(_MOST_LINKS):
+        if not path.is_symlink():
+            break
+        folder = path.parent.resolve()
+        if folder.is_relative_to("/proc"):  # /dev/stdout leads to /proc/self/fd/1
+            return True
+        path = folder / path.readlink()
+    return False
+
+
+def check_writable(
+    path: str | os.PathLike[str],
+    kind: Kind | None = None,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+) -> None:
+    """Raise an error if a file cannot or must not be written, before the work starts.
 
     Parameters
     ----------
     path : path-like
         The file.
+    kind : Kind, default=None
+        What will be written.  An existing file of another kind stays.
+    inputs : iterable of path-like, default=()
+        Files that are read, and stay.
 
     Raises
     ------
     InputError
-        The path is a folder, or its folder does not exist or is not writable.
+        The path is a folder, its folder does not exist or is not writable, or it is a file of
+        another kind or one of the inputs.
     """
     path = Path(path)
     if path.is_dir():
         raise InputError("is a folder; name a file in it", file=str(path))
-    if not path.parent.is_dir():
+    if is_stream(path):
+        return
+    folder = (_target(path) if path.is_symlink() else path).parent
+    if not folder.is_dir():
         raise InputError(
-            f"cannot be written: there is no folder {str(path.parent)!r}; create it", file=str(path)
+            f"cannot be written: there is no folder {str(folder)!r}; create it", file=str(path)
         )
-    if not os.access(path.parent, os.W_OK):
+    if not os.access(folder, os.W_OK):
         raise InputError("cannot be written: its folder is read-only", file=str(path))
+    if not path.exists():
+        return
+    if not os.access(path, os.W_OK):
+        raise InputError("cannot be written: it is read-only", file=str(path))
+    for file in inputs:
+        if os.path.exists(file) and os.path.samefile(file, path):
+            raise InputError("is one of the inputs; write to another file", file=str(path))
+    if kind is not None and path.stat().st_size and not kind.fits(path):
+        raise InputError(
+            f"exists and is not {kind.name}; write to another file, or remove it", file=str(path)
+        )
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], kind: Kind | None = None) -> Iterator[Path]:
     """Yield a temporary file to write, and rename it to ``path`` when it is complete.
 
     Parameters
     ----------
     path : path-like
-        The file.  An existing file of this name is not changed if an error occurs.
+        The file.  An existing file of this name is not changed if an error occurs, and keeps its
+        mode; of a symbolic link, it is the file that it leads to.  A device or FIFO is written
+        through.
+    kind : Kind, default=None
+        What is written.  An existing file of another kind is not replaced.
 
     Yields
     ------
     unfinished : Path
-        A file that does not exist yet, in a temporary folder.
+        A file that does not exist yet, in a temporary folder; the device or FIFO itself.
 
     Raises
     ------
@@ -67,17 +188,78 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     Path(f"{folder}/a.txt").read_text()
     'all of it'
     """
-    path = Path(path)
-    check_writable(path)
+    check_writable(path, kind)
     try:
+        if is_stream(path):
+            yield Path(path)
+            return
+        target = _target(path)
         # in the same folder, so that the rename is atomic
-        with tempfile.TemporaryDirectory(prefix=".crossview-", dir=path.parent) as folder:
-            unfinished = Path(folder) / path.name
+        with _temporary_folder(target.parent) as folder:
+            unfinished = folder / target.name
             yield unfinished
             with unfinished.open("rb+") as file:
                 os.fsync(file.fileno())
-            os.replace(unfinished, path)
+            if target.exists():
+                _copy_mode(target, unfinished)
+            os.replace(unfinished, target)
+    except BrokenPipeError:  # whoever reads the FIFO has enough
+        raise
     except OSError as error:
         raise InputError(
             f"cannot be written ({error.strerror or error})", file=str(path)
         ) from error
+
+
+def _copy_mode(source: Path, target: Path) -> None:
+    """Give a file the owner, where that is allowed, and the mode of another one."""
+    known = source.stat()
+    if hasattr(os, "chown"):
+        with suppress(OSError):
+            os.chown(target, known.st_uid, known.st_gid)
+    target.chmod(stat.S_IMODE(known.st_mode))
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    """The file that a path leads to, whether or not it exists."""
+    return Path(os.path.realpath(path))
+
+
+@contextmanager
+def _temporary_folder(parent: Path) -> Iterator[Path]:
+    """Yield a folder that is removed in the end, and locked by this process."""
+    _remove_stale(parent)
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as folder:
+        descriptor = None
+        with suppress(OSError):  # a file system without locks
+            descriptor = _lock(folder)
+        try:
+            yield Path(folder)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+
+def _remove_stale(parent: Path) -> None:
+    """Remove the temporary folders of processes that died, which hold no lock any more."""
+    for old in parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            if time.time() - old.stat().st_mtime < _GRACE_SECONDS:
+                continue
+            descriptor = _lock(old)
+            if descriptor is not None:
+                shutil.rmtree(old)
+                os.close(descriptor)
+
+
+def _lock(folder: str | os.PathLike[str]) -> int | None:
+    """Lock a folder until the descriptor is closed or the process ends; OSError if it is locked."""
+    if fcntl is None:
+        return None
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor

@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 
 from crossview.catalog import saved_classes
 from crossview.errors import InputError
-from crossview.files import replacing
+from crossview.files import MODEL, replacing
 
 __all__ = ["load", "read_info", "save"]
 
@@ -36,8 +36,8 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
     model : learner or Pipeline
         A fitted Crossview estimator, or a scikit-learn Pipeline of them.
     path : path-like
-        The file to write, usually ``*.safetensors``.  An existing file is replaced
-        atomically, once the new one is complete.
+        The file to write, usually ``*.safetensors``.  An existing model file is replaced
+        atomically, once the new one is complete; any other file stays.
     info : dict, default=None
         Metadata that JSON can represent; `read_info` returns it.
 
@@ -71,7 +71,7 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
         "steps": json.dumps(header),
         "info": json.dumps(info or {}),
     }
-    with replacing(path) as unfinished:
+    with replacing(path, MODEL) as unfinished:
         unfinished.write_bytes(to_bytes(arrays, metadata))
 
 

@@ -1,5 +1,7 @@
 """A folder with tables and models, for every test of the command line."""
 
+import shutil
+
 import pytest
 
 from crossview import datasets
@@ -32,6 +34,6 @@ def in_this_process(monkeypatch):
 def here(made, tmp_path, monkeypatch):
     """An own folder to work in, with the table and the models."""
     for file in made.iterdir():
-        (tmp_path / file.name).symlink_to(file)
+        shutil.copy(file, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path

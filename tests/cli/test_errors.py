@@ -20,6 +20,8 @@ COMPARE = ["compare", "bc.parquet", "--label", "diagnosis"]
 AT_K = ["--metric", "precision_at_k", "--k"]
 BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
 
+NAN = "NaN is not a missing value: write null, or an empty field"
+
 
 @pytest.mark.parametrize(
     ("argv", "message"),
@@ -185,11 +187,11 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsy
 
 def test_an_old_output_survives_a_failure(here, capsys):
     Path("t.csv").write_text("a__x,b__y,l\n1,2,p\n3,nan,q\n5,6,q\n")
-    Path("x.st").write_text("old")
-    assert (
-        run(capsys, "train", "t.csv", "--label", "l", "--model", "pa:squared", "-o", "x.st")[0] == 2
-    )
-    assert Path("x.st").read_text() == "old"
+    old = Path("m.safetensors").read_bytes()
+    train = ["train", "t.csv", "--label", "l", "--model", "pa:squared", "-o", "m.safetensors"]
+    status, _, err = run(capsys, *train)
+    assert (status, err) == (2, ["crossview: error: t.csv, row 1, column 'b__y': " + NAN])
+    assert Path("m.safetensors").read_bytes() == old
 
 
 @pytest.mark.parametrize("command", ["train", "predict"])

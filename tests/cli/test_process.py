@@ -94,9 +94,13 @@ def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(
     folder = tmp_path / "a b"
     for part in ("examples", "bin", "demo"):
         (folder / part).mkdir(parents=True)
-    left_over = ("breast-cancer.parquet", "model.safetensors", "predictions.csv")
-    for name in left_over:
-        (folder / "demo" / name).write_text("left over")
+    left_over = {
+        "breast-cancer.parquet": b"PAR1",
+        "model.safetensors": (15).to_bytes(8, "little") + b"crossview-model",
+        "predictions.csv": b"left over",
+    }
+    for name, content in left_over.items():
+        (folder / "demo" / name).write_bytes(content)
     shutil.copy(HERE / "examples" / "demo.sh", folder / "examples")
     # 1. the answer of its comparison, of two models of all
     monkeypatch.chdir(folder)
@@ -131,4 +135,5 @@ def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(
     assert answer["rows"][0]["value"] > 0.94
     assert " ".join(answer["train_options"]) in shown[2]
     assert len(read_csv(folder / "demo" / "predictions.csv")) == 569
-    assert not any((folder / "demo" / name).read_bytes() == b"left over" for name in left_over)
+    for name, content in left_over.items():
+        assert (folder / "demo" / name).read_bytes() != content

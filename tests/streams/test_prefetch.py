@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from crossview.streams.prefetch import prefetch
+from crossview.streams.prefetch import prefetch, stopped_by
 
 
 def test_same_items_same_order_in_another_thread():
@@ -62,3 +62,18 @@ def test_a_caller_who_stops_closes_what_is_behind():
     stream.close()
     assert closed.is_set()
     assert not [t for t in threading.enumerate() if t.name.startswith("crossview-prefetch")]
+
+
+def test_a_caller_who_stops_ends_what_is_under_way_however_deep():
+    stopped = threading.Event()
+
+    def slow():
+        with stopped_by(stopped.set):
+            yield 1
+            stopped.wait(timeout=60)
+            yield 2
+
+    stream = prefetch(prefetch(slow()))
+    next(stream)
+    stream.close()
+    assert stopped.is_set()

@@ -2,8 +2,11 @@
 
 import gzip
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
 
 import pandas as pd
 import polars as pl
@@ -14,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crossview import InputError, open_table
+from crossview.streams.prefetch import prefetch
 from crossview.streams.table import TableStream
 
 
@@ -271,6 +275,41 @@ def test_a_query_sees_no_python_variable_and_no_network():
         open_table("SELECT * FROM duck")
     with pytest.raises(InputError, match="httpfs"):
         open_table("SELECT * FROM 'https://example.invalid/x.parquet'")
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT 1 AS one; COPY (SELECT 1) TO 'written'", "holds SELECT and COPY"),
+        ("SELECT 1 AS one; SELECT 2 AS two", "one SELECT, and this one holds SELECT and SELECT"),
+        ("WITH x AS (COPY (SELECT 1) TO 'written') SELECT 1 AS one", "only reads; leave out COPY"),
+        ("FROM (WITH x AS (COPY (SELECT 1) TO 'written') FROM x)", "only reads; leave out COPY"),
+        ("FROM query('WITH x AS (COPY (SELECT 1) TO ''written'') FROM x')", "leave out query"),
+        ("WITH x AS (SELECT 1) INSERT INTO t FROM x", "holds INSERT"),
+        ("FROM enable_logging(storage='file', storage_path='written')", "leave out enable_logging"),
+    ],
+)
+def test_a_query_is_one_select_that_only_reads(query, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message):
+        open_table(query)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_query_may_end_in_a_semicolon_or_a_comment():
+    for query in ("SELECT 1 AS one;", "SELECT 1 AS one -- of; one", "SELECT ';' AS one;"):
+        assert open_table(query).column_names == ["one"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal of POSIX")
+@pytest.mark.parametrize("read", [iter, prefetch, lambda rows: prefetch(prefetch(rows))])
+def test_ctrl_c_ends_a_query_that_would_not_end(read):
+    query = "SELECT count(*) AS n FROM range(1000000000) a, range(1000000) b WHERE a.range % 7 = 8"
+    ctrl_c = threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT])
+    stream = open_table(query)
+    ctrl_c.start()
+    with pytest.raises(KeyboardInterrupt):
+        list(read(stream))
 
 
 # --- choosing columns ----------------------------------------------------------------------

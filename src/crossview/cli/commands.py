@@ -35,17 +35,18 @@ from crossview.cli.progress import warnings_as_lines, watching, watching_compari
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
 from crossview.evaluation import train as training
-from crossview.evaluation.predict import Predictions
+from crossview.evaluation.predict import Predictions, predict_inputs
 from crossview.evaluation.result import Comparison, ComparisonRow
+from crossview.evaluation.sources import input_files
 from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
-from crossview.files import check_writable
+from crossview.files import COMPARISON, check_writable
 from crossview.report.model import model_tables, training_summary
 from crossview.report.tables import class_table, comparison_notes, comparison_table
 from crossview.streams.duck import identifier, literal
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.source import find_reader, is_query
 from crossview.streams.text import CsvFormat
-from crossview.streams.write import write_csv, writing
+from crossview.streams.write import check_table, write_csv, writing
 
 # beyond, the file of --json has them
 MOST_CLASSES_SHOWN = 20
@@ -62,8 +63,6 @@ def compare(
     options: dict[str, Any],
 ) -> None:
     """``crossview compare``."""
-    if json not in (None, STANDARD):
-        check_writable(json)
     source, _, columns = rows
     stored = source if source.endswith(".json") else None
     command: dict[str, Any] = {"source": source, "columns": asdict(columns), "options": options}
@@ -77,7 +76,9 @@ def compare(
             source, open_source(source, columns, ignored=ignored) if add else source, columns
         )
         json = json or (stored if add else None)
-    elif add:
+    if json not in (None, STANDARD):
+        check_writable(json, COMPARISON, input_files(rows.table))
+    if add and stored is None:
         raise InputError("--add extends a stored comparison; name its file, such as result.json")
     if earlier is not None and not add:
         answer, status = earlier, 0
@@ -87,7 +88,7 @@ def compare(
         answer, status = _compare(rows, models or None, earlier, kept)
     if json is not None and status == 0:
         content = answer.to_dict() | {"command": command}
-        write_text(json, jsonlib.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        write_text(json, jsonlib.dumps(content, indent=1, ensure_ascii=False) + "\n", COMPARISON)
     # what reads JSON from stdout wants nothing else there
     with redirect_stdout(sys.stderr if json == STANDARD else sys.stdout):
         _show_comparison(answer, source, columns)
@@ -282,6 +283,9 @@ def predict(
     """``crossview predict``."""
     own = {} if threshold is None else {"threshold": literal_value(threshold)}
     own["missing_columns"] = missing_columns
+    to_stdout = output == STANDARD
+    if not to_stdout:
+        check_table(output, predict_inputs(model, rows.table))
     predictions = Predictions(model, rows.table, keep=keep, positive=positive, **own)
     for view in predictions.missing_views:
         print(
@@ -291,7 +295,6 @@ def predict(
     for column in predictions.null_columns:
         print(f"crossview: column {column!r} is missing in {rows.source}: null", file=sys.stderr)
     schema = predictions.schema
-    to_stdout = output == STANDARD
     with write_csv(sys.stdout.buffer, schema) if to_stdout else writing(output, schema) as write:
         for batch in predictions:
             write(batch)

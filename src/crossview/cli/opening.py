@@ -27,8 +27,9 @@ from crossview.cli.words import as_options
 from crossview.errors import InputError, closest_names
 from crossview.evaluation import describe as describing
 from crossview.evaluation.table_columns import predictors
-from crossview.files import replacing
+from crossview.files import DESCRIPTION, Kind, check_writable, replacing
 from crossview.report.description import description_table
+from crossview.streams.duck import named_files
 from crossview.streams.source import find_reader, is_query
 from crossview.streams.table import TableStream, open_table
 from crossview.streams.view_columns import KINDS, plan_columns
@@ -219,12 +220,14 @@ def check_exists(model: str) -> None:
 def describe(source: str, columns: Columns, *, task: str, json: str | None) -> None:
     """``crossview describe``."""
     table = open_table(source, **columns.reading)
+    if json not in (None, STANDARD):
+        check_writable(json, DESCRIPTION, named_files(source) if is_query(source) else table.files)
     description = describing.describe(
         table, columns.label, views=columns.views, **columns.kinds, task=task
     )
     if json is not None:
         text = jsonlib.dumps(description.to_dict(), indent=1, ensure_ascii=False) + "\n"
-        write_text(json, text)
+        write_text(json, text, DESCRIPTION)
     if json == STANDARD:
         return
     console = make_console()
@@ -264,13 +267,13 @@ def standard_output(path: str, suffix: str = "") -> Iterator[str]:
         sys.stdout.flush()
 
 
-def write_text(path: str, text: str) -> None:
+def write_text(path: str, text: str, kind: Kind) -> None:
     """Write a file, or to stdout where the path is ``-``."""
     if path == STANDARD:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.flush()
         return
-    with replacing(path) as unfinished:
+    with replacing(path, kind) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
 
 
@@ -281,11 +284,11 @@ def make_console(file: TextIO | None = None) -> Console:
     return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
-def parse_seconds(text: str) -> float:
-    """Return a time such as 60s, 5min, 2h or 90 in seconds."""
+def parse_seconds(text: str, option: str, *, zero: bool = False) -> float:
+    """Return a time such as 60s, 5min, 2h or 90 in seconds; 0 only where it may be."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h)?\s*", text)
-    if found is None or not float(found[1]) > 0.0:
-        raise InputError(f"--budget {text!r}: give a time, such as 60s, 5min or 1h")
+    if found is None or not (zero or float(found[1]) > 0.0):
+        raise InputError(f"{option} {text!r}: give a time, such as 60s, 5min or 1h")
     return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600}[found[2] or "s"]
 
 

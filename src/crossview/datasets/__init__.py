@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crossview.errors import InputError, closest_names
-from crossview.files import replacing
+from crossview.files import CSV, PARQUET, replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,7 +104,8 @@ def write(name: str, path: str | os.PathLike[str]) -> None:
     }
     if target.suffix.lower() not in writers:
         raise InputError("write to a name that ends in .parquet or .csv", file=str(path))
-    with replacing(target) as unfinished:
+    kind = CSV if target.suffix.lower() == ".csv" else PARQUET
+    with replacing(target, kind) as unfinished:
         writers[target.suffix.lower()](table, str(unfinished))
 
 

@@ -23,6 +23,7 @@ from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import Protocol
 from crossview.evaluation.labeled import LabeledTable, read_groups
 from crossview.evaluation.parameters import ENCODING, SCORING
+from crossview.evaluation.read_labels import check_seed
 from crossview.evaluation.result import Comparison
 from crossview.evaluation.sources import open_labeled
 from crossview.evaluation.stream import compare_stream
@@ -225,6 +226,7 @@ def compare(
     metric = check_metric(metric, task=task, k=k, cost=cost)
     check_classes_only(task, positive=positive, cost=cost, threshold=threshold)
     _check_options(task, grid or {}, epochs, progressive)
+    check_seed(seed)
     if not rope >= 0.0:
         raise InputError(f"rope={rope}; give 0 or more")
     if budget is not None and not budget > 0.0:

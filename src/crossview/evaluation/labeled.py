@@ -148,6 +148,7 @@ class LabeledTable(LabeledSource):
             assert self._y is not None
             self.some_unlabeled = not has_label(self._y).all()
             return read_classes(self._y, unlabeled=self._unlabeled)
+        _check_label_type(_value_type(self.stream.schema.field(self._label).type), self._label)
         if given is not None:
             kind = _value_type(self.stream.schema.field(self._label).type)
             return check_classes(_as_type(given, kind, self._label), self._label)
@@ -231,6 +232,16 @@ def _compact(data: pa.RecordBatch, text: Sequence[str]) -> pa.Table:
     return pa.table(columns)
 
 
+def _check_label_type(kind: Any, label: str) -> None:
+    """Raise an error for a column that cannot hold classes, whatever its values are."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    extension = isinstance(kind, pa.BaseExtensionType)  # such as UUID
+    if extension or types.is_nested(kind) or types.is_float16(kind) or types.is_binary(kind):
+        raise InputError(f"holds {kind}; labels are text, whole numbers or booleans", column=label)
+
+
 def _distinct_labels(stream: TableStream, label: str, unlabeled: bool) -> list[Any]:
     """The labels that occur, and None where one may be missing and is."""
     try:
@@ -309,8 +320,12 @@ def _as_type(given: Sequence[Any], kind: Any, label: str) -> list[Any]:
 
 
 def _value_type(kind: Any) -> Any:
-    """What a column holds, whether or not it is stored as a dictionary."""
-    return getattr(kind, "value_type", kind)
+    """What a column holds, whether or not it is stored as a dictionary or as views of a text."""
+    import pyarrow as pa
+
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def read_groups(table: TableStream, name: str) -> np.ndarray:

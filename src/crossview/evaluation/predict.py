@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from crossview.errors import InputError
 from crossview.evaluation.read_labels import Located, with_row_location
+from crossview.evaluation.sources import input_files
 from crossview.evaluation.tasks import Classification, gives_probabilities
 from crossview.persistence import load, read_info
 from crossview.streams.arrow import pyarrow
@@ -21,13 +22,13 @@ from crossview.streams.prefetch import prefetch
 from crossview.streams.rows import RowStream, open_rows
 from crossview.streams.source import RowBatch, find_reader
 from crossview.streams.table import TableStream, open_table
-from crossview.streams.write import writing
+from crossview.streams.write import check_table, writing
 from crossview.views import MultiView
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Predictions", "predict"]
+__all__ = ["Predictions", "predict", "predict_inputs"]
 
 
 def predict(
@@ -86,6 +87,8 @@ def predict(
     >>> answer.column_names[3:5]
     ['probability_benign', 'probability_malignant']
     """
+    if output is not None:
+        check_table(output, predict_inputs(model, X))
     own = {"threshold": threshold, "positive": positive, "missing_columns": missing_columns}
     predictions = Predictions(model, X, keep=keep, **own)
     for view in predictions.missing_views:
@@ -98,6 +101,12 @@ def predict(
         for batch in predictions:
             write(batch)
     return predictions.n_rows
+
+
+def predict_inputs(model: Any, X: Any) -> list[str]:
+    """Return the files that predictions are made from: the model and the rows."""
+    file = [os.fspath(model)] if isinstance(model, str | os.PathLike) else []
+    return [*file, *input_files(X)]
 
 
 class Predictions:
@@ -225,7 +234,8 @@ class _Columns:
     def __init__(self, X: Any, encoder: Any, keep: Sequence[str], missing_columns: str) -> None:
         views = encoder.view_columns()
         stream = open_table(X)
-        absent = [v for v, group in views.items() if not set(group) & set(stream.column_names)]
+        known = set(stream.column_names)
+        absent = [v for v, group in views.items() if known.isdisjoint(group)]
         if len(absent) == len(views):
             needed = [column for group in views.values() for column in group]
             raise InputError(
@@ -236,20 +246,24 @@ class _Columns:
         here = [column for v, group in views.items() if v not in absent for column in group]
         self.missing_views, self.null_columns = absent, []
         if missing_columns == "null":
-            there = set(stream.column_names)
-            self.null_columns = [column for column in here if column not in there]
-            here = [column for column in here if column in there]
+            self.null_columns = [column for column in here if column not in known]
+            here = [column for column in here if column in known]
         of_views = [column for view in absent for column in views[view]]
         self._absent_columns = [*of_views, *self.null_columns]
         self._keep = list(keep)
         self._encoder = encoder
-        copied = [name for name in keep if name not in here and name in stream.column_names]
-        self._stream: TableStream = stream.as_written(copied).select([*here, *keep])
+        read = set(here)
+        copied = [name for name in keep if name not in read and name in known]
+        words, numbers = ([c for c in names if c in read] for names in encoder.read_as())
+        stream = stream.select([*here, *keep]).as_written(copied).as_kinds(words, numbers)
+        self._stream: TableStream = stream
 
     def kinds_of_kept(self) -> list[Any]:
-        """Types of the columns to copy, which are not stored as dictionaries."""
+        """Types of the columns to copy: text, where they are dictionaries or views of one."""
+        pa = pyarrow()
         kinds = [self._stream.schema.field(name).type for name in self._keep]
-        return [getattr(kind, "value_type", kind) for kind in kinds]
+        kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
+        return [pa.large_string() if pa.types.is_string_view(kind) else kind for kind in kinds]
 
     def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
         pa = pyarrow()

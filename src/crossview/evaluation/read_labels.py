@@ -14,6 +14,7 @@ from crossview.labels import has_label
 
 __all__ = [
     "check_classes",
+    "check_seed",
     "explain_target",
     "first_bad_number",
     "missing_label",
@@ -26,6 +27,9 @@ __all__ = [
 
 # a column with more values than this was meant to be something else
 MOST_CLASSES = 1000
+# beyond this it was meant to be a text, and arrays of labels, all as long, would fill the memory
+MOST_CHARACTERS = 256
+MAX_SEED = 2**32 - 1
 # beyond this, squares of squares overflow
 MAX_ABS_TARGET = 1e75
 
@@ -93,6 +97,12 @@ def check_classes(
                 "(a number to predict: task='regression')",
                 column=label,
             )
+        if isinstance(value, str) and len(value) > MOST_CHARACTERS:
+            raise InputError(
+                f"the label {value[:20] + '...'!r} has {len(value):,} characters, and a class "
+                f"{MOST_CHARACTERS} at most; shorten the labels, or name another column",
+                column=label,
+            )
     if len(found) < 2:
         what = f"has one class, {found[0]!r}" if found else "has no rows"
         if unlabeled:
@@ -105,6 +115,12 @@ def check_classes(
             column=label,
         )
     return np.asarray(found)
+
+
+def check_seed(seed: int) -> None:
+    """Raise an error for a seed that the generators of random numbers do not take."""
+    if not 0 <= seed <= MAX_SEED:
+        raise InputError(f"seed={seed}; give a whole number from 0 to {MAX_SEED}")
 
 
 def read_targets(y: Any) -> np.ndarray:

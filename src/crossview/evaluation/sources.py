@@ -10,12 +10,13 @@ from sklearn.base import clone
 from crossview.errors import InputError
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.rows import LabeledRows
+from crossview.streams.duck import named_files
 from crossview.streams.rows import RowStream, open_rows
-from crossview.streams.source import find_reader
+from crossview.streams.source import find_reader, is_query
 from crossview.streams.table import TableStream
 from crossview.views import MultiView
 
-__all__ = ["Labeled", "encode_parts", "open_labeled", "take_rows"]
+__all__ = ["Labeled", "encode_parts", "input_files", "open_labeled", "take_rows"]
 
 Labeled = LabeledTable | LabeledRows
 
@@ -53,6 +54,27 @@ def open_labeled(source: Any, y: Any, *, views: Any = None, **options: Any) -> L
     if y is None:
         raise InputError("which column is the label? Name it: --label COLUMN, or y='COLUMN'")
     return LabeledTable(source, y, views=views, **options)
+
+
+def input_files(source: Any) -> list[str]:
+    """Return the files that a source is read from, also those that a query names.
+
+    Parameters
+    ----------
+    source : MultiView, data frame, path, glob or query
+        The rows.
+
+    Returns
+    -------
+    files : list of str
+        Their names; none of what is in memory.
+    """
+    if isinstance(source, TableStream | RowStream):
+        return list(source.files)
+    if isinstance(source, str) and is_query(source):
+        return named_files(source)
+    files = [] if isinstance(source, MultiView) else find_reader(source)[1]
+    return files if isinstance(files, list) else []
 
 
 def _is_rows(source: Any) -> bool:

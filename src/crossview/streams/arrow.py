@@ -15,6 +15,7 @@ from crossview.errors import InputError
 
 __all__ = [
     "check_same_columns",
+    "check_text",
     "check_unique",
     "column_names",
     "first_line",
@@ -107,6 +108,21 @@ def check_same_columns(
         raise InputError(f"has no column {missing[0]!r}, which {first} has", file=file)
     if extra:
         raise InputError(f"has a column {extra[0]!r}, which {first} has not", file=file)
+
+
+def check_text(data: Any, file: str | None) -> None:
+    """Raise an error for text that is not UTF-8, which Arrow and Parquet let pass."""
+    pa = pyarrow()
+    for name, column in zip(data.schema.names, data.columns, strict=True):
+        try:
+            if not pa.types.is_primitive(column.type):
+                column.validate(full=True)
+        except pa.ArrowInvalid:
+            raise InputError(
+                "holds text that is not UTF-8; convert it, or leave the column out",
+                file=file,
+                column=name,
+            ) from None
 
 
 @contextmanager

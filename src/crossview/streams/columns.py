@@ -54,8 +54,13 @@ class Batch(NamedTuple):
 def match_names(patterns: Sequence[str], names: list[str], option: str) -> list[str]:
     """Return the column names that match an option such as ``text=``."""
     found: dict[str, None] = {}
+    known = set(names)
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        matching = [n for n in names if n == pattern or fnmatch.fnmatchcase(n, pattern)]
+        matching = (
+            [pattern]
+            if pattern in known
+            else [name for name in names if fnmatch.fnmatchcase(name, pattern)]
+        )
         if not matching:
             raise InputError(
                 f"{option}= names {pattern!r}, which is in no view{closest_names(pattern, names)}"
@@ -125,7 +130,10 @@ def as_numbers(column: Column, array: pa.Array) -> np.ndarray:
         try:
             array = pc.cast(array, pa.float64())
         except pa.ArrowInvalid:
-            raise _not_a_number(column, array) from None
+            try:  # true and false, as CSV has them
+                array = pc.cast(pc.cast(array, pa.bool_()), pa.float64())
+            except pa.ArrowInvalid:
+                raise _not_a_number(column, array) from None
     elif not pa.types.is_integer(array.type):
         array = pc.cast(array, pa.float64())
     numbers = np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)

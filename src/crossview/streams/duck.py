@@ -5,29 +5,47 @@ from __future__ import annotations
 import contextlib
 import glob
 import json
+import os
+import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from crossview.errors import InputError
+from crossview.streams.prefetch import prefetch, stopped_by
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 __all__ = [
+    "check_select",
     "connection",
+    "describe",
     "empty_table",
     "has_order",
     "identifier",
     "literal",
     "load_remote",
+    "named_files",
     "quoted_path",
+    "read_batches",
 ]
+
+
+# of rows: a query may sort or join, and a file have many columns
+MEMORY_OF_ROWS = "2GB"
+# of the search for types: as long as there is room, DuckDB keeps the text that it has read
+MEMORY_OF_TYPES = "256MB"
 
 
 @contextmanager
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database in memory that loads nothing from a network and sees no Python variable."""
+    """Open a database in memory that loads nothing from a network and sees no Python variable.
+
+    Beyond `MEMORY_OF_ROWS`, it writes to a temporary folder.
+    """
     try:
         import duckdb
     except ImportError:
@@ -39,8 +57,13 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         "autoload_known_extensions": "false",
         "python_enable_replacements": "false",
         "preserve_insertion_order": "true",
+        "memory_limit": MEMORY_OF_ROWS,
+        "temp_directory": os.path.join(
+            tempfile.gettempdir(), f"crossview-duckdb-{uuid.uuid4().hex}"
+        ),
     }
     with duckdb.connect(":memory:", config=config) as connection:
+        connection.execute("SET enable_progress_bar = false")  # stdout is for predictions
         yield connection
 
 
@@ -51,20 +74,99 @@ def load_remote(duck: Any, query: str) -> None:
             duck.execute("LOAD httpfs")
 
 
+def describe(duck: Any, table: str) -> list[tuple]:
+    """Return the name and type of each column of a table function, and more that DuckDB knows."""
+    import duckdb
+
+    query = f"DESCRIBE FROM {table}"
+    try:
+        duck.execute(f"SET memory_limit = '{MEMORY_OF_TYPES}'")
+        return list(duck.sql(query).fetchall())
+    except duckdb.OutOfMemoryException:  # many columns
+        duck.execute(f"SET memory_limit = '{MEMORY_OF_ROWS}'")
+        return list(duck.sql(query).fetchall())
+    finally:
+        duck.execute(f"SET memory_limit = '{MEMORY_OF_ROWS}'")
+
+
 def empty_table(relation: Any) -> Any:
     """Return the columns of a relation without its rows."""
     return relation.limit(0).to_arrow_table()
 
 
+def read_batches(duck: Any, relation: Any, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a relation, which is read in a thread.
+
+    Who stops, also by Ctrl-C, interrupts the query, however long it still runs.
+    """
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with stopped_by(duck.interrupt):
+            yield from relation.to_arrow_reader(batch_rows)
+
+    return prefetch(batches())
+
+
+def check_select(duck: Any, query: str) -> None:
+    """Raise an error if text is not one SELECT, or writes, as COPY may inside of one."""
+    kinds = [statement.type.name for statement in duck.extract_statements(query)]
+    if kinds != ["SELECT"]:
+        what = "is empty" if not kinds else f"holds {' and '.join(kinds)}"
+        raise InputError(f"a query is one SELECT, and this one {what}")
+    for node in _nodes(_parse(duck, query)):
+        kind, function = str(node.get("type")), node.get("function_name")
+        if kind.endswith(_WRITES) or function in _RUNS_TEXT:
+            what = function if function in _RUNS_TEXT else kind.removesuffix(_WRITES)
+            raise InputError(f"a query only reads; leave out {what}")
+
+
+# nodes of a tree that write, such as COPY_QUERY_NODE
+_WRITES = "_QUERY_NODE"
+# functions that run text, or write a file
+_RUNS_TEXT = ("query", "json_execute_serialized_sql", "enable_logging")
+
+
 def has_order(duck: Any, query: str) -> bool:
     """Return whether a query has an ORDER BY, or selects from a single subquery that has one."""
-    (parsed,) = duck.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
-    node = json.loads(parsed).get("statements", [{}])[0].get("node")
+    node = _parse(duck, query)
     while node is not None:
         if any(one["type"] == "ORDER_MODIFIER" for one in node.get("modifiers", [])):
             return True
         node = (node.get("from_table") or {}).get("subquery", {}).get("node")
     return False
+
+
+def named_files(query: str) -> list[str]:
+    """Return the files that a query names, as tables or in any text, with globs expanded."""
+    with connection() as duck:
+        texts = {
+            text
+            for node in _nodes(_parse(duck, query))
+            for value in node.values()
+            for text in (value if isinstance(value, list) else [value])
+            if isinstance(text, str)
+        }
+    names = [os.path.expanduser(text.removeprefix("file://")) for text in texts]
+    files = {name for name in names if os.path.isfile(name)}
+    return sorted(files.union(*(glob.glob(name, recursive=True) for name in names)))
+
+
+def _parse(duck: Any, query: str) -> Any:
+    """The syntax tree of a SELECT; None of what DuckDB refuses when it is run."""
+    ((parsed,),) = duck.execute("SELECT json_serialize_sql(?)", [query]).fetchall()
+    return json.loads(parsed).get("statements", [{}])[0].get("node")
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    """All parts of a syntax tree that have names."""
+    pending = [tree]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            yield part
+            pending.extend(part.values())
+        elif isinstance(part, list):
+            pending.extend(part)
 
 
 def literal(text: str) -> str:

@@ -196,6 +196,23 @@ class _Described(_Stored):
             columns[column.view].append(column.name)
         return columns
 
+    def read_as(self) -> tuple[list[str], list[str]]:
+        """Return the columns that were text in the tables it was fitted on, and those of numbers.
+
+        Returns
+        -------
+        words, numbers : list of str
+            Names of columns.  Categories that were declared may have been numbers.
+        """
+        check_is_fitted(self, "layout_")
+        columns = self._plan.columns
+        words = [
+            c.name
+            for c in columns
+            if c.kind == "text" or (c.kind, c.declared) == ("categorical", False)
+        ]
+        return words, [c.name for c in columns if (c.kind, c.declared) == ("numeric", False)]
+
     def declared_columns(self) -> dict[str, list[str]]:
         """Return the columns of ``text``, ``categorical`` and ``numeric``, with globs expanded.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from crossview.streams.arrow import pyarrow, to_arrow
+from crossview.streams.arrow import check_text, pyarrow, to_arrow
 from crossview.streams.source import TableBatch
 
 __all__ = ["MemorySource"]
@@ -28,5 +28,6 @@ class MemorySource:
         """Yield the rows with these columns."""
         row = 0
         for data in self._table.select(columns).to_batches(max_chunksize=batch_rows):
+            check_text(data, None)
             yield TableBatch(data, None, row)
             row += data.num_rows

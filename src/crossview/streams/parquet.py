@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crossview.errors import InputError
-from crossview.streams.arrow import check_same_columns, check_unique, one_line, pyarrow
+from crossview.streams.arrow import (
+    check_same_columns,
+    check_text,
+    check_unique,
+    one_line,
+    pyarrow,
+)
 from crossview.streams.source import TableBatch
 
 if TYPE_CHECKING:
@@ -92,6 +98,7 @@ class ParquetSource:
         row = sum(parquet.metadata.row_group(group).num_rows for group in range(groups[0]))
         for data in parquet.iter_batches(batch_rows, row_groups=groups, columns=columns):
             data = data.select(columns)
+            check_text(data, file)
             if data.schema != schema:  # another file has a wider type
                 data = data.cast(schema)
             yield TableBatch(data, file, row)

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crossview.streams.arrow import check_unique, one_line
-from crossview.streams.duck import connection, empty_table, has_order, identifier, load_remote
+from crossview.streams.duck import (
+    check_select,
+    connection,
+    empty_table,
+    has_order,
+    identifier,
+    load_remote,
+    read_batches,
+)
 from crossview.streams.source import TableBatch
 
 __all__ = ["QuerySource"]
 
 
 class QuerySource:
-    """Rows of a query that DuckDB runs."""
+    """Rows of a query that DuckDB runs: one SELECT, which only reads."""
 
     def __init__(self, query: str) -> None:
         self.files: Sequence[str] = []
@@ -20,6 +28,7 @@ class QuerySource:
         self._query = query.strip().rstrip(";")
         with connection() as duck, one_line(None):
             load_remote(duck, self._query)
+            check_select(duck, self._query)
             relation = duck.sql(self._query)
             check_unique(relation.columns, None)
             self.schema = empty_table(relation).schema
@@ -31,6 +40,7 @@ class QuerySource:
         row = 0
         with connection() as duck, one_line(None):
             load_remote(duck, self._query)
-            for data in duck.sql(self._query).project(chosen).to_arrow_reader(batch_rows):
+            relation = duck.sql(self._query).project(chosen)
+            for data in read_batches(duck, relation, batch_rows):
                 yield TableBatch(data, None, row)
                 row += data.num_rows

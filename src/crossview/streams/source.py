@@ -27,6 +27,8 @@ A columnar reader may also have
 ``as_written(columns)``
     The source in which these columns, unless they are numbers, are text as it is in the file, where
     yes or 2026-01-01 would be read as another type.
+``as_kinds(words, numbers)``
+    The source in which some columns are text, and others numbers, whatever they look like.
 ``in_memory``
     True if the batches are parts of a table in memory.
 ``ordered``

@@ -125,6 +125,25 @@ class TableStream:
         source = self._source if as_written is None else as_written(columns)
         return TableStream(source, self.column_names, self._batch_rows)
 
+    def as_kinds(self, words: Sequence[str], numbers: Sequence[str]) -> TableStream:
+        """Return the same rows, where text files are read with these types.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Columns of text, also where it consists of digits.
+        numbers : sequence of str
+            Columns of numbers; what is none is named by file and row.
+
+        Returns
+        -------
+        TableStream
+            A stream of all columns.
+        """
+        as_kinds = getattr(self._source, "as_kinds", None)
+        source = self._source if as_kinds is None else as_kinds(words, numbers)
+        return TableStream(source, self.column_names, self._batch_rows)
+
     def distinct(self, column: str, *, empty: bool = False) -> list[Any]:
         """Return the sorted distinct values of a column, reading only this column.
 
@@ -158,6 +177,8 @@ class TableStream:
                     )
                 some_empty = True
                 values = values.filter(pc.invert(missing))
+            if str(values.type) == "string_view":
+                values = values.cast("large_string")
             found.update(pc.unique(values).to_pylist())
         return [*sorted(found), *([None] if some_empty else [])]
 

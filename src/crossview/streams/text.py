@@ -9,7 +9,8 @@ import copy
 import csv
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,7 +23,15 @@ from crossview.streams.arrow import (
     one_line,
     pyarrow,
 )
-from crossview.streams.duck import connection, empty_table, identifier, literal, quoted_path
+from crossview.streams.duck import (
+    connection,
+    describe,
+    empty_table,
+    identifier,
+    literal,
+    quoted_path,
+    read_batches,
+)
 from crossview.streams.source import TableBatch
 
 __all__ = ["CsvFormat", "CsvSource", "JsonSource"]
@@ -80,6 +89,10 @@ class CsvFormat(NamedTuple):
         return next(csv.reader(lines, delimiter=delimiter, quotechar=self.quote))
 
 
+# of the line that names the columns
+MOST_BYTES = 1 << 26
+
+
 class _TextSource:
     """Files of one text format; a format says how DuckDB reads it."""
 
@@ -89,6 +102,9 @@ class _TextSource:
     header_lines = 1
     # types that are words in the file
     words: tuple[str, ...] = ("DATE", "TIME")
+    # whether yes and no stay words; true and false are lower case
+    words_for_booleans = False
+    _booleans: Set[str] = frozenset()
 
     def __init__(self, files: list[str]) -> None:
         self.files: Sequence[str] = files
@@ -99,9 +115,7 @@ class _TextSource:
         where = files[0] if len(files) == 1 else None
         with connection() as duck, one_line(where, self.header_lines):
             try:
-                found = duck.sql(
-                    f"DESCRIBE FROM {self.reader}({paths}, {self._options}, {inference})"
-                ).fetchall()
+                found = describe(duck, f"{self.reader}({paths}, {self._options}, {inference})")
             except Exception:
                 self._find_bad_row(duck)
                 raise
@@ -111,17 +125,41 @@ class _TextSource:
             # "NULL": no value in any row
             kinds = [row[1].replace('"NULL"', "VARCHAR") for row in found]
             self._types = dict(zip(self._names(found), kinds, strict=True))
+            if self.words_for_booleans:
+                self._booleans = {name for name, kind in self._types.items() if kind == "BOOLEAN"}
+                self._types |= dict.fromkeys(self._booleans, "VARCHAR")
             self.schema = empty_table(self._rows(duck, files[0], list(self._types))).schema
 
     def as_written(self, columns: Sequence[str]) -> Self:
         """Return the same rows, where these columns are text unless they are numbers."""
-        written = copy.copy(self)
         words = [name for name in columns if self._types[name].startswith(self.words)]
-        written._types = self._types | dict.fromkeys(words, "VARCHAR")
-        for name in words:
-            i = self.schema.get_field_index(name)
-            written.schema = written.schema.set(i, pyarrow().field(name, pyarrow().string()))
+        written = self._with_types(dict.fromkeys(words, "VARCHAR"))
+        written._booleans = self._booleans - set(columns)
         return written
+
+    def as_kinds(self, words: Sequence[str], numbers: Sequence[str]) -> Self:
+        """Return the same rows, where some columns are text, and others numbers."""
+        nested = ("STRUCT", "MAP", "BOOLEAN")
+        types = {
+            name: "VARCHAR"
+            for name in words
+            if not (self._types[name].startswith(nested) or self._types[name].endswith("]"))
+        }
+        types |= {name: "DOUBLE" for name in numbers if self._types[name] == "VARCHAR"}
+        return self._with_types(types)
+
+    def _with_types(self, types: dict[str, str]) -> Self:
+        """The same rows, with other types of some columns."""
+        pa = pyarrow()
+        other = copy.copy(self)
+        other._types = self._types | types
+        arrow = {"VARCHAR": pa.string(), "DOUBLE": pa.float64()}
+        fields = [
+            pa.field(one.name, arrow[types[one.name]]) if one.name in types else one
+            for one in self.schema
+        ]
+        other.schema = pa.schema(fields)
+        return other
 
     def _read_options(self) -> str:
         """How DuckDB is to read the files."""
@@ -140,9 +178,18 @@ class _TextSource:
         raise NotImplementedError
 
     def _rows(self, duck: Any, file: str, columns: list[str]) -> Any:
-        """The relation of one file."""
+        """The relation of one file, with these columns or all of them."""
         types = ", ".join(f"{literal(c)}: {literal(t)}" for c, t in self._types.items())
-        chosen = ", ".join(identifier(c) for c in columns)
+        if not self._booleans and 2 * len(columns) > len(self._types):
+            chosen = "*"  # DuckDB takes long to look up thousands of names
+        else:
+            names = [(name, identifier(name)) for name in columns]
+            chosen = ", ".join(
+                f"if(lower({c}) IN ('true', 'false'), lower({c}), {c}) AS {c}"
+                if name in self._booleans
+                else c
+                for name, c in names
+            )
         return duck.sql(
             f"SELECT {chosen} FROM "
             f"{self.reader}({quoted_path(file)}, {self._options}{self.fixed}, columns={{{types}}})"
@@ -166,8 +213,8 @@ class _TextSource:
             for file in files:
                 row = 0
                 with one_line(file, self.header_lines):
-                    for data in self._rows(duck, file, columns).to_arrow_reader(batch_rows):
-                        yield TableBatch(data, file, row)
+                    for data in read_batches(duck, self._rows(duck, file, columns), batch_rows):
+                        yield TableBatch(data.select(columns), file, row)
                         row += data.num_rows
 
 
@@ -175,7 +222,7 @@ class CsvSource(_TextSource):
     """CSV files, by default with a header line."""
 
     reader = "read_csv"
-    words = ("BOOLEAN", "DATE", "TIME")
+    words_for_booleans = True
     inference = "sample_size=-1, files_to_sniff=-1"
     fixed = ", auto_detect=false"
 
@@ -246,12 +293,18 @@ class JsonSource(_TextSource):
 def _header(file: str, format: CsvFormat) -> tuple[list[str], str]:
     """The column names of a CSV file and the character between them."""
     with one_line(file), pyarrow().input_stream(file) as stream:
-        start = bytes(stream.read(1 << 20)).decode("utf-8-sig", errors="replace")
-    lines = start.splitlines()
+        start = bytes(stream.read(1 << 20))
+        while b"\n" not in start and len(start) < MOST_BYTES and (more := stream.read(1 << 20)):
+            start += bytes(more)
+    text = start.decode("utf-8-sig", errors="replace")
+    lines = re.split(r"\r\n|\r|\n", text)  # and not at what else Unicode calls a line's end
     if not lines or not lines[0].strip():
         raise InputError("is empty; its first line must name the columns", file=file)
     delimiter = format.delimiter or _find_delimiter(file, lines[0], format)
-    fields = format.split(lines, delimiter)
+    try:
+        fields = format.split(lines, delimiter)
+    except csv.Error as error:
+        raise InputError(f"its first line names no columns ({error})", file=file) from None
     if not format.header:
         return [f"x{i}" for i in range(len(fields))], delimiter
     for name in fields:
@@ -279,7 +332,7 @@ def _check_json_lines(file: str) -> None:
         for row, line in enumerate(_lines(stream)):
             try:
                 value = json.loads(line) if line.strip() else {}
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise InputError(
                     f"not valid JSON (line {row + 1}): {first_line(error)}", file=file, row=row
                 ) from None

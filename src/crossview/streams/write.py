@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from crossview.errors import InputError
-from crossview.files import replacing
+from crossview.files import CSV, JSON_LINES, PARQUET, Kind, check_writable, is_stream, replacing
+from crossview.streams.arrow import first_line, pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["write_csv", "writing"]
+__all__ = ["check_table", "table_errors", "write_csv", "writing"]
+
+
+def check_table(
+    path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()
+) -> None:
+    """Raise an error if a table cannot or must not be written, before the work starts.
+
+    Parameters
+    ----------
+    path, inputs
+        As for `writing` and `check_writable`.
+    """
+    check_writable(path, _format(Path(path)).kind, inputs)
 
 
 @contextmanager
@@ -27,7 +41,7 @@ def writing(
     Parameters
     ----------
     path : path-like
-        Ends in ``.csv``, ``.parquet`` or ``.jsonl``.
+        Ends in ``.csv``, ``.parquet`` or ``.jsonl``; a device or FIFO takes CSV by any other name.
     schema : pyarrow.Schema
         Of the batches.
 
@@ -36,16 +50,27 @@ def writing(
     write : callable
         Takes a record batch.
     """
-    path = Path(path)
-    writer = _WRITERS.get(path.suffix.lower())
-    if writer is None:
-        raise InputError(f"write to a name that ends in {', '.join(_WRITERS)}", file=str(path))
+    known = _format(Path(path))
     with (
-        replacing(path) as unfinished,
+        replacing(path, known.kind) as unfinished,
         unfinished.open("wb") as file,
-        writer(file, schema) as write,
+        table_errors(path),
+        known.write(file, schema) as write,
     ):
         yield write
+
+
+@contextmanager
+def table_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn errors of Arrow, such as that CSV has no lists, into an `InputError` of one line."""
+    pa = pyarrow()
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise InputError(
+            f"cannot hold this table ({first_line(error)}); leave the column out, or convert it",
+            file=str(path),
+        ) from None
 
 
 @contextmanager
@@ -79,8 +104,25 @@ def _write_json_lines(
     yield write
 
 
-_WRITERS: dict[str, Callable[..., AbstractContextManager[Callable[..., None]]]] = {
-    ".csv": write_csv,
-    ".parquet": _write_parquet,
-    ".jsonl": _write_json_lines,
+class _Format(NamedTuple):
+    """A format of tables: the kind of its files, and what writes one."""
+
+    kind: Kind
+    write: Callable[..., AbstractContextManager[Callable[..., None]]]
+
+
+_FORMATS = {
+    ".csv": _Format(CSV, write_csv),
+    ".parquet": _Format(PARQUET, _write_parquet),
+    ".jsonl": _Format(JSON_LINES, _write_json_lines),
 }
+
+
+def _format(path: Path) -> _Format:
+    """The format that the end of a name stands for."""
+    known = _FORMATS.get(path.suffix.lower())
+    if known is None and is_stream(path):
+        known = _FORMATS[".csv"]
+    if known is None:
+        raise InputError(f"write to a name that ends in {', '.join(_FORMATS)}", file=str(path))
+    return known

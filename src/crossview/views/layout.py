@@ -193,11 +193,15 @@ def _choose(
                 f"view {view!r} names its columns ({items[0]!r}), but X has no column names; "
                 "pass a data frame, or positions"
             )
-        places = {name: i for i, name in enumerate(feature_names)}
+        known = {name: column for column, name in enumerate(feature_names)}
         columns = [
-            c
-            for p in patterns
-            for c in ([places[p]] if p in places else match_columns(view, p, feature_names))
+            column
+            for pattern in patterns
+            for column in (
+                [known[pattern]]
+                if pattern in known
+                else match_columns(view, pattern, feature_names)
+            )
         ]
         return np.asarray(list(dict.fromkeys(columns)), dtype=np.int64)
     if items and all(isinstance(item, bool | np.bool_) for item in items):

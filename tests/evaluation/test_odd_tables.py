@@ -1,0 +1,112 @@
+"""Tables that hold something unusual: it works, or one line says what is wrong."""
+
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import crossview
+from crossview import InputError
+
+N = 20
+TABLE = {"a__x": np.arange(N) * 1.0, "b__y": np.sin(np.arange(N)), "l": ["p", "q"] * (N // 2)}
+
+
+def not_utf8():
+    offsets = np.arange(N + 1, dtype=np.int32)
+    return pa.Array.from_buffers(
+        pa.string(), N, [None, pa.py_buffer(offsets), pa.py_buffer(b"\xff" * N)]
+    )
+
+
+COLUMNS = {
+    "not_utf8": not_utf8(),
+    "binary": pa.array([b"\xff\x00"] * N),
+    "list": pa.array([[1, 2]] * N),
+    "struct": pa.array([{"a": 1}] * N),
+    "map": pa.array([[("k", 1)]] * N, pa.map_(pa.string(), pa.int64())),
+    "float16": pa.array(np.arange(N, dtype=np.float16) % 2),
+    "string_view": pa.array(["u", "v"] * (N // 2), pa.string_view()),
+    "uuid": pa.ExtensionArray.from_storage(
+        pa.uuid(), pa.array([uuid.UUID(int=7).bytes] * N, pa.binary(16))
+    ),
+}
+NOT_IN_CSV = ("binary", "list", "struct", "map", "uuid")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return crossview.train(pa.table(TABLE), "l", model="view:a").fitted
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_is_kept_or_refused_in_one_line(name, suffix, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table(TABLE | {name: COLUMNS[name]}), "t.parquet")
+    output = f"out.{suffix}"
+    if name == "not_utf8" or (suffix == "csv" and name in NOT_IN_CSV):
+        with pytest.raises(InputError, match=r"not UTF-8|cannot hold this table") as caught:
+            crossview.predict(model, "t.parquet", output, keep=[name])
+        assert "\n" not in str(caught.value)
+        assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
+    else:
+        assert crossview.predict(model, "t.parquet", output, keep=[name]) == N
+        if suffix == "parquet":
+            kept = pq.read_table(output)[name]
+            assert kept.to_pylist() == COLUMNS[name].to_pylist()
+
+
+@pytest.mark.parametrize("classes", [None, ["u", "v"]])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_label_is_learned_or_refused_in_one_line(name, classes, tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table(TABLE | {"l": COLUMNS[name]}), path)
+    options = {"model": "view:a", "classes": classes}
+    if name == "string_view":
+        assert crossview.train(path, "l", **options).rows == N
+        return
+    with pytest.raises(InputError, match="column 'l': holds") as caught:
+        crossview.train(path, "l", **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_label_is_no_long_text():
+    long = pa.table(TABLE | {"l": ["p", "q" * 100_000] * (N // 2)})
+    with pytest.raises(InputError, match=r"'q{20}\.\.\.' has 100,000 characters, and a class 256"):
+        crossview.train(long, "l")
+
+
+@pytest.mark.parametrize("seed", [-1, 2**40])
+def test_a_seed_fits_the_generators(seed):
+    for function in (crossview.train, crossview.compare):
+        with pytest.raises(InputError, match=f"seed={seed}; give a whole number from 0 to 42949"):
+            function(pa.table(TABLE), "l", seed=seed)
+
+
+WIDE = [f"a__{'x' * 3000}{i}" for i in range(500)]
+FILES = {
+    "wide.csv": (",".join(WIDE) + "\n" + ",".join("1" for _ in WIDE) + "\n", None),
+    "line.csv": ("a\u2028b,c\n1,2\n", None),
+    "nul.csv": ("\0" * (1 << 20), "names no columns"),
+    "nuls.csv": ("a,b\n" + "\0" * (1 << 20), "1 fields instead of the 2"),
+    "deep.jsonl": ('{"a":' + "[" * 10_000 + "]" * 10_000 + "}\n", "maximum recursion depth"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_text_file_is_read_or_refused_in_one_line(name, tmp_path):
+    content, message = FILES[name]
+    path: Path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    if message is None:
+        (batch,) = crossview.open_table(path)
+        assert batch.data.num_rows == 1
+        assert ",".join(batch.data.schema.names) == content.split("\n")[0]
+        return
+    with pytest.raises(InputError, match=message) as caught:
+        crossview.open_table(path)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,64 @@
+"""Prediction reads a text file with the kinds of the model, whatever its values look like."""
+
+import json
+
+import pytest
+
+import crossview
+from crossview import InputError
+
+COLUMNS = "u__zip,u__n,u__flag,u__old,p__x,p__t"
+ROWS = [
+    "A1,1,yes,True,1.5,one two",
+    "22,2,maybe,False,2.5,two",
+    "33,3,no,True,0.5,one",
+    "007,4,yes,,1.0,22",
+]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("kinds") / "train.csv"
+    labels = ["p", "q", "p", "q"]
+    lines = [f"{row},{label}" for row, label in zip(ROWS, labels, strict=True)] * 5
+    path.write_text("\n".join([f"{COLUMNS},y", *lines]) + "\n")
+    return crossview.train(path, "y", model="pa:squared", text=["p__t"]).fitted
+
+
+def scores(model, path, rows):
+    path.write_text("\n".join([COLUMNS, *rows]) + "\n")
+    return crossview.predict(model, path)["score"].to_pylist()
+
+
+@pytest.mark.parametrize("some", [[1], [3], [1, 2], [0, 2], [1, 3]])
+def test_some_rows_have_the_scores_that_they_have_among_all(some, model, tmp_path):
+    path = tmp_path / "new.csv"
+    whole = scores(model, path, ROWS)
+    assert scores(model, path, [ROWS[i] for i in some]) == [whole[i] for i in some]
+
+
+def test_a_column_that_is_empty_today_is_missing(model, tmp_path):
+    path = tmp_path / "new.csv"
+    gap = ROWS[0].replace("A1", "").replace("1.5", "")
+    whole = scores(model, path, [*ROWS, gap])
+    assert scores(model, path, [gap, gap]) == [whole[-1]] * 2
+
+
+def test_a_number_that_is_none_is_named_by_its_row(model, tmp_path):
+    with pytest.raises(InputError, match="row 1, column 'p__x': Could not convert string \"n/a\""):
+        scores(model, tmp_path / "new.csv", [ROWS[1], ROWS[2].replace("0.5", "n/a")])
+
+
+def test_lines_of_json_too(model, tmp_path):
+    row = dict(zip(COLUMNS.split(","), (22, 2, "maybe", False, 2.5, "two"), strict=True))
+    (tmp_path / "new.jsonl").write_text(json.dumps(row) + "\n")
+    found = crossview.predict(model, tmp_path / "new.jsonl")["score"].to_pylist()
+    assert found == scores(model, tmp_path / "new.csv", [ROWS[1]])
+
+
+def test_true_and_false_are_numbers_where_they_are_declared(tmp_path):
+    path = tmp_path / "flags.csv"
+    path.write_text("a__x,b__y,l\nTrue,1,p\nfalse,2,q\n")
+    table = crossview.ViewEncoder(numeric=["a__x"])
+    (batch,) = crossview.open_table(path).select(["a__x", "b__y"])
+    assert table.fit(batch.data).mean_.tolist() == [0.5, 1.5]
