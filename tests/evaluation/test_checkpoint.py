@@ -214,6 +214,15 @@ def test_counts_come_back(make, some):
     assert {k: v.tolist() for k, v in left.items()} == {k: v.tolist() for k, v in right.items()}
 
 
+def test_counts_of_another_kind_are_refused():
+    state = Tally(3).get_state()
+    with pytest.raises(InputError, match="no counts of the same kind"):
+        Tally(2).set_state(state)
+    state.pop("loss")
+    with pytest.raises(InputError, match="no counts of the same kind"):
+        Tally(3).set_state(state)
+
+
 def test_a_running_threshold_comes_back():
     p = np.array([0.1, 0.4, 0.2, 0.3, 0.7])
     running, again = RunningThreshold("f1"), RunningThreshold("f1")

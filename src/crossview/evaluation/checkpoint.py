@@ -119,6 +119,12 @@ class Checkpoint:
         if not (self.resume and self.path.exists()):
             return None
         header, state = load_progress(self.path)
+        try:
+            return self._kept(header, state)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise InputError(f"is a damaged checkpoint ({error})", file=str(self.path)) from error
+
+    def _kept(self, header: dict[str, Any], state: dict[str, np.ndarray]) -> Kept:
         for name, value in header["run"].items():
             if (here := self.run.get(name)) != value:
                 raise InputError(
@@ -148,15 +154,16 @@ def _rows_as_arrays(X: MultiView) -> dict[str, np.ndarray]:
     arrays = {"present": X.present} if X.present is not None else {}
     if not sp.issparse(matrix):
         return arrays | {"rows": np.ascontiguousarray(matrix)}
-    names = ("data", "indices", "indptr")
-    return arrays | {name: getattr(matrix, name) for name in names}
+    places = {name: getattr(matrix, name).astype(np.int64) for name in ("indices", "indptr")}
+    return arrays | {"data": matrix.data} | places
 
 
 def _rows_of_arrays(arrays: dict[str, np.ndarray], layout: ViewLayout) -> MultiView:
     matrix: Any = arrays.get("rows")
     if matrix is None:
-        parts = tuple(arrays[name] for name in ("data", "indices", "indptr"))
-        matrix = sp.csr_array(parts, shape=(len(parts[2]) - 1, layout.n_columns))
+        indices, indptr = (arrays[name].astype(np.int32) for name in ("indices", "indptr"))
+        shape = len(indptr) - 1, layout.n_columns
+        matrix = sp.csr_array((arrays["data"], indices, indptr), shape=shape)
     return MultiView.from_matrix(matrix, layout, present=arrays.get("present"))
 
 

@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from crossview.errors import InputError
+
 __all__ = ["Resumable"]
 
 
@@ -26,8 +28,11 @@ class Resumable:
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
         """Go on from counts that `get_state` of an equal object returned."""
-        for name in self.STATE:
-            setattr(self, name, _like(getattr(self, name), state[name]))
+        try:
+            for name in self.STATE:
+                setattr(self, name, _like(getattr(self, name), state[name]))
+        except (KeyError, ValueError) as error:
+            raise InputError(f"these are no counts of the same kind ({error})") from error
 
 
 def _as_array(value: Any) -> np.ndarray:
