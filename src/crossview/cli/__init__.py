@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from crossview.cli.words import as_options, never_fail_to_print
 from crossview.errors import InputError
 
 __all__ = ["main"]
@@ -37,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ImportError as error:
         return _refuse(f"the command line needs {error.name}: pip install 'crossview[cli]'")
     command = typer.main.get_command(app)
+    never_fail_to_print()
     try:
         status = command.main(
             args=None if argv is None else list(argv),
@@ -62,5 +64,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse(message: str) -> int:
-    print(f"crossview: error: {' '.join(message.split())}", file=sys.stderr)
+    words = as_options(" ".join(message.split()))
+    print(f"crossview: error: {words}", file=sys.stderr)
     return 2
