@@ -153,12 +153,15 @@ def compare(
         kept = command["options"] | {key: options[key] for key in ("budget", "n_jobs")}
         models = list(add) if add else list(models)
         answer, status = _compare(source, columns, models or None, earlier, kept)
-    if json is not None and status == 0:
-        with replacing(json, COMPARISON) as unfinished:
-            content = answer.to_dict() | {"command": command}
-            text = jsonlib.dumps(content, indent=1, ensure_ascii=False)
-            unfinished.write_text(text + "\n", encoding="utf-8")
-    _show_comparison(answer, source, columns)
+    try:  # first the table, then the file, and each also if the other one fails
+        _show_comparison(answer, source, columns)
+        sys.stdout.flush()
+    finally:
+        if json is not None and status == 0:
+            with replacing(json, COMPARISON) as unfinished:
+                content = answer.to_dict() | {"command": command}
+                text = jsonlib.dumps(content, indent=1, ensure_ascii=False)
+                unfinished.write_text(text + "\n", encoding="utf-8")
     if status:
         raise typer.Exit(status)
 
