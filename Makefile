@@ -4,12 +4,16 @@
 PYTHON ?= python3
 VENV := .venv/bin/python
 
-.PHONY: help demo test test-all lint types pytest pytest-all bench clean
+# how long `make fuzz` goes on
+FUZZ_SECONDS ?= 600
+
+.PHONY: help demo test test-all lint types pytest pytest-all fuzz bench clean
 
 help:
 	@echo "make demo      install, write a table with three views, compare, train, predict"
 	@echo "make test      install, then lint, types and the tests"
 	@echo "make test-all  the same, with whole grids and runs without the compiler"
+	@echo "make fuzz      load, predict and learn with damaged model files for ten minutes"
 	@echo "make bench     install the peers, measure, rewrite docs/benchmarks.md"
 	@echo "make clean     remove the environment and what the demo wrote"
 
@@ -43,6 +47,11 @@ pytest: .venv/installed-dev
 
 pytest-all: .venv/installed-dev
 	$(VENV) -m pytest -n 2 --dist loadfile -m ""
+
+# A new seed each time, which is printed with what failed; half of it without the compiler, which
+# tells an index out of range from one that happens to hit memory of the process.
+fuzz: .venv/installed-dev
+	seed=$$(date +%s); for mode in "" --plain; do $(VENV) fuzz/models.py $$mode --seed $$seed --seconds $$(($(FUZZ_SECONDS) / 2)) || exit 1; done
 
 bench: .venv/installed-bench
 	$(VENV) benchmarks/run.py --write docs/benchmarks.md

@@ -3,16 +3,28 @@
 import json
 import os
 import stat
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import save_file
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import crossview
-from crossview import InputError, MultiViewPAClassifier, Perceptron
+from crossview import (
+    InputError,
+    MultiView,
+    MultiViewPAClassifier,
+    Perceptron,
+    ViewScaler,
+    persistence,
+)
 
 X = np.random.default_rng(0).normal(size=(60, 5))
 Y = (X[:, 0] + X[:, 3] > 0).astype(int)
@@ -41,7 +53,7 @@ def test_what_goes_in_comes_out(views, y, tmp_path):
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     assert again.predict(X).dtype == model.predict(X).dtype
     assert again.layout_ == model.layout_
-    assert crossview.persistence.read_info(path) == {"rows": 60}
+    assert persistence.read_info(path) == {"rows": 60}
 
 
 def test_class_weights_keep_their_labels(tmp_path):
@@ -72,8 +84,6 @@ def broken(path, kind):
     elif kind == "stranger":
         save_file({"W": np.zeros(3)}, path)
     else:
-        from safetensors import safe_open
-
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata()
             arrays = {k: file.get_tensor(k) for k in file.keys()}  # noqa: SIM118
@@ -85,12 +95,17 @@ def broken(path, kind):
             metadata["steps"] = metadata["steps"].replace('"Perceptron"', '"Rogue"')
         elif kind == "unknown parameter":
             metadata["steps"] = metadata["steps"].replace('"shuffle"', '"shuffel"')
+        elif kind == "changed array":
+            arrays["model/W"][2] += 1e-16
         elif kind == "no steps":
             del metadata["steps"]
         elif kind == "bad classes":
             steps = json.loads(metadata["steps"])
             steps[0]["header"]["classes"]["dtype"] = "<Q7"
             metadata["steps"] = json.dumps(steps)
+        if kind != "changed array":
+            del metadata["sha256"]
+            metadata["sha256"] = persistence.checksum(arrays, metadata)
         save_file(arrays, path, metadata)
 
 
@@ -102,11 +117,12 @@ def broken(path, kind):
         ("empty", "is not a model file"),
         ("absent", "no such model file"),
         ("stranger", "not a crossview model"),
-        ("newer", r"by a newer version of crossview \(format 99, and this one reads 3\); upgrade"),
+        ("newer", r"by a newer version of crossview \(format 99, and this one reads 4\); upgrade"),
         ("no version", "by a newer version"),
         ("unknown class", "a Rogue, which this version does not support"),
         ("unknown parameter", "is a damaged model file"),
         ("no steps", "is a damaged model file"),
+        ("changed array", "is a damaged model file: its checksum is not that of its content"),
         ("bad classes", "is a damaged model file"),
     ],
 )
@@ -187,10 +203,128 @@ def test_a_file_of_format_1_says_that_it_is_too_old(tmp_path):
     }
     path = tmp_path / "old.safetensors"
     save_file(arrays, path, metadata)
-    for read in (crossview.load, crossview.persistence.read_info):
+    for read in (crossview.load, persistence.read_info):
         with pytest.raises(InputError) as caught:
             read(path)
         assert str(caught.value) == (
             f"{path}: was written by an older version of crossview (format 1, and this one reads "
-            "3); train the model again"
+            "4); train the model again"
         )
+
+
+def saved_twice(tmp_path, model):
+    """Return the bytes of two files of a model, and the model of one."""
+    for name in "ab":
+        crossview.save(model, tmp_path / name, info={"rows": 60})
+    a, b = ((tmp_path / name).read_bytes() for name in "ab")
+    return a, b, crossview.load(tmp_path / "a")
+
+
+def test_a_model_has_one_file(tmp_path):
+    model = make_pipeline(ViewScaler(), crossview.AROWClassifier())
+    model.fit(MultiView({"a": X}), Y)
+    a, b, again = saved_twice(tmp_path, model)
+    assert a == b
+    # another process orders sets and hashes in another way
+    script = "import crossview, sys; crossview.save(crossview.load(sys.argv[1]), sys.argv[2], "
+    script += "info=crossview.persistence.read_info(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", script, tmp_path / "a", tmp_path / "b"], check=True)
+    assert (tmp_path / "b").read_bytes() == a
+    with safe_open(tmp_path / "a", framework="numpy") as file:  # as any other tool reads it
+        assert file.get_tensor("arowclassifier/W").shape == again[-1].coef_.T.shape
+
+
+def test_passes_and_losses_are_saved(tmp_path):
+    model = crossview.MultiViewMachineClassifier([2, 3], n_factors=2, n_epochs=4, random_state=0)
+    model.fit(X, Y)
+    again = saved_twice(tmp_path, model)[2]
+    assert again.n_iter_ == model.n_iter_ >= 1
+    np.testing.assert_array_equal(again.validation_loss_, model.validation_loss_)
+    assert len(model.validation_loss_) > 0
+
+
+def rewritten(path, change):
+    """Change the arrays and the header of a file as somebody would who knows the format."""
+    with safe_open(path, framework="numpy") as file:
+        metadata = file.metadata()
+        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    steps = json.loads(metadata["steps"])
+    change(arrays, steps[-1])
+    metadata["steps"] = json.dumps(steps)
+    del metadata["sha256"]
+    metadata["sha256"] = persistence.checksum(arrays, metadata)
+    path.write_bytes(b"".join(persistence.content_of(arrays, metadata)))
+
+
+def put(name, value):
+    return lambda arrays, step: arrays.update({f"model/{name}": value(arrays[f"model/{name}"])})
+
+
+def at(position, value):
+    def changed(array):
+        array[position] = value
+        return array
+
+    return changed
+
+
+# each of these made a loop read or write outside of the arrays, or answer with NaN
+LOW_RANK = crossview.AROWClassifier(covariance="low-rank", rank=7)
+KERNEL = crossview.PegasosClassifier([2, 3], gamma=0.3, schedule="stream", budget=20)
+MACHINE = crossview.MultiViewMachineClassifier([2, 3], n_factors=2, early_stopping=False)
+STACK = crossview.OnlineStackingClassifier([2, 3])
+HOSTILE = {
+    "W of one row": (Perceptron(), put("W", lambda W: W[:1]), "'W' of Perceptron has the shape"),
+    "W of another type": (Perceptron(), put("W", np.float32), "has the type float32"),
+    "NaN": (Perceptron(), put("W", at(2, np.nan)), "'W' .* not finite"),
+    "more": (Perceptron(), lambda arrays, _: arrays.update(rogue=np.ones(2)), "no step is called"),
+    "less": (Perceptron(), lambda arrays, _: arrays.pop("model/b"), "lacks the array 'b'"),
+    "columns of rows": (LOW_RANK, put("S.columns", at(0, 5)), "columns of another view"),
+    "rows kept": (LOW_RANK, put("S.end", at((0, 1), 2)), "columns of another view"),
+    "supports": (KERNEL, put("indices1", at(0, 1)), "'indices1' .* not from 2 to 4"),
+    "pointers": (KERNEL, put("indptr0", at(1, 10**9)), "'indptr0' .* does not rise from 0 to"),
+    "gram": (KERNEL, put("gram0", lambda gram: gram[:1]), "'gram0' .* has the shape"),
+    "hash table": (MACHINE, put("A", lambda A: A[:1]), "'A' .* has the shape"),
+    "parts": (MACHINE, put("views", at(0, 9)), "other values than its columns say"),
+    "seen": (MACHINE, put("seen", lambda seen: seen.view(np.uint8) + 2), "has the type uint8"),
+    "snapshots": (STACK, put("clock", at(2, 512)), "'clock' .* not in their ranges"),
+    "expert": (STACK, put("3/W", lambda W: W[:1]), "'W' of .* has the shape"),
+    "widths": (
+        KERNEL,
+        lambda _, step: step["header"]["views"].update(widths=[2, 2**50]),
+        "the columns of PegasosClassifier contradict each other",
+    ),
+    "labels": (
+        Perceptron(),
+        lambda _, step: step["header"].update(classes={"dtype": "<U999999", "values": ["a", "b"]}),
+        "the classes are not different labels",
+    ),
+    "parameter": (
+        Perceptron(),
+        lambda _, step: step["params"].update(n_epochs=-1),
+        "The 'n_epochs' parameter of Perceptron must be an int in the range",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_state_that_is_none_reaches_no_loop(what, tmp_path):
+    learner, change, message = HOSTILE[what]
+    path = tmp_path / "model"
+    crossview.save(clone(learner).fit(X, Y), path)
+    rewritten(path, lambda arrays, step: None)
+    crossview.load(path).predict(X)
+    rewritten(path, change)
+    with pytest.raises(InputError, match=message) as info:
+        crossview.load(path)
+    assert str(info.value).startswith(str(path))
+    assert "\n" not in str(info.value)
+
+
+def test_mutants_of_model_files_are_refused_or_work():
+    """A short run of `make fuzz`; a crash of its process is a failure that it names."""
+    fuzz = Path(__file__).parent.parent / "fuzz" / "models.py"
+    command = [sys.executable, fuzz, "--seed", "1", "--mutants", "400", "--jobs", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 failed" in done.stdout

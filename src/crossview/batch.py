@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from crossview.errors import InputError
 from crossview.kernels.gram import ViewRows, cut_rows
 from crossview.kernels.rows import Rows
-from crossview.views import ViewLayout
+from crossview.views import ViewLayout, canonical_csr, check_indices
 
 __all__ = [
     "flat_view",
@@ -77,19 +77,20 @@ def make_rows(
     ------
     InputError
         A value is infinite, or NaN in a view that is not missing; the message names
-        row and column.
+        row and column.  An index of a sparse matrix is out of range.
     """
     if column_map is not None:
         X, names = _rearrange(X, column_map, layout.n_columns, names)
     if sp.issparse(X):
-        # scipy caches the result of this check on the matrix of the caller
-        matrix = X if X.format == "csr" else sp.csr_array(X)
-        if not matrix.has_canonical_format:
-            # sort and merge duplicate entries in a copy, not in the matrix of the caller
-            matrix = sp.csr_array(matrix, copy=True)
-            matrix.sum_duplicates()
-        data = np.ascontiguousarray(matrix.data, dtype=np.float64)
-        indices, indptr, shared = matrix.indices, matrix.indptr, False
+        matrix = canonical_csr(X)
+        if matrix.shape[1] != layout.n_columns:
+            raise InputError(
+                f"X has {matrix.shape[1]} columns, but {layout} has {layout.n_columns}"
+            )
+        indptr, shared = matrix.indptr, False
+        # scipy allows unused space at the end
+        data = np.ascontiguousarray(matrix.data[: indptr[-1]], dtype=np.float64)
+        indices = matrix.indices[: indptr[-1]]
     else:
         X = np.ascontiguousarray(X, dtype=np.float64)
         data = X.reshape(-1)
@@ -122,6 +123,8 @@ def make_rows(
 
 def _rearrange(X: Any, column_map: np.ndarray, width: int, names: Any) -> tuple[Any, Any]:
     """Return the columns of X at their positions in the layout."""
+    if sp.issparse(X):
+        check_indices(X)
     used = np.flatnonzero(column_map >= 0)
     order = used[np.argsort(column_map[used], kind="stable")]
     if len(order) == width:

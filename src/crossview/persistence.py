@@ -1,13 +1,17 @@
 """Model files without pickle: one ``.safetensors`` file, arrays and a JSON header.
 
 Loading runs no code from the file: the header names classes from a fixed list, that of the
-catalog, and the arrays are numeric.  Files are written atomically.
+catalog, and the arrays are numeric.  A checksum finds what was damaged by chance.  What somebody
+has made up is found by the schemas of the classes (`crossview.schema`): no loop sees an array
+before its type, its shape and its values were checked.  Files are written atomically.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,13 +24,37 @@ from crossview.catalog import saved_classes
 from crossview.errors import InputError
 from crossview.files import MODEL, replacing
 
-__all__ = ["load", "read_info", "save"]
+__all__ = ["checksum", "content_of", "load", "load_progress", "read_info", "save"]
 
 FORMAT = "crossview-model"
-VERSION = 3
+VERSION = 4
+# the part of the file that is no step of the model
+PROGRESS = "progress"
+
+# names of the types in safetensors
+DTYPES = {
+    "<f8": "F64",
+    "<f4": "F32",
+    "<i8": "I64",
+    "<u8": "U64",
+    "<u4": "U32",
+    "|u1": "U8",
+    "|b1": "BOOL",
+}
+# what reading JSON of another form ends with
+DAMAGE = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError),
+    *(RecursionError, TypeError, ValueError),
+)
 
 
-def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = None) -> None:
+def save(
+    model: Any,
+    path: str | os.PathLike,
+    *,
+    info: dict[str, Any] | None = None,
+    progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None,
+) -> None:
     """Write a fitted learner, or a Pipeline of encoder and learner, to a model file.
 
     The format is safetensors: numeric arrays and a JSON header, no pickle.
@@ -40,6 +68,8 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
         atomically, once the new one is complete; any other file stays.
     info : dict, default=None
         Metadata that JSON can represent; `read_info` returns it.
+    progress : (dict, dict of str to ndarray), default=None
+        Of an unfinished run: what JSON can represent, and arrays; `load_progress` returns it.
 
     Raises
     ------
@@ -55,8 +85,6 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
     >>> bool((crossview.load(path).coef_ == model.coef_).all())
     True
     """
-    from safetensors.numpy import save as to_bytes
-
     steps = list(model.steps) if isinstance(model, Pipeline) else [("model", model)]
     arrays: dict[str, np.ndarray] = {}
     header: list[dict[str, Any]] = []
@@ -71,8 +99,13 @@ def save(model: Any, path: str | os.PathLike, *, info: dict[str, Any] | None = N
         "steps": json.dumps(header),
         "info": json.dumps(info or {}),
     }
-    with replacing(path, MODEL) as unfinished:
-        unfinished.write_bytes(to_bytes(arrays, metadata))
+    if progress is not None:
+        metadata[PROGRESS] = json.dumps(progress[0])
+        for key, array in progress[1].items():
+            arrays[f"{PROGRESS}/{key}"] = np.ascontiguousarray(array)
+    metadata["sha256"] = checksum(arrays, metadata)
+    with replacing(path, MODEL) as unfinished, unfinished.open("wb") as file:
+        file.writelines(content_of(arrays, metadata))
 
 
 def load(path: str | os.PathLike) -> Any:
@@ -103,26 +136,89 @@ def load(path: str | os.PathLike) -> Any:
     >>> crossview.load(path).partial_fit(X, y).classes_
     array([0, 1])
     """
+    metadata, arrays = _content(path)
+    try:
+        return _model_from(metadata, arrays)
+    except InputError as error:
+        raise InputError(error.message, file=str(path)) from None
+    except DAMAGE as error:
+        raise _damaged(error, path) from error
+
+
+def load_progress(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the ``progress`` that was passed to `save`.
+
+    Parameters
+    ----------
+    path : path-like
+        A model file.
+
+    Returns
+    -------
+    header : dict
+        What JSON can represent.
+    arrays : dict of str to ndarray
+        The arrays.
+
+    Raises
+    ------
+    InputError
+        As for `load`, or the file holds a finished model.
+    """
+    metadata, arrays = _content(path)
+    if PROGRESS not in metadata:
+        raise InputError("holds a model and no unfinished run", file=str(path))
+    try:
+        header = dict(json.loads(metadata[PROGRESS]))
+    except DAMAGE as error:
+        raise _damaged(error, path) from error
+    prefix = f"{PROGRESS}/"
+    mine = {key.removeprefix(prefix): x for key, x in arrays.items() if key.startswith(prefix)}
+    return header, mine
+
+
+def _content(path: str | os.PathLike) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    """Return the header and the arrays, if the checksum is theirs."""
     from safetensors import SafetensorError, safe_open
 
     metadata = _metadata(path)
     try:
-        arrays: dict[str, dict[str, np.ndarray]] = {}
         with safe_open(str(path), framework="numpy") as file:
-            for key in file.keys():  # noqa: SIM118 - not a dict
-                step, _, name = key.partition("/")
-                arrays.setdefault(step, {})[name] = file.get_tensor(key)
-        steps = []
-        for entry in json.loads(metadata["steps"]):
-            model = _estimator_from_json(entry)
-            model.set_header(entry["header"])
-            model.set_state(arrays.get(entry["name"], {}))
-            steps.append((entry["name"], model))
-        return Pipeline(steps) if json.loads(metadata["pipeline"]) else steps[0][1]
-    except InputError as error:
-        raise InputError(error.message, file=str(path)) from None
-    except (SafetensorError, KeyError, TypeError, ValueError, IndexError) as error:
-        raise InputError(f"is a damaged model file ({error})", file=str(path)) from error
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a dict
+    except (SafetensorError, *DAMAGE) as error:
+        raise _damaged(error, path) from error
+    if metadata.pop("sha256", None) != checksum(arrays, metadata):
+        what = "is a damaged model file: its checksum is not that of its content"
+        raise InputError(what, file=str(path))
+    return metadata, arrays
+
+
+def _model_from(metadata: dict[str, str], arrays: dict[str, np.ndarray]) -> Any:
+    """Return the model of a file; all that it says is checked."""
+    states: dict[str, dict[str, np.ndarray]] = {}
+    for key, array in arrays.items():
+        step, _, name = key.partition("/")
+        states.setdefault(step, {})[name] = array
+    steps = []
+    for entry in json.loads(metadata["steps"]):
+        model = _estimator_from_json(entry)
+        if hasattr(model, "check_params"):
+            model.check_params()
+        model.set_header(entry["header"])
+        model.set_state(states.pop(entry["name"], {}))
+        steps.append((entry["name"], model))
+    if PROGRESS in metadata:
+        states.pop(PROGRESS, None)
+    if states:
+        raise InputError(f"is a damaged model file: no step is called {min(states)!r}")
+    *transformers, (_, last) = steps
+    if not json.loads(metadata["pipeline"]):
+        (_,) = steps
+        return last
+    for _, model in transformers:
+        if not hasattr(model, "transform") or model.layout_ != last.layout_:
+            raise InputError("is a damaged model file: its steps do not fit together")
+    return Pipeline(steps)
 
 
 def read_info(path: str | os.PathLike) -> dict[str, Any]:
@@ -137,8 +233,17 @@ def read_info(path: str | os.PathLike) -> dict[str, Any]:
     -------
     info : dict
         The metadata.
+
+    Raises
+    ------
+    InputError
+        As for `load`; the checksum is not checked.
     """
-    return dict(json.loads(_metadata(path)["info"]))
+    metadata = _metadata(path)
+    try:
+        return dict(json.loads(metadata["info"]))
+    except DAMAGE as error:
+        raise _damaged(error, path) from error
 
 
 def _metadata(path: str | os.PathLike) -> dict[str, str]:
@@ -166,6 +271,73 @@ def _metadata(path: str | os.PathLike) -> dict[str, str]:
             file=str(path),
         )
     return metadata
+
+
+def checksum(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> str:
+    """Return the SHA-256 of all that a model file says.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        Contiguous arrays by name.
+    metadata : mapping of str to str
+        The header, without the checksum.
+
+    Returns
+    -------
+    str
+        In hexadecimal digits.
+    """
+    digest = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def content_of(
+    arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]
+) -> Iterator[bytes | memoryview]:
+    """Yield the parts of a safetensors file: the same bytes for the same content.
+
+    The library's function orders the metadata by chance, and copies all arrays.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        Contiguous arrays by name.
+    metadata : mapping of str to str
+        The header.
+
+    Yields
+    ------
+    bytes or memoryview
+        To be written one after the other.
+    """
+    # wide types first, so that every array begins at a multiple of its type
+    names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
+    header: dict[str, Any] = {"__metadata__": dict(metadata)}
+    at = 0
+    for name in names:
+        array = arrays[name]
+        header[name] = {
+            "dtype": DTYPES[array.dtype.str],
+            "shape": list(array.shape),
+            "data_offsets": [at, at + array.nbytes],
+        }
+        at += array.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little")
+    yield text
+    for name in names:
+        yield arrays[name].reshape(-1).view(np.uint8).data
+
+
+def _damaged(error: Exception, path: str | os.PathLike) -> InputError:
+    """Return the error of a file whose content cannot be read."""
+    text = " ".join(str(error).split())[:200] or type(error).__name__
+    return InputError(f"is a damaged model file ({text})", file=str(path))
 
 
 def _estimator_to_json(estimator: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from contract.instances import COLUMN_NAMES, has_kernel, make_rows, new, params, targets
+from crossview import InputError, MultiView, PassiveAggressiveClassifier, ViewScaler
 from grids import parametrize_pairwise
 
 CONTAINERS = {
@@ -64,3 +65,55 @@ def test_the_message_is_one_clear_line(stream_classifier_of_loop, what):
     with pytest.raises(ValueError, match=message) as info:
         call(learner, X, y)
     assert "\n" not in str(info.value) or what == "too few columns"  # scikit-learn's message
+
+
+def sparse_with(change):
+    """Return a CSR matrix of 3 rows and 12 columns after a change that SciPy does not check."""
+    X = sp.csr_array(np.arange(1.0, 37.0).reshape(3, 12))
+    getattr(X, change[0])[change[1]] = change[2]
+    return X
+
+
+BAD_INDICES = {
+    "negative": (("indices", 14, -1), "row 1: X .* column index -1, and it has 12 columns"),
+    "too large": (("indices", 30, 12), "row 2: X .* column index 12, and it has 12 columns"),
+    "far": (("indices", 0, 2**31 - 1), "column index 2147483647"),
+    "pointers fall": (("indptr", 1, 30), "indptr falls from 30 to 24 in row 1"),
+    "pointers past the end": (("indptr", 3, 10**6), "from 0 to 1000000; it takes 4, from 0 to"),
+    "pointers from elsewhere": (("indptr", 0, -7), "from -7 to 36"),
+}
+
+
+@parametrize_pairwise(name=params(each_loop=True), what=list(BAD_INDICES))
+def test_indices_out_of_range_reach_no_loop(name, what):
+    change, message = BAD_INDICES[what]
+    bad, good = sparse_with(change), sparse_with(("indices", 0, 0))
+    learner = new(name)
+    y = targets(learner, np.array(["ant", "bee", "ant"]))
+    calls = [lambda: learner.fit(bad, y), lambda: learner.fit(good, y).predict(bad)]
+    if hasattr(learner, "partial_fit"):
+        calls.append(lambda: learner.partial_fit(bad, y))
+    for call in calls:
+        with pytest.raises(InputError, match=message) as info:
+            call()
+        assert "\n" not in str(info.value)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr"])
+def test_every_sparse_format_is_checked(kind):
+    good = sp.csr_array(np.arange(1.0, 37.0).reshape(3, 12)).asformat(kind)
+    bad = good.copy()
+    (bad.row if kind == "coo" else bad.indices)[-1] = 2**30
+    learner = PassiveAggressiveClassifier().fit(good, [0, 1, 0])
+    for call in (
+        learner.predict,
+        lambda X: learner.fit(X, [0, 1, 0]),
+        lambda X: MultiView({"a": X}),
+    ):
+        with pytest.raises(InputError, match=r"index 1073741824, and it has \d+ (rows|columns)"):
+            call(bad)
+    scaler, views = ViewScaler(), MultiView({"a": good})
+    views.matrix.indices[-1] = 2**30
+    for call in (scaler.fit, scaler.fit(MultiView({"a": good})).transform):
+        with pytest.raises(InputError, match="column index 1073741824"):
+            call(views)

@@ -64,9 +64,10 @@ def test_the_seconds_of_a_fold_are_those_of_its_fits():
         9 * 3 + 2 * 3 + 1.5,
         9 + 2 + 1.5,
         9 / 4 + 3 + 2 + 1.5,  # all on a quarter of the rows, then three of nine
-        9 / 16 + 3 / 4 + 2 / 4 + 1 + 1.5,  # on a quarter of that, and once on all rows
-        9 / 64 + 3 / 16 + 2 / 16 + 1 + 1.5,
-        9 / 256 + 3 / 64 + 2 / 64 + 1 + 1.5,
+        9 / 4 + 3 + 1.5,  # nothing refined
+        9 / 16 + 3 / 4 + 1 + 1.5,  # on a quarter of the rows, and once on all
+        9 / 64 + 3 / 16 + 1 + 1.5,
+        9 / 256 + 3 / 64 + 1 + 1.5,
     ]
     assert [cost.fold(level) for level in LEVELS] == pytest.approx(expected)
 
@@ -90,7 +91,7 @@ def f1_of(fold, rows, C):
 def test_a_learner_is_probed_on_slices_of_the_rows(n, slices):
     run, fold = made_fold(n)
     learner = find_learner("view:strong", "classification", fold.X_train.layout.names)
-    probe = probe_learner(run, learner, fold)
+    probe = probe_learner(run, learner, fold, math.inf)
     assert probe.rows == slices
     assert len(probe.seconds) == len(slices)
     assert min(probe.seconds) > 0.0
@@ -141,7 +142,7 @@ def test_after_the_deadline_one_setting_is_tried():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "level"), [(28.5, 0), (28.4, 1), (10.0, 2), (4.0, 3), (2.9, 4), (2.6, 5), (0.1, 5)]
+    ("seconds", "level"), [(28.5, 0), (28.4, 1), (10.0, 2), (4.0, 4), (2.9, 5), (2.6, 6), (0.1, 6)]
 )
 def test_settings_are_left_out_first_then_rows_and_the_last_learner_stays(seconds, level):
     plan = make_plan({"a": make_cost()}, {"a": 0.5}, {"a": 1}, seconds)
@@ -194,7 +195,7 @@ def test_of_learners_as_slow_the_better_ones_stay():
     values = {"a": 0.5, "b": 0.9, "c": 0.7, "d": 0.6}
     plan = make_plan(costs, values, dict.fromkeys(names, 1), 2 * 2.6)
     assert plan.dropped == {"a", "d"}
-    assert plan.tuning == {"b": LEVELS[5], "c": LEVELS[5]}
+    assert plan.tuning == {"b": LEVELS[6], "c": LEVELS[6]}
 
 
 def test_a_setting_is_chosen_by_a_hundred_rows_at_least():
@@ -238,12 +239,14 @@ def test_a_plan_keeps_within_the_time_unless_one_learner_is_left(some, seconds):
 
 
 def test_what_a_level_leaves_out_in_words():
-    cost = make_cost()
-    assert [in_words(level, cost) for level in LEVELS[:4]] == [
+    cost = make_cost(n_refined=1)
+    assert [in_words(level, cost) for level in LEVELS[:5]] == [
         "",
         "1 of 3 inner folds",
         "1 of 3 inner folds, 3 of 9 settings on all tuning rows",
-        "1 of 3 inner folds, 3 of 9 settings on all tuning rows, 1,600 rows choose the setting",
+        "1 of 3 inner folds, 3 of 9 settings on all tuning rows, nothing refined",
+        "1 of 3 inner folds, 3 of 9 settings on all tuning rows, nothing refined, 1,600 rows "
+        "choose the setting",
     ]
     assert in_words(LEVELS[2], make_cost(n_settings=1, n_splits=1)) == ""
 
@@ -258,11 +261,11 @@ def costs(monkeypatch):
     """Seconds of a fit of 100 rows, which grow as they do, and the value of each model."""
     made = dict.fromkeys(MODELS, (1e-06, 0.5, 0.0))
 
-    def probe(run, learner, fold):
+    def probe(run, learner, fold, latest):
         seconds, value, compiled = made[learner.name]
         return Probe((10, 100), (seconds / 10, seconds), value, compiled)
 
-    monkeypatch.setattr("crossview.evaluation.comparing.folds.probe_learner", probe)
+    monkeypatch.setattr("crossview.evaluation.comparing.probing.probe_learner", probe)
     return made
 
 
@@ -290,6 +293,16 @@ def test_a_model_that_takes_too_long_is_left_out_and_named(costs):
     assert answer.to_dict()["left_out"][0]["model"] == "pa:squared"
 
 
+def test_a_model_whose_cost_there_is_no_time_to_estimate_is_left_out():
+    X, y = make_views()
+    assert probe_learner(None, None, None, 0.0) is None
+    answer = thorough(X, y, grid=ONE, cv=2, budget=1e-6, models=MODELS)
+    assert [row.model for row in answer.rows] == ["view:weak"]
+    assert [(one.model, one.what) for one in answer.left_out if one.model != "view:weak"] == [
+        (name, "not compared, for lack of time to estimate what it takes") for name in MODELS[1:]
+    ]
+
+
 def test_inner_folds_are_left_out_and_named(costs):
     """Until it turns out that it takes less than the slice said."""
     X, y = make_noisy(600)
@@ -297,7 +310,7 @@ def test_inner_folds_are_left_out_and_named(costs):
     given = {"grid": ONE | {"C": grid}, "cv": 2, "threshold": None, "models": ["view:strong"]}
     # an inner fit of 200 rows takes 20 s, and the final one 30
     costs["view:strong"] = 10.0, 0.5, 0.0
-    answer = thorough(X, y, budget=2 * 100 / 0.8, **given)
+    answer = thorough(X, y, budget=2 * 100 / 0.75, **given)
     (left,) = answer.left_out
     assert (left.model, left.what) == ("view:strong", "1 of 3 inner folds")
     assert left.seconds == pytest.approx(3 * 2 * 20)
@@ -344,7 +357,7 @@ def test_a_model_that_was_left_out_comes_back_if_time_is_left(costs, monkeypatch
     # at its least an inner fit of 133 rows and the final one of 200, for each fold
     costs |= dict.fromkeys(MODELS, (100.0, 0.5, 0.0))
     costs["view:strong"] = 100.0, 0.4, 0.0
-    budget = 2.5 * 3 * 333 / 0.8
+    budget = 2.5 * 3 * 333 / 0.75
     answer = thorough(X, y, budget=budget, **given)
     everything = thorough(X, y, budget=None, **given)
     assert [row.scores for row in answer.rows] == [row.scores for row in everything.rows]

@@ -11,12 +11,14 @@ from crossview.catalog.metrics import METRICS, parse_metric
 from crossview.catalog.names import load_object
 from crossview.errors import InputError
 
-__all__ = ["EACH_VIEW", "OF_COMPARE", "Learner"]
+__all__ = ["EACH_VIEW", "LEARNS_NOTHING", "OF_COMPARE", "Learner"]
 
 # in a setting: how the learner is used, and no parameter of it
 OF_COMPARE = ("bins", "epochs")
 # in `fixed`: one group for each view of the data
 EACH_VIEW = "one group per view"
+# the effort of what learns nothing from the columns, so that it is not recommended as the cheapest
+LEARNS_NOTHING = 99
 
 
 @dataclass(frozen=True)

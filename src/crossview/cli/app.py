@@ -307,7 +307,7 @@ def compare(
             "cost": cost,
             "positive": positive,
             "threshold": threshold,
-            "budget": None if thorough else commands.parse_seconds(budget),
+            "budget": None if thorough else commands.parse_seconds(budget, "--budget"),
             "n_jobs": jobs,
             "cv": cv,
             "repeats": repeats,
@@ -382,6 +382,25 @@ def train(
     hash_bits: HashBits = 18,
     scale_views: ScaleViews = True,
     bins: Bins = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep the run in this file while it lasts: the model so far, the position in "
+            "SOURCE, all counts. It is a model file, too.",
+        ),
+    ] = None,
+    every: Annotated[
+        str, typer.Option(metavar="TIME", help="Time between two checkpoints, such as 10s or 5min.")
+    ] = "60s",
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on from --checkpoint, if the file is there: the model is, to the last bit, "
+            "the one of a run that never stopped.",
+        ),
+    ] = False,
     progress: Annotated[
         bool | None,
         typer.Option(
@@ -423,6 +442,9 @@ def train(
         cost=cost,
         positive=positive,
         threshold=threshold,
+        checkpoint=checkpoint,
+        every=commands.parse_seconds(every, "--every", zero=True),
+        resume=resume,
         progress=progress,
     )
 

@@ -253,11 +253,11 @@ def _python(answer: Comparison, row: ComparisonRow, source: str, columns: Column
     )
 
 
-def parse_seconds(text: str) -> float:
-    """Return a time such as 60s, 5min, 2h or 90 in seconds."""
+def parse_seconds(text: str, option: str, *, zero: bool = False) -> float:
+    """Return a time such as 60s, 5min, 2h or 90 in seconds; 0 only where it may be."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h)?\s*", text)
-    if found is None or not float(found[1]) > 0.0:
-        raise InputError(f"--budget {text!r}: give a time, such as 60s, 5min or 1h")
+    if found is None or not (zero or float(found[1]) > 0.0):
+        raise InputError(f"{option} {text!r}: give a time, such as 60s, 5min or 1h")
     return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600}[found[2] or "s"]
 
 

@@ -162,11 +162,15 @@ class NamedColumns:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Undo `to_json`."""
-        self = cls([name for name, _ in value["views"]])
+        """Undo `to_json`; `InputError` if a name is given twice, or there is room without need."""
+        self = cls([])
         for name, features in value["views"]:
             self.views[name] = {feature: i for i, feature in enumerate(features)}
-        self.room = list(value["room"])
+            # a full block doubles
+            self.room.append(1 << max(len(features) - 1, 0).bit_length())
+        n_given = [len(features) for _, features in value["views"]]
+        if [len(known) for known in self.views.values()] != n_given or self.room != value["room"]:
+            raise InputError("the names of the columns contradict each other")
         return self
 
 

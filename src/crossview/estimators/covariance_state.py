@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from crossview.algorithms.geometries import covariance as forms
 from crossview.algorithms.geometries.covariance import Covariance
 from crossview.errors import InputError
 from crossview.estimators.base import LinearOnlineClassifier
+from crossview.schema import Array
 
 __all__ = ["DIAGONALS", "CovarianceState"]
 
@@ -86,6 +88,42 @@ class CovarianceState(LinearOnlineClassifier):
             state |= _as_state(forms.trimmed(self._covariance))
         return state
 
+    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
+        schema = super()._state_schema(state)
+        if not self._has_covariance():
+            return schema
+        ptr = self._covariance_ptr()
+        form = int(state["S.form"][0])
+        sizes = [
+            forms.full_bytes([w]) // 8 if form == forms.FULL else 0 for w in np.diff(ptr).tolist()
+        ]
+        V, n = len(ptr) - 1, int(ptr[-1])
+        room = state["S.begin"].shape[1] if form == forms.LOW_RANK else 0
+        entries = state["S.values"].shape[0] if form == forms.LOW_RANK else 0
+        index = forms.no_rows(0, 0, n)["columns"].dtype.str[1:]
+        return schema | {
+            "S.form": Array("i8", (1,), 0, forms.LOW_RANK),
+            "S.D": Array("f8", (n,), low=0.0),
+            "S.d": Array("f8", (V,), low=0.0),
+            "S.T": Array("f8", (sum(sizes),)),
+            "S.triangle_ptr": np.cumsum([0, *sizes]),
+            "S.kept": Array("i8", (V,), 0, room),
+            "S.begin": Array("i8", (V, room), 0, entries),
+            "S.end": Array("i8", (V, room), 0, entries),
+            "S.rho": Array("f8", (V, room), low=0.0),
+            "S.L": Array("f8", (V, room * (room + 1) // 2)),
+            "S.values": Array("f8", (entries,)),
+            "S.columns": Array(index, (entries,)),
+            "S.used": np.array([entries]),
+        }
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore the state that `get_state` returned."""
+        super().set_state(state)
+        if self._has_covariance() and not _rows_are_in_range(self._covariance):
+            del self._state
+            raise InputError("a row that the low-rank covariance keeps has columns of another view")
+
     def _grow(self, moved: np.ndarray) -> None:
         grows = self._has_covariance() and hasattr(self, "_state")
         if grows:
@@ -120,6 +158,21 @@ class CovarianceState(LinearOnlineClassifier):
         else:
             S = changes.to_diagonal(S, bias)
         self._covariance = S
+
+
+def _rows_are_in_range(S: Covariance) -> bool:
+    """Whether the rows that a low-rank covariance keeps have entries of their own view only."""
+    total = 0
+    for v, kept in enumerate(S.kept.tolist()):
+        begin, end = S.begin[v, :kept], S.end[v, :kept]
+        total += int((end - begin).sum())
+        if (begin > end).any() or total > S.used[0]:  # an entry belongs to one row
+            return False
+        rows = [S.columns[b:e] for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
+        columns = np.concatenate([S.columns[:0], *rows])
+        if len(columns) and not S.ptr[v] <= columns.min() <= columns.max() < S.ptr[v + 1]:
+            return False
+    return True
 
 
 def _as_state(S: Covariance) -> dict[str, np.ndarray]:

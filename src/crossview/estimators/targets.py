@@ -17,11 +17,15 @@ from crossview.labels import has_label
 __all__ = [
     "class_codes",
     "class_weights",
+    "classes_from_json",
     "one_per_row",
     "read_labels",
     "read_numbers",
     "row_weights",
 ]
+
+# spare bytes of a label in a model file
+MAX_LABEL_BYTES = 2**16
 
 
 def read_labels(y: Any, n_rows: int, learner: str) -> np.ndarray:
@@ -110,3 +114,15 @@ def class_weights(
         return np.asarray(compute_class_weight("balanced", classes=classes, y=y))
     assert not isinstance(class_weight, str)
     return np.asarray([class_weight.get(label, 1.0) for label in classes.tolist()])
+
+
+def classes_from_json(dtype: str, values: list[Any]) -> np.ndarray:
+    """Return the classes of a model file; `InputError` if they are no classes."""
+    kind = np.dtype(dtype)
+    longest = max([len(value) for value in values if isinstance(value, str)], default=0)
+    # a type may be wider than its texts, but not take memory at will
+    if kind.kind in "biufUSO" and kind.itemsize <= 4 * longest + MAX_LABEL_BYTES:
+        classes = np.asarray(values, dtype=kind)
+        if len(classes) and np.array_equal(classes, np.unique(classes)):
+            return classes
+    raise InputError("the classes are not different labels in ascending order")

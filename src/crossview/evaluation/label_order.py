@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import LabelOrderWarning
+from crossview.evaluation.metrics.resumable import Resumable
 from crossview.labels import has_label
 
 __all__ = ["LabelOrder"]
@@ -21,7 +22,7 @@ SHARE_OF_CHANGES = 0.05
 DEVIATIONS = 4.0
 
 
-class LabelOrder:
+class LabelOrder(Resumable):
     """Counts of how often the label changes from one row to the next.
 
     In random order n labels, n_k of class k, change (n² - Σ n_k²) / n times in the mean (Barton and
@@ -40,6 +41,8 @@ class LabelOrder:
     counts : ndarray of int of shape (n_classes,)
         Rows of each class.
     """
+
+    STATE = ("_last", "n_changes", "counts")
 
     def __init__(self, classes: np.ndarray) -> None:
         self._classes = classes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -138,7 +139,7 @@ class LabeledSource:
         return self._shuffled
 
     def encoded(
-        self, encoder: Any, *, learn: bool, first: int = 0
+        self, encoder: Any, *, learn: bool, first: int = 0, done: int = 0
     ) -> Iterator[tuple[MultiView, np.ndarray]]:
         """Yield the rows as views, with their labels.
 
@@ -150,6 +151,8 @@ class LabeledSource:
             Let the encoder learn each row just before it encodes it.
         first : int, default=0
             Number of rows of the first batch, where they are in order; 0: as of the others.
+        done : int, default=0
+            Number of batches to pass over: they were encoded before.
 
         Yields
         ------
@@ -159,7 +162,8 @@ class LabeledSource:
             Their labels.
         """
         in_order = regroup(self.read(), self.batch_rows, first)
-        for batch in prefetch(self._shuffled or in_order):
+        batches = prefetch(self._shuffled or in_order)
+        for batch in islice(batches, done, None):
             yield self.encode(batch, encoder, learn), batch.y
 
 

@@ -14,6 +14,7 @@ from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError
 from crossview.estimators.validation import select_rows
 from crossview.evaluation.label_order import LabelOrder
+from crossview.evaluation.metrics.resumable import Resumable
 from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
 from crossview.labels import has_label
 
@@ -136,6 +137,15 @@ def progressive(
     labels.warn("if the order means nothing, shuffle the rows")
 
 
+class _LastRecord(Resumable):
+    """Rows and loss of the last record that was yielded."""
+
+    STATE = ("n_rows", "loss")
+
+    def __init__(self) -> None:
+        self.n_rows, self.loss = 0, 0.0
+
+
 class ProgressiveValidation:
     """A model on a stream, what is predicted, and the counts so far.
 
@@ -158,18 +168,38 @@ class ProgressiveValidation:
         self.model, self.task = model, task.for_model(model)
         self.tally: Any = self.task.tally()
         self.threshold = self.task.running_threshold()
+        self._last = _LastRecord()
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return the counts as arrays."""
+        return {
+            f"{part}.{name}": array
+            for part, counts in self._parts().items()
+            for name, array in counts.get_state().items()
+        }
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from counts that `get_state` returned."""
+        for part, counts in self._parts().items():
+            prefix = f"{part}."
+            mine = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
+            counts.set_state(mine)
+
+    def _parts(self) -> dict[str, Resumable]:
+        parts = {"tally": self.tally, "last": self._last, "threshold": self.threshold}
+        return {name: counts for name, counts in parts.items() if counts is not None}
 
     def records(self, batches: Iterable[tuple[Any, Any]]) -> Iterator[Record]:
         """Learn the stream, and yield a record after 1, 2, 4, 8, ... rows, and at the end."""
-        tally, task = self.tally, self.task
-        start = time.perf_counter()
-        rows_then, loss_then = 0, 0.0
+        tally, task, last = self.tally, self.task, self._last
+        start, told = time.perf_counter(), False
 
         def record() -> Record:
+            since = tally.n_rows - last.n_rows
             return Record(
                 rows=tally.n_rows,
                 loss=tally.loss / tally.n_rows,
-                loss_since_last=(tally.loss - loss_then) / (tally.n_rows - rows_then),
+                loss_since_last=(tally.loss - last.loss) / since if since else np.nan,
                 metric=tally.value(task.metric),
                 accuracy=np.nan if isinstance(task, Regression) else tally.value("accuracy"),
                 seconds=time.perf_counter() - start,
@@ -192,6 +222,7 @@ class ProgressiveValidation:
                 done = piece.stop
                 if tally.n_rows == next_record:
                     yield record()
-                    rows_then, loss_then = tally.n_rows, tally.loss
-        if tally.n_rows > rows_then:
+                    told = True
+                    last.n_rows, last.loss = tally.n_rows, tally.loss
+        if tally.n_rows > last.n_rows or (tally.n_rows and not told):
             yield record()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError, closest_names
 from crossview.estimators.documentation import document_parameters
+from crossview.evaluation.checkpoint import Checkpoint, Kept, Position
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.progressive import ProgressiveValidation, Record
@@ -153,6 +155,9 @@ def train(
     cost: Mapping[str, float] | None = None,
     positive: Any = None,
     threshold: float | str | None = "tuned",
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: float = 60.0,
+    resume: bool = False,
     observer: TrainingObserver | None = None,
 ) -> Trained:
     """Train a model on the rows of a source, in random order or in their own.
@@ -191,6 +196,14 @@ def train(
         Seed of the order of the rows and of the random numbers of the model.
     classes : sequence, default=None
         All labels that may occur.  None: an additional pass reads the label column first.
+    checkpoint : path-like, default=None
+        A file that keeps the run while it lasts: the model so far, its position in the source, and
+        all counts.  It is itself a model file, and is removed at the end.  None: none.
+    every : float, default=60.0
+        Seconds between two checkpoints, 0 or more; 0: one after each batch.
+    resume : bool, default=False
+        Go on from the checkpoint, if the file is there: the model is, to the last bit, the one of a
+        run that never stopped.
     observer : TrainingObserver, default=None
         Object whose methods are called during training; see `TrainingObserver`.
 
@@ -260,13 +273,40 @@ def train(
         learner.check_streams()
         order = _Order(source, in_order, seed)
         stream = _Stream(entry, learner, source, predicted, order)
+        if checkpoint is not None:
+            shuffled = "in order" if order.state is None else "shuffled"
+            run = _run_of(about, learner, source, predicted, [epochs, shuffled])
+            stream.checkpoint = Checkpoint(checkpoint, every, run, resume=resume)
         answer = stream.learn(epochs, observer or TrainingObserver(), about)
     else:
+        if checkpoint is not None:
+            raise InputError(
+                f"model {entry.name!r} learns all rows at once, and has no checkpoint; leave it out"
+            )
         answer = _learn_at_once(entry, learner, source, predicted, about)
     # 3. keep it
     if output is not None:
         save(answer.fitted, output, info=answer.info)
+    if entry.is_streamed(given) and stream.checkpoint is not None:
+        stream.checkpoint.remove()
     return answer
+
+
+def _run_of(
+    about: dict[str, Any], learner: Any, source: Labeled, task: Task, order: list[Any]
+) -> dict[str, Any]:
+    """What makes a run: with another one of these, the rows or the updates are others."""
+    return {
+        "the model": about["name"],
+        "its settings": repr(learner),
+        "the seed": about["seed"],
+        "passes and order": order,
+        "the encoding": repr(source.encoder),
+        "the views": [list(source.layout.names), [int(width) for width in source.layout.widths]],
+        "the classes": [str(label) for label in source.classes.tolist()],
+        "the metric": [task.metric, str(task.positive_label), str(task.threshold)],
+        "the number of rows": source.n_rows,
+    }
 
 
 def _check_settings(entry: Learner, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -316,6 +356,16 @@ class _Order:
         return "shuffled" if self._shuffled.exact else "shuffled by blocks"
 
     @property
+    def state(self) -> dict[str, Any] | None:
+        """The random numbers that give the order of the pass, if there are any."""
+        return None if self._shuffled is None else dict(self._shuffled.order_state)
+
+    @state.setter
+    def state(self, state: dict[str, Any] | None) -> None:
+        if self._shuffled is not None and state is not None:
+            self._shuffled.set_order(state)
+
+    @property
     def in_memory(self) -> bool:
         """Whether the rows were shuffled in memory."""
         return self._shuffled is not None and bool(self._shuffled.exact)
@@ -342,31 +392,40 @@ class _Stream:
         self.encoder: Any = None if source.encoder is None else clone(source.encoder)
         # the last rows of the stream
         self.tail: MultiView | None = None
-        self.n_unlabeled = self.n_skipped = 0
+        self.position = Position()
+        self.checkpoint: Checkpoint | None = None
 
     def learn(self, epochs: int, observer: TrainingObserver, about: dict[str, Any]) -> Trained:
         start = time.perf_counter()
-        first: Record | None = None
-        threshold = self.task.fixed_threshold
         labels = LabelOrder(self.source.classes)
         calibration = getattr(self.learner, "calibration", None)
-        for number in range(1, epochs + 1):
+        counts = self._take_up(labels)
+        here = self.position
+        for number in range(here.number, epochs + 1):
             observer.start_pass(number, epochs, self.source.n_rows)
             last = None
+            if calibration is not None and number > 1:  # such a pass scores rows that were learned
+                self.learner.calibration = "none"
             one_pass = ProgressiveValidation(self.learner, self.task)
-            batches = self._batches(observer, learn=number == 1)
+            if counts:
+                one_pass.set_state(counts)
+                counts = {}
+            batches = self._batches(observer, one_pass, labels)
             for last in one_pass.records(labels.watch(batches) if number == 1 else batches):
                 observer.add_record(last)
-            if number == 1 and one_pass.threshold is not None:
-                threshold = one_pass.threshold.place()
-            if calibration is not None:  # a later pass scores rows that were learned
-                self.learner.calibration = "none"
-            first = first or last
+            if number == 1:
+                here.first = last
+                if one_pass.threshold is not None:
+                    here.threshold = one_pass.threshold.place()
+            here.number, here.batches = number + 1, 0
         if calibration is not None:
             self.learner.calibration = calibration
+        first, threshold = here.first, self.task.fixed_threshold
         if first is None:
-            rows = "row has a label" if self.n_unlabeled or self.n_skipped else "row is there"
+            rows = "row has a label" if here.unlabeled or here.skipped else "row is there"
             raise InputError(f"no {rows} to learn from", file=self.source.file)
+        if here.threshold is not None:
+            threshold = here.threshold
         if threshold is not None:
             self.learner.set_threshold(threshold)
         if epochs > 1:
@@ -376,8 +435,8 @@ class _Stream:
             fitted=_fitted(self.encoder, self.learner),
             **about,
             rows=first.rows,
-            unlabeled=self.n_unlabeled,
-            skipped=self.n_skipped,
+            unlabeled=here.unlabeled,
+            skipped=here.skipped,
             passes=epochs,
             order=str(self.order),
             seconds=time.perf_counter() - start,
@@ -406,28 +465,64 @@ class _Stream:
         if held_out is not None:
             _tune(self.learner, self.task, *held_out)
 
-    def _batches(
-        self, observer: TrainingObserver, learn: bool
-    ) -> Iterator[tuple[MultiView, np.ndarray]]:
-        self.n_unlabeled = self.n_skipped = 0
-        return self._watch(prefetch(self.source.encoded(self.encoder, learn=learn)), observer)
+    def _take_up(self, labels: LabelOrder) -> dict[str, np.ndarray]:
+        """Go on from the checkpoint, if there is one; return the counts of the pass."""
+        kept = None if self.checkpoint is None else self.checkpoint.read()
+        if kept is None:
+            return {}
+        if isinstance(kept.fitted, Pipeline):
+            self.encoder, learner = kept.fitted[0], kept.fitted[-1]
+        else:
+            learner = kept.fitted
+        if hasattr(learner, "calibration"):  # a later pass has none
+            learner.calibration = self.learner.calibration
+        self.learner, self.tail, self.position = learner, kept.tail, kept.position
+        self.order.state = kept.position.order
+        of_labels = {name: kept.counts.pop(f"labels.{name}") for name in labels.STATE}
+        labels.set_state(of_labels)
+        return kept.counts
 
-    def _watch(
-        self, batches: Iterator[tuple[MultiView, np.ndarray]], observer: TrainingObserver
+    def _keep(self, encoder: Any, one_pass: ProgressiveValidation, labels: LabelOrder) -> None:
+        """Write the checkpoint, with the encoder as it was after the last batch."""
+        assert self.checkpoint is not None
+        self.position.order = self.order.state
+        counts = {f"labels.{name}": array for name, array in labels.get_state().items()}
+        fitted = _fitted(encoder, self.learner)
+        self.checkpoint.write(Kept(fitted, self.position, counts | one_pass.get_state(), self.tail))
+
+    def _batches(
+        self, observer: TrainingObserver, one_pass: ProgressiveValidation, labels: LabelOrder
     ) -> Iterator[tuple[MultiView, np.ndarray]]:
-        """Yield the rows to learn, count them, and notify the observer."""
-        for X, y in batches:
+        """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
+        here = self.position
+        if not here.batches:
+            here.unlabeled = here.skipped = 0
+        for X, y, encoder in prefetch(self._encoded()):
             n_missing = 0 if not len(self.source.classes) else int((~has_label(y)).sum())
             if n_missing and not self.entry.learns_unlabeled:
-                self.n_skipped += n_missing
+                here.skipped += n_missing
                 kept = list(with_label([(X, y)]))
             else:
-                self.n_unlabeled += n_missing
+                here.unlabeled += n_missing
                 kept = [(X, y)]
-            for known, labels in kept:
+            for known, of_known in kept:
                 self.tail = known[-ROWS_FOR_SHARE:]
-                yield known, labels
+                yield known, of_known
+            here.batches += 1
             observer.add_rows(len(y))
+            if encoder is not None and one_pass.tally.n_rows:
+                self._keep(encoder[0], one_pass, labels)
+
+    def _encoded(self) -> Iterator[tuple[MultiView, np.ndarray, list[Any] | None]]:
+        """The batches that are left; with those that are to be kept, the encoder after them."""
+        here, encoder = self.position, self.encoder
+        learn = here.number == 1
+        done = here.batches
+        for X, y in self.source.encoded(encoder, learn=learn, done=done):
+            if self.checkpoint is None or not self.checkpoint.is_due():
+                yield X, y, None
+            else:  # in a moment, the encoder learns the next batch, in this thread
+                yield X, y, [copy.deepcopy(encoder) if learn else encoder]
 
 
 def _learn_at_once(

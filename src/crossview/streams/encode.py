@@ -21,17 +21,21 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.errors import InputError
+from crossview.schema import Array, check_header, check_state
 from crossview.streams.arrow import column_names
 from crossview.streams.columns import Batch, Column
 from crossview.streams.fill import Cells, fill_rows
 from crossview.streams.hashing import SlotTables
 from crossview.streams.moments import Moments
 from crossview.streams.plan import KINDS, Plan, plan_columns
-from crossview.streams.quantiles import Quantiles
+from crossview.streams.quantiles import LAST_PLACED, Quantiles
 from crossview.streams.view_scaler import ViewScaler
 from crossview.views import MultiView, ViewLayout
 
 __all__ = ["ViewEncoder"]
+
+# the quantiles are those of at most this number of values
+MAX_BINS = LAST_PLACED
 
 
 class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
@@ -77,9 +81,16 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         header : mapping
             As from JSON.
         """
+        entries = {"columns": [[(str, bool)]], "feature_names_in": [str]}
+        check_header(header, entries, "ViewEncoder")
         self.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
-        self._start([Column(*column) for column in header["columns"]])
+        columns = [Column(*column) for column in header["columns"]]
+        for column in columns:
+            types = [type(value) for value in column]
+            if types != [str, str, str, bool] or column.kind not in KINDS:
+                raise InputError(f"the encoder has the column {column!r}, which is of no kind")
+        self._start(columns)
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Return the learned state as arrays.
@@ -103,8 +114,19 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         state : mapping of str to ndarray
             The arrays by name.
         """
+        n = len(self._plan.numbers)
+        schema = {
+            "count": Array("f8", (n,), low=0.0),
+            "mean": Array("f8", (n,)),
+            "m2": Array("f8", (n,), low=0.0, high=np.inf),
+            "norms.total": Array("f8", (self.layout_.n_views,), low=0.0),
+            "norms.count": Array("f8", (self.layout_.n_views,), low=0.0),
+        }
+        check_state(
+            state, schema | self._quantiles.schema(state) | self._slots.schema(), "ViewEncoder"
+        )
         for key in ("count", "mean", "m2"):
-            setattr(self._moments, key, np.array(state[key], dtype=np.float64))
+            setattr(self._moments, key, np.array(state[key]))
         self._quantiles.set_state(state)
         self._scaler.set_state({key: state[f"norms.{key}"] for key in ("total", "count")})
         self._slots.set_state(state)
@@ -233,7 +255,7 @@ class _Encoding(_Described):
     def _decode(self, X: Any) -> Batch:
         """The rows as numbers and codes; the first ones determine the columns."""
         if not hasattr(self, "layout_"):
-            self._check_parameters()
+            self.check_params()
             columns = plan_columns(X, self.views, {kind: getattr(self, kind) for kind in KINDS})
             names = column_names(X)
             self.n_features_in_ = len(names)
@@ -307,7 +329,7 @@ class ViewEncoder(_Encoding):
         have the same part in a step; see `ViewScaler`.
     bins : int, default=None
         Number of bins of each number, for scores that are curves of a number and not lines.
-        Typical value: 10.  None: none.
+        At most 4096; typical value: 10.  None: none.
     remember_names : int, default=50_000
         Maximum number of slot names to store per view, for inspection; the first ones are stored.
 
@@ -487,7 +509,14 @@ class ViewEncoder(_Encoding):
         encoded = self._encode(batch, self._tables(batch), *self._numbers(batch))
         return self._scaler.transform(encoded) if self.scale_views else encoded
 
-    def _check_parameters(self) -> None:
+    def check_params(self) -> None:
+        """Raise an error if a parameter is out of its range.
+
+        Raises
+        ------
+        InputError
+            The message names the parameter, its range and the given value.
+        """
         if not (isinstance(self.hash_bits, int | np.integer) and 1 <= self.hash_bits <= 28):
             raise InputError(f"hash_bits={self.hash_bits!r}; give a whole number from 1 to 28")
         ngrams = tuple(self.ngram_range) if isinstance(self.ngram_range, Sequence) else ()
@@ -495,10 +524,17 @@ class ViewEncoder(_Encoding):
             raise InputError(
                 f"ngram_range={self.ngram_range!r}; give shortest and longest, such as (1, 2)"
             )
-        if not (self.bins is None or (isinstance(self.bins, int | np.integer) and self.bins >= 2)):
-            raise InputError(f"bins={self.bins!r}; give a whole number of 2 or more, or None")
-        if self.remember_names < 0:
-            raise InputError(f"remember_names={self.remember_names}; give 0 or more")
+        if not (
+            self.bins is None
+            or (isinstance(self.bins, int | np.integer) and 2 <= self.bins <= MAX_BINS)
+        ):
+            raise InputError(
+                f"bins={self.bins!r}; give a whole number from 2 to {MAX_BINS}, or None"
+            )
+        if not (isinstance(self.remember_names, int | np.integer) and self.remember_names >= 0):
+            raise InputError(
+                f"remember_names={self.remember_names!r}; give a whole number, 0 or more"
+            )
 
 
 def _encode_rows(

@@ -17,6 +17,8 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
+from crossview.errors import InputError
+from crossview.schema import Array
 from crossview.streams.columns import Column
 
 if TYPE_CHECKING:
@@ -109,11 +111,21 @@ class SlotTables:
             state[f"slot_names.{v}"] = np.frombuffer(text, dtype=np.uint8)
         return state
 
+    def schema(self) -> dict[str, Array]:
+        """Return what the arrays of `state` look like."""
+        schema = {}
+        for v in range(len(self.names)):
+            schema[f"slots.{v}"] = Array("i8", (f"names of view {v}",), 0, self.n_slots - 1)
+            schema[f"slot_names.{v}"] = Array("u1", (f"bytes of view {v}",))
+        return schema
+
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Take the names from what `state` gave."""
         for v, view in enumerate(self.names):
             slots = np.asarray(state[f"slots.{v}"])
             names = json.loads(bytes(np.asarray(state[f"slot_names.{v}"])))
+            if not all(isinstance(name, str) for name in names) or len(set(slots)) != len(names):
+                raise InputError(f"the names of the slots of view {view!r} contradict each other")
             self.names[view] = dict(zip(slots.tolist(), names, strict=True))
             self._named[view][slots] = True
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-__all__ = ["Quantiles"]
+from crossview.schema import Array
+
+__all__ = ["LAST_PLACED", "Quantiles"]
 
 # the knots of a column are placed after this many values, ...
 FIRST_PLACED = 32
@@ -92,6 +94,17 @@ class Quantiles:
             "n_knots": np.array([len(knots) for knots in self.knots], dtype=np.int64),
             "knots": np.concatenate([np.empty(0), *self.knots]),
             "first_values": np.concatenate([np.empty(0), *self._first]),
+        }
+
+    def schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array]:
+        """Return what the arrays of `state` look like."""
+        n, n_values = len(self.count), state["n_values"]
+        waiting = np.where(n_values < LAST_PLACED, n_values, 0)
+        return {
+            "n_values": Array("i8", (n,), 0, LAST_PLACED),
+            "n_knots": Array("i8", (n,), 0, self.n_knots),
+            "knots": Array("f8", (int(state["n_knots"].sum()),)),
+            "first_values": Array("f8", (int(waiting.sum()),)),
         }
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:

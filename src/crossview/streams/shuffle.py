@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Generic, Protocol, Self, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -62,6 +62,9 @@ class Shuffled(Generic[Batch]):
     ----------
     exact : bool or None
         Whether all orders were equally likely; None before the first iteration.
+    order_state : dict
+        State of the random numbers before the last iteration; an iteration after `set_order` of it
+        has the same order.
     """
 
     def __init__(
@@ -74,12 +77,18 @@ class Shuffled(Generic[Batch]):
     ) -> None:
         self._read = read
         self._rng = np.random.default_rng(seed)
+        self.order_state = self._rng.bit_generator.state
         self._batch_rows = batch_rows
         self._max_bytes = np.inf if in_memory else MAX_BYTES
         self._all: Batch | None = None
         self.exact: bool | None = None
 
+    def set_order(self, state: Mapping[str, Any]) -> None:
+        """Let the next iteration have the order of that before which the state was this one."""
+        self._rng.bit_generator.state = state
+
     def __iter__(self) -> Iterator[Batch]:
+        self.order_state = self._rng.bit_generator.state
         if self.exact is None:
             buffer = _Buffer(self._read(None), self._max_bytes)
             self.exact = buffer.exhausted

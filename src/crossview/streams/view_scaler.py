@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from crossview.batch import make_rows
 from crossview.errors import InputError
+from crossview.schema import Array, check_header, check_state
 from crossview.streams.scale import scale_rows
-from crossview.views import MultiView, ViewLayout
+from crossview.views import MultiView, ViewLayout, canonical_csr
 
 __all__ = ["ViewScaler"]
 
@@ -164,6 +165,7 @@ class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         header : mapping
             As from JSON.
         """
+        check_header(header, {"names": [str], "widths": [int]}, "ViewScaler")
         self.use_layout(ViewLayout(header["names"], header["widths"]))
 
     def get_state(self) -> dict[str, np.ndarray]:
@@ -185,16 +187,14 @@ class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         state : mapping of str to ndarray
             The arrays by name.
         """
-        self._total = np.array(state["total"], dtype=np.float64)
-        self.count_ = np.array(state["count"], dtype=np.float64)
+        per_view = Array("f8", (self.layout_.n_views,), low=0.0)
+        check_state(state, {"total": per_view, "count": per_view}, "ViewScaler")
+        self._total, self.count_ = np.array(state["total"]), np.array(state["count"])
 
     def _scale(self, X: MultiView, *, learn: bool) -> MultiView:
         if _checked(X).layout != self.layout_:
             raise InputError(f"X has the views {X.layout}, but the model has {self.layout_}")
-        matrix = X.matrix
-        if sp.issparse(matrix) and not matrix.has_canonical_format:
-            matrix = sp.csr_array(matrix, copy=True)
-            matrix.sum_duplicates()
+        matrix = canonical_csr(X.matrix) if sp.issparse(X.matrix) else X.matrix
         # NaN and infinity stay, for the learner to refuse
         rows = make_rows(matrix, X.layout, X.present, checked=False)
         scaled = np.empty_like(rows.data)

@@ -8,5 +8,13 @@ splitters accept it.
 
 from crossview.views.layout import ViewLayout, match_columns, resolve_views
 from crossview.views.multi_view import MultiView
+from crossview.views.sparse import canonical_csr, check_indices
 
-__all__ = ["MultiView", "ViewLayout", "match_columns", "resolve_views"]
+__all__ = [
+    "MultiView",
+    "ViewLayout",
+    "canonical_csr",
+    "check_indices",
+    "match_columns",
+    "resolve_views",
+]

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from crossview.errors import InputError
 from crossview.views.layout import ViewLayout
+from crossview.views.sparse import check_indices
 
 
 class MultiView:
@@ -229,6 +230,7 @@ def _assemble(
 def _as_matrix(block: Any, view: str) -> tuple[Any, tuple[str, ...] | None]:
     """Return one view as a 2-D array or CSR of float64, and its column names."""
     if sp.issparse(block):
+        check_indices(block)  # scipy would move a wrong column into another view
         return sp.csr_array(block, dtype=np.float64), None
     import narwhals.stable.v2 as nw
 

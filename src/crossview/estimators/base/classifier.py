@@ -11,7 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from crossview.errors import InputError
 from crossview.estimators.base.probabilities import CalibratedLearner
-from crossview.estimators.targets import class_codes, class_weights, read_labels, row_weights
+from crossview.estimators.targets import (
+    class_codes,
+    class_weights,
+    classes_from_json,
+    read_labels,
+    row_weights,
+)
 from crossview.kernels.rows import Rows
 
 
@@ -159,8 +165,13 @@ class ViewClassifier(ClassifierMixin, CalibratedLearner):
 
     def set_header(self, header: Mapping[str, Any]) -> None:
         """Restore the header that `get_header` returned."""
-        classes = header["classes"]
-        kind = np.dtype(classes["dtype"])
-        self.classes_ = np.asarray(classes["values"], dtype=kind)
-        self.threshold_ = header["threshold"]
         super().set_header(header)
+        self.classes_ = classes_from_json(**header["classes"])
+        self.set_threshold(header["threshold"])
+
+    def _header_schema(self) -> dict[str, Any]:
+        classes = {"dtype": str, "values": [(str, int, float, bool)]}
+        return {**super()._header_schema(), "classes": classes, "threshold": (None, float)}
+
+    def _n_scores(self) -> int:
+        return 1 if len(self.classes_) <= 2 else len(self.classes_)

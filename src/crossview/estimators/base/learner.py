@@ -8,9 +8,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from crossview.errors import InputError
 from crossview.estimators.base.rows import RowReader
 from crossview.estimators.columns import NamedColumns
 from crossview.kernels.rows import Rows
+from crossview.schema import Array, check_header, check_state
 from crossview.views import ViewLayout
 
 
@@ -106,8 +108,29 @@ class ViewLearner(RowReader):
         ----------
         state : mapping of str to ndarray
             The arrays by name.
+
+        Raises
+        ------
+        InputError
+            The arrays are not a state of a learner with this header and these parameters.
         """
+        check_state(state, self._state_schema(state), type(self).__name__)
         self._state = {name: np.array(value) for name, value in state.items()}
+
+    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
+        """Return what the arrays of ``state`` must look like, given header and parameters."""
+        return {}
+
+    def _header_schema(self) -> dict[str, Any]:
+        """Return the types of the header, for `check_header`."""
+        name = (str, int, float, bool)
+        return {
+            "views": {"names": [str], "widths": [int]},
+            "n_features_in": int,
+            "feature_names_in": (None, [str]),
+            "column_map": (None, [int]),
+            "named": (None, {"views": [[(*name, [name])]], "room": [int]}),
+        }
 
     def get_header(self) -> dict[str, Any]:
         """Return the part of the learned state that is not arrays: classes, columns and names.
@@ -134,7 +157,13 @@ class ViewLearner(RowReader):
         ----------
         header : mapping
             As from JSON.
+
+        Raises
+        ------
+        InputError
+            It is no header of this learner.
         """
+        check_header(header, self._header_schema(), type(self).__name__)
         self.layout_ = ViewLayout(header["views"]["names"], header["views"]["widths"])
         self.n_features_in_ = int(header["n_features_in"])
         if header["feature_names_in"] is not None:
@@ -143,7 +172,23 @@ class ViewLearner(RowReader):
         self._named = None if named is None else NamedColumns.from_json(named)
         self._slots = self.layout_ if self._named is None else self._named.slots
         column_map = header["column_map"]
-        self._column_map = None if column_map is None else np.asarray(column_map)
+        self._column_map = None if column_map is None else np.asarray(column_map, dtype=np.int64)
+        if not self._has_consistent_columns():
+            raise InputError(f"the columns of {type(self).__name__} contradict each other")
+
+    def _has_consistent_columns(self) -> bool:
+        """Whether the columns of X, the views and the column map agree."""
+        d, column_map = self.n_features_in_, self._column_map
+        if len(getattr(self, "feature_names_in_", range(d))) != d:
+            return False
+        if self._named is not None:
+            fits = self._named.layout == self.layout_ and self.layout_.n_columns == d
+            return fits and np.array_equal(self._named.column_map, column_map)  # type: ignore[arg-type]
+        if column_map is None:
+            return self.layout_.n_columns == d
+        used = np.sort(column_map[column_map >= 0])
+        n = self.layout_.n_columns
+        return len(column_map) == d and len(used) == n and bool((used == np.arange(n)).all())
 
     def _forget(self) -> None:
         """Delete the learned state."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.online_classifier import OnlineClassifier
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows, score_views
+from crossview.schema import MAX_COUNT, Array
 
 
 class LinearClassifier(ViewClassifier):
@@ -84,9 +86,6 @@ class LinearClassifier(ViewClassifier):
     def _apply_averaging(self, view_scores: np.ndarray, rows: Rows, norms: np.ndarray) -> None:
         """Turn the scores of the last weights into those of the averaged weights, in place."""
 
-    def _n_scores(self) -> int:
-        return int(self._state["W"].shape[1])
-
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         view_scores, takes_part, _ = self._scores(rows)
         view_scores[~takes_part] = 0.0
@@ -138,6 +137,18 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
             "c": np.zeros(biases if self.average else (0, K)),
             "t": np.zeros(1, dtype=np.int64),
             "lengths": np.zeros((self._n_biases(), 2)),
+        }
+
+    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
+        K = self._n_scores()
+        columns, biases = (self._slots.n_columns, K), (self._n_biases(), K)
+        return super()._state_schema(state) | {
+            "W": Array("f8", columns),
+            "b": Array("f8", biases),
+            "U": Array("f8", columns if self.average else (0, K)),
+            "c": Array("f8", biases if self.average else (0, K)),
+            "t": Array("i8", (1,), 0, MAX_COUNT),
+            "lengths": Array("f8", (self._n_biases(), 2)),
         }
 
     def _weights(self) -> Weights:

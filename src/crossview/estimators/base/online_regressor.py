@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from crossview.estimators.base.regressor import ViewRegressor
 from crossview.estimators.targets import read_numbers, row_weights
 from crossview.kernels.moments import running_units, units_of
 from crossview.kernels.rows import Rows
+from crossview.schema import MAX_FINITE, Array
 
 
 class OnlineRegressor(ViewRegressor, OnlineLearner):
@@ -126,6 +128,12 @@ class OnlineRegressor(ViewRegressor, OnlineLearner):
         if not hasattr(self, "_state"):
             return None
         return float(self._in_units(self._joint_scores(self._read_one(x, learn=False))[0, 0]))
+
+    # --- state ---------------------------------------------------------------------
+
+    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
+        units = Array("f8", (3,), low=np.array([0.0, -MAX_FINITE, 0.0]))
+        return super()._state_schema(state) | {"units": units}
 
     # --- targets -----------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,11 +18,29 @@ from crossview.errors import InputError
 from crossview.estimators.base.learner import ViewLearner
 from crossview.estimators.targets import class_codes, read_labels, row_weights
 from crossview.estimators.validation import StrOptions
+from crossview.schema import MAX_FINITE, Array
 
-__all__ = ["CalibratedLearner", "check_probabilities"]
+__all__ = ["CalibratedLearner", "calibration_schema", "check_probabilities"]
 
 # inner folds whose scores calibrate a batch learner
 FOLDS = 3
+
+
+def calibration_schema(n_scores: int, *, each: tuple[int, ...] = ()) -> Array:
+    """Return what a calibration looks like, or one of each; its scale is infinite without a row."""
+    K, size = n_scores, len(calibration.start(n_scores))
+    low, high = np.full(size, -MAX_FINITE), np.full(size, MAX_FINITE)
+    low[calibration.ERROR :] = low[1 + K] = low[2 + 2 * K : 4 + 3 * K] = 0.0
+    high[calibration.SCALE], high[calibration.SKIP] = np.inf, 3 * calibration.ROWS_OF_BLOCK
+    return Array("f8", (*each, size), low, high, holds=_can_continue)
+
+
+def _can_continue(states: np.ndarray) -> bool:
+    """Whether the rows of the block, and those to leave out, are such as a pass can count on."""
+    N, rows, skip = (states[..., at] for at in (calibration.N, calibration.ROWS, calibration.SKIP))
+    counts = np.stack([rows, skip])
+    most = np.vectorize(calibration.rows_of_block, otypes=[float])(N)
+    return bool((counts == np.floor(counts)).all() and (rows < most).all())
 
 
 def check_probabilities(learner: Any) -> bool:
@@ -171,6 +190,12 @@ class CalibratedLearner(ViewLearner):
     def _is_labeled(self, y: np.ndarray) -> np.ndarray:
         """Return which rows have a label."""
         return np.ones(len(y), dtype=bool)
+
+    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
+        schema = super()._state_schema(state)
+        if self.calibration != "none" or "calibration" in state:  # `calibrate` adds it to any
+            schema["calibration"] = calibration_schema(self._n_scores())
+        return schema
 
     def _restart(self) -> None:
         """Initialize the learned state and the calibration."""

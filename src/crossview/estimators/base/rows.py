@@ -14,7 +14,7 @@ from crossview.batch import make_rows
 from crossview.errors import InputError
 from crossview.estimators.columns import NamedColumns
 from crossview.kernels.rows import Rows
-from crossview.views import MultiView, ViewLayout, resolve_views
+from crossview.views import MultiView, ViewLayout, check_indices, resolve_views
 
 
 class RowReader(BaseEstimator):
@@ -80,6 +80,8 @@ class RowReader(BaseEstimator):
 
     def _read_matrix(self, X: Any, reset: bool) -> tuple[Any, None]:
         """Return an array, sparse matrix or data frame as a matrix with the views ``views=``."""
+        if sp.issparse(X) and X.format != "csr":
+            check_indices(X)  # before it is converted; `make_rows` checks CSR
         _check_numeric(X)
         matrix = validate_data(
             self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, reset=reset
@@ -104,11 +106,9 @@ class RowReader(BaseEstimator):
     def _read_one(self, x: Any, *, learn: bool) -> Rows:
         """Return the row of `learn_one` or `predict_one`; ``learn`` adds its new columns."""
         if not isinstance(x, Mapping):
-            row = (
-                sp.csr_array(x)
-                if sp.issparse(x)
-                else np.asarray(x, dtype=np.float64).reshape(1, -1)
-            )
+            row = x if sp.issparse(x) else np.asarray(x, dtype=np.float64).reshape(1, -1)
+            if row.shape[0] != 1:
+                raise InputError(f"x has {row.shape[0]} rows; give one")
             return self._read(row, reset=not hasattr(self, "_state"))
         if not hasattr(self, "_state"):
             views = getattr(self, "views", None)

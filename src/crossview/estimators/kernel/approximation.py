@@ -11,9 +11,10 @@ from sklearn.kernel_approximation import Nystroem, RBFSampler
 
 from crossview.batch import make_rows, matrix_of, views_of
 from crossview.kernels.rows import Rows
+from crossview.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["ApproximatedKernel", "ViewApproximation", "view_matrices"]
+__all__ = ["ApproximatedKernel", "ViewApproximation", "approximation_schema", "view_matrices"]
 
 
 class ApproximatedKernel(NamedTuple):
@@ -150,6 +151,26 @@ class ViewApproximation:
         points = transformer.components_
         points = points.toarray() if sp.issparse(points) else np.asarray(points)
         return points, transformer.normalization_
+
+
+def approximation_schema(
+    state: Mapping[str, np.ndarray], blocks: ViewLayout, method: str | None
+) -> tuple[dict[str, Array | np.ndarray], int]:
+    """Return what the arrays of `ViewApproximation` look like, and the number of all features.
+
+    Without approximation there are no arrays, and the features are the columns.
+    """
+    if method is None:
+        return {}, blocks.n_columns
+    schema: dict[str, Array | np.ndarray] = {}
+    n_features = 0
+    for v, width in enumerate(blocks.widths):
+        n = f"features of view {v}"
+        fourier = method == "fourier"
+        schema[f"map{v}"] = Array("f8", (width, n) if fourier else (n, width))
+        schema[f"shift{v}"] = Array("f8", (n,) if fourier else (n, n))
+        n_features += state[f"shift{v}"].shape[0]
+    return schema, n_features
 
 
 def view_matrices(rows: Rows) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,16 @@ from crossview.algorithms.kernel.scores import averaged
 from crossview.algorithms.kernel.step import Examples, Settings, init_memory
 from crossview.batch import read_only, rows_at
 from crossview.errors import InputError
-from crossview.estimators.kernel.approximation import ApproximatedKernel, ViewApproximation
+from crossview.estimators.kernel.approximation import (
+    ApproximatedKernel,
+    ViewApproximation,
+    approximation_schema,
+)
 from crossview.kernels.rows import Rows, score_views
+from crossview.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["STEPS_AT_ONCE", "FeatureWeights"]
+__all__ = ["STEPS_AT_ONCE", "FeatureWeights", "explicit_schema"]
 
 # steps between two updates of the progress bar, and rows per block of features in memory
 STEPS_AT_ONCE = 4096
@@ -150,3 +155,15 @@ class FeatureWeights:
         return ViewApproximation(
             ApproximatedKernel(self.method, gammas=self.state["gamma"], **self.kernel)
         )
+
+
+def explicit_schema(
+    state: Mapping[str, np.ndarray], blocks: ViewLayout, method: str | None, K: int
+) -> dict[str, Array | np.ndarray]:
+    """Return what explicit weights of ``K`` scores, and the feature map of an approximation are."""
+    maps, n_features = approximation_schema(state, blocks, method)
+    return {
+        "W": Array("f8", (n_features, K)),
+        "bias": Array("f8", (blocks.n_views, K)),
+        **maps,
+    }

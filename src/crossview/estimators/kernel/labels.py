@@ -24,9 +24,6 @@ class SemiSupervisedClassifier(OnlineClassifier):
 
     learns_unlabeled: ClassVar[bool]
 
-    def _n_scores(self) -> int:
-        return 1 if len(self.classes_) <= 2 else len(self.classes_)
-
     def _has_no_label(self, y: Any) -> bool:
         return bool(self._unlabeled(np.asarray([y], dtype=object))[0])
 

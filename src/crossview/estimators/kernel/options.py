@@ -31,6 +31,7 @@ class KernelOptions(RandomViewsClassifier):
         "schedule": [StrOptions(set(SCHEDULES))],
         "unlabeled_ratio": [Interval(Real, 0, None, closed="both")],
         "include_self": ["boolean"],
+        "unlabeled": [str, Real, None],
         "random_views": [tuple, list, None],
         "budget": [Interval(Integral, 1, None, closed="left"), None],
         "maintenance": [StrOptions(set(MAINTENANCE))],

@@ -149,8 +149,28 @@ class RandomViewsClassifier(SemiSupervisedClassifier):
 
     def set_header(self, header: Mapping[str, Any]) -> None:
         """Restore the header that `get_header` returned."""
-        super().set_header(header)
-        if header["subsets"] is not None:
+        if isinstance(header, Mapping) and header.get("subsets") is not None:
             self._random_views = RandomViews()
-            self._random_views.columns_ = [np.asarray(part) for part in header["subsets"]]
+            self._random_views.columns_ = [
+                np.asarray(part, dtype=np.int64) for part in header["subsets"]
+            ]
+        super().set_header(header)
+        if self.random_views is not None:
             self._slots = ViewLayout(["view0"], [self.n_features_in_])
+
+    def _header_schema(self) -> dict[str, Any]:
+        subsets = None if self.random_views is None else [[int]]
+        return {**super()._header_schema(), "subsets": subsets}
+
+    def _has_consistent_columns(self) -> bool:
+        if self.random_views is None:
+            return super()._has_consistent_columns()
+        parts, d = self._random_views.columns_, self.n_features_in_
+        names = tuple(f"random{v}" for v in range(len(parts)))
+        return (
+            self._named is None
+            and self._column_map is None
+            and len(getattr(self, "feature_names_in_", range(d))) == d
+            and self.layout_ == ViewLayout(names, [len(part) for part in parts])
+            and all(0 <= part.min() <= part.max() < d for part in parts)
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.estimators.kernel.bandwidth import later_gammas, view_gammas
-from crossview.estimators.kernel.features import FeatureWeights
+from crossview.estimators.kernel.features import FeatureWeights, explicit_schema
 from crossview.estimators.kernel.options import KernelOptions
 from crossview.estimators.kernel.support_learner import SupportLearner
+from crossview.estimators.kernel.support_vectors import support_schema
 from crossview.estimators.kernel.values import ViewKernels
 from crossview.kernels.rows import Rows
+from crossview.schema import Array
 
 __all__ = ["KernelState"]
 
@@ -70,6 +73,23 @@ class KernelState(KernelOptions):
             "dense": np.zeros(1, dtype=bool),
         }
         self._model().start(self._n_scores())
+
+    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
+        blocks, K = self._blocks(), self._n_scores()
+        if self._explicit:
+            own = explicit_schema(state, blocks, self.approximation, K)
+        else:
+            own = support_schema(blocks, K, self.kernel == "precomputed", bool(self.budget))
+        return (
+            super()._state_schema(state)
+            | own
+            | {
+                "t": Array("i8", (1,), low=0),
+                "turns": Array("f8", (3,), low=0.0),
+                "gamma": Array("f8", (blocks.n_views,), low=0.0),
+                "dense": Array("b1", (1,)),
+            }
+        )
 
     def _grow_state(self, moved: np.ndarray) -> None:
         self._model().grow(moved, self._n_scores())

@@ -13,9 +13,10 @@ from crossview.errors import InputError
 from crossview.estimators.kernel.values import ViewKernels
 from crossview.kernels.gram import ViewRows
 from crossview.kernels.rows import Rows
+from crossview.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["MAINTENANCE", "SupportVectors"]
+__all__ = ["MAINTENANCE", "SupportVectors", "support_schema"]
 
 # rows per block of kernel values in memory
 ROWS_AT_ONCE = 256
@@ -149,3 +150,26 @@ class SupportVectors:
             else:
                 values = self.kernels.between(v, view, self.support_vectors(v))
             support_sums(values, read_only(self.state[f"beta{v}"]), out[:, v])
+
+
+def support_schema(
+    blocks: ViewLayout, K: int, precomputed: bool, has_budget: bool
+) -> dict[str, Array | np.ndarray]:
+    """Return what the support vectors of each view look like in the state of ``K`` scores."""
+    schema: dict[str, Array | np.ndarray] = {}
+    wide = blocks.n_columns > np.iinfo(np.int32).max
+    for v in range(blocks.n_views):
+        n, entries = f"supports of view {v}", f"entries of view {v}"
+        if precomputed:  # the rows of `fit`, whose kernel values are given
+            schema[f"rows{v}"] = Array("i8", (n,), 0, blocks.widths[v] - 1)
+        schema |= {
+            f"data{v}": Array("f8", (entries,)),
+            f"indices{v}": Array(
+                "u8" if wide else "u4", (entries,), blocks.ptr[v], blocks.ptr[v + 1] - 1
+            ),
+            f"indptr{v}": Array("i8", (1 if precomputed else f"{n}+1",), cuts=entries),
+            f"beta{v}": Array("f8", (K, n)),
+        }
+        if has_budget:
+            schema[f"gram{v}"] = Array("f8", (n, n))
+    return schema

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -184,6 +185,31 @@ class MachineLearner(MachineModel):
     def _warm_starts(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_state")
 
+    # --- state ----------------------------------------------------------------
+
+    def get_header(self) -> dict[str, Any]:
+        """Return the part of the state that is not arrays."""
+        passes = None
+        if hasattr(self, "n_iter_"):
+            passes = {"n": self.n_iter_, "validation_loss": self.validation_loss_.tolist()}
+        return {**super().get_header(), "passes": passes}
+
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Restore the header that `get_header` returned."""
+        super().set_header(header)
+        if passes := header["passes"]:
+            self.n_iter_ = passes["n"]
+            self.validation_loss_ = np.asarray(passes["validation_loss"])
+
+    def _header_schema(self) -> dict[str, Any]:
+        passes = (None, {"n": int, "validation_loss": [float]})
+        return {**super()._header_schema(), "passes": passes}
+
+    def _forget(self) -> None:
+        super()._forget()
+        for name in ("n_iter_", "validation_loss_"):
+            self.__dict__.pop(name, None)
+
 
 class MachineClassifier(MachineLearner, OnlineClassifier):
     """Base class of the machines for classification."""
@@ -207,9 +233,6 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
             self._calibrate_on(scores, np.asarray(y).reshape(-1)[held_out], weight)
         else:
             self._calibrate_by_folds(X, y, sample_weight)
-
-    def _n_outputs(self) -> int:
-        return 1 if len(self.classes_) <= 2 else len(self.classes_)
 
     def _output_labels(self) -> list[Any]:
         return [None] if self._n_scores() == 1 else self.classes_.tolist()
@@ -251,7 +274,7 @@ class MachineRegressor(MachineLearner, OnlineRegressor):
 
     partial_fit = available_if(lambda self: _streams(self))(OnlineRegressor.partial_fit)
 
-    def _n_outputs(self) -> int:
+    def _n_scores(self) -> int:
         return 1
 
     def _start_state(self) -> None:

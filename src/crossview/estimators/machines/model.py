@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from crossview.estimators.machines.state import (
     grow_state,
     make_state,
     resolve_groups,
+    state_schema,
 )
 from crossview.kernels.rows import Rows
+from crossview.schema import Array
 
 __all__ = ["MachineModel"]
 
@@ -32,10 +35,6 @@ class MachineModel(InterpretableMachine):
 
     def _model(self) -> int:
         """Return MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR."""
-        raise NotImplementedError
-
-    def _n_outputs(self) -> int:
-        """Return the number of scores: one, or one per class."""
         raise NotImplementedError
 
     def _in_units(self, score: np.ndarray) -> np.ndarray:
@@ -77,9 +76,6 @@ class MachineModel(InterpretableMachine):
 
     # --- state ----------------------------------------------------------------
 
-    def _n_scores(self) -> int:
-        return int(self._state["c"].shape[1])
-
     def _design(self) -> Design:
         return Design(
             self._model(),
@@ -102,8 +98,18 @@ class MachineModel(InterpretableMachine):
 
     def _start_state(self) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31))
-        class_ids = np.arange(self._n_outputs(), dtype=np.uint64)
+        class_ids = np.arange(self._n_scores(), dtype=np.uint64)
         self._state = make_state(self._design(), self._slots.ptr, seed, class_ids)
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return the learned state as arrays, in the form of the optimizer."""
+        state = super().get_state()
+        cast_state(state, self._design())
+        return state
+
+    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
+        own = state_schema(self._design(), self._slots.ptr, self._n_scores())
+        return super()._state_schema(state) | own
 
     def _grow_state(self, moved: np.ndarray) -> None:
         design = self._design()

@@ -20,6 +20,7 @@ from crossview.algorithms.machines.state import (
 )
 from crossview.batch import read_only
 from crossview.errors import InputError, closest_names
+from crossview.schema import Array
 
 __all__ = [
     "Design",
@@ -30,6 +31,7 @@ __all__ = [
     "make_state",
     "part_slots",
     "resolve_groups",
+    "state_schema",
 ]
 
 State = dict[str, np.ndarray]
@@ -113,27 +115,40 @@ def as_machine(state: Mapping[str, np.ndarray], design: Design) -> Machine:
 
 def make_state(design: Design, ptr: np.ndarray, seed: int, class_ids: np.ndarray) -> State:
     """Return an initial state, in which no column was seen."""
-    views = [v for group in design.groups for v in group]
-    widths = [int(ptr[v + 1] - ptr[v]) for v in views]
-    first_slots = np.cumsum([0, *widths])
-    offsets = [slot - int(ptr[v]) for slot, v in zip(first_slots[:-1], views, strict=True)]
-    layers, dtype = design.layers, design.dtype
-    n = len(class_ids) * design.n_columns_of_class
+    schema = state_schema(design, ptr, len(class_ids))
     state = {
-        "A": np.zeros((int(first_slots[-1]), layers, n), dtype),
-        "B": np.zeros((len(views), layers, n), dtype),
-        "c": np.zeros((layers, len(class_ids))),
-        "views": np.asarray(views, dtype=np.uint64),
-        "column_offset": np.asarray(offsets, dtype=np.int64).view(np.uint64),
-        "ends": np.cumsum([len(group) for group in design.groups]).astype(np.uint64),
-        "seen": np.zeros(int(first_slots[-1]), dtype=bool),
-        "ptr": np.asarray(ptr, dtype=np.int64),
-        "class_ids": class_ids,
-        "seed": np.asarray([seed], dtype=np.int64),
+        name: one.copy() if isinstance(one, np.ndarray) else np.zeros(one.shape, one.dtype)  # type: ignore[arg-type]
+        for name, one in schema.items()
     }
+    state |= {"class_ids": class_ids, "seed": np.asarray([seed], dtype=np.int64)}
     size = float(design.init_scale) if design.published_init else 0.0
     init.init_bias_rows(as_machine(state, design), size)
     return state
+
+
+def state_schema(design: Design, ptr: np.ndarray, n_classes: int) -> dict[str, Array | np.ndarray]:
+    """Return what the state looks like; where its parts are follows from design and columns."""
+    views = [v for group in design.groups for v in group]
+    widths = [int(ptr[v + 1] - ptr[v]) for v in views]
+    slots = np.cumsum([0, *widths])
+    offsets = [slot - int(ptr[v]) for slot, v in zip(slots[:-1], views, strict=True)]
+    kind, layers, n = (
+        np.dtype(design.dtype).str[1:],
+        design.layers,
+        n_classes * design.n_columns_of_class,
+    )
+    return {
+        "A": Array(kind, (int(slots[-1]), layers, n)),
+        "B": Array(kind, (len(views), layers, n)),
+        "c": Array("f8", (layers, n_classes)),
+        "views": np.asarray(views, dtype=np.uint64),
+        "column_offset": np.asarray(offsets, dtype=np.int64).view(np.uint64),
+        "ends": np.cumsum([len(group) for group in design.groups]).astype(np.uint64),
+        "seen": Array("b1", (int(slots[-1]),)),
+        "ptr": np.asarray(ptr, dtype=np.int64),
+        "class_ids": Array("u8", (n_classes,), 0, 2**31),
+        "seed": Array("i8", (1,), 0, 2**31),
+    }
 
 
 def cast_state(state: State, design: Design) -> None:

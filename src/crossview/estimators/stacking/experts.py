@@ -177,6 +177,8 @@ class Experts(list[Expert]):
         for key, array in state.items():
             position, _, name = key.partition("/")
             own.setdefault(int(position), {})[name] = array
+        if own.keys() != set(range(len(self))):
+            raise InputError("the experts of the stack have no state, or there are more states")
         for k, expert in enumerate(self):
             expert.learner.set_state(own[k])
 
@@ -214,6 +216,13 @@ def experts_from_json(
             learner = kinds[entry["class"]](**entry["params"])
         experts.append(Expert(entry["name"], learner, entry["view"], entry["column"]))
         take_columns(experts[-1], stack)
+    columns = [expert.column for expert in experts]
+    if (
+        columns != sorted(set(columns))
+        or [experts.ever[c] for c in columns] != [expert.name for expert in experts]
+        or min(columns) < 0
+    ):
+        raise InputError("the experts of the stack contradict each other")
     return experts
 
 

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.stacking.stack import STACKING, choose
+from crossview.errors import InputError
 from crossview.estimators.stacking import state as states
 from crossview.estimators.stacking.defaults import EXPERT_CLASSES, MAX_VIEWS_ALONE, view_expert
 from crossview.estimators.stacking.experts import (
@@ -19,6 +20,7 @@ from crossview.estimators.stacking.experts import (
     named_entries,
 )
 from crossview.estimators.stacking.given import ExpertParameters
+from crossview.schema import Array
 
 __all__ = ["LearnedStack", "WeightHistory"]
 
@@ -59,8 +61,20 @@ class LearnedStack(ExpertParameters):
         given = self._default_experts() if self.experts is None else named_entries(self.experts)
         self._experts = Experts.make(given, self, random_state)
         n_scores = self._n_calibrated()
-        n_offsets = 1 if n_scores is None else n_scores
-        self._state = states.make_state(len(self._experts), n_offsets, float(self.ridge), n_scores)
+        self._state = states.make_state(
+            len(self._experts), n_scores or 1, float(self.ridge), n_scores
+        )
+
+    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
+        n_scores = self._n_calibrated()
+        own = states.state_schema(
+            len(self._experts), n_scores or 1, len(self._experts.ever), n_scores
+        )
+        return super()._state_schema(state) | own
+
+    def _header_schema(self) -> dict[str, Any]:
+        entry = {"name": str, "view": (None, str), "column": int, "class": str, "params": dict}
+        return {**super()._header_schema(), "experts": {"ever": [str], "left": [entry]}}
 
     def _grow_state(self, moved: np.ndarray) -> None:
         old, names = self._experts.names, self.layout_.names
@@ -90,6 +104,11 @@ class LearnedStack(ExpertParameters):
         """Restore the header that `get_header` returned."""
         super().set_header(header)
         self._experts = experts_from_json(header["experts"], self.experts, EXPERT_CLASSES, self)
+        for expert in self._experts:
+            if not isinstance(expert.learner, self._expert_kind):
+                raise InputError(f"expert {expert.name!r} does not predict what the stack does")
+            expert.learner.check_params()
+            expert.learner.check_streams()
 
     def _forget(self) -> None:
         super()._forget()

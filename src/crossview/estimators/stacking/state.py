@@ -10,10 +10,20 @@ import numpy as np
 
 from crossview.algorithms import calibration
 from crossview.algorithms.stacking import history
-from crossview.algorithms.stacking.history import History
+from crossview.algorithms.stacking.history import MAX_SNAPSHOTS, History
 from crossview.algorithms.stacking.stack import Stack
+from crossview.estimators.base.probabilities import calibration_schema
+from crossview.schema import MAX_COUNT, Array
 
-__all__ = ["as_history", "as_stack", "insert_class", "keep_experts", "make_state", "with_expert"]
+__all__ = [
+    "as_history",
+    "as_stack",
+    "insert_class",
+    "keep_experts",
+    "make_state",
+    "state_schema",
+    "with_expert",
+]
 
 State = dict[str, np.ndarray]
 
@@ -35,6 +45,28 @@ def make_state(K: int, n_offsets: int, ridge: float, n_scores: int | None) -> St
         "losses": np.zeros(3),
         "idle": np.zeros(K, dtype=np.int64),
         **{name: getattr(past, name) for name in _HISTORY},
+    }
+
+
+def state_schema(
+    K: int, n_offsets: int, n_ever: int, n_scores: int | None
+) -> dict[str, Array | np.ndarray]:
+    """Return what the state of K experts looks like, of ``n_ever`` that there have been."""
+    D, n = K + n_offsets, MAX_SNAPSHOTS
+    # rows learned, rows between snapshots, number of snapshots
+    clock = np.array([0, 1, 0]), np.array([MAX_COUNT, MAX_COUNT, n - 1])
+    own = Array("f8", (K, 0))
+    return {
+        "calibrations": own if n_scores is None else calibration_schema(n_scores, each=(K,)),
+        "v": Array("f8", (D,)),
+        "A_inv": Array("f8", (D, D)),
+        "omega": Array("f8", (K,), low=0.0),
+        "losses": Array("f8", (3,), low=0.0),
+        "idle": Array("i8", (K,), 0, MAX_COUNT),
+        "clock": Array("i8", (3,), *clock),
+        "rows": Array("i8", (n,), low=0),
+        "weights": Array("f8", (n, 2, n_ever)),
+        "stacks": Array("b1", (n,)),
     }
 
 

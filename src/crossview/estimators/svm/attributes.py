@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.estimators.svm.options import SVMPerfOptions
+from crossview.schema import Array
 
 __all__ = ["SVMPerfAttributes"]
 
@@ -17,6 +19,17 @@ class SVMPerfAttributes(SVMPerfOptions):
 
     def _n_biases(self) -> int:
         return self._slots.n_views
+
+    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
+        K = self._n_scores()
+        return super()._state_schema(state) | {
+            "W": Array("f8", (self._slots.n_columns, K)),
+            "b": Array("f8", (self._slots.n_views, K)),
+            "n_iter": Array("i8", (K,), low=0),
+            "gap": Array("f8", (K,), -np.inf, np.inf),
+            "size": Array("i8", (K,), low=0),
+            "history": Array("f8", (int(state["n_iter"].sum()), 2), -np.inf, np.inf),
+        }
 
     def _per_class(self, name: str) -> Any:
         """Return one number, or an array with one number per class."""

@@ -17,13 +17,13 @@ from crossview.evaluation.comparing.jobs import Call, Jobs
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.parts import Data, Fold
 from crossview.evaluation.comparing.planner import Planner
+from crossview.evaluation.comparing.probing import probe
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import FoldRows
 from crossview.evaluation.comparing.tuning import Chosen, best_of, paths
 from crossview.evaluation.comparing.work import (
     FoldScore,
     finish_fold,
-    probe_learner,
     tune_settings,
 )
 from crossview.evaluation.result import ComparisonRow
@@ -32,8 +32,6 @@ __all__ = ["FoldComparison", "Resources"]
 
 # without two, nothing is known of the differences between folds
 FEWEST_FOLDS = 2
-# compiling for less than this counts as any other work
-MOST_SECONDS_TO_LOAD = 3.0
 
 
 class Resources(NamedTuple):
@@ -98,7 +96,8 @@ class FoldComparison:
     def rounds(self) -> Iterator[int]:
         """Run all rounds; yield the number of finished folds, from two on."""
         if self.planner.deadline < math.inf:
-            self._probe()
+            self.first = self.first or self._fold(0)
+            probe(self.run, self.first, self.planner, self.jobs, self.observer)
         yield from self._all_folds()
         if self.planner.costs.known and self.n_folds == len(self.splits):
             kept = self._kept()
@@ -143,22 +142,6 @@ class FoldComparison:
         fold = self.data.fold(self.splits[f])
         self.planner.encoding = time.time() - start
         return fold
-
-    def _probe(self) -> None:
-        """Estimate what each learner costs, by a first slice of the first training part."""
-        self.observer.say("estimating the cost of each model on a first slice of the rows")
-        compiled, first = 0.0, self.first or self._fold(0)
-        self.first = first
-        calls = [
-            Call(("probe", name), probe_learner, (self.run, learner, first))
-            for name, learner in self.learners.items()
-        ]
-        for (_, name), probe in self.planner.failed.drop(self.jobs.run(calls)):
-            self.planner.costs.add_probe(self.run, self.learners[name], first, probe)
-            compiled += probe.compiled / self.jobs.n_workers
-        if compiled > MOST_SECONDS_TO_LOAD:
-            self.observer.say(f"compiled for this machine, once, in {compiled:.0f} s")
-            self.planner.deadline += compiled
 
     def _round(
         self, f: int, fold: Fold | None, before: tuple[Fold, dict[str, Chosen]] | None

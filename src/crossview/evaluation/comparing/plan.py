@@ -16,7 +16,7 @@ LEVELS = (
     Tuning(),
     Tuning(splits=1),
     Tuning(splits=1, halving=True),
-    *(Tuning(splits=1, halving=True, share=HALVING**-k) for k in (1, 2, 3)),
+    *(Tuning(splits=1, halving=True, refined=False, share=HALVING**-k) for k in (0, 1, 2, 3)),
 )
 # two slices tell how the seconds grow if one has so many times the rows of the other
 APART = 3
@@ -103,7 +103,8 @@ class Cost:
     def finish(self, tuning: Tuning) -> float:
         """Seconds of refining and settling the setting, and of the fit that is scored."""
         splits = self.splits(tuning)
-        refined = self.n_refined * splits * self.fit(tuning.share * self.n_inner)
+        n_refined = self.n_refined if tuning.refined else 0
+        refined = n_refined * splits * self.fit(tuning.share * self.n_inner)
         settled = splits * self.fit(self.n_inner) if tuning.share < 1.0 else 0.0
         return refined + settled + self.fit(self.n_train)
 
@@ -235,6 +236,8 @@ def in_words(tuning: Tuning, cost: Cost) -> str:
     if tuning.halving and cost.n_settings > 1:
         passed = math.ceil(cost.n_settings / HALVING)
         words.append(f"{passed} of {cost.n_settings} settings on all tuning rows")
+    if cost.n_refined and not tuning.refined:
+        words.append("nothing refined")
     if tuning.share < 1.0:
         words.append(f"{round(tuning.share * cost.n_inner):,} rows choose the setting")
     return ", ".join(words)

@@ -16,7 +16,7 @@ from crossview.evaluation.result import LeftOut
 __all__ = ["Planner"]
 
 # of the time of all workers, the rest waits for the last task of a round
-EFFICIENCY = 0.8
+EFFICIENCY = 0.75
 
 
 class Planner:
@@ -54,6 +54,11 @@ class Planner:
         self.failed = Failures()
         self.encoding = 0.0
 
+    def give_up(self, name: str) -> None:
+        """Leave out a learner of which it is not known what it takes."""
+        self.plan.dropped.add(name)
+        self.saved[name] = "not compared, for lack of time to estimate what it takes", 0.0
+
     def go_on(self, run: Run) -> Planner:
         """Return the planner of another comparison of the same folds, of learners that it knows."""
         other = Planner(run, self.n_folds, self.n_workers, self.deadline)
@@ -74,7 +79,8 @@ class Planner:
             Each fits, with what fits before it, if it spends the least on its setting.
         """
         seconds, found = self._seconds_left(self.n_folds) - reserved, []
-        for name in sorted(self.plan.dropped, key=lambda name: (-self.costs.values[name], name)):
+        known = self.plan.dropped.intersection(self.costs.known)
+        for name in sorted(known, key=lambda name: (-self.costs.values[name], name)):
             needed = self.n_folds * self.costs.known[name].least()
             if needed <= seconds:
                 found.append(name)

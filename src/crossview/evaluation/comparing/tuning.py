@@ -53,11 +53,14 @@ class Tuning(NamedTuple):
         them on all rows.
     share : float
         Share of the training rows.
+    refined : bool
+        Whether further parameters are tried from the best setting on.
     """
 
     splits: int | None = None
     halving: bool = False
     share: float = 1.0
+    refined: bool = True
 
 
 @dataclass
@@ -225,7 +228,7 @@ class Tuner:
         than chance brings about, and as there is time: what is refined costs more.
         """
         order, of_a_pass = chosen.order, 0.0
-        for name, values in self.learner.refined.items():
+        for name, values in self.learner.refined.items() if self.tuning.refined else ():
             for value in self.run.grid.get(name, values):
                 setting = {**chosen.setting, name: value}
                 start, passes = time.time(), setting.get("epochs", 1)

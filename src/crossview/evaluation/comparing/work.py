@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learner import Learner
 from crossview.errors import InputError
+from crossview.evaluation.comparing.compiling import seconds_of_compiling
 from crossview.evaluation.comparing.failures import or_failure
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
@@ -42,6 +43,8 @@ SLICES = (60, 300, 1200, 5000, 20_000)
 MOST_TO_PROBE, LARGE, MOST_FOR_LARGE = 4.0, 1200, 1.0
 # after so many seconds no second setting is tried
 MOST_FOR_ONE = 0.5
+# until the loss on held-out rows gets no better
+USUAL_PASSES = 12
 # of fits that take less than this the faster of two counts
 SHORT = 0.1
 
@@ -58,7 +61,7 @@ class Probe(NamedTuple):
     value : float
         The metric on other rows, higher is better.
     compiled : float
-        How much longer the very first fit took, which compiles, or loads what is compiled.
+        Seconds of compiling, or of loading what is compiled.
     """
 
     rows: tuple[int, ...]
@@ -106,42 +109,53 @@ class FoldScore:
 
 
 @or_failure
-def probe_learner(run: Run, learner: Learner, fold: Fold) -> Probe:
+def probe_learner(run: Run, learner: Learner, fold: Fold, latest: float) -> Probe | None:
     """Fit slices of the training rows to see what a learner costs, and how it does.
 
-    The first fit is not timed, because it may compile.
+    Seconds of compiling do not count.  Where two passes over the smallest slice say that more would
+    take too long, they are all that is tried.  None after the ``latest`` time of the clock.
     """
+    before = seconds_of_compiling()
+    if time.time() - before > latest:
+        return None
     with threadpool_limits(1):
-        tuner = Tuner(run, learner, fold)
         candidates = learner.candidates(run.grid)
         ends = [(0, candidates[0]), (1, candidates[-1])]
+        tuner = Tuner(run, learner, fold)
         n_rows = len(fold.inner[0][0])
-        rows: list[int] = []
+        rows = [tuner.rows.count(min(1.0, SLICES[0] / n_rows))]
         seconds: list[float] = []
+        if learner.stops_early and run.epochs is None:
+            short = Tuner(replace(run, epochs=2), learner, fold)
+            took, value = _probe(short, ends[:1], SLICES[0] / n_rows)
+            took *= USUAL_PASSES / 2
+        else:  # what is loaded at the first time makes it longer
+            took, value = _probe(tuner, ends[:1], SLICES[0] / n_rows)
+        if took > MOST_TO_PROBE:
+            return Probe((rows[0],), (took,), value, seconds_of_compiling() - before)
         for n in SLICES:
             share = min(1.0, n / n_rows)
             most = MOST_FOR_LARGE if n > LARGE else MOST_TO_PROBE
-            if not rows:
-                start = time.perf_counter()
-                tuner.evaluate(ends[:1], fold.inner[:1], share)
-                compiled = time.perf_counter() - start
-            elif rows[-1] == n_rows or len(ends) * seconds[-1] * n / rows[-1] > most:
-                break
+            if seconds:
+                if rows[-1] == n_rows or len(ends) * seconds[-1] * n / rows[-1] > most:
+                    break
+                rows.append(tuner.rows.count(share))
             took, value = _probe(tuner, ends, share)
             if took < SHORT:
                 took = min(took, _probe(tuner, ends, share)[0])
             seconds.append(took)
-            rows.append(tuner.rows.count(share))
-        return Probe(tuple(rows), tuple(seconds), value, max(0.0, compiled - seconds[0]))
+        return Probe(tuple(rows), tuple(seconds), value, seconds_of_compiling() - before)
 
 
 def _probe(
     tuner: Tuner, settings: Sequence[tuple[int, dict[str, Any]]], share: float
 ) -> tuple[float, float]:
     """The seconds of one setting on a share of the rows, and the best value."""
-    start, tuner.deadline = time.perf_counter(), time.time() + MOST_FOR_ONE
-    found = tuner.evaluate(settings, tuner.fold.inner[:1], share)
-    return (time.perf_counter() - start) / len(found), best_of(found).value
+    start, compiled = time.perf_counter(), seconds_of_compiling()
+    tuner.deadline = time.time() + MOST_FOR_ONE
+    found = tuner.evaluate(settings, tuner.fold.inner[:1], min(1.0, share))
+    took = time.perf_counter() - start - (seconds_of_compiling() - compiled)
+    return took / len(found), best_of(found).value
 
 
 @or_failure

@@ -19,6 +19,7 @@ from crossview.evaluation.metrics.measure import (
     value_of_order,
 )
 from crossview.evaluation.metrics.probability import CALIBRATION_BINS, count_in_bins
+from crossview.evaluation.metrics.resumable import Resumable
 
 __all__ = ["ErrorTally", "Tally"]
 
@@ -26,7 +27,7 @@ __all__ = ["ErrorTally", "Tally"]
 BINS = 1 << 14
 
 
-class Tally:
+class Tally(Resumable):
     """Counts of a stream of predictions, from which its metrics follow.
 
     Memory does not grow with the stream.  Two tallies of the same classes add
@@ -69,6 +70,8 @@ class Tally:
     >>> round(tally.value("accuracy"), 3), tally.value("roc_auc")
     (0.667, 1.0)
     """
+
+    STATE = ("n_rows", "loss", "confusion", "histogram", "sums", "bins")
 
     def __init__(self, n_classes: int, *, positive: int = 1) -> None:
         self.n_classes = n_classes
@@ -163,7 +166,7 @@ class Tally:
         return value_of_order(name, is_positive, scores, histogram[side, bins])
 
 
-class ErrorTally:
+class ErrorTally(Resumable):
     """Sums over a stream of predicted numbers, from which its metrics follow.
 
     Memory does not grow with the stream.  Two tallies add up to that of both
@@ -186,6 +189,8 @@ class ErrorTally:
     >>> round(tally.value("rmse"), 3), tally.value("mae")
     (1.414, 1.0)
     """
+
+    STATE = ("n_rows", "loss", "sums")
 
     def __init__(self) -> None:
         self.n_rows = 0

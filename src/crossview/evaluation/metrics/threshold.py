@@ -16,6 +16,7 @@ from crossview.evaluation.metrics.measure import (
     value_of_confusion,
     values_of_confusions,
 )
+from crossview.evaluation.metrics.resumable import Resumable
 
 __all__ = ["RunningThreshold", "best_threshold"]
 
@@ -90,7 +91,7 @@ def _best(
     return float(thresholds[best]), value_of_confusion(name, confusion[best], positive)
 
 
-class RunningThreshold:
+class RunningThreshold(Resumable):
     """The threshold for a metric by the rows so far: each row is decided, then counted.
 
     Memory does not grow with the stream.  The log odds l of the rows are counted per class, as
@@ -123,6 +124,8 @@ class RunningThreshold:
     >>> round(running.threshold, 2)
     0.25
     """
+
+    STATE = ("counts", "n_rows", "threshold", "_next_position")
 
     def __init__(self, name: str, *, positive: int = 1) -> None:
         self.name, self.positive = name, positive

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
-from crossview.catalog.learner import Learner
+from crossview.catalog.learner import LEARNS_NOTHING, Learner
 from crossview.catalog.names import check_task, load_object, unknown_name
 from crossview.errors import InputError
 
@@ -23,7 +23,13 @@ ALPHA = (0.1, 1.0, 10.0, 100.0, 1000.0)
 LEAVES = (8, 31)
 
 # as in the catalog; who always says the same takes nothing, but is no model to recommend
-EFFORT = {"logistic-regression": 4, "ridge": 4, "late-fusion": 6, "majority": 99, "mean": 99}
+EFFORT = {
+    "logistic-regression": 4,
+    "ridge": 4,
+    "late-fusion": 6,
+    "majority": LEARNS_NOTHING,
+    "mean": LEARNS_NOTHING,
+}
 EFFORT_OF_ANOTHER = 6
 # scikit-learn's words
 TASK_TYPES = {"classification": "classifier", "regression": "regressor"}

@@ -1,0 +1,172 @@
+"""Checkpoints: a training run on disk, which goes on as if it had never stopped."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from crossview.errors import InputError
+from crossview.evaluation.progressive import Record
+from crossview.files import check_writable
+from crossview.persistence import load, load_progress, save
+from crossview.views import MultiView, ViewLayout
+
+__all__ = ["Checkpoint", "Kept", "Position"]
+
+
+@dataclass
+class Position:
+    """How far a run has come.
+
+    Attributes
+    ----------
+    number : int
+        The pass, from 1.
+    batches : int
+        Batches that were learned in it.
+    order : dict or None
+        State of the random numbers that gave its order.
+    first : Record or None
+        The last record of the first pass, if that is over.
+    threshold : float or None
+        The threshold by the rows of the first pass, if that is over.
+    unlabeled, skipped : int
+        Rows without a label that were learned and passed over in this pass.
+    """
+
+    number: int = 1
+    batches: int = 0
+    order: dict[str, Any] | None = None
+    first: Record | None = None
+    threshold: float | None = None
+    unlabeled: int = 0
+    skipped: int = 0
+
+
+@dataclass
+class Kept:
+    """What a checkpoint holds: the model so far, the position, and all counts.
+
+    Attributes
+    ----------
+    fitted : Pipeline or learner
+        The encoder and the learner.
+    position : Position
+        How far the run has come.
+    counts : dict of str to ndarray
+        Of the pass, and of the order of the labels.
+    tail : MultiView or None
+        The last rows that were learned.
+    """
+
+    fitted: Any
+    position: Position
+    counts: dict[str, np.ndarray] = field(default_factory=dict)
+    tail: MultiView | None = None
+
+
+class Checkpoint:
+    """A file from which a run goes on: all that it has learned, and its position in the source.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.  It is replaced at once, when the new one is complete, so that there is always
+        a whole one.
+    every : float
+        Seconds between two of them; 0: after each batch.
+    run : dict
+        What makes the run, as JSON: of another one the file is refused.
+    resume : bool
+        Whether the run goes on from the file, if there is one.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], every: float, run: dict[str, Any], *, resume: bool
+    ) -> None:
+        if not every >= 0.0:
+            raise InputError(f"every={every}; give seconds, 0 or more")
+        check_writable(path)
+        self.path, self.every, self.run, self.resume = Path(path), every, run, resume
+        self._last = time.monotonic()
+
+    def is_due(self) -> bool:
+        """Return whether it is time for one, and count the time anew."""
+        now = time.monotonic()
+        if now - self._last < self.every:
+            return False
+        self._last = now
+        return True
+
+    def write(self, kept: Kept) -> None:
+        """Replace the file."""
+        header: dict[str, Any] = {"run": self.run, "position": asdict(kept.position)}
+        state = {f"counts/{name}": array for name, array in kept.counts.items()}
+        if kept.tail is not None:
+            layout = kept.tail.layout
+            header["views"] = [list(layout.names), [int(width) for width in layout.widths]]
+            state |= {f"tail/{name}": array for name, array in _rows_as_arrays(kept.tail).items()}
+        save(kept.fitted, self.path, progress=(header, state))
+
+    def read(self) -> Kept | None:
+        """Return what the file holds; None to start from the first row."""
+        if not (self.resume and self.path.exists()):
+            return None
+        header, state = load_progress(self.path)
+        try:
+            return self._kept(header, state)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise InputError(f"is a damaged checkpoint ({error})", file=str(self.path)) from error
+
+    def _kept(self, header: dict[str, Any], state: dict[str, np.ndarray]) -> Kept:
+        for name, value in header["run"].items():
+            if (here := self.run.get(name)) != value:
+                raise InputError(
+                    f"is of another run: {name} was {_short(value)}, and is {_short(here)}; remove "
+                    "it to train from the first row",
+                    file=str(self.path),
+                )
+        position = Position(**header["position"])
+        if position.first is not None:
+            position.first = Record(**position.first)  # type: ignore[arg-type]  # it was a dict
+        parts: dict[str, dict[str, np.ndarray]] = {"counts": {}, "tail": {}}
+        for name, array in state.items():
+            part, _, rest = name.partition("/")
+            parts[part][rest] = array
+        tail = None
+        if parts["tail"]:
+            tail = _rows_of_arrays(parts["tail"], ViewLayout(*header["views"]))
+        return Kept(load(self.path), position, parts["counts"], tail)
+
+    def remove(self) -> None:
+        """Remove the file: the run is over."""
+        self.path.unlink(missing_ok=True)
+
+
+def _rows_as_arrays(X: MultiView) -> dict[str, np.ndarray]:
+    matrix = X.matrix
+    arrays = {"present": X.present} if X.present is not None else {}
+    if not sp.issparse(matrix):
+        return arrays | {"rows": np.ascontiguousarray(matrix)}
+    places = {name: getattr(matrix, name).astype(np.int64) for name in ("indices", "indptr")}
+    return arrays | {"data": matrix.data} | places
+
+
+def _rows_of_arrays(arrays: dict[str, np.ndarray], layout: ViewLayout) -> MultiView:
+    matrix: Any = arrays.get("rows")
+    if matrix is None:
+        indices, indptr = (arrays[name].astype(np.int32) for name in ("indices", "indptr"))
+        shape = len(indptr) - 1, layout.n_columns
+        matrix = sp.csr_array((arrays["data"], indices, indptr), shape=shape)
+    return MultiView.from_matrix(matrix, layout, present=arrays.get("present"))
+
+
+def _short(value: Any) -> str:
+    words = repr(value)
+    return words if len(words) <= 60 else f"{words[:57]}..."

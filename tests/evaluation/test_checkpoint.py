@@ -1,0 +1,265 @@
+"""A run that stops at any moment goes on as if it had not."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from safetensors import safe_open
+
+from crossview import InputError, MultiView, load, train
+from crossview.evaluation.checkpoint import Checkpoint, Kept, Position
+from crossview.evaluation.label_order import LabelOrder
+from crossview.evaluation.labeled import LabeledTable
+from crossview.evaluation.metrics import ErrorTally, RunningThreshold, Tally
+from crossview.evaluation.rows import LabeledRows
+from crossview.evaluation.train import TrainingObserver
+
+
+def contents(path):
+    """All that a model file holds."""
+    with safe_open(str(path), framework="numpy") as file:
+        arrays = {key: file.get_tensor(key) for key in sorted(file.keys())}
+        about = {key: json.loads(text) for key, text in file.metadata().items() if key != "format"}
+        return about, {key: (x.dtype, x.shape, x.tobytes()) for key, x in arrays.items()}
+
+
+class Killed(BaseException):
+    """No error: nothing catches it."""
+
+
+class Killer(TrainingObserver):
+    """Stops a run once so many rows are learned."""
+
+    def __init__(self, rows):
+        self.left = rows
+
+    def add_rows(self, n_rows):
+        self.left -= n_rows
+        if self.left <= 0:
+            raise Killed
+
+
+@pytest.fixture(autouse=True)
+def short_batches(monkeypatch):
+    monkeypatch.setattr(LabeledTable, "batch_rows", 37)
+    monkeypatch.setattr(LabeledRows, "batch_rows", 37)
+
+
+def make_table(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2)) * [1.0, 30.0]
+    color = rng.choice(["red", "green", "blue"], n)
+    words = np.array([" ".join(rng.choice(["a1", "b2", "c3", "d4"], 3)) for _ in range(n)])
+    noise = rng.normal(size=n)
+    y = np.where(x[:, 0] + (color == "red") + noise > 0.3, "yes", "no").astype(object)
+    y[rng.random(n) < 0.05] = None
+    columns = {"n__x": x[:, 0], "n__z": x[:, 1], "c__color": color, "t__words": words}
+    return pa.table(columns | {"number": x[:, 0] + noise, "y": y})
+
+
+COLUMNS = {"text": ["t__words"], "hash_bits": 8}
+KINDS = [
+    ("stacking", {}),
+    ("pa:squared", {"epochs": 3}),
+    ("pa:independent", {"in_order": True, "settings": {"average": True}}),
+    ("arow", {"bins": 4}),
+    ("pam:squared-diagonal", {"threshold": 0.4}),
+    ("fm", {"epochs": 2}),
+    ("mvm", {"metric": "log_loss"}),
+    ("linear", {"task": "regression"}),
+    ("keco", {"settings": {"schedule": "stream"}}),
+]
+
+
+def arguments(model, options, path):
+    number = options.get("task") == "regression"
+    source = make_table()
+    source = source.drop_columns(["y" if number else "number"])
+    if model != "keco":  # the others have no use for rows without a label
+        source = source.filter(source[source.column_names[-1]].is_valid())
+    given = {"model": model, "output": path, **COLUMNS, **options}
+    return source, "number" if number else "y", given
+
+
+@pytest.mark.parametrize(("model", "options"), KINDS)
+def test_a_run_that_was_stopped_gives_the_same_model(model, options, tmp_path):
+    X, y, given = arguments(model, options, tmp_path / "whole.st")
+    whole = train(X, y, **given)
+    given["output"] = tmp_path / "parts.st"
+    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+    rng = np.random.default_rng(0)
+    stops = 0
+    while True:
+        try:
+            observer = Killer(int(rng.integers(1, 300)))
+            parts = train(X, y, **given, **kept, observer=observer)
+            break
+        except Killed:
+            stops += 1
+            assert not given["output"].exists()
+            assert load(kept["checkpoint"]) is not None  # a model so far
+    assert stops
+    assert contents(given["output"]) == contents(tmp_path / "whole.st")
+    assert parts.info == whole.info
+    assert not kept["checkpoint"].exists()
+
+
+def test_views_in_memory_and_more_rows_than_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("crossview.streams.shuffle.MAX_BYTES", 4000)
+    X, y, given = arguments("pa:squared", {"epochs": 2}, tmp_path / "whole.st")
+    pq.write_table(X, tmp_path / "rows.parquet", row_group_size=90)
+    rng = np.random.default_rng(1)
+    views = MultiView({"a": rng.normal(size=(300, 3)), "b": rng.normal(size=(300, 2))})
+    labels = rng.integers(0, 2, 300)
+    for source, of_rows, more in (
+        (str(tmp_path / "rows.parquet"), y, given),
+        (views, labels, {"model": "cw", "output": given["output"]}),
+    ):
+        train(source, of_rows, **more)
+        whole = contents(given["output"])
+        kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+        with pytest.raises(Killed):
+            train(source, of_rows, **more, **kept, observer=Killer(120))
+        train(source, of_rows, **more, **kept)
+        assert contents(given["output"]) == whole
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    X, y, given = arguments("pa:squared", {}, tmp_path / "model.st")
+    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0}
+    with pytest.raises(Killed):
+        train(X, y, **given, **kept, observer=Killer(100))
+    for changed, named in (
+        ({"seed": 1}, "random_state=1"),
+        ({"settings": {"C": 0.5}}, "its settings"),
+        ({"epochs": 2}, "passes and order"),
+        ({"hash_bits": 9}, "the encoding"),
+        ({"metric": "accuracy"}, "the metric"),
+    ):
+        with pytest.raises(InputError, match=rf"kept\.st: is of another run: .*{named}"):
+            train(X, y, **given | changed, **kept, resume=True)
+    with pytest.raises(InputError, match=r"the number of rows was \d+, and is"):
+        train(X.slice(1), y, **given, **kept, resume=True)
+    # without resume the run starts anew, and with it, where there is no file
+    first = train(X, y, **given, **kept)
+    assert train(X, y, **given, **kept, resume=True).info == first.info
+
+
+def test_a_finished_model_is_no_checkpoint_and_not_every_model_has_one(tmp_path):
+    X, y, given = arguments("pa:squared", {}, tmp_path / "model.st")
+    train(X, y, **given)
+    kept = {"checkpoint": tmp_path / "model.st", "resume": True}
+    with pytest.raises(InputError, match="holds a model and no unfinished run"):
+        train(X, y, **given | {"output": None}, **kept)
+    with pytest.raises(InputError, match="'svmperf' learns all rows at once"):
+        train(X, y, **given | {"model": "svmperf"}, checkpoint=tmp_path / "kept.st")
+    with pytest.raises(InputError, match="every=-1"):
+        train(X, y, **given, checkpoint=tmp_path / "kept.st", every=-1)
+    with pytest.raises(InputError, match="there is no folder"):
+        train(X, y, **given, checkpoint=tmp_path / "no" / "kept.st")
+
+
+def test_it_is_time_for_a_checkpoint_now_and_then(tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    checkpoint = Checkpoint(tmp_path / "kept.st", 10.0, {}, resume=False)
+    due = []
+    for now[0] in (5.0, 9.9, 10.0, 12.0, 19.9, 20.5, 30.0, 30.5):
+        due.append(checkpoint.is_due())
+    assert due == [False, False, True, False, False, True, False, True]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_and_positions_come_back(sparse, tmp_path):
+    X, y, given = arguments("pa:squared", {}, tmp_path / "model.st")
+    fitted = train(X, y, **given).fitted
+    rows = fitted[0].transform(X.slice(0, 9))
+    if not sparse:
+        rows = MultiView({"a": np.arange(6.0).reshape(3, 2), "b": np.ones((3, 1))})
+    checkpoint = Checkpoint(tmp_path / "kept.st", 0.0, {"the seed": 1}, resume=True)
+    assert checkpoint.read() is None
+    position = Position(2, 7, np.random.default_rng(3).bit_generator.state, None, 0.25, 1, 2)
+    checkpoint.write(Kept(fitted, position, {"a.b": np.arange(3)}, rows))
+    kept = checkpoint.read()
+    assert kept.position == position
+    assert kept.counts["a.b"].tolist() == [0, 1, 2]
+    difference = kept.tail.matrix - rows.matrix
+    assert abs(difference).sum() == 0.0
+    assert kept.tail.layout == rows.layout
+
+
+@pytest.mark.parametrize(
+    ("make", "some"),
+    [
+        (lambda: Tally(2), (np.array([0, 1, 1]), np.array([0.5, 2.0, -1.0]))),
+        (lambda: Tally(3), (np.array([0, 2]), np.eye(3)[:2])),
+        (ErrorTally, (np.array([1.0, 2.0]), np.array([0.5, 2.5]))),
+        (lambda: LabelOrder(np.array([0, 1])), (np.array([0, 1, 1]),)),
+    ],
+)
+def test_counts_come_back(make, some):
+    counts, again = make(), make()
+    counts.update(*some)
+    again.set_state(counts.get_state())
+    counts.update(*some)
+    again.update(*some)
+    left, right = counts.get_state(), again.get_state()
+    assert {k: v.tolist() for k, v in left.items()} == {k: v.tolist() for k, v in right.items()}
+
+
+def test_counts_of_another_kind_are_refused():
+    state = Tally(3).get_state()
+    with pytest.raises(InputError, match="no counts of the same kind"):
+        Tally(2).set_state(state)
+    state.pop("loss")
+    with pytest.raises(InputError, match="no counts of the same kind"):
+        Tally(3).set_state(state)
+
+
+def test_a_running_threshold_comes_back():
+    p = np.array([0.1, 0.4, 0.2, 0.3, 0.7])
+    running, again = RunningThreshold("f1"), RunningThreshold("f1")
+    again.set_state(running.get_state())
+    assert again.threshold is None
+    running.decide(np.array([0, 1, 0, 1, 1]), p - 0.5, p)
+    again.set_state(running.get_state())
+    assert again.threshold == running.threshold
+    assert again.place() == running.place()
+
+
+def test_kill_9_at_random_moments(tmp_path):
+    """The real thing: the process is killed, and the same command goes on."""
+    table = make_table(20_000).drop_columns(["number"])
+    pq.write_table(table.filter(table["y"].is_valid()), tmp_path / "rows.parquet")
+    small_batches = (
+        "import sys; from crossview.cli import main; "
+        "from crossview.evaluation.labeled import LabeledTable; LabeledTable.batch_rows = 1000; "
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    command = [
+        *(sys.executable, "-c", small_batches, "train", str(tmp_path / "rows.parquet")),
+        *("--label", "y", "--model", "stacking", "--hash-bits", "8"),
+    ]
+    whole = tmp_path / "whole.st"
+    subprocess.run([*command, "-o", str(whole)], check=True, capture_output=True)
+    kept, parts = tmp_path / "kept.st", tmp_path / "parts.st"
+    resumed = [
+        *(*command, "-o", str(parts), "--checkpoint", str(kept)),
+        *("--every", "0s", "--resume"),
+    ]
+    run = subprocess.Popen(resumed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not kept.exists() and run.poll() is None:
+        time.sleep(0.005)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    shutil.copy(kept, tmp_path / "copy.st")
+    done = subprocess.run(resumed, capture_output=True, text=True, check=True)
+    assert contents(parts) == contents(whole), done.stderr
+    assert not kept.exists()
