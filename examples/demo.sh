@@ -27,3 +27,8 @@ run crossview train demo/breast-cancer.parquet --label diagnosis $options -o dem
 run crossview predict demo/model.safetensors demo/breast-cancer.parquet -o demo/predictions.csv
 run head -n 5 demo/predictions.csv
 run crossview inspect demo/model.safetensors --top 3
+
+# `make demo` installs into .venv; a command that is on the PATH already needs no word
+if [ -f .venv/bin/activate ]; then
+    printf '\nTo go on, type:\n. .venv/bin/activate\ncrossview describe YOUR.csv --label COLUMN\n'
+fi

@@ -3,11 +3,12 @@
 import importlib
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import numba
 import pytest
-from numba.core.caching import InTreeCacheLocator, UserWideCacheLocator
+from numba.core.caching import InTreeCacheLocator
 
 from crossview import _jit
 
@@ -89,10 +90,22 @@ def test_a_package_that_cannot_be_written_is_cached_elsewhere_or_not_at_all(
     def refuse(self):
         raise OSError("read-only")
 
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    def folder_of_cache(loop):
+        assert loop(1.0) == 20.0
+        return Path(loop._cache.cache_path)
+
+    (tmp_path / "file").touch()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     monkeypatch.setattr(InTreeCacheLocator, "ensure_cache_path", refuse)
-    loop = toy()
-    assert loop(1.0) == 20.0
-    assert str(tmp_path / "toy") not in str(loop._cache.cache_path)
-    monkeypatch.setattr(UserWideCacheLocator, "ensure_cache_path", refuse)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    assert folder_of_cache(toy()).is_relative_to(tmp_path / "user")
+    # nor can the home folder
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert folder_of_cache(toy()).is_relative_to(temporary)
+    # a folder that others may write is not trusted: the cache runs code
+    (own,) = temporary.iterdir()
+    own.chmod(0o777)
+    assert type(toy()._cache).__name__ == "NullCache"
     assert toy()(1.0) == 20.0

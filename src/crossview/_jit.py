@@ -18,12 +18,19 @@ does allocate does not compile with them.
 import contextlib
 import functools
 import hashlib
+import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    UserWideCacheLocator,
+)
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
 _BORROWING = {"_nrt": False}
@@ -43,12 +50,42 @@ def sources_digest(package: Path = Path(__file__).parent) -> str:
     return digest.hexdigest()
 
 
+class _TemporaryLocator(UserWideCacheLocator):
+    """A folder for temporary files, where neither package nor home can be written."""
+
+    def __init__(self, function: Callable, file: str) -> None:
+        super().__init__(function, file)  # type: ignore[no-untyped-call]
+        owner = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
+        own = Path(tempfile.gettempdir()) / f"crossview{owner}"
+        self._cache_path = str(own / self.get_suitable_cache_subpath(file))  # type: ignore[no-untyped-call]
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder; refuse one that others may write, because the cache runs code."""
+        own = Path(self._cache_path).parent
+        own.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = own.lstat()
+        if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o77):
+            raise PermissionError(f"{own} is open to others")
+        super().ensure_cache_path()  # type: ignore[no-untyped-call]
+
+
+class _CacheLocations(CompileResultCacheImpl):
+    """Where Numba looks for a folder that it can write, and a temporary one."""
+
+    _locator_classes: ClassVar[list] = [  # type: ignore[misc]
+        *CompileResultCacheImpl._locator_classes,
+        _TemporaryLocator,
+    ]
+
+
 class _Cache(FunctionCache):
     """Numba's cache on disk, of which all is stale when any compiled source has changed.
 
     Numba looks at the file of the function itself only, not at those of the functions that it
     inlines; so after an upgrade it would go on with their old code.
     """
+
+    _impl_class = _CacheLocations
 
     def __init__(self, function: Callable) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
@@ -64,8 +101,8 @@ def _compiler(**options: Any) -> Callable[[Callable], Any]:
     def decorate(function: Callable) -> Any:
         compiled = numba.njit(**_OPTIONS | options)(function)
         if hasattr(compiled, "enable_caching"):  # not where NUMBA_DISABLE_JIT is set
-            # neither the package's folder nor the user's may be there to be written
-            with contextlib.suppress(RuntimeError):
+            # without any folder that can be written, each process compiles again
+            with contextlib.suppress(RuntimeError, OSError):
                 compiled._cache = _Cache(function)
         return compiled
 

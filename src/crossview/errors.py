@@ -67,11 +67,15 @@ def _rebuild(
 
 
 def closest_names(name: str, known: Sequence[str], most: int = 20) -> str:
-    """Return the end of a message about an unknown name: the closest name and all known names."""
+    """Return the end of a message about an unknown name: the closest name and all known names.
+
+    Capital letters make no difference to what is close.
+    """
     import difflib
 
-    close = difflib.get_close_matches(str(name), [str(k) for k in known], n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    folded = {str(k).casefold(): k for k in reversed(list(known))}
+    close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1)
+    hint = f"; did you mean {str(folded[close[0]])!r}?" if close else ""
     shown = ", ".join(str(k) for k in list(known)[:most])
     more = f", ... ({len(known)} in all)" if len(known) > most else ""
     return f"{hint} (there are: {shown}{more})"

@@ -23,6 +23,7 @@ except ImportError:  # Windows
 __all__ = [
     "COMPARISON",
     "CSV",
+    "DESCRIPTION",
     "JSON_LINES",
     "MODEL",
     "PARQUET",
@@ -73,8 +74,17 @@ def _is_comparison(file: Path) -> bool:
     return isinstance(content, dict) and {"format", "rows"} <= content.keys()
 
 
+def _is_description(file: Path) -> bool:
+    try:
+        content = json.loads(file.read_bytes())
+    except ValueError:
+        return False
+    return isinstance(content, dict) and {"n_rows", "columns", "about_table"} <= content.keys()
+
+
 MODEL = Kind("a model file", _is_model)
 COMPARISON = Kind("a comparison", _is_comparison)
+DESCRIPTION = Kind("a description", _is_description)
 PARQUET = Kind("a Parquet file", lambda file: _start(file).startswith(b"PAR1"))
 CSV = Kind("a CSV file", _is_text)
 JSON_LINES = Kind(

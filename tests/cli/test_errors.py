@@ -37,23 +37,23 @@ NAN = "NaN is not a missing value: write null, or an empty field"
         (["compare", "noview.csv", "--label", "l"], "--view user='user_*'"),
         (["compare", "bc.parquet", "--label", "mean__area"], "is not a class"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--json", "no/c.json"], "no folder"),
-        (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "1"], "cv=1"),
+        (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "1"], "--cv 1"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "x"], "'--cv'"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--k", "9"], "the metric is 'f1'"),
         ([*COMPARE, "--budget", "soon"], "--budget 'soon': give a time, such as 60s, 5min or 1h"),
         ([*COMPARE, "--budget", "0"], "--budget '0': give a time"),
         ([*COMPARE, "--budget", "5 days"], "--budget '5 days': give a time"),
-        ([*COMPARE, "--rope", "-1"], "rope=-1.0; give 0 or more"),
-        ([*COMPARE, "--repeats", "0"], "repeats=0; give 1 or more"),
+        ([*COMPARE, "--rope", "-1"], "--rope -1.0; give 0 or more"),
+        ([*COMPARE, "--repeats", "0"], "--repeats 0; give 1 or more"),
         ([*COMPARE, "--add", "arow"], "--add extends a stored comparison; name its file, such as"),
         (["compare", "no.json"], "no.json: no such file"),
         (["compare", "bc.json"], "bc.json: holds no JSON; name a file of crossview compare --json"),
         (["compare", "list.json"], "list.json: holds no comparison; write one with crossview com"),
         (["compare", "rows.json"], "rows.json: holds a comparison of another version of crossview"),
         (["compare", "cut.json"], "cut.json: holds no comparison of this version of crossview"),
-        ([*BC, "--model", "pa:squared", *AT_K, "0"], "k=0; give a whole number of rows"),
-        ([*BC, "--model", "pa:squared", *AT_K, "1.0"], "k=1.0; give a whole number of rows"),
-        ([*BC, "--model", "pa:squared", *AT_K, "ten"], "k='ten'; give a whole number of rows"),
+        ([*BC, "--model", "pa:squared", *AT_K, "0"], "--k 0; give a whole number of rows"),
+        ([*BC, "--model", "pa:squared", *AT_K, "1.0"], "--k 1.0; give a whole number of rows"),
+        ([*BC, "--model", "pa:squared", *AT_K, "ten"], "--k ten; give a whole number of rows"),
         (["compare", "bc.parquet", "--label", "diagnosis", *AT_K, "500"], "needs 500 rows, and"),
         ([*BC, "--model", "fm", *NUMBER, *AT_K, "5"], "metric 'precision_at_k' is about classes"),
         (["train", "one.csv", *TRAIN], "one class, 'p'"),
@@ -63,7 +63,7 @@ NAN = "NaN is not a missing value: write null, or an empty field"
         (["train", "none.csv", *KECO, "--classes", "p,q"], "y has no label"),
         (["train", "none.csv", *KECO, *STREAM, "--classes", "p,q"], "no row has a label to learn"),
         (["train", "one.csv", *KECO], "column 'l': the label has one class, 'p'"),
-        (["train", "miss.csv", *KECO, "--epochs", "2"], "epochs=2: keco draws rows; leave"),
+        (["train", "miss.csv", *KECO, "--epochs", "2"], "--epochs 2: keco draws rows; leave"),
         (["train", "miss.csv", *KECO, "--set", "budget=9"], "set schedule='stream'"),
         (["train", "miss.csv", *KECO, "--set", "kernel=rbff"], "'kernel' parameter of KeCo"),
         (["train", "miss.csv", *KECO, "--set", "unlabeled=p"], "no parameter 'unlabeled'"),
@@ -80,17 +80,17 @@ NAN = "NaN is not a missing value: write null, or an empty field"
         ([*BC, "--model", "pa:squared", "--set", "C=-1"], "'C' parameter of MultiViewPAClassifier"),
         ([*BC, "--model", "pa:squared", "--set", "C=big"], "Got 'big' instead"),
         ([*BC, "--model", "pa:squared", "--set", "coupling=absolute"], "fixes coupling"),
-        ([*BC, "--model", "pa:squared", "--epochs", "0"], "epochs=0; give 1 or more"),
+        ([*BC, "--model", "pa:squared", "--epochs", "0"], "--epochs 0; give 1 or more"),
         ([*BC, "--model", "mvm", "--set", "optimizer=lbfgs"], "needs all rows in memory"),
         ([*BC, "--model", "mvm", "--set", "optimizer=adam"], "'optimizer' parameter of MultiView"),
         ([*BC, "--model", "mvm", "--set", "early_stopping=False"], "no parameter 'early_stopping'"),
         ([*BC, "--model", "linear", "--set", "groups=1"], "fixes groups"),
-        ([*BC, "--model", "svmperf", "--epochs", "2"], "epochs=2: svmperf makes no passes"),
+        ([*BC, "--model", "svmperf", "--epochs", "2"], "--epochs 2: svmperf makes no passes"),
         ([*BC, "--model", "svmperf", "--set", "measure=f1"], "'svmperf' fixes measure"),
         ([*BC, "--model", "svmperf", "--set", "k=5"], "has no parameter 'k' (there are: C1"),
         ([*BC, "--model", "svmperf", "--set", "tol=0"], "'tol' parameter of MultiViewSVMPerf"),
         ([*BC, "--model", "svmperf", "--positive", "x"], "no class 'x'"),
-        ([*BC, "--model", "svmperf", *AT_K, "600"], "k=600 is more than the 569 rows"),
+        ([*BC, "--model", "svmperf", *AT_K, "600"], "--k 600 is more than the 569 rows"),
         ([*BC, "--model", "svmperf:concatenated", "--set", "C2=1"], "fixes C2"),
         ([*BC, "--model", "svmperf", *NUMBER], "model 'svmperf' predicts classes; for regression"),
         (
@@ -104,11 +104,11 @@ NAN = "NaN is not a missing value: write null, or an empty field"
         ([*BC, "--model", "pa:squared", *NUMBER], "model 'pa:squared' predicts classes; for reg"),
         ([*BC, "--model", "stm", *NUMBER], "model 'stm' predicts classes; for regression"),
         ([*BC, "--model", "fm", *NUMBER, "--metric", "f1"], "metric 'f1' is about classes"),
-        ([*BC, "--model", "fm", *NUMBER, "--positive", "x"], "positive= is about classes; leave"),
-        ([*BC, "--model", "fm", *NUMBER, "--classes", "x,y"], "classes= is about classes; leave"),
-        ([*BC, "--model", "fm", *NUMBER, "--threshold", "0.3"], "threshold= is about classes"),
-        ([*BC, "--model", "pa:squared", "--threshold", "2"], "threshold=2; give a probability"),
-        ([*BC, "--model", "pa:squared", "--threshold", "x"], "threshold='x'; give a probability"),
+        ([*BC, "--model", "fm", *NUMBER, "--positive", "x"], "--positive is about classes; leave"),
+        ([*BC, "--model", "fm", *NUMBER, "--classes", "x,y"], "--classes is about classes; leave"),
+        ([*BC, "--model", "fm", *NUMBER, "--threshold", "0.3"], "--threshold is about classes"),
+        ([*BC, "--model", "pa:squared", "--threshold", "2"], "--threshold 2; give a probability"),
+        ([*BC, "--model", "pa:squared", "--threshold", "x"], "--threshold x; give a probability"),
         ([*BC, "--model", "pa:squared", "--cost", "fp=1"], "cost fp=1: give that of a false pos"),
         ([*BC, "--model", "pa:squared", "--cost", "fp=-1,fn=x"], "cost fp=-1: give a number of 0"),
         ([*BC, "--model", "pa:squared", "--metric", "cost"], "the metric cost needs costs: give"),
@@ -118,7 +118,7 @@ NAN = "NaN is not a missing value: write null, or an empty field"
         ),
         (
             ["predict", "m.safetensors", "bc.parquet", "--threshold", "tuned"],
-            "threshold='tuned'; give a probability between 0 and 1, or none",
+            "--threshold tuned; give a probability between 0 and 1, or none",
         ),
         (["compare", "miss.csv", "--label", "l", *NUMBER], "miss.csv, row 0, column 'l': 'p' is"),
         (["compare", "gap.csv", "--label", "l", *NUMBER], "gap.csv, row 1, column 'l': the number"),
@@ -165,9 +165,9 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsy
     Path("rows.json").write_text('{"rows": []}')
     Path("cut.json").write_text('{"rows": [], "format": 1}')
     model = Path("m.safetensors").read_bytes()
-    version = f'"version":"{VERSION}"'.encode()
+    version = f'"version": "{VERSION}"'.encode()
     assert model.count(version) == 1
-    Path("newer.safetensors").write_bytes(model.replace(version, b'"version":"9"'))
+    Path("newer.safetensors").write_bytes(model.replace(version, b'"version": "9"'))
     if "late.parquet" in argv:
         table = pq.read_table("bc.parquet")
         table = pa.concat_tables([table] * 130)

@@ -5,7 +5,15 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import crossview
-from contract.instances import CASES, NO_LEARNERS, is_machine, public_learners, streams
+from contract.instances import (
+    CASES,
+    NO_LEARNERS,
+    is_machine,
+    learn,
+    make_rows,
+    public_learners,
+    streams,
+)
 from crossview import (
     AROWClassifier,
     ConfidenceWeightedClassifier,
@@ -135,3 +143,11 @@ def test_every_public_estimator_is_under_test():
     assert learners == {type(instance) for instance in INSTANCES}
     assert learners == {type(case.estimator) for case in CASES.values()}
     assert NO_LEARNERS.keys() <= set(crossview.__all__)
+
+
+def test_a_notebook_shows_and_completes_every_learner(any_learner):
+    """`hasattr` raises what is no AttributeError."""
+    fitted = learn(clone(any_learner), *make_rows())
+    for learner in (any_learner, fitted):
+        assert learner._repr_html_().startswith("<style>")
+        assert [name for name in dir(learner) if hasattr(learner, name)]

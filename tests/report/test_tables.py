@@ -27,6 +27,23 @@ def printed(answer, width):
     return console.export_text().splitlines()
 
 
+@pytest.mark.parametrize("width", [30, 60])
+def test_a_narrow_terminal_shows_every_column_and_every_name(answer, width):
+    """Columns go below the others, after the names once more."""
+    lines = printed(answer, width)
+    assert max(map(len, lines)) <= width
+    text = "\n".join(lines)
+    assert "…" not in text
+    for column in ("f1", "worse", "cut", "acc.", "AUC", "chosen"):
+        assert column in text
+    n_parts = sum(line.startswith("model ") for line in lines)
+    assert n_parts > 1
+    for row in answer.rows:
+        assert f"{row.value:.3f}" in text
+        if width == 60:
+            assert sum(row.model in line for line in lines) >= n_parts
+
+
 @pytest.mark.parametrize("width", [80, 160])
 def test_the_table_fits_its_terminal(answer, width):
     lines = printed(answer, width)

@@ -22,6 +22,7 @@ PUBLIC: dict[str, str] = {
     "ViewLayout": "crossview.views",
     "ViewScaler": "crossview.streams.view_scaler",
     "compare": "crossview.evaluation.compare",
+    "describe": "crossview.evaluation.describe",
     "load": "crossview.persistence",
     "open_table": "crossview.streams.table",
     "predict": "crossview.evaluation.predict",

@@ -9,7 +9,7 @@ from typing import Any
 
 from crossview.catalog.metrics import METRICS, parse_metric
 from crossview.catalog.names import load_object
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 
 __all__ = ["EACH_VIEW", "LEARNS_NOTHING", "OF_COMPARE", "Learner"]
 
@@ -192,6 +192,20 @@ class Learner:
         """Return the setting with the parameters for a stream in bounded memory."""
         bounded = any(setting.get(name) in values for name, values in self.bounded_by.items())
         return {**self.stream_params, **({} if bounded else self.memory_params), **setting}
+
+    def check_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings, on a stream with those that bound its memory; refuse others."""
+        known = self.parameters()
+        for name in settings:
+            if name in self.fixed:
+                raise InputError(f"model {self.name!r} fixes {name}; leave it out")
+            if name not in known:
+                raise InputError(
+                    f"model {self.name!r} has no parameter {name!r}{closest_names(name, known)}"
+                )
+        if self.in_memory and self.is_streamed(settings):
+            return self.on_stream(settings)
+        return dict(settings)
 
     def select_view(self, X: Any) -> Any:
         """Return the view of the learner, or all views."""

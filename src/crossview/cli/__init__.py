@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from crossview.cli.words import as_options, never_fail_to_print
 from crossview.errors import InputError
 
 __all__ = ["main"]
@@ -43,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ImportError as error:
         return _refuse(f"the command line needs {error.name}: pip install 'crossview[cli]'")
     command = typer.main.get_command(app)
+    never_fail_to_print()
     with _ending_cleanly():
         return _run(command, argv)
 
@@ -112,5 +114,6 @@ def _drop_stdout() -> None:
 
 
 def _refuse(message: str) -> int:
-    print(f"crossview: error: {' '.join(message.split())}", file=sys.stderr)
+    words = as_options(" ".join(message.split()))
+    print(f"crossview: error: {words}", file=sys.stderr)
     return 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,7 @@ MODELS = (
     f"{describe_models('classification')}. "
     f"For a number (--task regression): {', '.join(model_names('regression'))}"
 )
+FORMATS = [one.name for one in READERS if one.suffixes]
 METRICS = f"{describe_metrics('classification')}; for a number {describe_metrics('regression')}"
 
 
@@ -29,7 +30,6 @@ def _starting_with(names: Sequence[str]) -> Callable[[str], list[str]]:
 
 app = typer.Typer(
     name="crossview",
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -40,11 +40,14 @@ Source = Annotated[
     typer.Argument(
         metavar="SOURCE",
         help=f"A file ({', '.join(suffix for one in READERS for suffix in one.suffixes)}), a glob "
-        "of them, or a query such as "
-        "\"SELECT ... FROM 'a.parquet' JOIN 'b.csv' USING (id) ORDER BY time\".",
+        "of them, a query such as "
+        "\"SELECT ... FROM 'a.parquet' JOIN 'b.csv' USING (id) ORDER BY time\", an https:// or "
+        "s3:// address, or - for CSV on stdin.",
     ),
 ]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `train` wrote.")]
+Model = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A file that `train` wrote, or - for stdin.")
+]
 Label = Annotated[
     str | None,
     typer.Option(
@@ -63,21 +66,59 @@ Views = Annotated[
 Text = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME=COLUMNS", help="Columns of a view that hold free text: words are counted."
+        metavar="[NAME=]COLUMNS", help="Columns (of a view) that hold free text: words are counted."
     ),
 ]
 Categorical = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME=COLUMNS", help="Columns of a view whose numbers are categories, such as ids."
+        metavar="[NAME=]COLUMNS",
+        help="Columns (of a view) whose numbers are categories, such as ids.",
     ),
 ]
 Numeric = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME=COLUMNS",
-        help="Columns of a view that must be numbers: text in them, such as NA, is an error "
+        metavar="[NAME=]COLUMNS",
+        help="Columns (of a view) that must be numbers: text in them, such as NA, is an error "
         "and does not make them categories.",
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"The format of the files: {', '.join(FORMATS)}. Default: as the name ends; of stdin "
+        "csv.",
+        autocompletion=_starting_with(FORMATS),
+    ),
+]
+Null = Annotated[
+    list[str] | None,
+    typer.Option(metavar="A,B", help="CSV: these fields are missing values, as empty ones are."),
+]
+Decimal = Annotated[
+    str, typer.Option(metavar="CHARACTER", help="CSV: the decimal point of numbers, . or a comma.")
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="CSV: what divides two fields, such as ; or \\t. Default: a comma, or what the first "
+        "line has instead of commas.",
+    ),
+]
+Quote = Annotated[
+    str,
+    typer.Option(
+        metavar="CHARACTER", help="CSV: what encloses fields; '' for files that quote nothing."
+    ),
+]
+Header = Annotated[
+    bool,
+    typer.Option(
+        "--header/--no-header",
+        help="CSV: whether the first line names the columns. Otherwise they are called x0, x1, ...",
     ),
 ]
 HashBits = Annotated[
@@ -152,12 +193,72 @@ Threshold = Annotated[
 
 @app.callback(invoke_without_command=True)
 def crossview_command(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
     """Learn from several views of the same thing, as they stream in."""
     if version:
         typer.echo(f"crossview {crossview.__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _reading(
+    format: str | None,
+    null: list[str] | None,
+    decimal: str,
+    delimiter: str | None,
+    quote: str,
+    header: bool,
+) -> dict[str, Any]:
+    """How the files of a source are read, as keyword arguments of `crossview.open_table`."""
+    return {
+        "format": format,
+        "null": null,
+        "decimal": decimal,
+        "delimiter": delimiter,
+        "quote": quote,
+        "header": header,
+    }
+
+
+@app.command()
+def describe(
+    source: Source,
+    label: Label = None,
+    view: Views = None,
+    text: Text = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    task: Task = "classification",
+    json: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write everything to this file too; - for stdout only."),
+    ] = None,
+    format: Format = None,
+    null: Null = None,
+    decimal: Decimal = ".",
+    delimiter: Delimiter = None,
+    quote: Quote = '"',
+    header: Header = True,
+) -> None:
+    """Show what a source holds, column by column, and what may be wrong with it.
+
+    The kind, view, different and missing values, range and most frequent values of
+    each column, and how much it says of the label by itself, from 0 to 1.
+    """
+    from crossview.cli import opening
+
+    columns = opening.Columns.parse(
+        label,
+        view,
+        {"text": text, "categorical": categorical, "numeric": numeric},
+        {},
+        _reading(format, null, decimal, delimiter, quote, header),
+    )
+    with opening.standard_input(source, columns) as file:
+        opening.describe(file, columns, task=task, json=json)
 
 
 @app.command()
@@ -266,16 +367,22 @@ def compare(
         ),
     ] = None,
     json: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
-            help="Write everything to this file too. Given as SOURCE, it shows the comparison "
-            "again without computing.",
+            help="Write everything to this file too; - for stdout, and the table to stderr. Given "
+            "as SOURCE, it shows the comparison again without computing.",
         ),
     ] = None,
     hash_bits: HashBits = 18,
     scale_views: ScaleViews = True,
     bins: Bins = None,
+    format: Format = None,
+    null: Null = None,
+    decimal: Decimal = ".",
+    delimiter: Delimiter = None,
+    quote: Quote = '"',
+    header: Header = True,
 ) -> None:
     """Say which way of using the views is best, and by how much, in a minute.
 
@@ -289,45 +396,55 @@ def compare(
 
     Ctrl-C shows the table of the folds that are finished.
     """
-    from crossview.cli import commands
+    from crossview.cli import opening
 
-    columns = commands.Columns.parse(
-        label, view, text, categorical, numeric, hash_bits, scale_views, bins
+    columns = opening.Columns.parse(
+        label,
+        view,
+        {"text": text, "categorical": categorical, "numeric": numeric},
+        {"hash_bits": hash_bits, "scale_views": scale_views, "bins": bins},
+        _reading(format, null, decimal, delimiter, quote, header),
     )
-    commands.compare(
-        source,
-        columns,
-        json=json,
-        add=add or [],
-        models=model or [],
-        options={
-            "task": task,
-            "metric": metric,
-            "k": k,
-            "cost": cost,
-            "positive": positive,
-            "threshold": threshold,
-            "budget": None if thorough else commands.parse_seconds(budget, "--budget"),
-            "n_jobs": jobs,
-            "cv": cv,
-            "repeats": repeats,
-            "groups": groups,
-            "in_order": in_order,
-            "rope": rope,
-            "ablate": ablate,
-            "yardsticks": yardstick,
-            "seed": seed,
-            "epochs": epochs,
-            "progressive": progressive,
-        },
-    )
+    options = {
+        "task": task,
+        "metric": metric,
+        "k": k,
+        "cost": cost,
+        "positive": positive,
+        "threshold": threshold,
+        "budget": None if thorough else opening.parse_seconds(budget, "--budget"),
+        "n_jobs": jobs,
+        "cv": cv,
+        "repeats": repeats,
+        "groups": groups,
+        "in_order": in_order,
+        "rope": rope,
+        "ablate": ablate,
+        "yardsticks": yardstick,
+        "seed": seed,
+        "epochs": epochs,
+        "progressive": progressive,
+    }
+    with opening.standard_input(source, columns) as file:
+        table: Any = file
+        if not file.endswith(".json"):  # a stored comparison, or rows that are checked later
+            opening.check_names(task=task, metric=metric, k=k, cost=cost, models=model or [])
+            table = opening.open_source(file, columns, ignored=[groups] if groups else [])
+
+        from crossview.cli import commands
+
+        rows = opening.Rows(source, table, columns)
+        commands.compare(rows, json=json, add=add or [], models=model or [], options=options)
 
 
 @app.command()
 def train(
     source: Source,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write.")
+        str,
+        typer.Option(
+            "--output", "-o", metavar="MODEL", help="The model file to write; - for stdout."
+        ),
     ],
     model: Annotated[
         str,
@@ -409,6 +526,12 @@ def train(
             "bar where the number of rows is known, otherwise lines; elsewhere nothing.",
         ),
     ] = None,
+    format: Format = None,
+    null: Null = None,
+    decimal: Decimal = ".",
+    delimiter: Delimiter = None,
+    quote: Quote = '"',
+    header: Header = True,
 ) -> None:
     """Train a model on the rows of a source, shuffled, or in order as a stream.
 
@@ -421,32 +544,43 @@ def train(
     svmperf has all rows in memory, too, and is trained for --metric, of the class
     that --positive names.
     """
-    from crossview.cli import commands
+    from crossview.cli import opening
 
-    columns = commands.Columns.parse(
-        label, view, text, categorical, numeric, hash_bits, scale_views, bins
+    columns = opening.Columns.parse(
+        label,
+        view,
+        {"text": text, "categorical": categorical, "numeric": numeric},
+        {"hash_bits": hash_bits, "scale_views": scale_views, "bins": bins},
+        _reading(format, null, decimal, delimiter, quote, header),
     )
-    commands.train(
-        source,
-        columns,
-        model=model,
-        settings=settings or [],
-        output=output,
-        task=task,
-        epochs=epochs,
-        in_order=in_order,
-        seed=seed,
-        classes=classes.split(",") if classes else None,
-        metric=metric,
-        k=k,
-        cost=cost,
-        positive=positive,
-        threshold=threshold,
-        checkpoint=checkpoint,
-        every=commands.parse_seconds(every, "--every", zero=True),
-        resume=resume,
-        progress=progress,
+    opening.check_names(
+        task=task, metric=metric, k=k, cost=cost, models=[model], settings=settings or []
     )
+    with opening.standard_input(source, columns) as file:
+        table = opening.open_source(file, columns)
+
+        from crossview.cli import commands
+
+        commands.train(
+            opening.Rows(source, table, columns),
+            model=model,
+            settings=settings or [],
+            output=output,
+            task=task,
+            epochs=epochs,
+            in_order=in_order,
+            seed=seed,
+            classes=classes.split(",") if classes else None,
+            metric=metric,
+            k=k,
+            cost=cost,
+            positive=positive,
+            threshold=threshold,
+            checkpoint=checkpoint,
+            every=opening.parse_seconds(every, "--every", zero=True),
+            resume=resume,
+            progress=progress,
+        )
 
 
 @app.command()
@@ -481,6 +615,21 @@ def predict(
             help="The class that --threshold is about. Default: as the model was trained.",
         ),
     ] = None,
+    missing_columns: Annotated[
+        str,
+        typer.Option(
+            metavar="error|null",
+            help="What a column of the model is that SOURCE has not: an error, or null in every "
+            "row. A whole view may be missing in any case.",
+            autocompletion=_starting_with(["error", "null"]),
+        ),
+    ] = "error",
+    format: Format = None,
+    null: Null = None,
+    decimal: Decimal = ".",
+    delimiter: Delimiter = None,
+    quote: Quote = '"',
+    header: Header = True,
 ) -> None:
     """Score rows: a prediction, a score, probabilities, and one score per view.
 
@@ -493,9 +642,24 @@ def predict(
     has no score. Where a number is predicted there is no score, and a view's is
     the prediction from that view alone.
     """
-    from crossview.cli import commands
+    from crossview.cli import opening
 
-    commands.predict(model, source, output, keep=keep or [], threshold=threshold, positive=positive)
+    reading = _reading(format, null, decimal, delimiter, quote, header)
+    columns = opening.Columns.parse(None, None, {}, {}, reading)
+    with opening.model_and_source(model, source, columns) as (model_file, file):
+        table = opening.open_source(file, columns)
+
+        from crossview.cli import commands
+
+        commands.predict(
+            model_file,
+            opening.Rows(source, table, columns),
+            output,
+            keep=keep or [],
+            missing_columns=missing_columns,
+            threshold=threshold,
+            positive=positive,
+        )
 
 
 @app.command()
@@ -507,16 +671,24 @@ def inspect(
     ] = 10,
 ) -> None:
     """Show a model: its views, weights and strongest columns, or interactions between views."""
-    from crossview.cli import commands
+    from crossview.cli import opening
 
-    commands.inspect(model, top)
+    with opening.standard_input(model) as file:
+        opening.check_exists(file)
+
+        from crossview.cli import commands
+
+        commands.inspect(file, top)
 
 
 @app.command()
 def datasets(
     name: Annotated[str, typer.Argument(metavar="NAME", help="breast-cancer or digits.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Ends in .parquet or .csv.")
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Ends in .parquet or .csv; - for CSV on stdout."
+        ),
     ],
 ) -> None:
     """Write a bundled table with views, to try things on."""

@@ -46,6 +46,8 @@ class CovarianceState(LinearOnlineClassifier):
     @property
     def _covariance(self) -> Covariance:
         state = self._state
+        if "S.form" not in state:  # what a property raises where there is nothing, for `hasattr`
+            raise AttributeError("in Euclidean geometry there is no covariance")
         arrays = {name: state[f"S.{name}"] for name in STORED}
         return Covariance(form=int(state["S.form"][0]), ptr=self._covariance_ptr(), **arrays)
 

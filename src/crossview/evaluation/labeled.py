@@ -22,6 +22,7 @@ from crossview.evaluation.read_labels import (
     read_targets,
     with_row_location,
 )
+from crossview.evaluation.table_columns import predictors
 from crossview.labels import has_label
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.source import TableBatch
@@ -100,17 +101,9 @@ class LabeledTable(LabeledSource):
         self._y = None if isinstance(y, str) else np.asarray(y)
         if self._y is not None and self._numbers:
             self._y = read_targets(self._y)
+        others = predictors(stream, self._label, views, ignored)
         if self._label is not None:
-            if self._label not in stream.column_names:
-                hint = closest_names(self._label, stream.column_names)
-                file = stream.files[0] if stream.files else None
-                raise InputError(f"no label column {self._label!r}{hint}", file=file)
-            views = _without_label(views, self._label, stream.column_names)
             stream = stream.as_written([self._label])
-        others = stream.schema.empty_table()
-        if self._label is not None:
-            others = others.drop_columns([self._label])
-        others = others.drop_columns([name for name in ignored if name in others.column_names])
         self.table = stream
         self._use(stream, ViewEncoder(views, **encoding).fit(others))
         self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
@@ -333,25 +326,6 @@ def _value_type(kind: Any) -> Any:
     if pa.types.is_string_view(kind):
         return pa.large_string()
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _without_label(
-    views: Mapping[str, Any] | None, label: str, names: Sequence[str]
-) -> Mapping[str, Any] | None:
-    """The views, if none of them names the label itself; globs pass it over."""
-    for view, spec in (views or {}).items():
-        if label in ([spec] if isinstance(spec, str) else list(spec)):
-            raise InputError(
-                f"view {view!r} names the label column; leave it out of the views", column=label
-            )
-    return views
-
-
-def _check_label(stream: TableStream, label: str) -> None:
-    if label not in stream.column_names:
-        hint = closest_names(label, stream.column_names)
-        file = stream.files[0] if stream.files else None
-        raise InputError(f"no label column {label!r}{hint}", file=file)
 
 
 def read_groups(table: TableStream, name: str) -> np.ndarray:

@@ -39,6 +39,7 @@ def predict(
     keep: Sequence[str] = (),
     threshold: float | str | None = "trained",
     positive: Any = None,
+    missing_columns: str = "error",
 ) -> pa.Table | int:
     """Return or write the prediction, score, probabilities and one score per view for each row.
 
@@ -66,6 +67,9 @@ def predict(
     positive : label, default=None
         The class that ``threshold`` is about.  None: the one that a model file was trained for, or
         the second of the sorted classes.
+    missing_columns : {"error", "null"}, default="error"
+        What a column of the model is that ``X`` has not, in a view of which it has others: an
+        error, or null in every row, with a warning.
 
     Returns
     -------
@@ -85,9 +89,12 @@ def predict(
     """
     if output is not None:
         check_table(output, predict_inputs(model, X))
-    predictions = Predictions(model, X, keep=keep, threshold=threshold, positive=positive)
+    own = {"threshold": threshold, "positive": positive, "missing_columns": missing_columns}
+    predictions = Predictions(model, X, keep=keep, **own)
     for view in predictions.missing_views:
         warnings.warn(f"view {view!r} is missing; scored without it", UserWarning, stacklevel=2)
+    for column in predictions.null_columns:
+        warnings.warn(f"column {column!r} is missing: null", UserWarning, stacklevel=2)
     if output is None:
         return pyarrow().Table.from_batches(list(predictions), predictions.schema)
     with writing(output, predictions.schema) as write:
@@ -107,7 +114,7 @@ class Predictions:
 
     Parameters
     ----------
-    model, X, keep, threshold, positive
+    model, X, keep, threshold, positive, missing_columns
         As for `predict`.
 
     Attributes
@@ -116,6 +123,8 @@ class Predictions:
         Of the batches.
     missing_views : list of str
         Views of which ``X`` has no column.
+    null_columns : list of str
+        Columns of other views that ``X`` has not, where that is allowed.
     n_rows : int
         Rows predicted so far.
     """
@@ -128,7 +137,10 @@ class Predictions:
         keep: Sequence[str] = (),
         threshold: float | str | None = "trained",
         positive: Any = None,
+        missing_columns: str = "error",
     ) -> None:
+        if missing_columns not in ("error", "null"):
+            raise InputError(f"missing_columns={missing_columns!r}; give error or null")
         file = os.fspath(model) if isinstance(model, str | os.PathLike) else None
         fitted = model if file is None else load(file)
         self._learner = fitted[-1] if isinstance(fitted, Pipeline) else fitted
@@ -142,6 +154,7 @@ class Predictions:
         self._keep = list(keep)
         self.n_rows = 0
         self.missing_views: list[str] = []
+        self.null_columns: list[str] = []
         encoder = fitted[0] if isinstance(fitted, Pipeline) else None
         self._source: _Columns | _Rows
         if not isinstance(encoder, ViewEncoder):
@@ -149,8 +162,9 @@ class Predictions:
             if self._keep:
                 raise InputError("keep= copies columns, and these rows have none")
         else:
-            self._source = _Columns(X, encoder, self._keep)
+            self._source = _Columns(X, encoder, self._keep, missing_columns)
             self.missing_views = self._source.missing_views
+            self.null_columns = self._source.null_columns
         self.schema = self._make_schema()
 
     def _set_threshold(self, threshold: Any, positive: Any) -> None:
@@ -217,7 +231,7 @@ class Predictions:
 class _Columns:
     """The columns of a table as the views of an encoder."""
 
-    def __init__(self, X: Any, encoder: Any, keep: Sequence[str]) -> None:
+    def __init__(self, X: Any, encoder: Any, keep: Sequence[str], missing_columns: str) -> None:
         views = encoder.view_columns()
         stream = open_table(X)
         known = set(stream.column_names)
@@ -230,8 +244,12 @@ class _Columns:
                 file=X if isinstance(X, str) else None,
             )
         here = [column for v, group in views.items() if v not in absent for column in group]
-        self.missing_views = absent
-        self._absent_columns = [column for view in absent for column in views[view]]
+        self.missing_views, self.null_columns = absent, []
+        if missing_columns == "null":
+            self.null_columns = [column for column in here if column not in known]
+            here = [column for column in here if column in known]
+        of_views = [column for view in absent for column in views[view]]
+        self._absent_columns = [*of_views, *self.null_columns]
         self._keep = list(keep)
         self._encoder = encoder
         read = set(here)

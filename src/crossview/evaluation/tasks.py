@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 )
 
 from crossview.catalog.metrics import metric_of, parse_metric
-from crossview.catalog.names import TASKS
+from crossview.catalog.names import TASKS, unknown_name
 from crossview.errors import InputError
 from crossview.evaluation.metrics import (
     BlockTally,
@@ -413,4 +413,4 @@ def _positive_code(classes: np.ndarray, positive: Any) -> int:
     for code, label in enumerate(classes.tolist()):
         if label == positive or str(label) == str(positive):
             return code
-    raise InputError(f"no class {positive!r} (there are: {', '.join(map(str, classes.tolist()))})")
+    raise unknown_name("class", str(positive), classes.tolist())

@@ -17,7 +17,7 @@ from crossview import __version__
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.catalog.metrics import check_metric
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters
 from crossview.evaluation.checkpoint import Checkpoint, Kept, Position
 from crossview.evaluation.label_order import LabelOrder
@@ -260,7 +260,7 @@ def train(
         entry = entry.for_metric(metric, predicted.positive_label)
     if entry.view is not None:
         source = source.select_view(entry.view)
-    given = _check_settings(entry, settings or {})
+    given = entry.check_settings(settings or {})
     learner = entry.make(**given, random_state=seed)
     learner.check_params()
     label = y if isinstance(y, str) else None
@@ -315,21 +315,6 @@ def _run_of(
         "the metric": [task.metric, str(task.positive_label), str(task.threshold)],
         "the number of rows": source.n_rows,
     }
-
-
-def _check_settings(entry: Learner, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings, with the parameters that bound the memory of a stream."""
-    known = entry.parameters()
-    for name in settings:
-        if name in entry.fixed:
-            raise InputError(f"model {entry.name!r} fixes {name}; leave it out")
-        if name not in known:
-            raise InputError(
-                f"model {entry.name!r} has no parameter {name!r}{closest_names(name, known)}"
-            )
-    if entry.in_memory and entry.is_streamed(settings):
-        return entry.on_stream(settings)
-    return dict(settings)
 
 
 def _check_one_pass(entry: Learner, epochs: int) -> None:

@@ -6,17 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from crossview.catalog.learners import learner_of_class
-from crossview.report.tables import make_table
+from crossview.report.fitting_table import FittingTable
 
 __all__ = ["model_tables", "training_summary"]
 
 
 def model_tables(
     learner: Any, encoder: Any = None, info: Mapping[str, Any] | None = None, *, top: int = 10
-) -> Iterator[str | Table]:
+) -> Iterator[str | FittingTable]:
     """Yield the views with their sizes and weights, and the strongest columns or interactions.
 
     Parameters
@@ -32,7 +31,7 @@ def model_tables(
 
     Yields
     ------
-    str or rich.table.Table
+    str or FittingTable
         To be printed one after the other.
     """
     info = info or {}
@@ -83,10 +82,10 @@ def training_summary(learner: Any) -> str:
     return f"{int(np.sum(learner.n_iter_)):,} rounds to a gap of {gap:.2g}"
 
 
-def _machine_tables(learner: Any, encoder: Any, top: int) -> Iterator[str | Table]:
+def _machine_tables(learner: Any, encoder: Any, top: int) -> Iterator[str | FittingTable]:
     """Views, and the strongest interactions of each order."""
     layout, norms = learner.layout_, learner.view_norms()
-    yield make_table(
+    yield FittingTable(
         ["view", "columns", "with weight", "weight norm"],
         [
             [view, f"{width:,}", f"{norms[view][0]:,}", f"{norms[view][1]:.4g}"]
@@ -114,16 +113,16 @@ def _machine_tables(learner: Any, encoder: Any, top: int) -> Iterator[str | Tabl
             for one in found
             if len(one.views) == order
         ]
-        yield make_table(header, rows, texts=len(header) - 1)
+        yield FittingTable(header, rows, texts=len(header) - 1)
 
 
-def _kernel_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Table]:
+def _kernel_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:
     """Views with the rows that support their scores, or the features in place of those."""
     layout, supports, gammas = learner.layout_, learner.n_support_, learner.gamma_
     shares = info.get("view_shares")
     has_gamma = learner.kernel in ("rbf", "poly")
     sizes = {view: f"{n:,}" for view, n in supports.items()}
-    yield make_table(
+    yield FittingTable(
         [
             "view",
             "columns",
@@ -150,10 +149,10 @@ def _kernel_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Tabl
 SHARES_OF_ROWS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 
 
-def _stack_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Table]:
+def _stack_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:
     """Views with their share of the score, and what each expert weighed over time."""
     layout, shares = learner.layout_, info.get("view_shares")
-    yield make_table(
+    yield FittingTable(
         ["view", "columns", "share of score"],
         [
             [view, f"{width:,}", f"{shares[view]:.0%}" if shares else "–"]
@@ -173,7 +172,7 @@ def _stack_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Table
         ("weight in the mixture after", past.mixture),
         ("coefficient in stacking after", past.stacking),
     ):
-        yield make_table(
+        yield FittingTable(
             [title, *(f"{rows:,} rows" for rows in past.n_rows[at])],
             [
                 [
@@ -193,12 +192,12 @@ def _stack_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Table
 
 def _linear_tables(
     learner: Any, encoder: Any, info: Mapping[str, Any], classes: list[Any], top: int
-) -> Iterator[str | Table]:
+) -> Iterator[str | FittingTable]:
     """Views with their share of the score, and the strongest columns of each."""
     weights, layout = _by_view(learner), learner.layout_
     norms = {view: float(np.linalg.norm(w)) for view, w in weights.items()}
     shares, explained = _shares(info, norms)
-    yield make_table(
+    yield FittingTable(
         ["view", "columns", "with weight", "weight norm", "share of score"],
         [
             [
@@ -232,7 +231,7 @@ def _linear_tables(
                 ]
             )
     header = ["view", "strongest columns", *(["class"] if several else []), "weight"]
-    yield make_table(header, rows, texts=len(header) - 1)
+    yield FittingTable(header, rows, texts=len(header) - 1)
 
 
 def _by_view(learner: Any) -> dict[str, np.ndarray]:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich import box
-from rich.table import Table
 
 from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import TASKS
 from crossview.evaluation.verdict import short_value
+from crossview.report.fitting_table import FittingTable
 
 if TYPE_CHECKING:
     from crossview.evaluation.result import Comparison
@@ -25,7 +24,6 @@ __all__ = [
     "comparison_notes",
     "comparison_table",
     "duration",
-    "make_table",
     "to_markdown",
 ]
 
@@ -41,32 +39,7 @@ SYMBOLS = {
 }
 
 
-def make_table(
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    texts: int = 1,
-    wrapped: Sequence[str] = (),
-) -> Table:
-    """Return a plain table whose first ``texts`` columns are text, and the others numbers.
-
-    Where the terminal is narrow, text and the columns ``wrapped`` take more lines.
-    """
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for i, name in enumerate(header):
-        longest_word = max(map(len, " ".join(row[i] for row in [header, *rows]).split()))
-        if i < texts:
-            table.add_column(name, min_width=min(16, longest_word), overflow="fold")
-        elif name in wrapped:
-            table.add_column(name, justify="right", overflow="fold")
-        else:
-            table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
+def comparison_table(comparison: Comparison, width: int | None = None) -> FittingTable:
     """Return a `Comparison` as a table for a terminal.
 
     The best row is first.  An empty line divides the rows that are practically equal to it from the
@@ -82,19 +55,19 @@ def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
 
     Returns
     -------
-    rich.table.Table
+    FittingTable
         One row per model.
     """
     wide = (width or 80) >= WIDE
     header, rows = _cells(comparison, wide=wide)
-    table = make_table(header, rows, texts=1 + wide, wrapped=["chosen"])
-    for line, row in zip(table.rows, comparison.rows, strict=True):
-        line.style = "bold" if row is comparison.recommended else "dim" * row.yardstick
-    table.rows[len(comparison.equals) - 1].end_section = True
+    table = FittingTable(header, rows, texts=1 + wide, wrapped=["chosen"])
+    for i, row in enumerate(comparison.rows):
+        table.styles[i] = "bold" if row is comparison.recommended else "dim" * row.yardstick
+    table.section_ends.add(len(comparison.equals) - 1)
     return table
 
 
-def class_table(comparison: Comparison) -> Table | None:
+def class_table(comparison: Comparison) -> FittingTable | None:
     """Return how the recommended model does on each class; None where that was not counted.
 
     Parameters
@@ -104,7 +77,7 @@ def class_table(comparison: Comparison) -> Table | None:
 
     Returns
     -------
-    rich.table.Table or None
+    FittingTable or None
         One row per class: its rows, precision, recall and f1 over all scored rows, and the class
         that its rows are most often taken for.
     """
@@ -127,7 +100,7 @@ def class_table(comparison: Comparison) -> Table | None:
         for k, label in enumerate(comparison.classes)
     ]
     header = [f"{row.model}: class", "rows", "precision", "recall", "f1", "most often taken for"]
-    return make_table(header, lines)
+    return FittingTable(header, lines)
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:

@@ -126,7 +126,7 @@ def check_text(data: Any, file: str | None) -> None:
 
 
 @contextmanager
-def one_line(file: str | None) -> Iterator[None]:
+def one_line(file: str | None, header_lines: int = 1) -> Iterator[None]:
     """Convert errors of Arrow and DuckDB to an `InputError` of one line."""
     try:
         yield
@@ -138,21 +138,24 @@ def one_line(file: str | None) -> Iterator[None]:
             kinds.append(sys.modules["duckdb"].Error)
         if not isinstance(error, tuple(kinds)):
             raise
-        raise _explain(error, file) from None
+        raise _explain(error, file, header_lines) from None
 
 
+HTTPFS = "python -c \"import duckdb; duckdb.sql('INSTALL httpfs')\""
 _RAGGED = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 _BAD_VALUE = re.compile(r'Error when converting column "(.*?)"\. (.*)')
 _OTHER = re.compile(r"^(?!.*CSV Error)(.*\b(?:found|detected|[Mm]aximum)\b.*)$", re.MULTILINE)
 
 
-def _explain(error: Exception, file: str | None) -> InputError:
+def _explain(error: Exception, file: str | None, header_lines: int) -> InputError:
     """The error of one line that stands for this one."""
     text = str(error)
+    if "httpfs" in text:
+        return InputError(f"a remote file needs DuckDB's extension httpfs; install it: {HTTPFS}")
     line = re.search(r"CSV Error on Line: (\d+)", text)
     if line is None:
         return InputError(first_line(error), file=file)
-    row = int(line[1]) - 2  # DuckDB counts records, from 1 for the header
+    row = int(line[1]) - 1 - header_lines  # DuckDB counts records, from 1
     column = None
     if ragged := _RAGGED.search(text):
         message = f"{ragged[2]} fields instead of the {ragged[1]} that the header names"

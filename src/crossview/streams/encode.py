@@ -27,8 +27,9 @@ from crossview.streams.columns import Batch, Column
 from crossview.streams.fill import Cells, fill_rows
 from crossview.streams.hashing import SlotTables
 from crossview.streams.moments import Moments
-from crossview.streams.plan import KINDS, Plan, plan_columns
+from crossview.streams.plan import Plan
 from crossview.streams.quantiles import LAST_PLACED, Quantiles
+from crossview.streams.view_columns import KINDS, plan_columns
 from crossview.streams.view_scaler import ViewScaler
 from crossview.views import MultiView, ViewLayout
 
@@ -549,10 +550,12 @@ def _encode_rows(
     present = np.zeros((n_rows, plan.layout.n_views), dtype=bool)
     categories = [c for c in plan.hashed if c.kind == "categorical"]
     slots = np.empty((n_rows, len(categories)), dtype=np.int32)
+    n_filled = 0
     texts = []
     for column, coded, table in zip(plan.hashed, batch.coded, tables, strict=True):
         if column.kind == "categorical":
-            slots[:, categories.index(column)] = table[coded.codes]
+            slots[:, n_filled] = table[coded.codes]
+            n_filled += 1
         else:
             texts.append((column, table, coded.codes))
             present[:, plan.layout.index(column.view)] |= coded.codes >= 0

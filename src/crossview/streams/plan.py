@@ -1,30 +1,19 @@
-"""The columns of each view, and their kinds."""
+"""What becomes of the columns of each view."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from crossview.errors import InputError, closest_names
 from crossview.streams.arrow import column_names, to_arrow
-from crossview.streams.columns import (
-    Batch,
-    Column,
-    as_codes,
-    as_numbers,
-    kind_of,
-    match_names,
-    one_array,
-)
+from crossview.streams.columns import Batch, Column, as_codes, as_numbers, one_array
 from crossview.streams.fill import Blocks
-from crossview.views import ViewLayout, resolve_views
+from crossview.views import ViewLayout
 
-__all__ = ["KINDS", "Plan", "plan_columns"]
-
-KINDS = ("text", "categorical", "numeric")
+__all__ = ["Plan"]
 
 
 class Plan:
@@ -111,60 +100,3 @@ class Plan:
         if type(X).__module__.startswith("pyarrow"):  # cannot change in place
             self._recent = (X, batch)
         return batch
-
-
-def plan_columns(X: Any, views: Any, declared: Mapping[str, Sequence[str]]) -> list[Column]:
-    """Return the columns of each view, and their kinds.
-
-    Parameters
-    ----------
-    X : pandas, polars or Arrow table, or ndarray
-        The first rows.
-    views : mapping of str to columns, or None
-        As for `ViewEncoder`.
-    declared : mapping of str to sequence of str
-        Columns whose kind the user declares, by kind: names or globs.
-
-    Returns
-    -------
-    columns : list of Column
-        View by view.
-    """
-    names = column_names(X)
-    columns_of = _columns_of_views(views, names)
-    used = list(chain.from_iterable(columns_of.values()))
-    kinds: dict[str, str] = {}
-    for kind, patterns in declared.items():
-        for name in match_names(patterns, used, kind):
-            if kinds.setdefault(name, kind) != kind:
-                raise InputError(f"is named in {kinds[name]}= and {kind}=", column=name)
-    types = to_arrow(X, used).schema
-    return [
-        Column(name, view, kinds.get(name) or kind_of(types.field(name).type, name), name in kinds)
-        for view, group in columns_of.items()
-        for name in group
-    ]
-
-
-def _columns_of_views(views: Any, names: list[str]) -> dict[str, list[str]]:
-    """The names of each view's columns."""
-    if views is not None:
-        layout, columns = resolve_views(views, len(names), names)
-        if columns is None:
-            columns = np.arange(len(names))
-        return {
-            view: [names[c] for c in columns[start:stop]]
-            for view, start, stop in zip(layout.names, layout.ptr[:-1], layout.ptr[1:], strict=True)
-        }
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        view, _, column = name.partition("__")
-        if view and column:
-            groups.setdefault(view, []).append(name)
-    if not groups:
-        raise InputError(
-            "which columns make up a view? Name them, as in --view user='user_*' or "
-            'views={"user": "user_*"}, or call columns view__column '
-            f"(there are: {', '.join(names)})"
-        )
-    return groups

@@ -11,6 +11,7 @@ from crossview.streams.duck import (
     empty_table,
     has_order,
     identifier,
+    load_remote,
     read_batches,
 )
 from crossview.streams.source import TableBatch
@@ -26,6 +27,7 @@ class QuerySource:
         self.n_rows: int | None = None
         self._query = query.strip().rstrip(";")
         with connection() as duck, one_line(None):
+            load_remote(duck, self._query)
             check_select(duck, self._query)
             relation = duck.sql(self._query)
             check_unique(relation.columns, None)
@@ -37,6 +39,7 @@ class QuerySource:
         chosen = ", ".join(identifier(c) for c in columns)
         row = 0
         with connection() as duck, one_line(None):
+            load_remote(duck, self._query)
             relation = duck.sql(self._query).project(chosen)
             for data in read_batches(duck, relation, batch_rows):
                 yield TableBatch(data, None, row)

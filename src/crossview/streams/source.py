@@ -46,8 +46,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from crossview.catalog.names import unknown_name
 from crossview.catalog.readers import READERS, Reader
 from crossview.errors import InputError
+from crossview.streams.duck import literal
 from crossview.views import MultiView, ViewLayout
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ __all__ = [
 ]
 
 _COMPRESSIONS = {".gz", ".zst"}
+_REMOTE = re.compile(r"(https?|s3[an]?|gc?s|r2|hf)://", re.IGNORECASE)
 _QUERY = re.compile(r"\s*(SELECT|WITH|FROM)\b\s*\S", re.IGNORECASE)
 
 
@@ -135,13 +138,15 @@ class RowSource(Protocol):
         """Yield the rows."""
 
 
-def find_reader(source: Any) -> tuple[Reader, Any]:
+def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
     """Return the reader of a source, and the argument of its class.
 
     Parameters
     ----------
     source : path, glob, list of paths, query or data frame
         As for `open_table`.
+    format : str, default=None
+        Name of the format of files.  None: the end of their names says it.
 
     Returns
     -------
@@ -152,6 +157,8 @@ def find_reader(source: Any) -> tuple[Reader, Any]:
     """
     if isinstance(source, str) and is_query(source):
         return _entry("query"), source
+    if isinstance(source, str) and _REMOTE.match(source):
+        return _entry("query"), f"FROM {literal(source)}"  # DuckDB reads it
     if isinstance(source, str | os.PathLike):
         files = _expand(os.fspath(source))
     elif isinstance(source, list | tuple):
@@ -160,7 +167,7 @@ def find_reader(source: Any) -> tuple[Reader, Any]:
             raise InputError("an empty list of files; name at least one")
     else:
         return _entry("memory"), source
-    readers = [_reader_of_file(file) for file in files]
+    readers = [_reader_of_file(file) if format is None else _of_format(format) for file in files]
     for file, reader in zip(files, readers, strict=True):
         if reader is not readers[0]:
             raise InputError(
@@ -206,9 +213,18 @@ def _reader_of_file(file: str) -> Reader:
     known = ", ".join(suffix for reader in READERS for suffix in reader.suffixes)
     packed = ", ".join(s for reader in READERS if reader.compressed for s in reader.suffixes)
     raise InputError(
-        f"cannot tell the format from the name; use {known} ({packed} also with .gz or .zst)",
+        f"cannot tell the format from the name; use {known} ({packed} also with .gz or .zst), or "
+        "name the format, such as format='csv'",
         file=file,
     )
+
+
+def _of_format(name: str) -> Reader:
+    """The entry that reads files of a format."""
+    known = [reader.name for reader in READERS if reader.suffixes]
+    if name not in known:
+        raise unknown_name("format", name, known)
+    return _entry(name)
 
 
 def _entry(name: str) -> Reader:

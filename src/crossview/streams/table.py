@@ -15,6 +15,7 @@ from crossview.catalog.names import load_object
 from crossview.errors import InputError, closest_names
 from crossview.streams.arrow import pyarrow
 from crossview.streams.source import TableBatch, TableSource, find_reader
+from crossview.streams.text import CsvFormat
 
 __all__ = ["TableStream", "open_table"]
 
@@ -187,7 +188,17 @@ class TableStream:
         return f"TableStream({rows}columns: {', '.join(self.column_names)})"
 
 
-def open_table(source: Any, *, batch_rows: int = 65536) -> TableStream:
+def open_table(
+    source: Any,
+    *,
+    format: str | None = None,
+    null: Sequence[str] = (),
+    decimal: str = ".",
+    delimiter: str | None = None,
+    quote: str = '"',
+    header: bool = True,
+    batch_rows: int = 65536,
+) -> TableStream:
     """Open files, a query or a data frame for reading in batches.
 
     Parameters
@@ -197,8 +208,24 @@ def open_table(source: Any, *, batch_rows: int = 65536) -> TableStream:
         (``.jsonl``, ``.ndjson``, ``.json``); the last two also as ``.gz`` and ``.zst``.
         A glob is read in the order of the names; all its files have the same columns.
         Text that starts with SELECT, WITH or FROM is a query for DuckDB, in which file
-        names are tables: ``"SELECT * FROM 'clicks.parquet' ORDER BY ts"``.  A table in
+        names are tables: ``"SELECT * FROM 'clicks.parquet' ORDER BY ts"``.  DuckDB also
+        reads ``https://`` and ``s3://``, if its extension httpfs is installed.  A table in
         memory may be of pandas, polars or Arrow.
+    format : {"csv", "json", "parquet"}, default=None
+        The format of files; None: the end of their names says it.
+    null : sequence of str, default=()
+        Of CSV: fields that are missing values, such as NA, besides empty ones.
+    decimal : {".", ","}, default="."
+        Of CSV: what stands before the decimals of a number.
+    delimiter : str, default=None
+        Of CSV: what divides two fields.  None: a comma, or what the first line has
+        of tab, semicolon and bar if it has no comma.
+    quote : str, default='"'
+        Of CSV: what encloses a field that contains the delimiter; twice, it is itself.  Empty:
+        no character has this meaning.
+    header : bool, default=True
+        Of CSV: whether the first line names the columns.  False: they are called ``x0``, ``x1``,
+        ...
     batch_rows : int, default=65536
         Maximum number of rows per batch; memory grows with it, and reading is slow
         below some thousand.
@@ -228,10 +255,21 @@ def open_table(source: Any, *, batch_rows: int = 65536) -> TableStream:
     """
     if isinstance(source, TableStream):
         return source
+    if isinstance(null, str):
+        null = [null]
     if batch_rows < 1:
         raise InputError(f"batch_rows={batch_rows}; a batch has at least 1 row")
-    reader, content = find_reader(source)
+    reader, content = find_reader(source, format)
     if reader.kind != "columnar":
         raise InputError(f"is {reader.name}, which holds views and no columns", file=content[0])
-    opened = load_object(reader.path)(content)
+    csv = CsvFormat(tuple(null), decimal, delimiter, quote, header)
+    if csv == CsvFormat():
+        opened = load_object(reader.path)(content)
+    elif reader.name == "csv":
+        opened = load_object(reader.path)(content, csv)
+    else:
+        names = ", ".join(f"{name}=" for name in CsvFormat._fields)
+        raise InputError(
+            f"{names} are about CSV files; in a query say read_csv('a.csv', nullstr='NA')"
+        )
     return TableStream(opened, list(opened.schema.names), int(batch_rows))

@@ -10,8 +10,8 @@ import csv
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence, Set
-from typing import Any, Self
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -34,7 +34,60 @@ from crossview.streams.duck import (
 )
 from crossview.streams.source import TableBatch
 
-__all__ = ["CsvSource", "JsonSource"]
+__all__ = ["CsvFormat", "CsvSource", "JsonSource"]
+
+
+class CsvFormat(NamedTuple):
+    """How CSV files are written; `open_table` documents it."""
+
+    null: Sequence[str] = ()
+    decimal: str = "."
+    delimiter: str | None = None
+    quote: str = '"'
+    header: bool = True
+
+    def check(self) -> None:
+        """Raise an error for what no file can be written with."""
+        if self.decimal not in (".", ","):
+            raise InputError(f"decimal={self.decimal!r}; give . or ,")
+        for name, value, lengths in (
+            ("delimiter", self.delimiter or ",", (1, 2, 3, 4)),
+            ("quote", self.quote, (0, 1)),
+        ):
+            if len(value) not in lengths or set(value) & {"\n", "\r"}:
+                raise InputError(f"{name}={value!r}; give one character")
+        if self.delimiter in (self.quote, self.decimal):
+            raise InputError(f"delimiter={self.delimiter!r} is also the quote or the decimal point")
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> CsvFormat:
+        """Return the format that some of the options of `open_table` describe."""
+        return cls(**{name: value for name, value in options.items() if name in cls._fields})
+
+    def as_sql(self) -> list[str]:
+        """Return what a query says in ``read_csv`` of all that is not usual."""
+        words = {
+            "nullstr": f"[{', '.join(map(literal, ['', *self.null]))}]",
+            "decimal_separator": literal(self.decimal),
+            "delim": literal(self.delimiter or ","),
+            "quote": literal(self.quote),
+            "header": str(self.header).lower(),
+        }
+        usual = CsvFormat()
+        return [
+            f"{name}={word}"
+            for (name, word), mine, theirs in zip(words.items(), self, usual, strict=True)
+            if mine != theirs
+        ]
+
+    def split(self, lines: list[str], delimiter: str) -> list[str]:
+        """Return the fields of the first row of these lines."""
+        if len(delimiter) > 1:
+            return lines[0].split(delimiter)
+        if not self.quote:
+            return next(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
+        return next(csv.reader(lines, delimiter=delimiter, quotechar=self.quote))
+
 
 # of the line that names the columns
 MOST_BYTES = 1 << 26
@@ -46,6 +99,7 @@ class _TextSource:
     reader: str
     inference: str
     fixed = ""
+    header_lines = 1
     # types that are words in the file
     words: tuple[str, ...] = ("DATE", "TIME")
     # whether yes and no stay words; true and false are lower case
@@ -59,7 +113,7 @@ class _TextSource:
         paths = "[" + ", ".join(quoted_path(file) for file in files) + "]"
         inference = self.inference.format(n_files=len(files))
         where = files[0] if len(files) == 1 else None
-        with connection() as duck, one_line(where):
+        with connection() as duck, one_line(where, self.header_lines):
             try:
                 found = describe(duck, f"{self.reader}({paths}, {self._options}, {inference})")
             except Exception:
@@ -69,7 +123,8 @@ class _TextSource:
                 self._find_bad_row(duck)
                 raise InputError("its rows do not share the same columns", file=where)
             # "NULL": no value in any row
-            self._types = {row[0]: row[1].replace('"NULL"', "VARCHAR") for row in found}
+            kinds = [row[1].replace('"NULL"', "VARCHAR") for row in found]
+            self._types = dict(zip(self._names(found), kinds, strict=True))
             if self.words_for_booleans:
                 self._booleans = {name for name, kind in self._types.items() if kind == "BOOLEAN"}
                 self._types |= dict.fromkeys(self._booleans, "VARCHAR")
@@ -109,6 +164,10 @@ class _TextSource:
     def _read_options(self) -> str:
         """How DuckDB is to read the files."""
         raise NotImplementedError
+
+    def _names(self, columns: list[tuple]) -> list[str]:
+        """The names of the columns that DuckDB found."""
+        return [row[0] for row in columns]
 
     def _misread(self, columns: list[tuple]) -> bool:
         """Whether DuckDB took a bad row for something else than it is."""
@@ -153,43 +212,58 @@ class _TextSource:
         with connection() as duck:
             for file in files:
                 row = 0
-                with one_line(file):
+                with one_line(file, self.header_lines):
                     for data in read_batches(duck, self._rows(duck, file, columns), batch_rows):
                         yield TableBatch(data.select(columns), file, row)
                         row += data.num_rows
 
 
 class CsvSource(_TextSource):
-    """CSV files with a header line."""
+    """CSV files, by default with a header line."""
 
     reader = "read_csv"
     words_for_booleans = True
     inference = "sample_size=-1, files_to_sniff=-1"
     fixed = ", auto_detect=false"
 
+    def __init__(self, files: list[str], format: CsvFormat | None = None) -> None:
+        format = format or CsvFormat()
+        format.check()
+        self._format = format
+        self.header_lines = int(format.header)
+        super().__init__(files)
+
     def _read_options(self) -> str:
-        names, delimiter = _header(self.files[0])
+        names, delimiter = _header(self.files[0], self._format)
         for file in self.files[1:]:
-            theirs, their_delimiter = _header(file)
+            theirs, their_delimiter = _header(file, self._format)
             check_same_columns(theirs, names, file, self.files[0])
             if theirs != names or their_delimiter != delimiter:
                 raise InputError(
                     f"has its columns in another order than {self.files[0]}", file=file
                 )
+        quote, null = literal(self._format.quote), ", ".join(map(literal, ["", *self._format.null]))
         return (
-            f"header=true, delim={literal(delimiter)}, quote='\"', escape='\"', comment='', "
-            "nullstr='', dateformat='%Y-%m-%d'"
+            f"header={str(self._format.header).lower()}, delim={literal(delimiter)}, "
+            f"quote={quote}, escape={quote}, comment='', nullstr=[{null}], "
+            f"decimal_separator={literal(self._format.decimal)}, dateformat='%Y-%m-%d'"
         )
+
+    def _names(self, columns: list[tuple]) -> list[str]:
+        if self._format.header:
+            return super()._names(columns)
+        return _header(self.files[0], self._format)[0]
 
     def _misread(self, columns: list[tuple]) -> bool:
         # a row that is too long can make DuckDB see another column
-        return [row[0] for row in columns] != _header(self.files[0])[0]
+        names = _header(self.files[0], self._format)[0]
+        return len(columns) != len(names) or self._names(columns) != names
 
     def _find_bad_row(self, duck: Any) -> None:
         for file in self.files:
-            types = dict.fromkeys(_header(file)[0], "VARCHAR")
+            types = dict.fromkeys(_header(file, self._format)[0], "VARCHAR")
             columns = ", ".join(f"{literal(c)}: {literal(t)}" for c, t in types.items())
-            with one_line(file):
+            with one_line(file, self.header_lines):
                 duck.sql(
                     f"SELECT count(*) FROM read_csv({quoted_path(file)}, {self._options}, "
                     f"auto_detect=false, columns={{{columns}}})"
@@ -216,7 +290,7 @@ class JsonSource(_TextSource):
             _check_json_lines(file)
 
 
-def _header(file: str) -> tuple[list[str], str]:
+def _header(file: str, format: CsvFormat) -> tuple[list[str], str]:
     """The column names of a CSV file and the character between them."""
     with one_line(file), pyarrow().input_stream(file) as stream:
         start = bytes(stream.read(1 << 20))
@@ -226,19 +300,30 @@ def _header(file: str) -> tuple[list[str], str]:
     lines = re.split(r"\r\n|\r|\n", text)  # and not at what else Unicode calls a line's end
     if not lines or not lines[0].strip():
         raise InputError("is empty; its first line must name the columns", file=file)
-    # a comma, but for .tsv and for a header without commas
-    delimiter = next((d for d in (",", "\t", ";", "|") if d in lines[0]), ",")
-    if os.path.splitext(file.lower().removesuffix(".gz").removesuffix(".zst"))[1] == ".tsv":
-        delimiter = "\t"
+    delimiter = format.delimiter or _find_delimiter(file, lines[0], format)
     try:
-        names = next(csv.reader(lines, delimiter=delimiter))
+        fields = format.split(lines, delimiter)
     except csv.Error as error:
         raise InputError(f"its first line names no columns ({error})", file=file) from None
-    for name in names:
+    if not format.header:
+        return [f"x{i}" for i in range(len(fields))], delimiter
+    for name in fields:
         if not name.strip():
-            raise InputError("has a column without a name in its first line", file=file)
-    check_unique([name.lower() for name in names], file)  # DuckDB takes A for a
-    return names, delimiter
+            raise InputError(
+                "has a column without a name in its first line; name it, or say header=False",
+                file=file,
+            )
+    check_unique([name.lower() for name in fields], file)  # DuckDB takes A for a
+    return fields, delimiter
+
+
+def _find_delimiter(file: str, first: str, format: CsvFormat) -> str:
+    """A comma, but for .tsv and for a first line without commas."""
+    if os.path.splitext(file.lower().removesuffix(".gz").removesuffix(".zst"))[1] == ".tsv":
+        return "\t"
+    delimiters = [",", "\t", ";", "|"]
+    delimiters.sort(key=lambda delimiter: delimiter == format.decimal)
+    return next((delimiter for delimiter in delimiters if delimiter in first), ",")
 
 
 def _check_json_lines(file: str) -> None:

@@ -43,6 +43,7 @@ def training_code(
     data: Shape,
     *,
     source: str | None = None,
+    reading: Mapping[str, Any] | None = None,
     label: str | None = None,
     encoding: Mapping[str, Any] | None = None,
     metric: str | None = None,
@@ -63,6 +64,8 @@ def training_code(
     source : str, default=None
         The file, glob or query of a table.  None: the code expects the rows as ``X`` and their
         labels as ``y``.
+    reading : mapping of str to value, default=None
+        How `open_table` reads it.
     label : str, default=None
         The label column of a table.
     encoding : mapping of str to value, default=None
@@ -101,20 +104,27 @@ def training_code(
     if encoding is not None:
         model = make_pipeline(ViewEncoder(**encoding), *(step for _, step in model.steps))
     text, comments = _with_threshold(writer, model, metric, positive, threshold)
-    lines = _rows(writer, source, label, encoding is not None)
+    lines = _rows(writer, source, reading or {}, label, encoding is not None)
     body = [*lines, *comments, f"model = {text}", "model.fit(X, y)"]
     return "\n".join([*writer.imports(), "", *body, ""])
 
 
-def _rows(writer: _Writer, source: str | None, label: str | None, columnar: bool) -> list[str]:
+def _rows(
+    writer: _Writer,
+    source: str | None,
+    reading: Mapping[str, Any],
+    label: str | None,
+    columnar: bool,
+) -> list[str]:
     """Return the lines that read rows and labels."""
     if source is None or not columnar:
         what = "a table with the same columns" if columnar else "a crossview.MultiView"
         return [f"# X: the rows, {what}; y: their labels"]
     writer.modules |= {"import numpy as np", "import pyarrow as pa"}
     reader = writer.name(open_table)
+    how = "".join(f", {name}={value!r}" for name, value in reading.items())
     return [
-        f"table = pa.Table.from_batches([batch.data for batch in {reader}({source!r})])",
+        f"table = pa.Table.from_batches([batch.data for batch in {reader}({source!r}{how})])",
         f"table = table.filter(table[{label!r}].is_valid())",
         f"X, y = table.drop_columns([{label!r}]), np.array(table[{label!r}].to_pylist())",
     ]

@@ -1,0 +1,331 @@
+"""The source of a command: options, standard input, and what is wrong before all else loads.
+
+Nothing here imports scikit-learn or compiles, so a mistyped column, file or option is answered at
+once.
+"""
+
+from __future__ import annotations
+
+import ast
+import json as jsonlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from rich.console import Console
+
+from crossview.catalog.learners import find_learner
+from crossview.catalog.metrics import check_metric
+from crossview.cli.words import as_options
+from crossview.errors import InputError, closest_names
+from crossview.evaluation import describe as describing
+from crossview.evaluation.table_columns import predictors
+from crossview.files import DESCRIPTION, Kind, check_writable, replacing
+from crossview.report.description import description_table
+from crossview.streams.duck import named_files
+from crossview.streams.source import find_reader, is_query
+from crossview.streams.table import TableStream, open_table
+from crossview.streams.view_columns import KINDS, plan_columns
+
+__all__ = [
+    "STANDARD",
+    "Columns",
+    "check_names",
+    "literal_value",
+    "open_source",
+    "parse_settings",
+    "standard_input",
+]
+
+# wide enough for a table that goes to a file
+WIDTH_OF_A_FILE = 160
+MOST_COLUMNS_SHOWN = 200
+# as SOURCE and as the file to write
+STANDARD = "-"
+# of the options that say how columns are encoded and files are read
+DEFAULTS: dict[str, Any] = {
+    "hash_bits": 18,
+    "scale_views": True,
+    "bins": None,
+    "format": None,
+    "null": None,
+    "decimal": ".",
+    "delimiter": None,
+    "quote": '"',
+    "header": True,
+}
+
+
+# a comparison is stored as .json
+_SUFFIXES = {"csv": ".csv", "json": ".jsonl", "parquet": ".parquet"}
+
+
+@dataclass
+class Columns:
+    """The columns and their kinds, and how the source is read, from the command-line options."""
+
+    label: str | None
+    views: dict[str, list[str]] | None
+    kinds: dict[str, list[str]]
+    encoding: dict[str, Any]
+    reading: dict[str, Any]
+    # the words of a command line that say the same, and those that say how the source is read
+    options: list[str] = field(default_factory=list)
+    reading_options: list[str] = field(default_factory=list)
+
+    @classmethod
+    def parse(
+        cls,
+        label: str | None,
+        view: Sequence[str] | None,
+        kinds: Mapping[str, Sequence[str] | None],
+        encoding: Mapping[str, Any],
+        reading: Mapping[str, Any],
+    ) -> Columns:
+        """Read ``NAME=COLUMN,COLUMN`` options; a column named with view and kind joins the view."""
+        views: dict[str, list[str]] = {}
+        found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+        options = [] if label is None else ["--label", label]
+        for option, values in {"view": view, **kinds}.items():
+            for value in values or []:
+                name, equals, columns = value.rpartition("=")
+                patterns = [column.strip() for column in columns.split(",") if column.strip()]
+                needs_view = bool(equals) or option == "view"
+                if not patterns or (needs_view and not name.strip()):
+                    raise InputError(
+                        f"--{option} {value!r}: give a view and its columns, such as "
+                        f"--{option} user='user_*' or --{option} ad=ad_id,ad_size"
+                    )
+                if equals:
+                    group = views.setdefault(name.strip(), [])
+                    group += [pattern for pattern in patterns if pattern not in group]
+                if option in found:
+                    found[option] += patterns
+                options += [f"--{option}", value]
+        options += _as_words(_given(encoding))
+        how = _given(reading)
+        reading_options = _as_words(how)
+        if "null" in how:
+            how["null"] = [word for one in how["null"] for word in one.split(",")]
+        if how.get("delimiter") in ("\\t", "tab"):
+            how["delimiter"] = "\t"
+        return cls(label, views or None, found, dict(encoding), how, options, reading_options)
+
+    def arguments(self) -> dict[str, Any]:
+        """As keyword arguments of the library."""
+        return {"views": self.views, **self.kinds, **self.encoding}
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are not left at their defaults."""
+    return {name: value for name, value in values.items() if value not in (DEFAULTS[name], [])}
+
+
+def _as_words(given: Mapping[str, Any]) -> list[str]:
+    """Options and their values."""
+    words = []
+    for name, value in given.items():
+        option = name.replace("_", "-")
+        if value is False:
+            words.append(f"--no-{option}")
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            words += [f"--{option}", str(one)]
+    return words
+
+
+@contextmanager
+def standard_input(source: str, columns: Columns | None = None) -> Iterator[str]:
+    """Yield the source, or a temporary copy of standard input where it is ``-``."""
+    if source != STANDARD:
+        yield source
+        return
+    suffix = "" if columns is None else _SUFFIXES[columns.reading.get("format", "csv")]
+    with tempfile.TemporaryDirectory(prefix="crossview-") as folder:
+        copy = Path(folder) / f"stdin{suffix}"
+        with copy.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        try:
+            yield str(copy)
+        except InputError as error:
+            if error.file != str(copy):
+                raise
+            raise InputError(
+                error.message, file="standard input", row=error.row, column=error.column
+            ) from None
+
+
+def open_source(source: str, columns: Columns, *, ignored: Sequence[str] = ()) -> Any:
+    """Return a table that is open and has the columns; other sources as they are.
+
+    Parameters
+    ----------
+    source : str
+        A path, a glob or a query.
+    columns : Columns
+        What the options say.
+    ignored : sequence of str, default=()
+        Columns that are in no view.
+
+    Returns
+    -------
+    source : TableStream or str
+        What the library takes.
+    """
+    if find_reader(source, columns.reading.get("format"))[0].kind != "columnar":
+        if columns.reading:
+            raise InputError("has no columns, so there is nothing to say of them", file=source)
+        return source
+    table = open_table(source, **columns.reading)
+    if columns.label is not None:
+        others = predictors(table, columns.label, columns.views, ignored)
+        plan_columns(others, columns.views, columns.kinds)
+    for name in ignored:
+        if name not in table.column_names:
+            raise InputError(f"no column {name!r}{closest_names(name, table.column_names)}")
+    return source if is_query(source) else table
+
+
+class Rows(NamedTuple):
+    """A source as the user names it, as it is open, and what the options say of it."""
+
+    source: str
+    table: Any
+    columns: Columns
+
+
+@contextmanager
+def model_and_source(model: str, source: str, columns: Columns) -> Iterator[tuple[str, str]]:
+    """Yield the files of a model and of a source, of which one may be standard input."""
+    if model == source == STANDARD:
+        raise InputError("the model and the rows cannot both be read from standard input")
+    with standard_input(model) as model_file, standard_input(source, columns) as file:
+        check_exists(model_file)
+        yield model_file, file
+
+
+def check_exists(model: str) -> None:
+    """Raise an error if there is no such model file."""
+    if not os.path.exists(model):
+        raise InputError("no such model file", file=model)
+
+
+def describe(source: str, columns: Columns, *, task: str, json: str | None) -> None:
+    """``crossview describe``."""
+    table = open_table(source, **columns.reading)
+    if json not in (None, STANDARD):
+        check_writable(json, DESCRIPTION, named_files(source) if is_query(source) else table.files)
+    description = describing.describe(
+        table, columns.label, views=columns.views, **columns.kinds, task=task
+    )
+    if json is not None:
+        text = jsonlib.dumps(description.to_dict(), indent=1, ensure_ascii=False) + "\n"
+        write_text(json, text, DESCRIPTION)
+    if json == STANDARD:
+        return
+    console = make_console()
+    console.print(description_table(description))
+    hidden = len(description.columns) - MOST_COLUMNS_SHOWN
+    if hidden > 0:
+        console.print(f"... and {hidden:,} more columns (--json has all of them)")
+    console.print(f"\n{description.n_rows:,} rows, {len(description.columns):,} columns")
+    for warning in description.warnings:
+        console.print(f"warning: {as_options(warning)}")
+
+
+def warn(rows: Rows, task: str) -> None:
+    """Say what may be wrong with the first rows, a line each on stderr."""
+    table, columns = rows.table, rows.columns
+    if isinstance(table, str) and is_query(table):
+        table = open_table(table)
+    if not isinstance(table, TableStream) or table.ordered:  # sorting takes long
+        return
+    options = {"views": columns.views, **columns.kinds, "task": task}
+    description = describing.describe_head(table, columns.label, **options)
+    for warning in description.warnings:
+        print(f"crossview: warning: {as_options(warning)}", file=sys.stderr)
+
+
+@contextmanager
+def standard_output(path: str, suffix: str = "") -> Iterator[str]:
+    """Yield a file to write; where the path is ``-``, a temporary one that then goes to stdout."""
+    if path != STANDARD:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="crossview-") as folder:
+        copy = Path(folder) / f"stdout{suffix}"
+        yield str(copy)
+        with copy.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.flush()
+
+
+def write_text(path: str, text: str, kind: Kind) -> None:
+    """Write a file, or to stdout where the path is ``-``."""
+    if path == STANDARD:
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.flush()
+        return
+    with replacing(path, kind) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+
+
+def make_console(file: TextIO | None = None) -> Console:
+    """Return a console on which names from the data mean nothing but themselves."""
+    file = file or sys.stdout
+    width = None if file.isatty() else WIDTH_OF_A_FILE
+    return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+
+
+def parse_seconds(text: str, option: str, *, zero: bool = False) -> float:
+    """Return a time such as 60s, 5min, 2h or 90 in seconds; 0 only where it may be."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h)?\s*", text)
+    if found is None or not (zero or float(found[1]) > 0.0):
+        raise InputError(f"{option} {text!r}: give a time, such as 60s, 5min or 1h")
+    return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600}[found[2] or "s"]
+
+
+def check_names(
+    *,
+    task: str,
+    metric: str | None,
+    k: str | None,
+    cost: str | None,
+    models: Sequence[str],
+    settings: Sequence[str] = (),
+) -> None:
+    """Raise an error for a metric, model or parameter that does not exist."""
+    metric = check_metric(metric, task=task, k=literal_value(k or "none"), cost=cost)
+    for model in models:
+        if model.startswith(("view:", "yardstick:")):  # they depend on the rows
+            continue
+        entry = find_learner(model, task, ["NAME"]).for_metric(metric)
+        entry.check_settings(parse_settings(settings))
+
+
+def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """Return ``NAME=VALUE`` options as parameters."""
+    parsed: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(f"--set {setting!r}: give a name and a value, such as --set C=0.1")
+        # "none" is the name of an option, None is no value
+        parsed[name] = text if text == "none" else literal_value(text)
+    return parsed
+
+
+def literal_value(text: str) -> Any:
+    """Return the value of an option: a number, a Boolean, None, or text, such as PA-II."""
+    try:
+        words = {"true": "True", "false": "False", "none": "None"}
+        return ast.literal_eval(words.get(text.lower(), text))
+    except (ValueError, SyntaxError):
+        return text

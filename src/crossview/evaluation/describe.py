@@ -1,0 +1,527 @@
+"""What a table holds, before anything learns from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.names import check_task
+from crossview.errors import InputError
+from crossview.evaluation.summaries import MOST_DISTINCT, NumberSummary, Target, ValueSummary
+from crossview.evaluation.table_columns import predictors
+from crossview.streams.columns import kind_of, match_names
+from crossview.streams.table import TableStream, open_table
+from crossview.streams.view_columns import KINDS, columns_of_views
+
+__all__ = ["ColumnDescription", "Description", "describe", "describe_head"]
+
+# what is described before a table is learned
+ROWS_OF_HEAD = 10_000
+MOST_COLUMNS_OF_HEAD = 2000
+# cells that are in memory together
+MOST_CELLS = 4_000_000
+# shares of the rows, or of the values that are not missing
+MANY_NUMBERS = 0.8
+NEARLY_ALL = 0.95
+# rows from which on a share says something
+FEW_ROWS = 20
+# a relation from which on a column is the label in other words
+LEAKS = 0.98
+NOT_FINITE = "NaN or infinity"
+N_EXAMPLES = 3
+LONGEST_EXAMPLE = 30
+# different whole numbers without a gap; pixels have 256
+MANY_IN_A_ROW = 300
+# words of a free text, on average
+WORDS_OF_TEXT = 3.0
+
+_IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z](Id|ID|Key|Code))$")
+
+
+@dataclass(frozen=True)
+class ColumnDescription:
+    """What a column holds.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    view : str or None
+        Its view; None: it is in no view, and not used.
+    kind : str or None
+        What it is encoded as: numeric, categorical or text; None: it cannot be.
+    type : str
+        The type of its values.
+    distinct : int or None
+        Number of different values; None: more than 50,000.
+    missing : int
+        Number of rows without value.
+    minimum, maximum : float or None
+        The range of numbers.
+    examples : list of str
+        Its most frequent values.
+    relation : float or None
+        How much it says of the label by itself, from 0 to 1: the correlation of two numbers, the
+        correlation ratio of a number and a category, Cramér's V of two categories.  The last two
+        are corrected for the number of values.  None: unknown.
+    warnings : list of str
+        What may be wrong with it, and what to do.
+    """
+
+    name: str
+    view: str | None
+    kind: str | None
+    type: str
+    distinct: int | None
+    missing: int
+    minimum: float | None
+    maximum: float | None
+    examples: list[str]
+    relation: float | None
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a table holds: one `ColumnDescription` per column.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    label : str or None
+        The column of the labels.
+    columns : list of ColumnDescription
+        The columns, in their order.
+    about_table : list of str
+        What may be wrong with the table as a whole.
+    """
+
+    n_rows: int
+    label: str | None
+    columns: list[ColumnDescription]
+    about_table: list[str]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What may be wrong, a line each: first the table, then columns with the same words."""
+        columns: dict[str, list[str]] = {}
+        for one in self.columns:
+            for words in one.warnings:
+                columns.setdefault(words, []).append(one.name)
+        return [
+            *self.about_table,
+            *(f"{_some(names)}: {words}" for words, names in columns.items()),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it, ready for JSON."""
+        return asdict(self)
+
+
+def describe(
+    X: Any,
+    y: Any = None,
+    *,
+    views: Mapping[str, Any] | None = None,
+    text: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    task: str = "classification",
+) -> Description:
+    """Return what a table holds, and what may be wrong with it.
+
+    It reads the rows once, in batches.
+
+    Parameters
+    ----------
+    X : data frame, path, glob, query or TableStream
+        The rows, as for `open_table`.
+    y : array-like of shape (n_samples,) or str, default=None
+        The labels, or the name of their column.  None: no label.
+    views : mapping of str to columns, default=None
+        As for `ViewEncoder`.  None: a column called ``user__age`` belongs to the view ``user``.
+    text : sequence of str, default=()
+        As for `ViewEncoder`: columns of free text.
+    categorical : sequence of str, default=()
+        As for `ViewEncoder`: columns of numbers that are ids.
+    numeric : sequence of str, default=()
+        As for `ViewEncoder`: columns that must be numbers.
+    task : {"classification", "regression"}, default="classification"
+        Whether the label is a class or a number.
+
+    Returns
+    -------
+    Description
+        The columns, each with its kind, view, different and missing values, range, examples and
+        relation to the label, and warnings: of text that looks like numbers, of numbers that look
+        like identifiers, of constants, and of columns that leak the label.
+
+    Notes
+    -----
+    Up to 50,000 different values per column are counted.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from crossview import describe
+    >>> table = pa.table({
+    ...     "ad__price": ["1,5", "2,5", "3,0", "NA"] * 5,
+    ...     "ad__red": [True, True, False, None] * 5,
+    ...     "click": ["yes", "yes", "no", "no"] * 5,
+    ... })
+    >>> answer = describe(table, "click")
+    >>> [(one.name, one.distinct, one.missing) for one in answer.columns]
+    [('ad__price', 4, 0), ('ad__red', 2, 5), ('click', 2, 0)]
+    >>> print(answer.warnings[0])
+    ad__price: text, but 75 % look like numbers with a decimal comma, the others ...
+    """
+    check_task(task)
+    table = open_table(X)
+    label = y if isinstance(y, str) else None
+    others = predictors(table, label, views)
+    if label is not None:
+        table = table.as_written([label])
+    declared: dict[str, str] = {}
+    for kind, patterns in zip(KINDS, (text, categorical, numeric), strict=True):
+        declared |= dict.fromkeys(match_names(patterns, others.column_names, kind), kind)
+    labels = None if y is None or label is not None else np.asarray(y)
+    names = others.column_names
+    about: list[str] = []
+    grouped: dict[str, list[str]] = {}
+    if views is not None or any("__" in name.strip("_") for name in names):
+        grouped = columns_of_views(views, names)
+    elif names:
+        about.append("no column is in a view; name them: views={'user': 'user_*'}")
+    about += _about_names(table)
+    view_of = {column: view for view, group in grouped.items() for column in group}
+    one_pass = _Pass(table, label, view_of, declared, Target(task == "regression"))
+    n_rows = one_pass.read(table, labels)
+    return Description(n_rows, label, list(one_pass.describe(n_rows)), about)
+
+
+def _about_names(table: TableStream) -> list[str]:
+    """Whether the names of the columns look like a row."""
+    names = table.column_names
+    if len(names) > 1 and all(re.fullmatch(r"[-+]?\d*\.?\d+", name) for name in names):
+        some = ", ".join(names[:3])
+        return [f"the names of the columns ({some}, ...) look like a row: header=False"]
+    if len(names) == 1 and table.files:
+        return [f"there is one column, {names[0]!r}; is there another delimiter? delimiter=';'"]
+    return []
+
+
+class _Pass:
+    """One pass over a table, and what it finds."""
+
+    def __init__(
+        self,
+        table: TableStream,
+        label: str | None,
+        view_of: Mapping[str, str],
+        declared: Mapping[str, str],
+        target: Target,
+    ) -> None:
+        self.label, self.view_of, self.declared, self.target = label, view_of, declared, target
+        self.names = table.column_names
+        self.types = {field.name: field.type for field in table.schema}
+        self.kinds = {name: self._kind(name) for name in self.names}
+        numbers = [name for name in self.names if self._is_read_as_number(name)]
+        self.numbers = {name: c for c, name in enumerate(numbers)}
+        self.values = {
+            name: ValueSummary(name, view_of.get(name))
+            for name in self.names
+            if self.kinds[name] is not None and name not in self.numbers
+        }
+        self.moments = NumberSummary(len(self.numbers))
+
+    def _kind(self, name: str) -> str | None:
+        """What it is encoded as; None where its type is none of that."""
+        if name in self.declared:
+            return self.declared[name]
+        try:
+            return kind_of(self.types[name], name)
+        except InputError:
+            return None
+
+    def _is_read_as_number(self, name: str) -> bool:
+        return self.kinds[name] == "numeric" and _holds_numbers(self.types[name])
+
+    def read(self, table: TableStream, labels: np.ndarray | None) -> int:
+        """Take all rows; return how many there are."""
+        import pyarrow as pa
+
+        n_rows = 0
+        step = max(256, MOST_CELLS // max(1, len(self.names)))
+        for batch in table:
+            for start in range(0, batch.data.num_rows, step):
+                data = batch.data.slice(start, step)
+                if self.label is not None:
+                    self.target.read(data.column(self.label))
+                elif labels is not None:
+                    own = labels[n_rows : n_rows + len(data)]
+                    if len(own) < len(data):
+                        raise InputError(f"{len(labels)} labels for more than {n_rows} rows")
+                    self.target.read(pa.array(own.tolist()))
+                self._add(data)
+                n_rows += len(data)
+        return n_rows
+
+    def _add(self, data: Any) -> None:
+        columns = dict(zip(data.schema.names, data.columns, strict=True))
+        self.moments.add([columns[name] for name in self.numbers], self.target)
+        for name, summary in self.values.items():
+            summary.add(columns[name], self.target)
+
+    def describe(self, n_rows: int) -> Iterator[ColumnDescription]:
+        """Yield what each column holds."""
+        warnings = _Warnings(self)
+        relations = self.moments.relations(self.target)
+        separates = self.moments.separates(FEW_ROWS)
+        low, high = self.moments.minimum, self.moments.maximum
+        for name in self.names:
+            about: dict[str, Any] = {"distinct": None, "missing": 0, "examples": []}
+            if str(self.types[name]) == "null":
+                about |= {"distinct": 0, "missing": n_rows}
+            about |= {"minimum": None, "maximum": None, "relation": None}
+            leaks = False
+            if name in self.numbers:
+                c = self.numbers[name]
+                about = self._number(c)
+                if not np.isnan(low[c]):
+                    about |= {"minimum": float(low[c]), "maximum": float(high[c])}
+                about["relation"] = None if np.isnan(relations[c]) else float(relations[c])
+                leaks = bool(separates[c])
+            elif name in self.values:
+                about = self._value(self.values[name], n_rows)
+            if name == self.label:
+                about["relation"] = None
+            one = ColumnDescription(
+                name=name,
+                view=self.view_of.get(name),
+                kind=self.kinds[name],
+                type=str(getattr(self.types[name], "value_type", self.types[name])),
+                **{"minimum": None, "maximum": None, "warnings": []} | about,
+            )
+            one.warnings.extend(warnings.about(one, n_rows, leaks))
+            yield one
+
+    def _number(self, c: int) -> dict[str, Any]:
+        """What a column of numbers holds."""
+        distinct = self.moments.distinct[c]
+        examples: list[str] = []
+        if distinct is not None:
+            order = np.argsort(-distinct[1], kind="stable")[:N_EXAMPLES]
+            examples = [f"{value:.10g}" for value in distinct[0][order]]
+        return {
+            "distinct": None if distinct is None else len(distinct[0]),
+            "missing": int(self.moments.n_missing[c]),
+            "examples": examples,
+        }
+
+    def _value(self, values: ValueSummary, n_rows: int) -> dict[str, Any]:
+        """What a column of categories or text holds."""
+        frequent = values.most_frequent(N_EXAMPLES, self.target)
+        return {
+            "distinct": len(values.values) if values.complete else None,
+            "missing": values.n_missing,
+            "examples": [_short(value) for value, _ in frequent],
+            "relation": values.relation(self.target),
+        }
+
+
+class _Warnings:
+    """What may be wrong with the columns that a pass has read."""
+
+    def __init__(self, one_pass: _Pass) -> None:
+        self.label, self.target, self.declared = one_pass.label, one_pass.target, one_pass.declared
+        self.types, self.values = one_pass.types, one_pass.values
+        self.numbers, self.moments = one_pass.numbers, one_pass.moments
+
+    def about(self, one: ColumnDescription, n_rows: int, leaks: bool) -> Iterator[str]:
+        """Yield what may be wrong with a column, and what to do."""
+        if one.name == self.label:
+            yield from self._about_label(one, n_rows)
+            return
+        present = n_rows - one.missing
+        if one.kind is None and str(self.types[one.name]) != "null":
+            yield (
+                f"holds {one.type}, which is neither number nor category; convert it in SQL, for "
+                "example with epoch(...) or dayname(...), or leave it out"
+            )
+            return
+        if not n_rows:
+            return
+        if present == 0:
+            yield "has no value in any row; leave it out"
+            return
+        if one.missing >= NEARLY_ALL * n_rows and n_rows >= FEW_ROWS:
+            yield f"{_percent(one.missing, n_rows)} of the rows have no value"
+        if leaks or (one.relation or 0.0) >= LEAKS:
+            yield "tells the label almost exactly; if it is only known after it, leave it out"
+        elif one.distinct == 1:
+            where = "every row that has a value" if one.missing else "every row"
+            yield f"constant: {one.examples[0]!r} in {where}"
+        if one.name in self.values:
+            yield from self._about_values(one, self.values[one.name], present)
+        else:
+            yield from self._about_numbers(one, present)
+
+    def _about_label(self, one: ColumnDescription, n_rows: int) -> Iterator[str]:
+        if self.target.n_missing:
+            yield f"{_percent(self.target.n_missing, n_rows)} of the rows have no label"
+        if not self.target.usable:
+            yield (
+                "is no number; to predict a class: task='classification'"
+                if self.target.numbers
+                else "has more than 1,000 different values; to predict a number: task='regression'"
+            )
+        elif not self.target.numbers and n_rows and len(self.target.classes) < 2:
+            yield "has one class in all rows; a classifier needs two or more"
+
+    def _about_values(
+        self, one: ColumnDescription, summary: ValueSummary, present: int
+    ) -> Iterator[str]:
+        if one.kind != "categorical" or one.name in self.declared:
+            return
+        like = summary.like
+        numbers = like.number + like.decimal_comma
+        if numbers and not like.leading_zero and numbers >= MANY_NUMBERS * (present - like.missing):
+            yield self._like_numbers(summary, present)
+            return
+        if present < FEW_ROWS:
+            return
+        varied = one.distinct is None or one.distinct >= 0.5 * present
+        if varied and like.words >= WORDS_OF_TEXT * like.present:
+            yield (
+                f"{like.words / like.present:.0f} words on average, and nearly all different; free "
+                f"text? text={one.name!r}"
+            )
+        elif one.distinct is not None and one.distinct >= NEARLY_ALL * present and present >= 100:
+            yield "different in nearly every row, so it tells nothing about new rows; leave it out"
+
+    def _like_numbers(self, summary: ValueSummary, present: int) -> str:
+        """What to do where text looks like numbers."""
+        like = summary.like
+        numbers = like.number + like.decimal_comma
+        words = f"text, but {_percent(numbers, present)} look like numbers"
+        fixes = []
+        if like.decimal_comma:
+            words += " with a decimal comma"
+            fixes.append("decimal=','")
+        others = self._no_numbers(summary)
+        if others:
+            (value, count), *rest = others
+            some = f"{value!r} ({_percent(count, present)})" + (", ..." if rest else "")
+            words += f", the others are {some}"
+            fixes.append(f"null={value!r}")
+        return f"{words}: {' '.join(fixes or [f'numeric={summary.name!r}'])}"
+
+    def _no_numbers(self, summary: ValueSummary) -> list[tuple[str, int]]:
+        """The frequent values that are no numbers."""
+        frequent = summary.most_frequent(len(summary.values), self.target)
+        return [(value, n) for value, n in frequent if n and not _is_number(value)][:N_EXAMPLES]
+
+    def _about_numbers(self, one: ColumnDescription, present: int) -> Iterator[str]:
+        c = self.numbers[one.name]
+        if self.moments.n_nan[c]:
+            yield (
+                f"{NOT_FINITE} in {self.moments.n_nan[c]:,} rows, which is no missing value: "
+                "null='nan'"
+            )
+        if one.name in self.declared or not _is_integer(self.types[one.name]) or present < FEW_ROWS:
+            return
+        if one.minimum is None or one.maximum is None:
+            return
+        n_between = one.maximum - one.minimum + 1
+        if one.distinct == present and n_between <= 1.5 * present:
+            yield (
+                "counts the rows: it is different in each of them, and tells nothing about new "
+                "ones; leave it out"
+            )
+        elif _IDENTIFIER.search(one.name) and (one.distinct or MOST_DISTINCT) > 2:
+            yield (
+                "whole numbers by the name of an identifier; are they categories? "
+                f"categorical={one.name!r}"
+            )
+        elif one.minimum in (0, 1) and one.distinct == n_between >= MANY_IN_A_ROW:
+            yield (
+                f"each whole number up to {one.maximum:.0f}, as of identifiers; are they "
+                f"categories? categorical={one.name!r}"
+            )
+
+
+def describe_head(table: TableStream, y: str | None, **options: Any) -> Description:
+    """Return what the first 10,000 rows of a table hold, or of a very wide one no rows.
+
+    Its warnings leave out what learning refuses with an error, and the label.
+
+    Parameters
+    ----------
+    table : TableStream
+        The table; it is read up to the first batch.
+    y : str or None
+        The column of the labels.
+    **options
+        As for `describe`.
+
+    Returns
+    -------
+    Description
+        As from `describe`.
+    """
+    import pyarrow as pa
+
+    if y is not None:
+        table = table.as_written([y])
+    wide = len(table.column_names) > MOST_COLUMNS_OF_HEAD
+    batch = None if wide else next(iter(table), None)
+    head = [] if batch is None else [batch.data.slice(0, ROWS_OF_HEAD)]
+    answer = describe(pa.Table.from_batches(head, schema=table.schema), y, **options)
+    refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]
+    for one in refused:
+        one.warnings.clear()
+    for one in answer.columns:
+        one.warnings[:] = [words for words in one.warnings if not words.startswith(NOT_FINITE)]
+    return answer
+
+
+def _some(names: list[str], most: int = 3) -> str:
+    """A few names of many."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _holds_numbers(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _is_integer(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind))
+
+
+def _is_number(value: str) -> bool:
+    return re.fullmatch(r"\s*[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*", value) is not None
+
+
+def _short(value: str) -> str:
+    line = " ".join(value.split())
+    return line if len(line) <= LONGEST_EXAMPLE else line[: LONGEST_EXAMPLE - 3] + "..."
+
+
+def _percent(n: int, of: int) -> str:
+    """A share in percent, which is never rounded to none or all."""
+    share = 100.0 * n / of
+    if n == of:
+        return "all"
+    return (
+        f"{min(99.9, max(0.1, share)):.1f} %" if share < 1.0 or share > 99.0 else f"{share:.0f} %"
+    )

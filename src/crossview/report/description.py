@@ -1,0 +1,50 @@
+"""What a table holds, as a table for a terminal."""
+
+from __future__ import annotations
+
+from crossview.evaluation.describe import ColumnDescription, Description
+from crossview.report.fitting_table import FittingTable
+
+__all__ = ["description_table"]
+
+HEADER = ["column", "view", "kind", "examples", "different", "missing", "range", "relation"]
+
+
+def description_table(description: Description, most: int = 200) -> FittingTable:
+    """Return a `Description` as a table: one row per column.
+
+    Parameters
+    ----------
+    description : Description
+        From `crossview.describe`.
+    most : int, default=200
+        Number of columns to show.
+
+    Returns
+    -------
+    FittingTable
+        To be printed.
+    """
+    rows = [_cells(one, description) for one in description.columns[:most]]
+    if not any(row[-1] for row in rows):
+        return FittingTable(HEADER[:-1], [row[:-1] for row in rows], texts=4)
+    return FittingTable(HEADER, rows, texts=4)
+
+
+def _cells(one: ColumnDescription, description: Description) -> list[str]:
+    missing = ""
+    if one.missing:
+        missing = f"{100.0 * one.missing / description.n_rows:.2g} %"
+    limits = ""
+    if one.minimum is not None and one.maximum is not None:
+        limits = f"{one.minimum:.6g} to {one.maximum:.6g}"
+    return [
+        one.name,
+        "(label)" if one.name == description.label else one.view or "–",
+        one.kind or one.type,
+        ", ".join(one.examples),
+        ">50,000" if one.distinct is None else f"{one.distinct:,}",
+        missing,
+        limits,
+        "" if one.relation is None else f"{one.relation:.2f}",
+    ]

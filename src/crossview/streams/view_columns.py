@@ -1,0 +1,75 @@
+"""The columns of each view, and their kinds: all that the names and types of a table say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from crossview.errors import InputError
+from crossview.streams.arrow import column_names, to_arrow
+from crossview.streams.columns import Column, kind_of, match_names
+from crossview.views import resolve_views
+
+__all__ = ["KINDS", "columns_of_views", "plan_columns"]
+
+KINDS = ("text", "categorical", "numeric")
+
+
+def plan_columns(X: Any, views: Any, declared: Mapping[str, Sequence[str]]) -> list[Column]:
+    """Return the columns of each view, and their kinds.
+
+    Parameters
+    ----------
+    X : pandas, polars or Arrow table, or ndarray
+        The first rows.
+    views : mapping of str to columns, or None
+        As for `ViewEncoder`.
+    declared : mapping of str to sequence of str
+        Columns whose kind the user declares, by kind: names or globs.
+
+    Returns
+    -------
+    columns : list of Column
+        View by view.
+    """
+    names = column_names(X)
+    columns_of = columns_of_views(views, names)
+    used = list(chain.from_iterable(columns_of.values()))
+    kinds: dict[str, str] = {}
+    for kind, patterns in declared.items():
+        for name in match_names(patterns, used, kind):
+            if kinds.setdefault(name, kind) != kind:
+                raise InputError(f"is named in {kinds[name]}= and {kind}=", column=name)
+    types = to_arrow(X, used).schema
+    return [
+        Column(name, view, kinds.get(name) or kind_of(types.field(name).type, name), name in kinds)
+        for view, group in columns_of.items()
+        for name in group
+    ]
+
+
+def columns_of_views(views: Any, names: list[str]) -> dict[str, list[str]]:
+    """Return the names of each view's columns; ``views`` as for `ViewEncoder`."""
+    if views is not None:
+        layout, columns = resolve_views(views, len(names), names)
+        if columns is None:
+            columns = np.arange(len(names))
+        return {
+            view: [names[c] for c in columns[start:stop]]
+            for view, start, stop in zip(layout.names, layout.ptr[:-1], layout.ptr[1:], strict=True)
+        }
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        view, _, column = name.partition("__")
+        if view and column:
+            groups.setdefault(view, []).append(name)
+    if not groups:
+        raise InputError(
+            "which columns make up a view? Name them, as in --view user='user_*' or "
+            'views={"user": "user_*"}, or call columns view__column '
+            f"(there are: {', '.join(names)})"
+        )
+    return groups

@@ -1,0 +1,194 @@
+"""The first hour: help, standard streams, narrow terminals, and how files are read."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+from command_line import HERE, python, read_csv, run
+
+HEAVY = "{'numba', 'sklearn', 'scipy.stats'}"
+
+
+def bytes_of(*argv, stdin=b"", **more):
+    """Run a command as a process, with bytes on its standard streams."""
+    environment = os.environ | {"PYTHONPATH": str(HERE / "src")} | more
+    command = [sys.executable, "-m", "crossview", *argv]
+    return subprocess.run(command, input=stdin, capture_output=True, env=environment)
+
+
+def test_without_arguments_and_with_h_there_is_help_on_stdout(capsys):
+    for argv in ([], ["-h"], ["train", "-h"]):
+        status, out, err = run(capsys, *argv)
+        assert (status, err) == (0, [])
+        assert out[0].startswith("Usage: crossview")
+    assert "--install-completion" in "\n".join(run(capsys)[1])
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["train", "t.csv", "--label", "Y", "-o", "m"], "did you mean 'y'"),
+        (["train", "tt.csv", "--label", "y", "-o", "m"], "did you mean 't.csv'"),
+        (["train", "t.csv", "--label", "y", "-o", "m", "--view", "a=b__*"], "'b__*'"),
+        (["train", "t.csv", "--label", "y", "-o", "m", "--model", "PA:squared"], "'pa:squared'"),
+        (
+            ["train", "t.csv", "--label", "y", "-o", "m", "--model", "arow", "--set", "R=1"],
+            "has no parameter 'R'; did you mean 'r'?",
+        ),
+        (["compare", "t.csv", "--label", "y", "--metric", "F1"], "did you mean 'f1'?"),
+        (["compare", "t.csv", "--label", "y", "--groups", "A__x"], "did you mean 'a__x'?"),
+        (["predict", "no.st", "t.csv"], "no.st: no such model file"),
+        (["describe", "t.csv", "--label", "Y"], "did you mean 'y'?"),
+        (["describe", "t.xyz"], "t.xyz: no such file"),
+        (["describe", "t.csv", "--delimiter", "."], "--delimiter . is also the quote"),
+        (["describe", "t.csv", "--decimal", ";"], "--decimal ';'; give . or ,"),
+        (["describe", "t.csv", "--format", "cvs"], "no format 'cvs'; did you mean 'csv'?"),
+        (["describe", "SELECT 1 AS a, 2 AS b", "--null", "NA"], "--null, --decimal"),
+        (["describe", "https://example.invalid/t.csv"], "INSTALL httpfs"),
+    ],
+)
+def test_what_is_mistyped_is_told_before_anything_heavy_loads(argv, message, tmp_path):
+    (tmp_path / "t.csv").write_text("a__x,a__z,y\n1,2,p\n3,4,q\n")
+    code = (
+        f"import sys; from crossview.cli import main; status = main({argv!r})\n"
+        f"print(sorted({HEAVY} & set(sys.modules))); sys.exit(status)"
+    )
+    done = python("-c", code, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "[]\n"), done.stderr
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_class_with_a_capital_letter_is_suggested(here, capsys):
+    train = ["train", "bc.parquet", "--label", "diagnosis", "-o", "x.st", "--model", "arow"]
+    _, _, err = run(capsys, *train, "--positive", "Malignant")
+    assert "no class 'Malignant'; did you mean 'malignant'?" in err[0]
+
+
+def test_a_dash_is_a_standard_stream(here, capsys, monkeypatch):
+    """From rows on stdin to a model on stdout, and back."""
+    pa_csv.write_csv(pq.read_table("bc.parquet"), "bc.csv")
+    rows = Path("bc.csv").read_bytes()
+    options = ["--label", "diagnosis", "--model", "pa:squared", "--set", "C=0.1"]
+    trained = bytes_of("train", "-", *options, "-o", "-", stdin=rows)
+    assert trained.returncode == 0, trained.stderr
+    assert run(capsys, "train", "bc.csv", *options, "-o", "file.st")[0] == 0
+    Path("piped.st").write_bytes(trained.stdout)
+    shown = bytes_of("inspect", "-", "--top", "1", stdin=trained.stdout).stdout.decode()
+    assert "classes: benign, malignant" in shown
+    predicted = bytes_of("predict", "piped.st", "-", stdin=rows)
+    run(capsys, "predict", "file.st", "bc.csv", "-o", "p.csv")
+    assert predicted.stdout == Path("p.csv").read_bytes()
+    both = bytes_of("predict", "-", "-")
+    assert (both.returncode, both.stdout) == (2, b"")
+    assert b"cannot both be read from standard input" in both.stderr
+
+
+def test_json_and_tables_on_stdout(here, capsys, monkeypatch):
+    def on_stdin(text):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    run(capsys, "datasets", "digits", "-o", "digits.csv")
+    written = bytes_of("datasets", "digits", "-o", "-").stdout
+    assert written == Path("digits.csv").read_bytes()
+    lines = "".join(json.dumps({"a__x": i, "y": i % 2}) + "\n" for i in range(5))
+    on_stdin(lines)
+    done = bytes_of("describe", "-", "--format", "json", "--json", "-", stdin=lines.encode())
+    assert json.loads(done.stdout)["n_rows"] == 5
+    on_stdin("a__x,y\n1,2,3\n")
+    _, _, err = run(capsys, "describe", "-", "--label", "y")
+    assert err[0].startswith("crossview: error: standard input, row 0: 3 fields")
+    command = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "2", "--budget", "1h"]
+    done = bytes_of(*command, "--model", "perceptron", "--json", "-")
+    assert json.loads(done.stdout)["rows"][0]["model"] == "perceptron"
+    assert b"perceptron" in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_terminal_that_cannot_show_it_all_gets_the_table(encoding, here, capsys):
+    models = ["--model", "pam:squared", "--model", "view:worst", "--json", "c.json"]
+    command = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "2", "--thorough"]
+    assert run(capsys, *command, *models)[0] == 0
+    for argv in (["compare", "c.json"], ["inspect", "m.safetensors"], ["describe", "bc.parquet"]):
+        done = bytes_of(*argv, PYTHONIOENCODING=encoding)
+        assert (done.returncode, done.stderr) == (0, b"")
+        text = done.stdout.decode(encoding)
+        if argv[0] == "compare":
+            assert "> " in text
+            assert "disagreement (gamma)" in text
+
+
+CSV = "shop;ad__price;ad__kind;user__code;click\n" + "".join(
+    f"s{i % 3};{i},5;'a;b';{'NA' if i % 4 else i};{'yes' if i % 2 else 'no'}\n" for i in range(40)
+)
+HOW = ["--decimal", ",", "--null", "NA,-", "--quote", "'", "--delimiter", ";"]
+
+
+def test_how_csv_is_written_reaches_every_command(here, capsys):
+    Path("t.csv").write_text(CSV)
+    status, out, _ = run(capsys, "describe", "t.csv", "--label", "click", *HOW)
+    assert status == 0
+    assert any("ad__price" in line and "0.5 to 39.5" in line for line in out)
+    assert any("a;b" in line for line in out)
+    options = ["--label", "click", *HOW]
+    assert run(capsys, "train", "t.csv", *options, "--model", "pa:squared", "-o", "x.st")[0] == 0
+    Path("more.csv").write_text(CSV.replace("0,5", "100,5"))
+    assert run(capsys, "predict", "x.st", "more.csv", *HOW, "-o", "p.csv")[0] == 0
+    assert len(read_csv("p.csv")) == 40
+    # what compare prints can be run
+    models = ["--model", "arow", "--model", "pa:squared", "--budget", "1h", "--cv", "2"]
+    _, out, _ = run(capsys, "compare", "t.csv", *options, *models)
+    command = "crossview train t.csv --label click --null NA,- --decimal , --delimiter ';' --quote"
+    assert out[-1].startswith(command)
+    quoted = ["--quote", "'"]
+    # without the options there are warnings, one line each
+    _, _, err = run(
+        capsys, "train", "t.csv", *options[:2], *quoted, "--model", "pa:squared", "-o", "x.st"
+    )
+    assert err[0] == (
+        "crossview: warning: ad__price: text, but all look like numbers with a decimal comma: "
+        "--decimal ,"
+    )
+
+
+def test_files_without_header_or_with_another_name(here, capsys):
+    Path("u.data").write_text("".join(f"{i}\t{i % 5}\t{i % 2}\n" for i in range(30)))
+    how = ["--format", "csv", "--no-header", "--delimiter", "\\t"]
+    status, out, _ = run(capsys, "describe", "u.data", "--label", "x2", "--view", "v=x0,x1", *how)
+    assert status == 0
+    assert any(line.startswith("x1  ") and "0 to 4" in line for line in out)
+    _, _, err = run(capsys, "describe", "u.data")
+    assert "or name the format, such as --format csv" in err[0]
+    Path("u.csv").write_text("".join(f"{i},{7 + i % 5}\n" for i in range(30)))
+    _, out, _ = run(capsys, "describe", "u.csv")
+    assert "warning: the names of the columns (0, 7, ...) look like a row: --no-header" in out
+
+
+def test_columns_without_their_view_have_a_kind(here, capsys):
+    """A view that is in the name of the column, or in --view, need not be said again."""
+    Path("t.csv").write_text(CSV.replace(",5", "").replace("NA", "1"))
+    given = ["--quote", "'", "--label", "click"]
+    _, out, _ = run(capsys, "describe", "t.csv", *given, "--categorical", "user__code")
+    assert any(line.startswith("user__code  user") and "categorical" in line for line in out)
+    _, _, err = run(capsys, "describe", "t.csv", *given, "--view", "ad__price")
+    assert "--view 'ad__price': give a view and its columns" in err[0]
+
+
+def test_columns_that_are_missing_tomorrow_are_null(here, capsys):
+    table = pq.read_table("bc.parquet")
+    pq.write_table(table.drop_columns(["mean__area"]), "less.parquet")
+    predict = ["predict", "m.safetensors", "less.parquet", "-o", "p.csv"]
+    _, _, err = run(capsys, *predict)
+    assert "no column 'mean__area'" in err[0]
+    status, _, err = run(capsys, *predict, "--missing-columns", "null")
+    assert status == 0
+    assert err[0] == "crossview: column 'mean__area' is missing in less.parquet: null"
+    _, _, err = run(capsys, *predict, "--missing-columns", "drop")
+    assert "--missing-columns drop; give error or null" in err[0]

@@ -1,0 +1,213 @@
+"""What a table holds: counts, ranges, relations to the label, and warnings."""
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from rich.console import Console
+
+from crossview import InputError, describe, open_table
+from crossview.evaluation import summaries
+from crossview.evaluation.describe import describe_head
+from crossview.report.description import description_table
+
+RNG = np.random.default_rng(0)
+N = 400
+Y = RNG.integers(2, size=N)
+
+
+def column(answer, name):
+    (found,) = [one for one in answer.columns if one.name == name]
+    return found
+
+
+def warnings_of(values, y=Y, **options):
+    table = pa.table({"a__x": values, "b__z": RNG.normal(size=len(values)), "y": y})
+    return column(describe(table, "y", **options), "a__x").warnings
+
+
+def test_counts_ranges_examples_and_kinds():
+    table = pa.table(
+        {
+            "u__age": [30, None, 30, 25],
+            "u__city": pa.array(["Oslo", "Bonn", None, "Oslo"]).dictionary_encode(),
+            "p__text": ["a b", "c d", "e f", "a b"],
+            "u__day": pa.array([1, 2, 3, 4], pa.timestamp("s")),
+            "else": [True, False, True, True],
+            "y": ["p", "q", "p", None],
+        }
+    )
+    answer = describe(table, "y", text=["p__text"])
+    shown = {one.name: (one.view, one.kind, one.distinct, one.missing) for one in answer.columns}
+    assert shown == {
+        "u__age": ("u", "numeric", 2, 1),
+        "u__city": ("u", "categorical", 2, 1),
+        "p__text": ("p", "text", 3, 0),
+        "u__day": ("u", None, None, 0),
+        "else": (None, "categorical", 2, 0),
+        "y": (None, "categorical", 2, 1),
+    }
+    age = column(answer, "u__age")
+    assert (age.minimum, age.maximum, age.examples) == (25.0, 30.0, ["30", "25"])
+    assert column(answer, "else").examples == ["true", "false"]
+    assert answer.n_rows == 4
+    assert "y: 25 % of the rows have no label" in answer.warnings
+    assert any(line.startswith("u__day: holds timestamp[s]") for line in answer.warnings)
+    json.dumps(answer.to_dict())
+
+
+def test_relations_are_those_of_the_textbook(monkeypatch):
+    """Also in parts, of any size."""
+    x = RNG.normal(size=N) + Y
+    category = RNG.choice(list("abc"), size=N, p=[0.5, 0.3, 0.2])
+    numbers = x * 2.0 + np.where(category == "a", 5.0, 0.0)
+    table = pa.table({"v__x": x, "v__c": category, "y": Y, "number": numbers})
+    # 1. a class: the correlation ratio and Cramér's V, corrected
+    groups = [x[k == Y] for k in (0, 1)]
+    within = sum(((g - g.mean()) ** 2).sum() for g in groups) / (N - 2)
+    ratio = np.sqrt(1.0 - within / x.var(ddof=1))
+    counts = np.array([[((category == c) & (k == Y)).sum() for k in (0, 1)] for c in "abc"])
+    expected = counts.sum(1, keepdims=True) * counts.sum(0, keepdims=True) / N
+    phi2 = max(0.0, ((counts - expected) ** 2 / expected).sum() / N - 2 / (N - 1))
+    v = np.sqrt(phi2 / (2 - 1 / (N - 1) - 1))
+    # 2. a number: the correlation, and the correlation ratio
+    r = abs(np.corrcoef(x, numbers)[0, 1])
+    groups = [numbers[category == c] for c in "abc"]
+    within = sum(((g - g.mean()) ** 2).sum() for g in groups) / (N - 3)
+    ratio_of_number = np.sqrt(1.0 - within / numbers.var(ddof=1))
+    for cells in (summaries.MOST_DISTINCT * 100, 4 * 97):
+        monkeypatch.setattr("crossview.evaluation.describe.MOST_CELLS", cells)
+        answer = describe(table, "y")
+        assert column(answer, "v__x").relation == pytest.approx(ratio)
+        assert column(answer, "v__c").relation == pytest.approx(v, abs=1e-9)
+        assert column(answer, "y").relation is None
+        answer = describe(table, "number", task="regression")
+        assert column(answer, "v__x").relation == pytest.approx(r)
+        assert column(answer, "v__c").relation == pytest.approx(ratio_of_number)
+    assert describe(table.drop_columns(["y"]), Y).columns[0].relation == pytest.approx(ratio)
+
+
+def test_more_values_than_are_counted(monkeypatch):
+    monkeypatch.setattr(summaries, "MOST_DISTINCT", 50)
+    table = pa.table({"a__n": np.arange(N) / 7, "a__c": [f"k{i}" for i in range(N)], "y": Y})
+    answer = describe(table, "y")
+    assert [one.distinct for one in answer.columns] == [None, None, 2]
+    assert column(answer, "a__c").relation is None
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1,5", "2,75", "3,1", "4,0"] * 100, "look like numbers with a decimal comma: decimal="),
+        (["1.5", "2", "NA", "4"] * 100, "75 % look like numbers, the others are 'NA' (25 %): null"),
+        (["1", "2", "3", "1e4"] * 100, "text, but all look like numbers: numeric='a__x'"),
+        (["free text of words " + str(i) for i in range(N)], "5 words on average"),
+        ([f"k{i}" for i in range(N)], "different in nearly every row"),
+        ([7] * N, "constant: '7' in every row"),
+        ([None] * N, "has no value in any row"),
+        ([1.0, *[None] * (N - 1)], "99.8 % of the rows have no value"),
+        (np.arange(N), "counts the rows"),
+        (np.append(np.arange(1, 301), RNG.integers(1, 301, 100)), "each whole number up to 300"),
+        (Y * 2.0 + RNG.random(N), "tells the label almost exactly"),
+        (np.where(Y == 1, "yes", "no"), "tells the label almost exactly"),
+        ([1.0 if one else None for one in Y], "tells the label almost exactly"),
+        ([np.nan, *[1.5] * (N - 1)], "NaN or infinity in 1 rows"),
+    ],
+)
+def test_what_is_suspicious_is_named(values, expected):
+    found = warnings_of(pa.array(values) if isinstance(values, list) else values)
+    assert any(expected in line for line in found), found
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["01", "02", "10", "11"] * 100,  # codes with leading zeros
+        list("abcd") * 100,
+        RNG.integers(100, size=N),
+        RNG.normal(size=N) + Y,
+    ],
+)
+def test_what_is_usual_is_not(values):
+    assert warnings_of(values) == []
+
+
+def test_an_identifier_by_its_name_unless_it_is_declared():
+    ids = RNG.integers(50, size=N)
+    table = pa.table({"u__user_id": ids, "u__movieId": ids, "u__paid": ids, "y": Y})
+    lines = describe(table, "y").warnings
+    assert [line.split(":")[0] for line in lines] == ["u__user_id", "u__movieId"]
+    assert describe(table, "y", categorical=["u__*"]).warnings == []
+
+
+def test_the_table_as_a_whole():
+    table = pa.table({"196": [1, 2], "242": [3, 4]})
+    about = describe(table).about_table
+    assert about[0].startswith("no column is in a view")
+    assert "look like a row: header=False" in about[1]
+    alike = pa.table({f"a__{i}": [0] * 30 for i in range(5)} | {"y": [0, 1] * 15})
+    assert describe(alike, "y").warnings == [
+        "a__0, a__1, a__2 and 2 more: constant: '0' in every row"
+    ]
+
+
+def test_a_label_that_is_something_else():
+    table = pa.table(
+        {"a__x": np.arange(3000) % 7, "y": np.arange(3000) / 3, "t": ["a", "b"] * 1500}
+    )
+    assert "to predict a number: task='regression'" in describe(table, "y").warnings[-1]
+    answer = describe(table, "t", task="regression", views={"a": "a__x"})
+    assert "is no number; to predict a class" in answer.warnings[-1]
+    with pytest.raises(InputError, match="no label column 'z'"):
+        describe(table, "z")
+    with pytest.raises(InputError, match="labels for more than"):
+        describe(table, [1, 2])
+
+
+def test_the_head_leaves_out_what_is_refused_anyway():
+    table = pa.table(
+        {"a__x": [np.nan, 1.0, 2.0, 0.5] * 10, "a__c": [1] * 40, "z": [1] * 40, "y": [0] * 40}
+    )
+    answer = describe_head(open_table(table), "y")
+    assert answer.warnings == ["a__c: constant: '1' in every row"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 160])
+def test_the_table_of_columns_loses_nothing(width):
+    table = pa.table({"user__a_long_name": ["x", "y"] * 20, "ad__n": range(40), "y": [0, 1] * 20})
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(description_table(describe(table, "y")))
+    text = console.export_text()
+    assert max(map(len, text.splitlines())) <= width
+    for word in ("user__a_long_name", "relation", "examples", "0 to 39", "(label)"):
+        assert word in text
+
+
+def test_many_columns_are_no_square():
+    """The work per column does not grow with the number of columns."""
+
+    def calls(n):
+        table = pa.table({f"a__{i}": ["x", "y"] for i in range(n)})
+        script = []
+        sys.setprofile(lambda *event: script.append(1))
+        try:
+            describe(table)
+        finally:
+            sys.setprofile(None)
+        return len(script)
+
+    calls(10)
+    assert calls(400) < 2.5 * calls(200)
+
+
+def test_describing_loads_nothing_heavy():
+    script = (
+        "import sys, pyarrow as pa; from crossview import describe\n"
+        "describe(pa.table({'a__x': [1, 2], 'y': ['p', 'q']}), 'y')\n"
+        "assert not {'numba', 'sklearn', 'scipy.stats'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

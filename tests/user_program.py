@@ -1,0 +1,48 @@
+"""What a program of a user is told by mypy, which checks this file: no public name is Any."""
+
+from typing import Any, assert_type
+
+import numpy as np
+import pyarrow as pa
+
+import crossview
+from crossview import (
+    InputError,
+    MultiView,
+    MultiViewPAClassifier,
+    ViewEncoder,
+    ViewLayout,
+    compare,
+    describe,
+    load,
+    open_table,
+    predict,
+    train,
+)
+from crossview.evaluation.describe import Description
+from crossview.evaluation.result import Comparison
+from crossview.evaluation.train import Trained
+from crossview.streams.table import TableStream
+
+
+def program(X: np.ndarray, y: np.ndarray, table: Any) -> None:
+    """Use what the README uses; it is only checked, never run."""
+    views = assert_type(MultiView({"a": X[:, :2], "b": X[:, 2:]}), MultiView)
+    assert_type(views.layout, ViewLayout)
+    model = MultiViewPAClassifier(C=0.1).fit(views, y)
+    assert_type(model, MultiViewPAClassifier)
+    assert_type(model.partial_fit(views, y), MultiViewPAClassifier)
+    assert_type(model.predict(views), np.ndarray)
+    assert_type(ViewEncoder().fit_transform(table), MultiView)
+    assert_type(compare(table, "y"), Comparison)
+    assert_type(compare(table, "y").best.value, float)
+    assert_type(train(table, "y"), Trained)
+    assert_type(train(table, "y").accuracy, float | None)
+    assert_type(describe(table, "y"), Description)
+    assert_type(open_table("a.csv", null=["NA"]), TableStream)
+    assert_type(crossview.__version__, str)
+    assert_type(InputError("wrong", row=3).row, int | None)
+    predicted = predict("model.safetensors", table)
+    if not isinstance(predicted, int):
+        assert_type(predicted, pa.Table)
+    load("model.safetensors")
