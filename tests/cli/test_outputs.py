@@ -15,6 +15,7 @@ from crossview import InputError, files
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="links and devices of POSIX")
 LABEL = ["--label", "diagnosis"]
 TRAIN = [*LABEL, "--model", "view:worst"]
+CHECKPOINT = ["train", "bc.parquet", *TRAIN, "-o", "x.st", "--checkpoint"]
 PREDICT = ["predict", "m.safetensors", "bc.parquet", "-o"]
 QUERY = "SELECT * FROM 'b?.parquet' WHERE diagnosis != 'bc.csv'"
 CONCATENATED = "WITH a AS (FROM read_parquet(['bc.parquet', 'other.parquet'])) FROM a"
@@ -32,6 +33,9 @@ CONCATENATED = "WITH a AS (FROM read_parquet(['bc.parquet', 'other.parquet'])) F
         (["train", CONCATENATED, *TRAIN, "-o", "other.parquet"], "is one of the inputs"),
         (["train", "bc.parquet", *TRAIN, "-o", "other.parquet"], "is not a model file"),
         (["train", "bc.parquet", *TRAIN, "-o", "bc.csv"], "is not a model file"),
+        ([*CHECKPOINT, "link"], "is one of the inputs"),
+        ([*CHECKPOINT, "other.parquet"], "is not a model file"),
+        ([*CHECKPOINT, "x.st"], "is the model and its checkpoint"),
         ([*PREDICT, "bc.parquet"], "is one of the inputs"),
         ([*PREDICT, "linked.csv"], "is one of the inputs"),
         ([*PREDICT, "model.csv"], "is not a CSV file"),

@@ -229,8 +229,7 @@ def train(
     ['malignant', 'malignant']
     """
     # 1. check the arguments before a row is read
-    if output is not None:
-        check_writable(output, MODEL, input_files(X))
+    _check_outputs(X, output, checkpoint)
     metric = check_metric(metric, task=task, k=k, cost=cost)
     check_classes_only(task, classes=classes, positive=positive, cost=cost, threshold=threshold)
     if epochs < 1:
@@ -290,6 +289,15 @@ def train(
     if entry.is_streamed(given) and stream.checkpoint is not None:
         stream.checkpoint.remove()
     return answer
+
+
+def _check_outputs(X: Any, *outputs: str | os.PathLike[str] | None) -> None:
+    """Raise an error for a file that must not be written, or is to be two things."""
+    files = [file for file in outputs if file is not None]
+    for file in files:
+        check_writable(file, MODEL, input_files(X))
+    if len({os.path.realpath(file) for file in files}) < len(files):
+        raise InputError("is the model and its checkpoint; name two files", file=str(files[0]))
 
 
 def _run_of(
