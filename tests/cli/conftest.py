@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from crossview import datasets
-from crossview.cli import main
+from crossview.cli import main, progress
 
 
 @pytest.fixture(scope="session")
@@ -26,8 +26,12 @@ def made(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
-    """One core, so that a comparison starts no workers, which load everything again."""
+    """One core, so that a comparison starts no workers, which load everything again.
+
+    And no line that the clock writes.
+    """
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    monkeypatch.setattr(progress, "SECONDS_PER_LINE", 3600.0)
 
 
 @pytest.fixture

@@ -70,6 +70,8 @@ def test_the_library_keeps_other_files_too(here):
     with pytest.raises(InputError, match="is one of the inputs"):
         crossview.predict(model, crossview.open_table("bc.parquet"), "bc.parquet")
     assert Path("data.csv").read_text() == "a,b\n1,2\n"
+    Path("c.json").write_text('{"format": 1, "rows": []}')
+    files.check_writable("c.json", files.COMPARISON)
 
 
 @POSIX

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from crossview.cli.words import as_options, never_fail_to_print
 from crossview.errors import InputError
@@ -22,7 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0, 2 for bad input, 130 where interrupted.
+        The exit status: 0, 2 for bad input or an output that cannot be written, 130 where
+        interrupted, 143 where terminated.
 
     Examples
     --------
@@ -39,17 +45,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse(f"the command line needs {error.name}: pip install 'crossview[cli]'")
     command = typer.main.get_command(app)
     never_fail_to_print()
+    with _ending_cleanly():
+        return _run(command, argv)
+
+
+def _run(command: Any, argv: Sequence[str] | None) -> int:
+    """Run a command of click, and say what went wrong in one line."""
     try:
         status = command.main(
             args=None if argv is None else list(argv),
             prog_name="crossview",
             standalone_mode=False,
         )
+        sys.stdout.flush()
     except KeyboardInterrupt:
         status = 130
+    except _Terminated:
+        print("crossview: terminated", file=sys.stderr)
+        return 143
     except InputError as error:
         return _refuse(str(error))
+    except BrokenPipeError:  # whoever reads has enough
+        _drop_stdout()
+        return 1
     except OSError as error:
+        _drop_stdout()
         return _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as error:
         if hasattr(error, "format_message"):  # typer's own, whichever click it carries
@@ -61,6 +81,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     if status == 130:
         print("crossview: interrupted", file=sys.stderr)
     return status if isinstance(status, int) else 0
+
+
+class _Terminated(BaseException):
+    """SIGTERM: what is under way is ended as by Ctrl-C, so that nothing is left behind."""
+
+
+@contextmanager
+def _ending_cleanly() -> Iterator[None]:
+    """Raise `_Terminated` at SIGTERM, which otherwise ends the process where it stands."""
+    if threading.current_thread() is not threading.main_thread():  # the only one with signals
+        yield
+        return
+
+    def terminate(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # another one must not stop the cleaning
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _drop_stdout() -> None:
+    """Send what stdout cannot take nowhere, so that it does not fail again when Python ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse(message: str) -> int:

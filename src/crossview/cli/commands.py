@@ -86,12 +86,16 @@ def compare(
         kept = command["options"] | {key: options[key] for key in ("budget", "n_jobs")}
         models = list(add) if add else list(models)
         answer, status = _compare(rows, models or None, earlier, kept)
-    if json is not None and status == 0:
-        content = answer.to_dict() | {"command": command}
-        write_text(json, jsonlib.dumps(content, indent=1, ensure_ascii=False) + "\n", COMPARISON)
-    # what reads JSON from stdout wants nothing else there
-    with redirect_stdout(sys.stderr if json == STANDARD else sys.stdout):
-        _show_comparison(answer, source, columns)
+    try:  # first the table, then the file, and each also if the other one fails
+        # what reads JSON from stdout wants nothing else there
+        with redirect_stdout(sys.stderr if json == STANDARD else sys.stdout):
+            _show_comparison(answer, source, columns)
+            sys.stdout.flush()
+    finally:
+        if json is not None and status == 0:
+            content = answer.to_dict() | {"command": command}
+            text = jsonlib.dumps(content, indent=1, ensure_ascii=False)
+            write_text(json, text + "\n", COMPARISON)
     if status:
         raise typer.Exit(status)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +28,10 @@ from crossview.evaluation.result import Comparison
 from crossview.evaluation.train import TrainingObserver
 
 __all__ = ["warnings_as_lines", "watching", "watching_comparison"]
+
+
+# between two lines of a comparison that goes on, where there is no terminal
+SECONDS_PER_LINE = 30.0
 
 
 class _Lines(TrainingObserver):
@@ -146,21 +152,31 @@ def watching(
 
 
 class _Rounds(ComparisonObserver):
-    """A bar with the time left, or on a file a line per fold; keeps the table so far."""
+    """A bar with the time left, or on a file lines now and then; keeps the answer so far."""
 
     def __init__(self, bar: Progress | None, file: TextIO) -> None:
         self.bar, self.file = bar, file
         self.answer: Comparison | None = None
         self.task = None if bar is None else bar.add_task("", total=None)
+        self.words = ""
 
     def say(self, words: str) -> None:
         if self.bar is not None and self.task is not None:
             self.bar.update(self.task, description=words)
+        self.words = words
+
+    def write_lines(self, ended: threading.Event) -> None:
+        """Write now and then what is being done, until the comparison has ended."""
+        start = time.monotonic()
+        while not ended.wait(SECONDS_PER_LINE):
+            self.file.write(f"{time.monotonic() - start:,.0f} s: {self.words}\n")
+            self.file.flush()
 
     def progress(self, done: float, total: float, words: str) -> None:
         if self.bar is not None and self.task is not None:
             finite = None if math.isnan(total) else total
             self.bar.update(self.task, completed=done, total=finite, description=words)
+        self.words = words
 
     def partial(self, answer: Comparison) -> None:
         self.answer = answer
@@ -195,7 +211,7 @@ def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
 
 @contextmanager
 def watching_comparison(file: TextIO | None = None) -> Iterator[_Rounds]:
-    """Show a comparison as it goes: a bar on a terminal, elsewhere a line per fold.
+    """Show a comparison as it goes: a bar on a terminal, elsewhere lines per fold and half minute.
 
     Parameters
     ----------
@@ -209,7 +225,15 @@ def watching_comparison(file: TextIO | None = None) -> Iterator[_Rounds]:
     """
     file = file or sys.stderr
     if not file.isatty():
-        yield _Rounds(None, file)
+        rounds = _Rounds(None, file)
+        ended = threading.Event()
+        lines = threading.Thread(target=rounds.write_lines, args=(ended,), daemon=True)
+        lines.start()
+        try:
+            yield rounds
+        finally:
+            ended.set()
+            lines.join()
         return
     columns = [
         TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True)),

@@ -1,0 +1,102 @@
+"""How a command ends: a full disk, a pipe that breaks, signals, two runs; and what is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from command_line import HERE, python, read_csv, run
+from crossview.cli import progress
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and devices of POSIX")
+
+ENDLESS = "SELECT b.* FROM 'bc.parquet' b, range(1000000000)"
+PREDICT = ["predict", "m.safetensors"]
+
+
+def start(*argv):
+    environment = os.environ | {"PYTHONPATH": str(HERE / "src")}
+    command = [sys.executable, "-m", "crossview", *argv]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "line"),
+    [
+        (signal.SIGTERM, 143, "crossview: terminated\n"),
+        (signal.SIGINT, 130, "crossview: interrupted\n"),
+    ],
+)
+def test_a_signal_leaves_the_state_before(number, status, line, here):
+    before = names(here)
+    Path("p.csv").write_text("old\n")
+    process = start(*PREDICT, ENDLESS, "-o", "p.csv")
+    # an unfinished file that grows
+    wait_for(lambda: any(p.stat().st_size for p in here.glob(".crossview-*/p.csv")))
+    process.send_signal(number)
+    assert process.communicate(timeout=60)[1] == line
+    assert process.returncode == status
+    assert names(here) == [*before, "p.csv"]
+    assert Path("p.csv").read_text() == "old\n"
+
+
+def test_a_killed_run_leaves_what_the_next_one_removes(here):
+    before = names(here)
+    process = start(*PREDICT, ENDLESS, "-o", "p.csv")
+    wait_for(lambda: any(p.stat().st_size for p in here.glob(".crossview-*/p.csv")))
+    process.kill()
+    process.communicate()
+    (left,) = here.glob(".crossview-*")
+    os.utime(left, (0, 0))  # long ago
+    assert python("-m", "crossview", *PREDICT, "bc.parquet", "-o", "p.csv").returncode == 0
+    assert names(here) == [*before, "p.csv"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full of Linux")
+def test_a_full_disk_is_one_line_and_the_table_is_printed(here, capsys, monkeypatch):
+    with open("/dev/full", "w") as full:
+        for argv in ([*PREDICT, "bc.parquet"], ["inspect", "m.safetensors"]):
+            done = subprocess.run(
+                [sys.executable, "-m", "crossview", *argv], stdout=full, stderr=subprocess.PIPE,
+                text=True, env=os.environ | {"PYTHONPATH": str(HERE / "src")},
+            )  # fmt: skip
+            assert done.returncode == 2
+            assert done.stderr.endswith("No space left on device\n")
+            assert len(done.stderr.splitlines()) == 1
+    status, out, err = run(capsys, *PREDICT, "bc.parquet", "-o", "/dev/full")
+    assert (status, out) == (2, [])
+    assert err == ["crossview: error: /dev/full: cannot be written (No space left on device)"]
+    compare = ["compare", "bc.parquet", "--label", "diagnosis", "--model", "view:worst"]
+    compare += ["--model", "arow", "--cv", "2", "--json", "/dev/full"]
+    monkeypatch.setattr(progress, "SECONDS_PER_LINE", 0.001)  # also a line now and then
+    status, out, err = run(capsys, *compare)
+    assert status == 2
+    assert any("view:worst" in line for line in out)
+    assert any(line.startswith("0 s: ") for line in err)
+    assert "No space left" in err[-1]
+
+
+def test_two_runs_onto_one_output_leave_one_of_them(here):
+    before = names(here)
+    rows = "SELECT * FROM 'bc.parquet' LIMIT {}"
+    runs = [start(*PREDICT, rows.format(n), "-o", "p.csv") for n in (100, 200)]
+    for process in runs:
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+    assert len(read_csv("p.csv")) in (100, 200)
+    assert names(here) == [*before, "p.csv"]
