@@ -142,6 +142,13 @@ def test_how_csv_is_written_reaches_every_command(here, capsys):
     Path("more.csv").write_text(CSV.replace("0,5", "100,5"))
     assert run(capsys, "predict", "x.st", "more.csv", *HOW, "-o", "p.csv")[0] == 0
     assert len(read_csv("p.csv")) == 40
+    # a description replaces no input, but an older description
+    for source in ("t.csv", "SELECT * FROM 't.csv'"):
+        _, _, err = run(capsys, "describe", source, "--json", "t.csv")
+        assert err == ["crossview: error: t.csv: is one of the inputs; write to another file"]
+    assert run(capsys, "describe", "t.csv", "--quote", "'", "--json", "d.json")[0] == 0
+    assert run(capsys, "describe", "t.csv", *HOW, "--json", "d.json")[0] == 0
+    assert json.loads(Path("d.json").read_text())["n_rows"] == 40
     # what compare prints can be run
     models = ["--model", "arow", "--model", "pa:squared", "--budget", "1h", "--cv", "2"]
     _, out, _ = run(capsys, "compare", "t.csv", *options, *models)
