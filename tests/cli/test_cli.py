@@ -72,6 +72,11 @@ def test_a_stored_comparison_gets_another_model(here, capsys):
     status, _, err = run(capsys, "compare", "c.json", "--add", "scw")
     assert status == 2
     assert err[-1].startswith("crossview: error: the comparison to extend has other rows, folds")
+    stored["command"]["columns"]["of before"] = 1
+    Path("old.json").write_text(json.dumps(stored))
+    status, _, err = run(capsys, "compare", "old.json")
+    assert status == 2
+    assert "old.json: holds no comparison of this version of crossview" in err[-1]
 
 
 def test_ctrl_c_shows_the_table_of_the_finished_folds(here, capsys, monkeypatch):

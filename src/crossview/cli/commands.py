@@ -68,8 +68,8 @@ def compare(
     command: dict[str, Any] = {"source": source, "columns": asdict(columns), "options": options}
     earlier: Comparison | None = None
     if stored is not None:
-        earlier, command = _read_comparison(stored)
-        source, columns = command["source"], Columns(**command["columns"])
+        earlier, command, columns = _read_comparison(stored)
+        source = command["source"]
         groups = command["options"]["groups"]
         ignored = [groups] if groups else []
         rows = Rows(
@@ -127,8 +127,8 @@ def _compare(
     return answer, 0
 
 
-def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any]]:
-    """A comparison from a file of ``compare --json``, and the command that made it."""
+def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], Columns]:
+    """A comparison from a file of ``compare --json``, the command that made it, and its columns."""
     try:
         content = jsonlib.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -138,7 +138,8 @@ def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any]]:
             "holds no JSON; name a file of crossview compare --json", file=path
         ) from None
     try:
-        return Comparison.from_dict(content), content["command"]
+        command = content["command"]
+        return Comparison.from_dict(content), command, Columns(**command["columns"])
     except InputError as error:
         raise InputError(error.message, file=path) from None
     except (KeyError, TypeError):
