@@ -261,7 +261,7 @@ def costs(monkeypatch):
     """Seconds of a fit of 100 rows, which grow as they do, and the value of each model."""
     made = dict.fromkeys(MODELS, (1e-06, 0.5, 0.0))
 
-    def probe(run, learner, fold, latest):
+    def probe(run, learner, fold, latest, must):
         seconds, value, compiled = made[learner.name]
         return Probe((10, 100), (seconds / 10, seconds), value, compiled)
 

@@ -119,7 +119,7 @@ def test_each_fold_is_done_before_the_next_is_encoded(smallest, points):
 def test_each_class_has_its_precision_and_recall():
     row = made_row("arow", [0.9, 0.8], confusion=[[8, 2], [0, 10]])
     table = class_table(made_answer([row]))
-    assert [list(column.cells) for column in table.columns] == [
+    assert [list(column) for column in zip(*table.rows, strict=True)] == [
         ["no", "yes"],
         ["10", "10"],
         ["1.000", "0.833"],

@@ -303,7 +303,10 @@ def test_a_query_may_end_in_a_semicolon_or_a_comment():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a signal of POSIX")
 @pytest.mark.parametrize("read", [iter, prefetch, lambda rows: prefetch(prefetch(rows))])
-def test_ctrl_c_ends_a_query_that_would_not_end(read):
+def test_ctrl_c_ends_a_query_that_would_not_end(read, request):
+    # a process in the background may ignore the signal
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     query = "SELECT count(*) AS n FROM range(1000000000) a, range(1000000) b WHERE a.range % 7 = 8"
     ctrl_c = threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT])
     stream = open_table(query)

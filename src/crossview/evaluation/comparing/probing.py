@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 
 from crossview.catalog.learner import LEARNS_NOTHING
@@ -47,7 +46,7 @@ def probe(
     learners = {one.name: one for one in cheap_first}
     calls = []
     for i, (name, learner) in enumerate(learners.items()):
-        given = (run, learner, first, math.inf if i == 0 else latest)
+        given = (run, learner, first, latest, i == 0)
         calls.append(Call(("probe", name), probe_learner, given))
     for (_, name), found in planner.failed.drop(jobs.run(calls)):
         if found is None:

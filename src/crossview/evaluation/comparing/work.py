@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,14 +110,18 @@ class FoldScore:
 
 
 @or_failure
-def probe_learner(run: Run, learner: Learner, fold: Fold, latest: float) -> Probe | None:
+def probe_learner(
+    run: Run, learner: Learner, fold: Fold, latest: float, must: bool = False
+) -> Probe | None:
     """Fit slices of the training rows to see what a learner costs, and how it does.
 
     Seconds of compiling do not count.  Where two passes over the smallest slice say that more would
-    take too long, they are all that is tried.  None after the ``latest`` time of the clock.
+    take too long, they are all that is tried.  None after the ``latest`` time of the clock, unless
+    it must be done.
     """
     before = seconds_of_compiling()
-    if time.time() - before > latest:
+    late = time.time() - (before - _compiled_before(latest)) > latest
+    if late and not must:
         return None
     with threadpool_limits(1):
         candidates = learner.candidates(run.grid)
@@ -145,6 +150,12 @@ def probe_learner(run: Run, learner: Learner, fold: Fold, latest: float) -> Prob
                 took = min(took, _probe(tuner, ends, share)[0])
             seconds.append(took)
         return Probe(tuple(rows), tuple(seconds), value, seconds_of_compiling() - before)
+
+
+@lru_cache(maxsize=1)
+def _compiled_before(latest: float) -> float:
+    """Seconds that this process had compiled at its first task of a comparison."""
+    return seconds_of_compiling()
 
 
 def _probe(
