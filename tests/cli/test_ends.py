@@ -42,7 +42,10 @@ def names(folder):
         (signal.SIGINT, 130, "crossview: interrupted\n"),
     ],
 )
-def test_a_signal_leaves_the_state_before(number, status, line, here):
+def test_a_signal_leaves_the_state_before(number, status, line, here, request):
+    # a process in the background may ignore Ctrl-C, and so would the ones that it starts
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, handler))
     before = names(here)
     Path("p.csv").write_text("old\n")
     process = start(*PREDICT, ENDLESS, "-o", "p.csv")

@@ -138,8 +138,8 @@ def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], Columns]:
             "holds no JSON; name a file of crossview compare --json", file=path
         ) from None
     try:
-        command = content["command"]
-        return Comparison.from_dict(content), command, Columns(**command["columns"])
+        answer, command = Comparison.from_dict(content), content["command"]
+        return answer, command, Columns(**command["columns"])
     except InputError as error:
         raise InputError(error.message, file=path) from None
     except (KeyError, TypeError):
