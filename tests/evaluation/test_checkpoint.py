@@ -156,6 +156,8 @@ def test_a_finished_model_is_no_checkpoint_and_not_every_model_has_one(tmp_path)
         train(X, y, **given | {"output": None}, **kept)
     with pytest.raises(InputError, match="'svmperf' learns all rows at once"):
         train(X, y, **given | {"model": "svmperf"}, checkpoint=tmp_path / "kept.st")
+    with pytest.raises(InputError, match="name it by checkpoint="):
+        train(X, y, **given, resume=True)
     with pytest.raises(InputError, match="every=-1"):
         train(X, y, **given, checkpoint=tmp_path / "kept.st", every=-1)
     with pytest.raises(InputError, match="there is no folder"):

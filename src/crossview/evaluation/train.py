@@ -230,6 +230,8 @@ def train(
     """
     # 1. check the arguments before a row is read
     _check_outputs(X, output, checkpoint)
+    if resume and checkpoint is None:
+        raise InputError("resume= goes on from a file; name it by checkpoint=")
     metric = check_metric(metric, task=task, k=k, cost=cost)
     check_classes_only(task, classes=classes, positive=positive, cost=cost, threshold=threshold)
     if epochs < 1:
