@@ -5,23 +5,17 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from crossview.errors import InputError
-from crossview.evaluation.read_labels import Located, with_row_location
+from crossview.evaluation.drift import Drift, drift_warnings, scores_of_views
+from crossview.evaluation.fitted_model import FittedModel
+from crossview.evaluation.read_labels import with_row_location
 from crossview.evaluation.sources import input_files
-from crossview.evaluation.tasks import Classification, gives_probabilities
-from crossview.persistence import load, read_info
+from crossview.evaluation.tasks import gives_probabilities
 from crossview.streams.arrow import pyarrow
-from crossview.streams.encode import ViewEncoder
-from crossview.streams.prefetch import prefetch
-from crossview.streams.rows import RowStream, open_rows
-from crossview.streams.source import RowBatch, find_reader
-from crossview.streams.table import TableStream, open_table
 from crossview.streams.write import check_table, writing
 from crossview.views import MultiView
 
@@ -76,6 +70,12 @@ def predict(
     pyarrow.Table or int
         The predictions in the order of the rows, or the number of rows written.
 
+    Warns
+    -----
+    UserWarning
+        A view or a column is missing, or a view of the rows is not distributed as in training
+        (of a model file that `train` wrote); see `crossview.evaluate`.
+
     Examples
     --------
     >>> from crossview import datasets, predict, train
@@ -95,12 +95,16 @@ def predict(
         warnings.warn(f"view {view!r} is missing; scored without it", UserWarning, stacklevel=2)
     for column in predictions.null_columns:
         warnings.warn(f"column {column!r} is missing: null", UserWarning, stacklevel=2)
+    answer: Any = None
     if output is None:
-        return pyarrow().Table.from_batches(list(predictions), predictions.schema)
-    with writing(output, predictions.schema) as write:
-        for batch in predictions:
-            write(batch)
-    return predictions.n_rows
+        answer = pyarrow().Table.from_batches(list(predictions), predictions.schema)
+    else:
+        with writing(output, predictions.schema) as write:
+            for batch in predictions:
+                write(batch)
+    for line in drift_warnings(predictions.drift):
+        warnings.warn(line, UserWarning, stacklevel=2)
+    return predictions.n_rows if answer is None else answer
 
 
 def predict_inputs(model: Any, X: Any) -> list[str]:
@@ -139,45 +143,22 @@ class Predictions:
         positive: Any = None,
         missing_columns: str = "error",
     ) -> None:
-        if missing_columns not in ("error", "null"):
-            raise InputError(f"missing_columns={missing_columns!r}; give error or null")
-        file = os.fspath(model) if isinstance(model, str | os.PathLike) else None
-        fitted = model if file is None else load(file)
-        self._learner = fitted[-1] if isinstance(fitted, Pipeline) else fitted
-        self._classes = (
-            self._learner.classes_.tolist() if hasattr(self._learner, "classes_") else None
-        )
-        if positive is None and file is not None:
-            positive = read_info(file).get("positive")
+        fitted = FittedModel(model)
         if threshold != "trained":
-            self._set_threshold(threshold, positive)
+            fitted.decide_by(threshold, positive)
+        self._learner, self._classes = fitted.learner, fitted.classes
         self._keep = list(keep)
+        self._source = fitted.open(X, keep, missing_columns=missing_columns)
         self.n_rows = 0
-        self.missing_views: list[str] = []
-        self.null_columns: list[str] = []
-        encoder = fitted[0] if isinstance(fitted, Pipeline) else None
-        self._source: _Columns | _Rows
-        if not isinstance(encoder, ViewEncoder):
-            self._source = _Rows(X, encoder, file)
-            if self._keep:
-                raise InputError("keep= copies columns, and these rows have none")
-        else:
-            self._source = _Columns(X, encoder, self._keep, missing_columns)
-            self.missing_views = self._source.missing_views
-            self.null_columns = self._source.null_columns
+        self.missing_views = list(self._source.missing_views)
+        self.null_columns = list(self._source.null_columns)
+        self._drift = fitted.drift_counter()
         self.schema = self._make_schema()
 
-    def _set_threshold(self, threshold: Any, positive: Any) -> None:
-        """Predict by another threshold than that of the model, which stays as it is."""
-        if self._classes is None:
-            raise InputError("a threshold is about classes, and the model predicts numbers")
-        if isinstance(threshold, str):
-            raise InputError(
-                f"threshold={threshold!r}; give a probability between 0 and 1, or none (a score "
-                "of 0 decides)"
-            )
-        task = Classification(np.asarray(self._classes), positive, threshold=threshold)
-        self._learner = copy(self._learner).set_threshold(task.fixed_threshold)
+    @property
+    def drift(self) -> list[Drift]:
+        """How far the views of the rows so far have moved since training."""
+        return [] if self._drift is None else self._drift.drifts(self.missing_views)
 
     def _make_schema(self) -> pa.Schema:
         pa = pyarrow()
@@ -216,93 +197,13 @@ class Predictions:
 
     def _predict(self, X: MultiView) -> tuple[np.ndarray, np.ndarray]:
         """What is predicted, and the numbers beside it."""
-        each = self._learner.view_scores(X)
-        if self._classes is None:
+        scores = None if self._classes is None else self._learner.decision_function(X)
+        each = scores_of_views(self._learner, X, scores)
+        if self._drift is not None:
+            self._drift.count(self._drift.locate(X, each))
+        if scores is None:
             return self._learner.predict(X), each
-        scores = self._learner.decision_function(X)
-        if scores.ndim > 1:  # of the predicted class
-            each = each[np.arange(len(X)), :, scores.argmax(axis=1)]
         parts = [scores, each]
         if gives_probabilities(self._learner):
             parts.insert(1, self._learner.probabilities(scores))
         return self._learner.decide(scores), np.column_stack(parts)
-
-
-class _Columns:
-    """The columns of a table as the views of an encoder."""
-
-    def __init__(self, X: Any, encoder: Any, keep: Sequence[str], missing_columns: str) -> None:
-        views = encoder.view_columns()
-        stream = open_table(X)
-        known = set(stream.column_names)
-        absent = [v for v, group in views.items() if known.isdisjoint(group)]
-        if len(absent) == len(views):
-            needed = [column for group in views.values() for column in group]
-            raise InputError(
-                f"has none of the model's columns ({', '.join(needed[:5])}, ...); "
-                f"it has {', '.join(stream.column_names[:5])}, ...",
-                file=X if isinstance(X, str) else None,
-            )
-        here = [column for v, group in views.items() if v not in absent for column in group]
-        self.missing_views, self.null_columns = absent, []
-        if missing_columns == "null":
-            self.null_columns = [column for column in here if column not in known]
-            here = [column for column in here if column in known]
-        of_views = [column for view in absent for column in views[view]]
-        self._absent_columns = [*of_views, *self.null_columns]
-        self._keep = list(keep)
-        self._encoder = encoder
-        read = set(here)
-        copied = [name for name in keep if name not in read and name in known]
-        words, numbers = ([c for c in names if c in read] for names in encoder.read_as())
-        stream = stream.select([*here, *keep]).as_written(copied).as_kinds(words, numbers)
-        self._stream: TableStream = stream
-
-    def kinds_of_kept(self) -> list[Any]:
-        """Types of the columns to copy: text, where they are dictionaries or views of one."""
-        pa = pyarrow()
-        kinds = [self._stream.schema.field(name).type for name in self._keep]
-        kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
-        return [pa.large_string() if pa.types.is_string_view(kind) else kind for kind in kinds]
-
-    def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
-        pa = pyarrow()
-        for batch in prefetch(self._stream):
-            if not batch.data.num_rows:
-                continue
-            data = batch.data
-            for column in self._absent_columns:
-                data = data.append_column(column, pa.nulls(data.num_rows))
-            with with_row_location(batch):
-                X = self._encoder.transform(data)
-            yield [data.column(name) for name in self._keep], X, batch
-
-
-class _Rows:
-    """Rows that are views already, and are only scaled."""
-
-    def __init__(self, X: Any, scaler: Any, model: str | None) -> None:
-        self._scaler = scaler
-        self._rows: MultiView | RowStream
-        sparse = not isinstance(X, MultiView | RowStream | TableStream)
-        if isinstance(X, TableStream) or (sparse and find_reader(X)[0].kind != "sparse"):
-            raise InputError(
-                "holds a model without an encoder, so it cannot read tables; give it rows with "
-                "views, or train it on the table with crossview train",
-                file=model,
-            )
-        self._rows = X if isinstance(X, MultiView) else open_rows(X)
-
-    def kinds_of_kept(self) -> list[Any]:
-        """No column is copied."""
-        return []
-
-    def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
-        if isinstance(self._rows, MultiView):
-            batches = iter([RowBatch(self._rows, np.empty(0), None, 0)])
-        else:
-            batches = (batch for batch in prefetch(self._rows) if len(batch.X))
-        for batch in batches:
-            with with_row_location(batch):
-                X = batch.X if self._scaler is None else self._scaler.transform(batch.X)
-            yield [], X, batch

@@ -20,7 +20,9 @@ from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters
 from crossview.evaluation.checkpoint import Checkpoint, Kept, Position
+from crossview.evaluation.drift import make_reference
 from crossview.evaluation.label_order import LabelOrder
+from crossview.evaluation.labeled_batch import stack_rows
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.progressive import ProgressiveValidation, Record
 from crossview.evaluation.read_labels import check_seed, with_label
@@ -83,6 +85,9 @@ class Trained:
         with interactions, whose score is not a sum over views.
     rows_of_view_shares : int
         Number of last rows on which ``view_shares`` was measured.
+    reference : dict or None
+        How inputs and scores of each view were distributed over these rows; `evaluate` and
+        `predict` compare later rows with it.  None for fewer than 50 rows.
     """
 
     fitted: Any
@@ -103,6 +108,7 @@ class Trained:
     threshold: float | None
     view_shares: dict[str, float] | None
     rows_of_view_shares: int
+    reference: dict[str, Any] | None
 
     @property
     def learner(self) -> Any:
@@ -439,8 +445,10 @@ class _Stream:
             accuracy=_defined(first.accuracy),
             metric={"name": self.task.metric, "value": _defined(first.metric)},
             **_threshold_of(self.learner, self.task),
-            view_shares=_view_shares(self.entry, self.learner, self.tail),
-            rows_of_view_shares=0 if self.tail is None else len(self.tail),
+            **_about_tail(
+                *(self.entry, self.learner, self.tail, first.rows + here.unlabeled),
+                once=epochs == 1,
+            ),
         )
 
     def _tune_after_passes(self, epochs: int, seed: int) -> None:
@@ -501,7 +509,8 @@ class _Stream:
                 here.unlabeled += n_missing
                 kept = [(X, y)]
             for known, of_known in kept:
-                self.tail = known[-ROWS_FOR_SHARE:]
+                before = [] if self.tail is None or len(known) >= ROWS_FOR_SHARE else [self.tail]
+                self.tail = stack_rows([*before, known])[-ROWS_FOR_SHARE:]
                 yield known, of_known
             here.batches += 1
             observer.add_rows(len(y))
@@ -542,7 +551,6 @@ def _learn_at_once(
         if task.fixed_threshold is not None:
             learner.set_threshold(task.fixed_threshold)
     seconds = time.perf_counter() - start
-    tail = X[-ROWS_FOR_SHARE:]
     return Trained(
         fitted=_fitted(encoder, learner),
         **about,
@@ -556,8 +564,7 @@ def _learn_at_once(
         accuracy=None,
         metric=None,
         **_threshold_of(learner, task),
-        view_shares=_view_shares(entry, learner, tail),
-        rows_of_view_shares=len(tail),
+        **_about_tail(entry, learner, X[-ROWS_FOR_SHARE:], len(X), once=False),
     )
 
 
@@ -622,6 +629,17 @@ def _fitted(encoder: Any, learner: Any) -> Any:
     if encoder is None:
         return learner
     return Pipeline([("encoder", encoder), ("model", learner)])
+
+
+def _about_tail(
+    entry: Learner, learner: Any, X: MultiView | None, n_rows: int, *, once: bool
+) -> dict[str, Any]:
+    """What is measured on the last of the rows: shares in the score, and a reference for drift."""
+    return {
+        "view_shares": _view_shares(entry, learner, X),
+        "rows_of_view_shares": 0 if X is None else len(X),
+        "reference": None if X is None else make_reference(learner, X, n_rows, once=once),
+    }
 
 
 def _view_shares(entry: Learner, learner: Any, X: MultiView | None) -> dict[str, float] | None:

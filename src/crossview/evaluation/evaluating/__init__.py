@@ -1,0 +1,1 @@
+"""Parts of `crossview.evaluate`: counts, groups, times, labels, and the answer."""
