@@ -173,12 +173,13 @@ def find_parts(values: np.ndarray) -> Parts:
     narrowest = NARROWEST_GAP * max(high - low, 0.05 * abs(middle))
     edges = []
     for i in range(1, N_PARTS):
-        first, last = (int(n * (i + d) / N_PARTS) for d in (-0.25, 0.25))
-        near = values[first : max(last, first + 1) + 1]
-        gaps = np.diff(near)
-        widest = int(gaps.argmax())
-        if gaps[widest] > narrowest:
-            edges.append((near[widest] + near[widest + 1]) / 2.0)
+        for distance in (0.25, 0.5):  # in parts; half a part on either side leaves no gap out
+            first, last = (int(n * (i + d) / N_PARTS) for d in (-distance, distance))
+            gaps = np.diff(values[first : max(last, first + 1) + 1])
+            widest = int(gaps.argmax())
+            if gaps[widest] > narrowest:
+                edges.append(float(values[first + widest : first + widest + 2].mean()))
+                break
     inner = np.unique(edges)
     return Parts(inner, np.bincount(np.searchsorted(inner, values), minlength=len(inner) + 1))
 
