@@ -1,4 +1,4 @@
-"""How good a model file is on labeled rows: metrics, intervals, views, groups, time."""
+"""How good a model file is on labeled rows: metrics, intervals, views, slices, time."""
 
 import io
 import json
@@ -13,7 +13,7 @@ from rich.console import Console
 import crossview
 from command_line import run
 from crossview import InputError, MultiView, datasets, evaluate
-from crossview.evaluation.evaluating.groups import NumberSample
+from crossview.evaluation.evaluating.slices import NumberSample
 from crossview.evaluation.metrics import measure
 from crossview.report.evaluation import evaluation_tables
 
@@ -116,21 +116,21 @@ def test_a_missing_view_costs_what_predicting_without_it_costs(model, table):
     assert evaluate(model, table, views=False).views == []
 
 
-def test_groups_and_windows_divide_the_rows(model, table):
+def test_slices_and_windows_divide_the_rows(model, table):
     found = evaluate(model, table, by=["country", "age"], time="when", window="1w")
     countries, ages = found.by
     counts = dict(zip(*np.unique(table["country"].to_pylist(), return_counts=True), strict=True))
-    assert [(one.value, one.rows) for one in countries.groups] == sorted(
+    assert [(one.value, one.rows) for one in countries.slices] == sorted(
         counts.items(), key=lambda item: -item[1]
     )
-    for one in countries.groups:
+    for one in countries.slices:
         rows = np.array(table["country"].to_pylist()) == one.value
         alone = evaluate(model, table.filter(pa.array(rows)))
         assert one.metric.value == pytest.approx(alone.value)
         assert one.difference == pytest.approx(alone.value - found.value)
-    assert len(ages.groups) == 10
-    assert sum(one.rows for one in ages.groups) == N
-    assert min(one.rows for one in ages.groups) > 80
+    assert len(ages.slices) == 10
+    assert sum(one.rows for one in ages.slices) == N
+    assert min(one.rows for one in ages.slices) > 80
     starts = [one.start for one in found.windows]
     assert starts == [f"{START + timedelta(weeks=i):%Y-%m-%d}" for i in range(8)]
     assert [one.rows for one in found.windows] == [168] * 7 + [24]
@@ -156,10 +156,10 @@ def test_windows_of_rows_numbers_and_of_default_width(model, table):
     assert found.without_time == 3
 
 
-def test_many_values_gaps_and_rare_ones_make_groups(model, table):
+def test_many_values_gaps_and_rare_ones_make_slices(model, table):
     values = [f"v{min(i % 40, 30)}" for i in range(N - 5)] + [None] * 5
     found = evaluate(model, table.append_column("c", pa.array(values)), by="c", views=False)
-    names = [one.value for one in found.by[0].groups]
+    names = [one.value for one in found.by[0].slices]
     assert names[0] == "v30"
     assert names[-2:] == ["(others)", "(missing)"]
     assert len(names) == 22

@@ -699,7 +699,7 @@ def evaluate(
     metric: Annotated[
         str | None,
         typer.Option(
-            help=f"The metric of views, groups and windows, one of {METRICS}. Default: cost if "
+            help=f"The metric of views, slices and windows, one of {METRICS}. Default: cost if "
             "--cost is given, or the one that the model was trained for.",
             autocompletion=_starting_with(metric_names()),
         ),

@@ -47,7 +47,7 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[str | FittingTable]:
             for label, counts in zip(e.classes, e.confusion, strict=True)
         ]
         yield FittingTable(header, lines)
-    for table in (_calibration(e), _views(e), *_groups(e), _windows(e)):
+    for table in (_calibration(e), _views(e), *_slices(e), _windows(e)):
         if table is not None:
             yield ""
             yield table
@@ -118,9 +118,9 @@ def _views(e: Evaluation) -> FittingTable | None:
     return FittingTable([*header, *([f"{e.metric} alone"] if alone else [])], rows)
 
 
-def _groups(e: Evaluation) -> Iterator[FittingTable]:
-    for grouping in e.by:
-        header = [grouping.column, "rows", e.metric, "95 % interval", "difference"]
+def _slices(e: Evaluation) -> Iterator[FittingTable]:
+    for column in e.by:
+        header = [column.column, "rows", e.metric, "95 % interval", "difference"]
         rows = [
             [
                 one.value,
@@ -128,7 +128,7 @@ def _groups(e: Evaluation) -> Iterator[FittingTable]:
                 *_with_interval(e, one.metric),
                 _signed(e, one.difference),
             ]
-            for one in grouping.groups
+            for one in column.slices
         ]
         yield FittingTable(header, rows)
 

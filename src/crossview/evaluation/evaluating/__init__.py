@@ -1,1 +1,1 @@
-"""Parts of `crossview.evaluate`: counts, groups, times, labels, and the answer."""
+"""Parts of `crossview.evaluate`: counts, slices, times, labels, and the answer."""

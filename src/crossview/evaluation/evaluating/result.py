@@ -13,8 +13,8 @@ __all__ = [
     "CalibrationBin",
     "Estimate",
     "Evaluation",
-    "Group",
-    "Grouping",
+    "Slice",
+    "SlicedColumn",
     "ViewEvaluation",
     "Window",
 ]
@@ -74,7 +74,7 @@ class ViewEvaluation:
 
 
 @dataclass(frozen=True)
-class Group:
+class Slice:
     """Rows with the same value of a column.
 
     Attributes
@@ -96,19 +96,19 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Grouping:
+class SlicedColumn:
     """The metric by the values of one column.
 
     Attributes
     ----------
     column : str
         The column.
-    groups : list of Group
+    slices : list of Slice
         Most frequent value first; ranges in their order.
     """
 
     column: str
-    groups: list[Group]
+    slices: list[Slice]
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Evaluation:
         The probability of the positive class above which it is predicted; None: a score above 0
         predicts the second class.
     metric : str
-        The metric that decides: the one of views, groups and windows.
+        The metric that decides: the one of views, slices and windows.
     n_rows : int
         Number of rows that were evaluated.
     skipped : int
@@ -173,7 +173,7 @@ class Evaluation:
         What each view is worth; empty if that was not asked for, or there is one view.
     missing_views, null_columns : list of str
         Views that the rows have not, and single columns.
-    by : list of Grouping
+    by : list of SlicedColumn
         The metric by the values of columns.
     windows : list of Window
         The metric over time.
@@ -201,7 +201,7 @@ class Evaluation:
     views: list[ViewEvaluation] = field(default_factory=list)
     missing_views: list[str] = field(default_factory=list)
     null_columns: list[str] = field(default_factory=list)
-    by: list[Grouping] = field(default_factory=list)
+    by: list[SlicedColumn] = field(default_factory=list)
     windows: list[Window] = field(default_factory=list)
     without_time: int = 0
     loss: str = ""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError
-from crossview.evaluation.evaluating.groups import NumberSample
+from crossview.evaluation.evaluating.slices import NumberSample
 from crossview.streams.table import TableStream
 
 __all__ = ["ByRows", "ByTime", "find_windows", "parse_window"]

@@ -1,4 +1,4 @@
-"""Groups of rows by the value of a column: found in one pass over it, then looked up."""
+"""Slices of rows by the value of a column: found in one pass over it, then looked up."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from crossview.errors import InputError
 from crossview.streams.table import TableStream
 
-__all__ = ["ByValue", "NumberSample", "find_groups"]
+__all__ = ["ByValue", "NumberSample", "find_slices"]
 
-# values of a column that get a group of their own
-MOST_GROUPS = 20
+# values of a column that get a slice of their own
+MOST_SLICES = 20
 N_RANGES = 10
 # values that are counted before the rare ones are forgotten
 MOST_COUNTED = 100_000
@@ -53,23 +53,18 @@ class NumberSample:
 
 
 class ByValue:
-    """The groups of one column.
+    """The slices of one column.
 
     Parameters
     ----------
     column : str
         The column.
     names : list of str
-        The groups.
+        The slices.
     values : dict
-        The group of each value; of others None, if they are one.
+        The slice of each value; all others are one slice, and so are missing ones.
     edges : ndarray, default=None
         Of ranges: the upper end of each but the last.
-
-    Attributes
-    ----------
-    ordered : bool
-        Whether the groups have an order of their own.
     """
 
     def __init__(
@@ -77,10 +72,9 @@ class ByValue:
     ) -> None:
         self.column, self.names = column, [*names, OTHERS, MISSING]
         self._values, self._edges = values, edges
-        self.ordered = edges is not None
 
     def codes(self, values: Any) -> np.ndarray:
-        """Return the group of each row, by its position in ``names``.
+        """Return the slice of each row, by its position in ``names``.
 
         Parameters
         ----------
@@ -98,21 +92,21 @@ class ByValue:
         return np.array([*of_values, n - 1])[index]
 
 
-def find_groups(table: TableStream, column: str) -> ByValue:
-    """Return the groups of a column, by one pass over it.
+def find_slices(table: TableStream, column: str) -> ByValue:
+    """Return the slices of a column, by one pass over it.
 
     Parameters
     ----------
     table : TableStream
         With the column.
     column : str
-        Its name.  The 20 most frequent values are groups; numbers with more values are divided
+        Its name.  The 20 most frequent values are slices; numbers with more values are divided
         into ten ranges of about as many rows each.
 
     Returns
     -------
-    groups : ByValue
-        What finds the group of a row.
+    slices : ByValue
+        What finds the slice of a row.
     """
     import pyarrow as pa
 
@@ -124,7 +118,7 @@ def find_groups(table: TableStream, column: str) -> ByValue:
         if number:
             numbers = _numbers(values)
             sample.add(numbers[~np.isnan(numbers)])
-        if not number or len(counts) <= MOST_GROUPS:
+        if not number or len(counts) <= MOST_SLICES:
             found = _encoded(values, column).value_counts()
             coded = found.field("values")
             plain = coded.dictionary_decode() if isinstance(coded, pa.DictionaryArray) else coded
@@ -134,7 +128,7 @@ def find_groups(table: TableStream, column: str) -> ByValue:
             counts.pop(None, None)
             if len(counts) > MOST_COUNTED:
                 counts = Counter(dict(counts.most_common(MOST_COUNTED // 2)))
-    if number and len(counts) > MOST_GROUPS:
+    if number and len(counts) > MOST_SLICES:
         inner = np.quantile(sample.values, np.arange(1, N_RANGES) / N_RANGES)
         edges = np.unique(inner[inner < sample.high])
         ends = [f"{end:.6g}" for end in (sample.low, *edges, sample.high)]
@@ -143,7 +137,7 @@ def find_groups(table: TableStream, column: str) -> ByValue:
             *(f"above {a} to {b}" for a, b in pairwise(ends[1:])),
         ]
         return ByValue(column, names, {}, edges)
-    frequent = [value for value, _ in counts.most_common(MOST_GROUPS)]
+    frequent = [value for value, _ in counts.most_common(MOST_SLICES)]
     names = [_name(value) for value in frequent]
     return ByValue(column, names, {value: code for code, value in enumerate(frequent)})
 
@@ -176,7 +170,7 @@ def _encoded(values: Any, column: str) -> Any:
         return values
     if pa.types.is_nested(values.type):
         raise InputError(
-            f"holds {values.type}, which makes no groups; take text, numbers or dates",
+            f"holds {values.type}, which makes no slices; take text, numbers or dates",
             column=column,
         )
     if str(values.type) == "string_view":
