@@ -447,13 +447,21 @@ def train(
         ),
     ],
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help=f"One of {MODELS}.",
+            help=f"One of {MODELS}. Default: stacking.",
             autocompletion=_starting_with(model_names()),
         ),
-    ] = "stacking",
+    ] = None,
+    init: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Go on from this model, which has learned other rows. Label, views, settings, "
+            "metric and threshold are its own.",
+        ),
+    ] = None,
     label: Label = None,
     view: Views = None,
     text: Text = None,
@@ -554,8 +562,15 @@ def train(
         _reading(format, null, decimal, delimiter, quote, header),
     )
     opening.check_names(
-        task=task, metric=metric, k=k, cost=cost, models=[model], settings=settings or []
+        task=task,
+        metric=metric,
+        k=k,
+        cost=cost,
+        models=[] if init else [model or "stacking"],
+        settings=settings or [],
     )
+    if init is not None:
+        opening.check_exists(str(init))
     with opening.standard_input(source, columns) as file:
         table = opening.open_source(file, columns)
 
@@ -564,6 +579,7 @@ def train(
         commands.train(
             opening.Rows(source, table, columns),
             model=model,
+            init=init,
             settings=settings or [],
             output=output,
             task=task,

@@ -1,7 +1,10 @@
-"""Checkpoints: a training run on disk, which goes on as if it had never stopped."""
+"""Training runs that go on: from a checkpoint as if they had never stopped, from a finished model
+with other rows.
+"""
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 from dataclasses import asdict, dataclass, field
@@ -10,14 +13,18 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
 
 from crossview.errors import InputError
-from crossview.evaluation.progressive import Record
 from crossview.files import check_writable
-from crossview.persistence import load, load_progress, save
+from crossview.persistence import load, load_progress, read_info, save
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["Checkpoint", "Kept", "Position"]
+__all__ = ["Checkpoint", "Kept", "Position", "Start"]
+
+
+# the part of the header of a finished model from which training goes on with other rows
+FINISHED = "finished"
 
 
 @dataclass
@@ -32,19 +39,13 @@ class Position:
         Batches that were learned in it.
     order : dict or None
         State of the random numbers that gave its order.
-    first : Record or None
-        The last record of the first pass, if that is over.
-    threshold : float or None
-        The threshold by the rows of the first pass, if that is over.
     unlabeled, skipped : int
-        Rows without a label that were learned and passed over in this pass.
+        Rows without a label that were learned and passed over in the first pass.
     """
 
     number: int = 1
     batches: int = 0
     order: dict[str, Any] | None = None
-    first: Record | None = None
-    threshold: float | None = None
     unlabeled: int = 0
     skipped: int = 0
 
@@ -60,7 +61,7 @@ class Kept:
     position : Position
         How far the run has come.
     counts : dict of str to ndarray
-        Of the pass, and of the order of the labels.
+        Of the first pass.
     tail : MultiView or None
         The last rows that were learned.
     """
@@ -119,6 +120,8 @@ class Checkpoint:
         if not (self.resume and self.path.exists()):
             return None
         header, state = load_progress(self.path)
+        if FINISHED in header:
+            raise InputError("holds a model and no unfinished run", file=str(self.path))
         try:
             return self._kept(header, state)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -133,8 +136,6 @@ class Checkpoint:
                     file=str(self.path),
                 )
         position = Position(**header["position"])
-        if position.first is not None:
-            position.first = Record(**position.first)  # type: ignore[arg-type]  # it was a dict
         parts: dict[str, dict[str, np.ndarray]] = {"counts": {}, "tail": {}}
         for name, array in state.items():
             part, _, rest = name.partition("/")
@@ -147,6 +148,87 @@ class Checkpoint:
     def remove(self) -> None:
         """Remove the file: the run is over."""
         self.path.unlink(missing_ok=True)
+
+
+@dataclass
+class Start:
+    """A finished model from which training goes on with other rows.
+
+    Attributes
+    ----------
+    fitted : Pipeline or learner
+        The encoder and the learner; its own copy.
+    info : dict
+        The metadata of the model.
+    counts : dict of str to ndarray
+        Of all rows that it has learned, each predicted before.
+    threshold : float, "tuned" or None
+        What was asked for.
+    unlabeled, skipped : int
+        Rows without a label that were learned and passed over.
+    """
+
+    fitted: Any
+    info: dict[str, Any]
+    counts: dict[str, np.ndarray]
+    threshold: float | str | None
+    unlabeled: int
+    skipped: int
+
+    @classmethod
+    def read(cls, model: Any) -> Start:
+        """Return the model of a file, or of what `train` returned."""
+        if hasattr(model, "progress"):
+            fitted, info, progress = copy.deepcopy((model.fitted, model.info, model.progress))
+            name = None
+        else:
+            fitted, info, name = load(model), read_info(model), os.fspath(model)
+            try:
+                progress = load_progress(model)
+            except InputError:
+                progress = None
+        if progress is None:
+            raise InputError(
+                "holds no counts to go on from: it was not written by train, or learned all rows "
+                "at once; train on all rows again",
+                file=name,
+            )
+        header, counts = progress
+        if FINISHED not in header:
+            raise InputError(
+                "is the checkpoint of an unfinished run; go on by checkpoint= and resume=",
+                file=name,
+            )
+        try:
+            return cls(fitted, info, counts, **header[FINISHED])
+        except TypeError as error:
+            raise InputError(f"is a damaged model file ({error})", file=name) from error
+
+    @staticmethod
+    def progress(
+        counts: dict[str, np.ndarray], position: Position, threshold: float | str | None
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return what a finished model keeps, so that training can go on from it."""
+        rows = {"unlabeled": position.unlabeled, "skipped": position.skipped}
+        return {FINISHED: {"threshold": threshold, **rows}}, counts
+
+    @property
+    def encoder(self) -> Any:
+        """The encoder, or None."""
+        return self.fitted[0] if isinstance(self.fitted, Pipeline) else None
+
+    @property
+    def learner(self) -> Any:
+        """The learner without the encoder."""
+        return self.fitted[-1] if isinstance(self.fitted, Pipeline) else self.fitted
+
+    def refuse(self, **options: Any) -> None:
+        """Raise an error for an option that the model has already."""
+        for name, value in options.items():
+            if value not in (None, (), [], {}):
+                raise InputError(
+                    f"{name}={value!r}: the model of init= has its own; leave {name}= out"
+                )
 
 
 def _rows_as_arrays(X: MultiView) -> dict[str, np.ndarray]:

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -19,16 +19,17 @@ from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters
-from crossview.evaluation.checkpoint import Checkpoint, Kept, Position
+from crossview.evaluation.checkpoint import Checkpoint, Kept, Position, Start
 from crossview.evaluation.label_order import LabelOrder
+from crossview.evaluation.labeled_batch import stack_rows
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.progressive import ProgressiveValidation, Record
 from crossview.evaluation.read_labels import check_seed, with_label
-from crossview.evaluation.sources import Labeled, input_files, open_labeled, take_rows
+from crossview.evaluation.sources import Labeled, input_files, open_labeled, open_more, take_rows
 from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
 from crossview.files import MODEL, check_writable
 from crossview.labels import has_label
-from crossview.persistence import save
+from crossview.persistence import checksum, save
 from crossview.streams.prefetch import prefetch
 from crossview.views import MultiView
 
@@ -36,6 +37,7 @@ __all__ = ["Trained", "TrainingObserver", "train"]
 
 # number of last training rows on which the shares of the views in the score are measured
 ROWS_FOR_SHARE = 1000
+DEFAULT_MODEL = "stacking"
 
 
 @dataclass
@@ -83,6 +85,10 @@ class Trained:
         with interactions, whose score is not a sum over views.
     rows_of_view_shares : int
         Number of last rows on which ``view_shares`` was measured.
+    earlier : int
+        How many of the rows the model of ``init`` had learned.
+    progress : (dict, dict of str to ndarray) or None
+        Counts from which ``train(init=)`` goes on; None without passes.
     """
 
     fitted: Any
@@ -103,6 +109,8 @@ class Trained:
     threshold: float | None
     view_shares: dict[str, float] | None
     rows_of_view_shares: int
+    earlier: int = 0
+    progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
 
     @property
     def learner(self) -> Any:
@@ -112,7 +120,7 @@ class Trained:
     @property
     def info(self) -> dict[str, Any]:
         """The metadata for the model file."""
-        excluded = ("fitted", "name", "skipped", "seconds")
+        excluded = ("fitted", "name", "skipped", "seconds", "earlier", "progress")
         known = {key: value for key, value in vars(self).items() if key not in excluded}
         return {"crossview": __version__, "model": self.name, **known}
 
@@ -135,7 +143,7 @@ def train(
     X: Any,
     y: Any = None,
     *,
-    model: str = "stacking",
+    model: str | None = None,
     settings: Mapping[str, Any] | None = None,
     output: str | os.PathLike[str] | None = None,
     views: Mapping[str, Any] | None = None,
@@ -155,6 +163,7 @@ def train(
     cost: Mapping[str, float] | None = None,
     positive: Any = None,
     threshold: float | str | None = "tuned",
+    init: str | os.PathLike[str] | Trained | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 60.0,
     resume: bool = False,
@@ -178,10 +187,11 @@ def train(
         The rows.
     y : array-like of shape (n_samples,) or str, default=None
         The labels (regression: numbers), or the name of their column.  None if the file format has
-        labels.
-    model : str, default="stacking"
+        labels, or for the column of the model of ``init``.
+    model : str, default=None
         Name of the model, such as ``"pa:squared"``; ``crossview train --help`` lists them.
-        "stacking" learns several of them in one pass, and weighs them by how well they predict.
+        None: "stacking", which learns several of them in one pass, and weighs them by how well they
+        predict.
     settings : mapping of str to value, default=None
         Parameters of the model, such as ``{"C": 0.1}``.
     output : path-like, default=None
@@ -196,6 +206,12 @@ def train(
         Seed of the order of the rows and of the random numbers of the model.
     classes : sequence, default=None
         All labels that may occur.  None: an additional pass reads the label column first.
+    init : path-like or Trained, default=None
+        The model to go on from: a file that `train` wrote, or what it returned.  It has learned the
+        rows before these, and its counts go on; with ``in_order=True`` both times, the model is, to
+        the last bit, the one of a single run over all rows in this order.  Model, settings, views,
+        encoding, classes, metric and threshold are its own.  Categories and words may be new,
+        labels not.  None: a new model.
     checkpoint : path-like, default=None
         A file that keeps the run while it lasts: the model so far, its position in the source, and
         all counts.  It is itself a model file, and is removed at the end.  None: none.
@@ -230,67 +246,163 @@ def train(
     """
     # 1. check the arguments before a row is read
     _check_outputs(X, output, checkpoint)
+    if checkpoint is not None and isinstance(init, str | os.PathLike):
+        _check_different(init, checkpoint)
     if resume and checkpoint is None:
         raise InputError("resume= goes on from a file; name it by checkpoint=")
-    metric = check_metric(metric, task=task, k=k, cost=cost)
     check_classes_only(task, classes=classes, positive=positive, cost=cost, threshold=threshold)
     if epochs < 1:
         raise InputError(f"epochs={epochs}; give 1 or more")
     check_seed(seed)
-    source = open_labeled(
-        X,
-        y,
-        task=task,
-        unlabeled=any(one.name == model and one.in_memory for one in LEARNERS),
-        classes=classes,
-        views=views,
-        text=text,
-        categorical=categorical,
-        numeric=numeric,
-        hash_bits=hash_bits,
-        # rows of kernel values are no views
-        scale_views=scale_views and (settings or {}).get("kernel") != "precomputed",
-        bins=bins,
-    )
+    encoding: dict[str, Any] = {
+        "views": views,
+        "text": text,
+        "categorical": categorical,
+        "numeric": numeric,
+        "hash_bits": hash_bits,
+        "scale_views": scale_views,
+        "bins": bins,
+    }
+    scoring = {"metric": metric, "k": k, "cost": cost, "positive": positive, "threshold": threshold}
+    if init is None:
+        rows = {"task": task, "classes": classes, **encoding}
+        job = _new(X, y, model or DEFAULT_MODEL, settings or {}, rows, scoring, seed)
+    else:
+        own = {"model": model, "settings": settings, "classes": classes, **_given(encoding)}
+        if task != "classification":
+            own["task"] = task
+        job = _go_on(Start.read(init), X, y, own | _given(scoring), seed)
+    # 2. learn
+    if not job.streamed or job.entry.one_pass:
+        _check_one_pass(job.entry, epochs)
+    if job.streamed:
+        order = _Order(job.source, in_order, seed)
+        stream = _Stream(job, order)
+        if checkpoint is not None:
+            shuffled = "in order" if order.state is None else "shuffled"
+            run = _run_of(job, [epochs, shuffled])
+            stream.checkpoint = Checkpoint(checkpoint, every, run, resume=resume)
+        answer = stream.learn(epochs, observer or TrainingObserver())
+    else:
+        if checkpoint is not None:
+            raise InputError(
+                f"model {job.entry.name!r} learns all rows at once, and has no checkpoint; leave "
+                "it out"
+            )
+        answer = _learn_at_once(job)
+    # 3. keep it
+    if output is not None:
+        save(answer.fitted, output, info=answer.info, progress=answer.progress)
+    if job.streamed and stream.checkpoint is not None:
+        stream.checkpoint.remove()
+    return answer
+
+
+class _Job(NamedTuple):
+    """What learns which rows.
+
+    Attributes
+    ----------
+    entry : Learner
+        Of the catalog.
+    streamed : bool
+        Whether it learns row by row.
+    learner, encoder : estimator
+        New ones, or those of ``start``; the encoder may be None.
+    source : Labeled
+        The rows.
+    task : Task
+        What is predicted.
+    about : dict
+        Name, task, label and seed, for `Trained`.
+    start : Start or None
+        The model to go on from.
+    """
+
+    entry: Learner
+    streamed: bool
+    learner: Any
+    encoder: Any
+    source: Labeled
+    task: Task
+    about: dict[str, Any]
+    start: Start | None = None
+
+
+def _new(
+    X: Any,
+    y: Any,
+    model: str,
+    settings: Mapping[str, Any],
+    rows: dict[str, Any],
+    scoring: dict[str, Any],
+    seed: int,
+) -> _Job:
+    """A new model."""
+    task = rows["task"]
+    metric = check_metric(scoring["metric"], task=task, k=scoring["k"], cost=scoring["cost"])
+    if settings.get("kernel") == "precomputed":  # rows of kernel values are no views
+        rows["scale_views"] = False
+    unlabeled = any(one.name == model and one.in_memory for one in LEARNERS)
+    source = open_labeled(X, y, unlabeled=unlabeled, **rows)
     entry = find_learner(model, task, source.layout.names)
-    predicted: Task = (
-        Regression(metric)
-        if task == "regression"
-        else Classification(source.classes, positive, metric=metric, threshold=threshold)
-    )
+    predicted = _task_of(task, source.classes, metric, scoring)
     if task == "classification":
         entry = entry.for_metric(metric, predicted.positive_label)
     if entry.view is not None:
         source = source.select_view(entry.view)
-    given = entry.check_settings(settings or {})
+    given = entry.check_settings(settings)
     learner = entry.make(**given, random_state=seed)
     learner.check_params()
+    streamed = entry.is_streamed(given)
+    if streamed:
+        learner.check_streams()
+    encoder = None if source.encoder is None else clone(source.encoder)
     label = y if isinstance(y, str) else None
     about = {"name": entry.name, "task": task, "label": label, "seed": seed}
-    # 2. learn
-    if entry.one_pass or not entry.is_streamed(given):
-        _check_one_pass(entry, epochs)
-    if entry.is_streamed(given):
-        learner.check_streams()
-        order = _Order(source, in_order, seed)
-        stream = _Stream(entry, learner, source, predicted, order)
-        if checkpoint is not None:
-            shuffled = "in order" if order.state is None else "shuffled"
-            run = _run_of(about, learner, source, predicted, [epochs, shuffled])
-            stream.checkpoint = Checkpoint(checkpoint, every, run, resume=resume)
-        answer = stream.learn(epochs, observer or TrainingObserver(), about)
-    else:
-        if checkpoint is not None:
-            raise InputError(
-                f"model {entry.name!r} learns all rows at once, and has no checkpoint; leave it out"
-            )
-        answer = _learn_at_once(entry, learner, source, predicted, about)
-    # 3. keep it
-    if output is not None:
-        save(answer.fitted, output, info=answer.info)
-    if entry.is_streamed(given) and stream.checkpoint is not None:
-        stream.checkpoint.remove()
-    return answer
+    return _Job(entry, streamed, learner, encoder, source, predicted, about)
+
+
+def _go_on(start: Start, X: Any, y: Any, own: dict[str, Any], seed: int) -> _Job:
+    """A model that has learned other rows before; ``own`` are options that it has already."""
+    start.refuse(**own)
+    info, learner = start.info, start.learner
+    task, classes = info["task"], getattr(learner, "classes_", None)
+    y = info["label"] if y is None else y
+    entry = find_learner(info["model"], task, learner.layout_.names)
+    source = open_more(
+        X,
+        y,
+        start.encoder,
+        task=task,
+        unlabeled=entry.learns_unlabeled,
+        classes=None if classes is None else classes.tolist(),
+    )
+    if entry.view is not None:
+        source = source.select_view(entry.view)
+    if source.layout != learner.layout_:
+        raise InputError(
+            f"the rows have the views {source.layout}, and the model {learner.layout_}",
+            file=source.file,
+        )
+    scoring = {"positive": info["positive"], "threshold": start.threshold}
+    predicted = _task_of(task, classes, info["metric"]["name"], scoring)
+    about = {"name": entry.name, "task": task, "label": info["label"], "seed": seed}
+    return _Job(entry, True, learner, start.encoder, source, predicted, about, start)
+
+
+def _task_of(task: str, classes: Any, metric: str, scoring: Mapping[str, Any]) -> Task:
+    """What is predicted, and how it is scored."""
+    if task == "regression":
+        return Regression(metric)
+    positive, threshold = scoring["positive"], scoring["threshold"]
+    return Classification(classes, positive, metric=metric, threshold=threshold)
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are not left at their defaults."""
+    defaults = {"hash_bits": 18, "scale_views": True, "threshold": "tuned"}
+    return {name: value for name, value in options.items() if value != defaults.get(name)}
 
 
 def _check_outputs(X: Any, *outputs: str | os.PathLike[str] | None) -> None:
@@ -298,24 +410,30 @@ def _check_outputs(X: Any, *outputs: str | os.PathLike[str] | None) -> None:
     files = [file for file in outputs if file is not None]
     for file in files:
         check_writable(file, MODEL, input_files(X))
-    if len({os.path.realpath(file) for file in files}) < len(files):
-        raise InputError("is the model and its checkpoint; name two files", file=str(files[0]))
+    if len(files) == 2:
+        _check_different(*files)
 
 
-def _run_of(
-    about: dict[str, Any], learner: Any, source: Labeled, task: Task, order: list[Any]
-) -> dict[str, Any]:
+def _check_different(model: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> None:
+    """Raise an error for a checkpoint that would replace a model."""
+    if os.path.realpath(model) == os.path.realpath(checkpoint):
+        raise InputError("is the model and its checkpoint; name two files", file=str(model))
+
+
+def _run_of(job: _Job, order: list[Any]) -> dict[str, Any]:
     """What makes a run: with another one of these, the rows or the updates are others."""
+    source, task, start = job.source, job.task, job.start
     return {
-        "the model": about["name"],
-        "its settings": repr(learner),
-        "the seed": about["seed"],
+        "the model": job.about["name"],
+        "its settings": repr(job.learner),
+        "the seed": job.about["seed"],
         "passes and order": order,
         "the encoding": repr(source.encoder),
         "the views": [list(source.layout.names), [int(width) for width in source.layout.widths]],
         "the classes": [str(label) for label in source.classes.tolist()],
         "the metric": [task.metric, str(task.positive_label), str(task.threshold)],
         "the number of rows": source.n_rows,
+        "the model to go on from": None if start is None else checksum(start.counts, {}),
     }
 
 
@@ -379,71 +497,101 @@ class _Order:
 class _Stream:
     """Passes over the rows; only the first one is scored on unseen rows."""
 
-    def __init__(
-        self, entry: Learner, learner: Any, source: Labeled, task: Task, order: _Order
-    ) -> None:
-        self.entry, self.learner, self.source, self.order = entry, learner, source, order
-        self.task = task.for_model(learner)
-        self.encoder: Any = None if source.encoder is None else clone(source.encoder)
+    def __init__(self, job: _Job, order: _Order) -> None:
+        self.entry, self.learner, self.source, self.order = (
+            job.entry,
+            job.learner,
+            job.source,
+            order,
+        )
+        self.encoder, self.about, self.start = job.encoder, job.about, job.start
+        self.task = job.task.for_model(self.learner)
+        self.labels = LabelOrder(self.source.classes)
+        # of the first pass
+        self.scored = ProgressiveValidation(self.learner, self.task)
         # the last rows of the stream
         self.tail: MultiView | None = None
         self.position = Position()
         self.checkpoint: Checkpoint | None = None
 
-    def learn(self, epochs: int, observer: TrainingObserver, about: dict[str, Any]) -> Trained:
-        start = time.perf_counter()
-        labels = LabelOrder(self.source.classes)
-        calibration = getattr(self.learner, "calibration", None)
-        counts = self._take_up(labels)
+    def learn(self, epochs: int, observer: TrainingObserver) -> Trained:
+        began = time.perf_counter()
+        self._take_up()
         here = self.position
+        calibration = getattr(self.learner, "calibration", None)
         for number in range(here.number, epochs + 1):
             observer.start_pass(number, epochs, self.source.n_rows)
-            last = None
-            if calibration is not None and number > 1:  # such a pass scores rows that were learned
-                self.learner.calibration = "none"
-            one_pass = ProgressiveValidation(self.learner, self.task)
-            if counts:
-                one_pass.set_state(counts)
-                counts = {}
-            batches = self._batches(observer, one_pass, labels)
-            for last in one_pass.records(labels.watch(batches) if number == 1 else batches):
-                observer.add_record(last)
+            batches, scored = self._batches(observer), self.scored
             if number == 1:
-                here.first = last
-                if one_pass.threshold is not None:
-                    here.threshold = one_pass.threshold.place()
+                batches = self.labels.watch(batches)
+            else:
+                scored = ProgressiveValidation(self.learner, self.task)
+                if calibration is not None:  # such a pass scores rows that were learned
+                    self.learner.calibration = "none"
+            for record in scored.records(batches):
+                observer.add_record(record)
             here.number, here.batches = number + 1, 0
         if calibration is not None:
             self.learner.calibration = calibration
-        first, threshold = here.first, self.task.fixed_threshold
-        if first is None:
+        earlier = 0 if self.start is None else self.start.info["rows"]
+        if self.scored.tally.n_rows == earlier:
             rows = "row has a label" if here.unlabeled or here.skipped else "row is there"
             raise InputError(f"no {rows} to learn from", file=self.source.file)
-        if here.threshold is not None:
-            threshold = here.threshold
+        counts, threshold = self._counts(), self.task.fixed_threshold
+        if self.scored.threshold is not None:
+            threshold = self.scored.threshold.place()
         if threshold is not None:
             self.learner.set_threshold(threshold)
-        if epochs > 1:
-            self._tune_after_passes(epochs, about["seed"])
-        labels.warn(self.order.advice)
+        if epochs > 1 and self.start is None:
+            self._tune_after_passes(epochs)
+        self.labels.warn(self.order.advice)
+        tally, metric = self.scored.tally, self.task.metric
+        classes = isinstance(self.task, Classification)
         return Trained(
             fitted=_fitted(self.encoder, self.learner),
-            **about,
-            rows=first.rows,
+            **self.about,
+            rows=tally.n_rows,
             unlabeled=here.unlabeled,
             skipped=here.skipped,
             passes=epochs,
             order=str(self.order),
-            seconds=time.perf_counter() - start,
-            loss=first.loss,
-            accuracy=_defined(first.accuracy),
-            metric={"name": self.task.metric, "value": _defined(first.metric)},
+            seconds=time.perf_counter() - began,
+            loss=tally.loss / tally.n_rows,
+            accuracy=_defined(tally.value("accuracy")) if classes else None,
+            metric={"name": metric, "value": _defined(tally.value(metric))},
             **_threshold_of(self.learner, self.task),
-            view_shares=_view_shares(self.entry, self.learner, self.tail),
-            rows_of_view_shares=0 if self.tail is None else len(self.tail),
+            **self._shares(),
+            earlier=earlier,
+            progress=Start.progress(counts, here, self.task.threshold),
         )
 
-    def _tune_after_passes(self, epochs: int, seed: int) -> None:
+    def _shares(self) -> dict[str, Any]:
+        """The shares of the views, on the last rows of this run and, if they are few, before."""
+        shares = _view_shares(self.entry, self.learner, self.tail)
+        n = 0 if self.tail is None else len(self.tail)
+        before = {} if self.start is None else self.start.info
+        more = min(before.get("rows_of_view_shares", 0), ROWS_FOR_SHARE - n)
+        if shares is not None and more and before["view_shares"]:
+            old = before["view_shares"]
+            shares = {view: (n * shares[view] + more * old[view]) / (n + more) for view in shares}
+            n += more
+        return {"view_shares": shares, "rows_of_view_shares": n}
+
+    def _counts(self) -> dict[str, np.ndarray]:
+        """The counts of the first pass."""
+        of_labels = {f"labels.{name}": array for name, array in self.labels.get_state().items()}
+        return of_labels | self.scored.get_state()
+
+    def _set_counts(self, counts: dict[str, np.ndarray]) -> None:
+        self.scored.set_state(counts)
+        of_labels = {
+            key.removeprefix("labels."): array
+            for key, array in counts.items()
+            if key.startswith("labels.")
+        }
+        self.labels.set_state(of_labels)
+
+    def _tune_after_passes(self, epochs: int) -> None:
         """Let rows held out by folds calibrate the learner, and place its threshold.
 
         In the first pass the rows were new to the learner, but it was another one then.  Rows that
@@ -456,57 +604,56 @@ class _Stream:
         X = take_rows(data, known)
         X = X if self.encoder is None else self.encoder.transform(X)
         passes = self.entry.passes(epochs)
-        held_out = _held_out(self.learner, self.task, X, y[known], seed, **passes)
+        held_out = _held_out(self.learner, self.task, X, y[known], self.about["seed"], **passes)
         if held_out is not None:
             _tune(self.learner, self.task, *held_out)
 
-    def _take_up(self, labels: LabelOrder) -> dict[str, np.ndarray]:
-        """Go on from the checkpoint, if there is one; return the counts of the pass."""
+    def _take_up(self) -> None:
+        """Go on from the checkpoint, if there is one, or from an earlier model."""
         kept = None if self.checkpoint is None else self.checkpoint.read()
-        if kept is None:
-            return {}
-        if isinstance(kept.fitted, Pipeline):
-            self.encoder, learner = kept.fitted[0], kept.fitted[-1]
-        else:
-            learner = kept.fitted
-        if hasattr(learner, "calibration"):  # a later pass has none
-            learner.calibration = self.learner.calibration
-        self.learner, self.tail, self.position = learner, kept.tail, kept.position
-        self.order.state = kept.position.order
-        of_labels = {name: kept.counts.pop(f"labels.{name}") for name in labels.STATE}
-        labels.set_state(of_labels)
-        return kept.counts
+        if kept is not None:
+            fitted = kept.fitted
+            self.encoder = fitted[0] if isinstance(fitted, Pipeline) else None
+            calibration = getattr(self.learner, "calibration", None)
+            self.learner = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+            if calibration is not None:  # a later pass has none
+                self.learner.calibration = calibration
+            self.scored.model = self.learner
+            self.tail, self.position = kept.tail, kept.position
+            self.order.state = kept.position.order
+            self._set_counts(kept.counts)
+        elif self.start is not None:
+            self.position = Position(unlabeled=self.start.unlabeled, skipped=self.start.skipped)
+            self._set_counts(self.start.counts)
 
-    def _keep(self, encoder: Any, one_pass: ProgressiveValidation, labels: LabelOrder) -> None:
+    def _keep(self, encoder: Any) -> None:
         """Write the checkpoint, with the encoder as it was after the last batch."""
         assert self.checkpoint is not None
         self.position.order = self.order.state
-        counts = {f"labels.{name}": array for name, array in labels.get_state().items()}
         fitted = _fitted(encoder, self.learner)
-        self.checkpoint.write(Kept(fitted, self.position, counts | one_pass.get_state(), self.tail))
+        self.checkpoint.write(Kept(fitted, self.position, self._counts(), self.tail))
 
-    def _batches(
-        self, observer: TrainingObserver, one_pass: ProgressiveValidation, labels: LabelOrder
-    ) -> Iterator[tuple[MultiView, np.ndarray]]:
+    def _batches(self, observer: TrainingObserver) -> Iterator[tuple[MultiView, np.ndarray]]:
         """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
         here = self.position
-        if not here.batches:
-            here.unlabeled = here.skipped = 0
         for X, y, encoder in prefetch(self._encoded()):
             n_missing = 0 if not len(self.source.classes) else int((~has_label(y)).sum())
             if n_missing and not self.entry.learns_unlabeled:
-                here.skipped += n_missing
+                here.skipped += n_missing if here.number == 1 else 0
                 kept = list(with_label([(X, y)]))
             else:
-                here.unlabeled += n_missing
+                here.unlabeled += n_missing if here.number == 1 else 0
                 kept = [(X, y)]
             for known, of_known in kept:
-                self.tail = known[-ROWS_FOR_SHARE:]
                 yield known, of_known
+                last = known[-ROWS_FOR_SHARE:]
+                if self.tail is not None and len(last) < ROWS_FOR_SHARE:
+                    last = stack_rows([self.tail[len(last) - ROWS_FOR_SHARE :], last])
+                self.tail = last
             here.batches += 1
             observer.add_rows(len(y))
-            if encoder is not None and one_pass.tally.n_rows:
-                self._keep(encoder[0], one_pass, labels)
+            if encoder is not None and self.scored.tally.n_rows:
+                self._keep(encoder[0])
 
     def _encoded(self) -> Iterator[tuple[MultiView, np.ndarray, list[Any] | None]]:
         """The batches that are left; with those that are to be kept, the encoder after them."""
@@ -520,18 +667,17 @@ class _Stream:
                 yield X, y, [copy.deepcopy(encoder) if learn else encoder]
 
 
-def _learn_at_once(
-    entry: Learner, learner: Any, source: Labeled, task: Task, about: dict[str, Any]
-) -> Trained:
+def _learn_at_once(job: _Job) -> Trained:
     """Fit the learner to all rows in memory, as in `compare` by folds."""
-    task = task.for_model(learner)
+    entry, learner, source, about = job.entry, job.learner, job.source, job.about
+    task = job.task.for_model(learner)
     start = time.perf_counter()
     data, y = source.load()
     known = np.flatnonzero(has_label(y))
     n_missing = len(y) - len(known)
-    encoder: Any = None
-    if source.encoder is not None:
-        encoder = clone(source.encoder).fit(take_rows(data, known))
+    encoder = job.encoder
+    if encoder is not None:
+        encoder.fit(take_rows(data, known))
     if not entry.learns_unlabeled:
         data, y = take_rows(data, known), y[known]
     X = data if encoder is None else encoder.transform(data)
