@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from crossview import InputError, MultiView, load, train
-from crossview.evaluation.checkpoint import Checkpoint, Kept, Position
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.metrics import ErrorTally, RunningThreshold, Tally
 from crossview.evaluation.rows import LabeledRows
-from crossview.evaluation.train import TrainingObserver
+from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position
+from crossview.evaluation.training.result import TrainingObserver
 from training_runs import COLUMNS, KINDS, contents, make_table
 
 

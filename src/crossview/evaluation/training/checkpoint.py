@@ -1,10 +1,7 @@
-"""Training runs that go on: from a checkpoint as if they had never stopped, from a finished model
-with other rows.
-"""
+"""Checkpoints: a training run on disk, which goes on as if it had never stopped."""
 
 from __future__ import annotations
 
-import copy
 import os
 import time
 from dataclasses import asdict, dataclass, field
@@ -13,18 +10,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.pipeline import Pipeline
 
 from crossview.errors import InputError
+from crossview.evaluation.training.start import FINISHED
 from crossview.files import check_writable
-from crossview.persistence import load, load_progress, read_info, save
+from crossview.persistence import load, load_progress, save
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["Checkpoint", "Kept", "Position", "Start"]
-
-
-# the part of the header of a finished model from which training goes on with other rows
-FINISHED = "finished"
+__all__ = ["Checkpoint", "Kept", "Position"]
 
 
 @dataclass
@@ -148,87 +141,6 @@ class Checkpoint:
     def remove(self) -> None:
         """Remove the file: the run is over."""
         self.path.unlink(missing_ok=True)
-
-
-@dataclass
-class Start:
-    """A finished model from which training goes on with other rows.
-
-    Attributes
-    ----------
-    fitted : Pipeline or learner
-        The encoder and the learner; its own copy.
-    info : dict
-        The metadata of the model.
-    counts : dict of str to ndarray
-        Of all rows that it has learned, each predicted before.
-    threshold : float, "tuned" or None
-        What was asked for.
-    unlabeled, skipped : int
-        Rows without a label that were learned and passed over.
-    """
-
-    fitted: Any
-    info: dict[str, Any]
-    counts: dict[str, np.ndarray]
-    threshold: float | str | None
-    unlabeled: int
-    skipped: int
-
-    @classmethod
-    def read(cls, model: Any) -> Start:
-        """Return the model of a file, or of what `train` returned."""
-        if hasattr(model, "progress"):
-            fitted, info, progress = copy.deepcopy((model.fitted, model.info, model.progress))
-            name = None
-        else:
-            fitted, info, name = load(model), read_info(model), os.fspath(model)
-            try:
-                progress = load_progress(model)
-            except InputError:
-                progress = None
-        if progress is None:
-            raise InputError(
-                "holds no counts to go on from: it was not written by train, or learned all rows "
-                "at once; train on all rows again",
-                file=name,
-            )
-        header, counts = progress
-        if FINISHED not in header:
-            raise InputError(
-                "is the checkpoint of an unfinished run; go on by checkpoint= and resume=",
-                file=name,
-            )
-        try:
-            return cls(fitted, info, counts, **header[FINISHED])
-        except TypeError as error:
-            raise InputError(f"is a damaged model file ({error})", file=name) from error
-
-    @staticmethod
-    def progress(
-        counts: dict[str, np.ndarray], position: Position, threshold: float | str | None
-    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return what a finished model keeps, so that training can go on from it."""
-        rows = {"unlabeled": position.unlabeled, "skipped": position.skipped}
-        return {FINISHED: {"threshold": threshold, **rows}}, counts
-
-    @property
-    def encoder(self) -> Any:
-        """The encoder, or None."""
-        return self.fitted[0] if isinstance(self.fitted, Pipeline) else None
-
-    @property
-    def learner(self) -> Any:
-        """The learner without the encoder."""
-        return self.fitted[-1] if isinstance(self.fitted, Pipeline) else self.fitted
-
-    def refuse(self, **options: Any) -> None:
-        """Raise an error for an option that the model has already."""
-        for name, value in options.items():
-            if value not in (None, (), [], {}):
-                raise InputError(
-                    f"{name}={value!r}: the model of init= has its own; leave {name}= out"
-                )
 
 
 def _rows_as_arrays(X: MultiView) -> dict[str, np.ndarray]:
