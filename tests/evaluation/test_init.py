@@ -98,16 +98,16 @@ def test_views_in_memory_and_sparse_files(tmp_path):
 def test_what_does_not_fit_is_one_line(table, tmp_path):
     rows = table.filter(table["y"].is_valid())
     first = train(rows.slice(0, 400), "y", model="pa:squared", **COLUMNS, output=tmp_path / "m.st")
-    for options, message in (
-        ({"model": "arow"}, "model='arow': the model of init= has its own"),
-        ({"settings": {"C": 1.0}}, "settings=.*: the model of init="),
-        ({"bins": 4}, "bins=4: the model"),
-        ({"metric": "roc_auc"}, "metric='roc_auc': the model"),
-        ({"threshold": 0.3}, "threshold=0.3: the model"),
-        ({"task": "regression"}, "task='regression': the model"),
+    for name, value in (
+        ("model", "arow"),
+        ("settings", {"C": 1.0}),
+        ("bins", 4),
+        ("metric", "roc_auc"),
+        ("threshold", 0.3),
+        ("task", "regression"),
     ):
-        with pytest.raises(InputError, match=message):
-            train(rows, init=first, **options)
+        with pytest.raises(InputError, match=f"leave {name}= out; the model of init="):
+            train(rows, init=first, **{name: value})
     with pytest.raises(InputError, match="no column is called 't__words'"):
         train(rows.drop_columns(["t__words"]), init=first)
     other = pa.array(["yes", "perhaps", *["no"] * (len(rows) - 2)])
@@ -128,14 +128,24 @@ def test_what_does_not_fit_is_one_line(table, tmp_path):
 def test_by_the_command_in_place_with_the_kinds_of_the_model(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     one = pa.table({"a__zip": ["A1", "B2"] * 20, "b__x": range(40), "y": ["p", "q"] * 20})
-    two = pa.table({"a__zip": [17, 18] * 5, "b__x": range(10), "y": ["p", "q"] * 5})
-    pa.csv.write_csv(one, "one.csv")
-    pa.csv.write_csv(two, "two.csv")
+    two = pa.table({"a__zip": [17, 18] * 5, "b__x": range(10), "id": range(10)})
+    late = pa.table({"id": [8, 1, 3, 2, 7, 6, 4], "y": list("pqqpqpp")})
+    for name, table in (("one", one), ("two", two), ("late", late)):
+        pa.csv.write_csv(table, f"{name}.csv")
     command = ["train", "one.csv", "--label", "y", "--model", "scw", "--hash-bits", "4"]
     assert main([*command, "-o", "m.st"]) == 0
-    assert main(["train", "two.csv", "--init", "m.st", "-o", "m.st"]) == 0
+    more = ["train", "two.csv", "--init", "m.st", "-o", "m.st"]
+    assert main([*more, "--join", "late.csv"]) == 0
     err = capsys.readouterr().err
-    assert "50 rows shuffled, 40 of them before, 1 pass" in err
+    assert "3 of 10 rows are not in late.csv, and are left out" in err
+    assert "47 rows shuffled, 40 of them before, 1 pass" in err
     encoder = load("m.st")[0]
     names = [encoder.feature_name("a", column) for column in range(16)]
     assert {"a__zip=A1", "a__zip=17"} <= set(names)
+    for options, message in (
+        (["--model", "pa"], "leave --model out; the model of --init has its own"),
+        (["--set", "C=1"], "leave --set out; the model of --init"),
+        (["--on", "id"], "--on 'id' is for --join; name a file to join"),
+    ):
+        assert main([*more, *options]) == 2
+        assert message in capsys.readouterr().err

@@ -191,6 +191,24 @@ Threshold = Annotated[
 ]
 
 
+JoinFile = Annotated[
+    str | None,
+    typer.Option(
+        "--join",
+        metavar="FILE",
+        help="More columns of the rows, such as labels that came late; rows that FILE has not are "
+        "left out.",
+    ),
+]
+On = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN,...",
+        help="The columns by which --join finds a row, such as an id. Default: all that both have.",
+    ),
+]
+
+
 @app.callback(invoke_without_command=True)
 def crossview_command(
     context: typer.Context,
@@ -526,6 +544,8 @@ def train(
             "the one of a run that never stopped.",
         ),
     ] = False,
+    join: JoinFile = None,
+    on: On = None,
     progress: Annotated[
         bool | None,
         typer.Option(
@@ -572,7 +592,7 @@ def train(
     if init is not None:
         opening.check_exists(str(init))
     with opening.standard_input(source, columns) as file:
-        table = opening.open_source(file, columns)
+        table = opening.open_source(file, columns, join=opening.parse_join(join, on))
 
         from crossview.cli import commands
 

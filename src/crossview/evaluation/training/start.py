@@ -84,6 +84,4 @@ class Start:
         """Raise an error for an option that the model has already."""
         for name, value in options.items():
             if value not in (None, (), [], {}):
-                raise InputError(
-                    f"{name}={value!r}: the model of init= has its own; leave {name}= out"
-                )
+                raise InputError(f"leave {name}= out; the model of init= has its own")
