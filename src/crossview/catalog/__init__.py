@@ -24,6 +24,7 @@ PUBLIC: dict[str, str] = {
     "compare": "crossview.evaluation.compare",
     "describe": "crossview.evaluation.describe",
     "evaluate": "crossview.evaluation.evaluate",
+    "join_tables": "crossview.streams.join",
     "load": "crossview.persistence",
     "open_table": "crossview.streams.table",
     "predict": "crossview.evaluation.predict",
