@@ -40,7 +40,6 @@ def learn_at_once(job: Job) -> Trained:
         if task.fixed_threshold is not None:
             learner.set_threshold(task.fixed_threshold)
     seconds = time.perf_counter() - start
-    last_rows = LastRows(X)
     return Trained(
         fitted=pipeline(encoder, learner),
         **about,
@@ -54,8 +53,7 @@ def learn_at_once(job: Job) -> Trained:
         accuracy=None,
         metric=None,
         **threshold_of(learner, task),
-        **last_rows.shares(entry, learner),
-        reference=last_rows.reference(learner, len(X), once=False),
+        **LastRows(X).about(entry, learner, len(X), once=False),
     )
 
 
