@@ -373,8 +373,11 @@ class DriftCounter:
 
     def count(self, places: np.ndarray) -> None:
         """Count some rows, by what `locate` gave."""
-        for part in range(N_PARTS + 1):
-            self.counts[:, :, part] += (places == part).sum(axis=0)
+        n_cells = self.counts.size // (N_PARTS + 1)
+        cells = places.reshape(-1, n_cells) + (N_PARTS + 1) * np.arange(n_cells)
+        self.counts += np.bincount(cells.ravel(), minlength=self.counts.size).reshape(
+            self.counts.shape
+        )
 
     def drifts(self, ignored: Sequence[str] = ()) -> list[Drift]:
         """Return the drift of each view; not of those that are ignored."""

@@ -270,6 +270,16 @@ def _losses(task: Task, y: np.ndarray, scored: Scored) -> np.ndarray:
     return task.losses(y, scored)
 
 
+def _trained_value(info: Mapping[str, Any], task: Task) -> float | None:
+    """The same metric in training, where the model file says it."""
+    before = info.get("metric")
+    same = isinstance(before, dict) and before.get("name") == task.metric
+    if not (same and info.get("positive") == task.positive_label):
+        return None
+    value = before.get("value") if before else None
+    return value if isinstance(value, float) else None
+
+
 class _Part:
     """The counts of some of the rows."""
 
@@ -391,9 +401,6 @@ class _Counts:
         assert self.all is not None
         info, task = self.fitted.info, self.task
         threshold = getattr(self.learner, "threshold_", None)
-        before = info.get("metric")
-        same = isinstance(before, dict) and before.get("name") == task.metric
-        same = same and info.get("positive") == task.positive_label
         missing = list(rows.missing_views)
         return Evaluation(
             model=info.get("model"),
@@ -406,7 +413,7 @@ class _Counts:
             n_rows=self.all.tally.n_rows,
             skipped=self.skipped,
             metrics=self.all.estimates(),
-            trained=before.get("value") if same and before else None,
+            trained=_trained_value(info, task),
             calibration=self.all.calibration() if self._probabilities else [],
             confusion=self.all.confusion(),
             views=[self._view(view) for view in self.names if self._views and view not in missing],

@@ -54,6 +54,8 @@ class FittedModel:
         self.info = {} if self.file is None else read_info(self.file)
         self.encoder = fitted[0] if isinstance(fitted, Pipeline) else None
         self.learner = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+        if not hasattr(self.learner, "view_scores"):
+            raise InputError("holds no model that predicts", file=self.file)
         known = hasattr(self.learner, "classes_")
         self.classes = self.learner.classes_.tolist() if known else None
 

@@ -132,8 +132,9 @@ def find_slices(table: TableStream, column: str) -> ByValue:
         inner = np.quantile(sample.values, np.arange(1, N_RANGES) / N_RANGES)
         edges = np.unique(inner[inner < sample.high])
         ends = [f"{end:.6g}" for end in (sample.low, *edges, sample.high)]
+        first = f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else ends[0]
         names = [
-            f"{ends[0]} to {ends[1]}",
+            first,
             *(f"above {a} to {b}" for a, b in pairwise(ends[1:])),
         ]
         return ByValue(column, names, {}, edges)
