@@ -5,7 +5,8 @@
 writes into the folder ``days``: ``history.parquet``, all ratings up to the last seven days, with
 the label ``liked`` (4 or 5 stars); and for each of the seven days ``day1.parquet``, what was shown,
 without a label, and ``labels1.csv``, what became known later.  The data set is at
-https://grouplens.org/datasets/movielens/100k/; its terms allow research use and no publishing again.
+https://grouplens.org/datasets/movielens/100k/, whose terms allow research use and no publishing
+again.
 """
 
 import sys
