@@ -21,15 +21,24 @@ class ClassLabels:
     ----------
     classes : sequence
         The classes, sorted.  A label of another type is compared as text: 1 in one file may be
-        "1" in another.
+        "1" in another.  So are yes and true, which readers of CSV mix up.
     column : str or None
         The column of the labels.
     """
 
     def __init__(self, classes: Sequence[Any], column: str | None) -> None:
         self._classes, self._column = list(classes), column
-        texts = {_text(label): code for code, label in enumerate(classes)}
+        texts = {str(label): code for code, label in enumerate(classes)}
         self._codes = texts | {label: code for code, label in enumerate(classes)}
+        truths = {_truth(label): code for code, label in enumerate(classes)}
+        self._truths = truths if truths.keys() == {False, True} else {}
+
+    def _code(self, label: Any) -> int:
+        """The code of a label, -1 if it is none of the classes."""
+        for codes, key in ((self._codes, label), (self._codes, str(label))):
+            if key in codes:
+                return codes[key]
+        return self._truths.get(_truth(label), -1)
 
     def read(self, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return which rows have a label, and these labels.
@@ -53,7 +62,7 @@ class ClassLabels:
         """
         values, index = _distinct(labels)
         there = has_label(np.array([*values, None], dtype=object))
-        codes = np.array([self._codes.get(v, self._codes.get(_text(v), -1)) for v in values] + [-1])
+        codes = np.array([*map(self._code, values), -1])
         unknown = (codes < 0) & there
         if unknown[index].any():
             row = int(unknown[index].argmax())
@@ -93,8 +102,10 @@ class NumberLabels:
         return known, y
 
 
-def _text(label: Any) -> str:
-    return str(label).lower() if isinstance(label, bool) else str(label)
+def _truth(label: Any) -> bool | None:
+    """What a label says, if it is a Boolean, or yes or no."""
+    words = {"true": True, "yes": True, "false": False, "no": False}
+    return words.get(str(label).casefold())
 
 
 def _distinct(labels: Any) -> tuple[list[Any], np.ndarray]:
