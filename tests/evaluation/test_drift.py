@@ -16,6 +16,7 @@ from crossview.evaluation.drift import (
     read_reference,
     scores_of_views,
 )
+from shared_data import movielens
 
 VIEWS = ("a", "b")
 
@@ -106,3 +107,16 @@ def test_a_reference_is_made_of_enough_rows_and_checked_when_it_is_read(trained)
     ):
         with pytest.raises(InputError, match="damaged reference"):
             read_reference({"reference": wrong}, VIEWS)
+
+
+@pytest.mark.parametrize("model", ["pa:squared", "linear"])
+def test_real_rows_in_random_order_have_not_moved_and_rare_films_have(model, tmp_path):
+    X, rating, _, film = movielens()
+    y = rating > 3
+    path = tmp_path / "model.st"
+    crossview.train(X[:20_000], y[:20_000], model=model, in_order=True, output=path)
+    rest = slice(20_000, 30_000)
+    assert crossview.evaluate(path, X[rest], y[rest], views=False).warnings == []
+    rare = 20_000 + np.flatnonzero(film[rest] > 1000)
+    lines = crossview.evaluate(path, X[rare], y[rare], views=False).warnings
+    assert any(line.startswith("view 'item'") for line in lines)
