@@ -18,6 +18,9 @@ __all__ = ["AllMetrics", "OneMetric", "shown_metrics"]
 
 # rows that say where the scores are, for the bins of the metrics of their order
 ROWS_FOR_SCALE = 1000
+# with more classes, an interval of a metric of the order takes seconds: only that which decides has
+# one
+MOST_CLASSES_IN_ORDER = 20
 
 
 def shown_metrics(task: Task, *, probabilities: bool) -> list[str]:
@@ -119,7 +122,7 @@ class AllMetrics:
         # metrics of the predicted classes follow from the same counts, those of the order too
         self._blocks: dict[str, OneMetric] = {}
         for name in names:
-            if _shares(name) not in self._blocks:
+            if _shares(name) not in self._blocks and self._has_interval(name):
                 self._blocks[_shares(name)] = OneMetric(task, self.typical, name)
 
     @property
@@ -135,10 +138,16 @@ class AllMetrics:
 
     def estimates(self) -> dict[str, Estimate]:
         """Return all metrics."""
-        return {
-            name: self._blocks[_shares(name)].estimate(self.tally.value(name), name)
-            for name in self.names
-        }
+        return {name: self._estimate(name, self.tally.value(name)) for name in self.names}
+
+    def _estimate(self, name: str, value: float) -> Estimate:
+        if not self._has_interval(name):
+            return Estimate(value, math.nan, math.nan)
+        return self._blocks[_shares(name)].estimate(value, name)
+
+    def _has_interval(self, name: str) -> bool:
+        few = len(self.task.classes) <= MOST_CLASSES_IN_ORDER
+        return few or name == self.task.metric or metric_of(name).kind != "order"
 
     def confusion(self) -> list[list[int]] | None:
         """Return the rows per true class and predicted class."""

@@ -162,7 +162,8 @@ class Evaluation:
     skipped : int
         Number of rows without a label.
     metrics : dict of str to Estimate
-        All metrics of the task.
+        All metrics of the task.  With more than 20 classes, metrics of the order of the scores have
+        no interval, unless it is the one that decides.
     trained : float or None
         The metric in training, of each row before it was learned, where the model file says it.
     calibration : list of CalibrationBin
