@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.machines.interactions import strongest, terms
-from crossview.algorithms.machines.state import Machine
-from crossview.estimators.base import OnlineLearner
+from crossview.algorithms.machines.state import ALL_PAIRS, CROSS_PAIRS, TENSOR, Machine
+from crossview.estimators.base import ColumnWeights, OnlineLearner
 from crossview.estimators.machines.state import part_slots
 
 __all__ = ["Interaction", "InterpretableMachine"]
@@ -121,10 +122,33 @@ class InterpretableMachine(OnlineLearner):
             kept += [one for one in found if len(one.views) == order][:top]
         return kept
 
-    def _interactions_of(
-        self, a: int, top: int
-    ) -> list[tuple[tuple[str, ...], tuple[int, ...], float]]:
-        """Return the strongest interactions per combination of views for score ``a``."""
+    def _column_weights(self) -> ColumnWeights:
+        """Return the interactions of order 1, and the norms of the factors."""
+        machine, columns = self._machine(), list(self.view_columns().values())
+        shape = machine.c.shape[1], int(self.n_features_in_)
+        weights, sqnorms = np.zeros(shape), np.zeros(shape)
+        pairs = machine.model in (CROSS_PAIRS, ALL_PAIRS)
+        n_parts = np.diff(machine.ends.astype(np.intp), prepend=0)
+        for a in range(shape[0]):
+            tables, seen, terms_of_one = self._terms_of(a, 1)
+            for (p, *others), (factors, *_), constant in terms_of_one:
+                if not others:
+                    where = columns[int(machine.views[p])][seen[p]]
+                    weights[a, where] += factors @ constant
+            for p, table in enumerate(tables):
+                where = columns[int(machine.views[p])][seen[p]]
+                sqnorms[a, where] += (table[:, int(pairs) :] ** 2).sum(axis=1)
+        only_products = machine.model == TENSOR and n_parts.max() > 1
+        interact = pairs or n_parts.max() > 1
+        return ColumnWeights(
+            None if only_products else weights,
+            factor_norm=np.sqrt(sqnorms) if interact else None,
+        )
+
+    def _terms_of(
+        self, a: int, highest: int | None = None
+    ) -> tuple[list[np.ndarray], list[np.ndarray], Iterator[Any]]:
+        """Return for score ``a`` the factors of each part, their columns, and the interactions."""
         machine = self._machine()
         k = machine.B.shape[2] // machine.c.shape[1]
         own = slice(a * k, (a + 1) * k)
@@ -135,11 +159,19 @@ class InterpretableMachine(OnlineLearner):
             columns.append(seen)
         groups = np.split(np.arange(len(machine.views)), machine.ends[:-1].astype(np.intp))
         B = machine.B[:, 0, own].astype(np.float64)
-        names = self.layout_.names
+        found = terms(machine.model, tables, B, groups, machine.views, highest)
+        return tables, columns, found
+
+    def _interactions_of(
+        self, a: int, top: int
+    ) -> list[tuple[tuple[str, ...], tuple[int, ...], float]]:
+        """Return the strongest interactions per combination of views for score ``a``."""
+        _, columns, found_terms = self._terms_of(a)
+        names, views_of_parts = self.layout_.names, self._state["views"]
         found = []
-        for parts, factors, constant in terms(machine.model, tables, B, groups, machine.views):
+        for parts, factors, constant in found_terms:
             same = len(parts) == 2 and parts[0] == parts[1]
-            views = tuple(names[int(machine.views[p])] for p in parts)
+            views = tuple(names[int(views_of_parts[p])] for p in parts)
             for chosen, weight in strongest(factors, constant, top, same):
                 named = tuple(int(columns[p][i]) for p, i in zip(parts, chosen, strict=True))
                 found.append((views, named, weight))

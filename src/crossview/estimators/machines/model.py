@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.algorithms.machines import scores
+from crossview.algorithms.machines import contributions, scores
 from crossview.algorithms.machines.state import Machine
 from crossview.batch import read_only
 from crossview.estimators.machines.interactions import InterpretableMachine
@@ -47,6 +47,9 @@ class MachineModel(InterpretableMachine):
         found = np.zeros((len(rows.indptr) - 1, self._n_scores()))
         scores.score_rows(rows, read_only(np.arange(len(found))), self._frozen(), found)
         return found
+
+    def _entry_contributions(self, rows: Rows) -> np.ndarray:
+        return contributions.contributions(rows, self._frozen())
 
     def view_scores(self, X: Any) -> np.ndarray:
         """Return the score of each view alone, as if all other views were missing.
