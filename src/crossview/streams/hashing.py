@@ -7,6 +7,7 @@ reused.
 from __future__ import annotations
 
 import json
+import operator
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -115,7 +116,9 @@ class SlotTables:
                 self._tables[column.name] = table
             contents.append(table.content)
             if learn and self.remember_names and not table.learned.all():
-                unnamed[column.view].append(self._compare(column, one.codes, table, words))
+                found = self._compare(column, one.codes, table, words)
+                if found is not None:
+                    unnamed[column.view].append(found)
         for view, found in unnamed.items():
             self._name(view, found)
         return contents
@@ -149,38 +152,43 @@ class SlotTables:
 
     def _compare(
         self, column: Column, codes: np.ndarray, table: _Table, words: _Words | None
-    ) -> _Unnamed:
+    ) -> _Unnamed | None:
         """Find collisions of what these rows have with known names; return what has no name."""
-        n, view = len(table.learned), column.view
-        in_rows = np.zeros(n + 1, dtype=bool)
-        in_rows[codes] = True  # null is the last
+        known, n = self.names[column.view], len(table.learned)
+        is_full = len(known) >= self.remember_names
+        if is_full:
+            in_rows = np.zeros(n + 1, dtype=bool)  # null is the last
+            in_rows[codes] = True
+        else:
+            first = np.full(n + 1, -1, dtype=np.int32)
+            first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1, dtype=np.int32)  # the last stays
+            in_rows = first >= 0
         new = np.flatnonzero(in_rows[:n] & ~table.learned)
         table.learned[new] = True
         if words is None or len(new) < n:
             words = self._hash(column, table.dictionary.take(new))
-        is_named = self._named[view][words.slots]
+        is_named = self._named[column.view][words.slots]
         named = np.flatnonzero(is_named)
-        slots = words.slots[named].tolist()
-        stored = map(self.names[view].__getitem__, slots)
-        self.collisions[view].update(
-            slot
-            for i, slot, name in zip(named.tolist(), slots, stored, strict=True)
-            if words.names[i] != name
-        )
-        if len(named) == len(words.names) or len(self.names[view]) >= self.remember_names:
-            return _Unnamed([], np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64))
-        first = np.empty(n + 1, dtype=np.int64)
-        first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last assignment stays
+        slots = words.slots[named]
+        stored = map(known.__getitem__, slots.tolist())
+        names = map(words.names.__getitem__, named.tolist())
+        differs = np.fromiter(map(operator.ne, stored, names), dtype=bool, count=len(named))
+        self.collisions[column.view].update(slots[differs].tolist())
+        if is_full or len(named) == len(words.names):
+            return None
         order = np.argsort(first[new])
-        # the names of each value, value after value in the order of the rows
-        lengths = np.diff(words.indptr)[order]
-        begin = np.cumsum(lengths) - lengths
-        entries = np.repeat(words.indptr[:-1][order] - begin, lengths) + np.arange(lengths.sum())
-        found, at = np.unique(words.codes[entries], return_index=True)
-        keep = ~is_named[found]
-        found, at = found[keep], np.sort(at[keep])
-        rows = np.repeat(first[new][order], lengths)[at]
-        found = words.codes[entries][at]
+        rows = first[new][order]
+        if column.kind == "categorical":
+            keep = ~is_named[order]
+            found, rows = order[keep], rows[keep]
+        else:  # the words of each text, text after text in the order of the rows
+            lengths = np.diff(words.indptr)[order]
+            begin = np.cumsum(lengths) - lengths
+            entries = np.repeat(words.indptr[:-1][order] - begin, lengths)
+            entries = words.codes[entries + np.arange(lengths.sum())]
+            distinct, at = np.unique(entries, return_index=True)
+            at = np.sort(at[~is_named[distinct]])
+            found, rows = entries[at], np.repeat(rows, lengths)[at]
         return _Unnamed([words.names[i] for i in found.tolist()], words.slots[found], rows)
 
     def _name(self, view: str, found: list[_Unnamed]) -> None:
@@ -190,14 +198,15 @@ class SlotTables:
         slots = np.concatenate([one.slots for one in found])
         # of the same row, the columns in their order
         order = np.argsort(np.concatenate([one.rows for one in found]), kind="stable")
-        for i, slot in zip(order.tolist(), slots[order].tolist(), strict=True):
-            stored = known.get(slot)
-            if stored is not None:
-                if stored != names[i]:
-                    collisions.add(slot)
-            elif len(known) < self.remember_names:
-                known[slot] = names[i]
-                self._named[view][slot] = True
+        ordered = slots[order].tolist()
+        room = self.remember_names - len(known)
+        for name, slot in zip(map(names.__getitem__, order.tolist()), ordered, strict=True):
+            stored = known.setdefault(slot, name) if room else known.get(slot, name)
+            if stored is name:  # it is new, and stays without a name where there is no room
+                room = max(room - 1, 0)
+            elif stored != name:
+                collisions.add(slot)
+        self._named[view][[slot for slot in ordered if slot in known]] = True
 
     # --- state -----------------------------------------------------------------------------
 
