@@ -7,7 +7,6 @@ reused.
 from __future__ import annotations
 
 import json
-import operator
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -89,11 +88,20 @@ class SlotTables:
         self.remember_names = remember_names
         self.names: dict[str, dict[int, str]] = {view: {} for view in views}
         self.collisions: dict[str, set[int]] = {view: set() for view in views}
-        self._named = {view: np.zeros(n_slots, dtype=bool) for view in views}
+        # Python's hash of each name, 0 where there is none: they differ between processes, and
+        # are compared without asking the memory for the names
+        self._hashes = {view: np.zeros(n_slots, dtype=np.int64) for view in views}
         self._tables: dict[str, _Table] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tables": {}}  # a cache
+        return {**self.__dict__, "_tables": {}, "_hashes": None}  # a cache, and see above
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self._hashes = {}
+        for view, names in self.names.items():
+            self._hashes[view] = np.zeros(self.n_slots, dtype=np.int64)
+            self._hashes[view][list(names)] = _hashes_of(names.values())
 
     # --- hashes ----------------------------------------------------------------------------
 
@@ -167,14 +175,11 @@ class SlotTables:
         table.learned[new] = True
         if words is None or len(new) < n:
             words = self._hash(column, table.dictionary.take(new))
-        is_named = self._named[column.view][words.slots]
-        named = np.flatnonzero(is_named)
-        slots = words.slots[named]
-        stored = map(known.__getitem__, slots.tolist())
-        names = map(words.names.__getitem__, named.tolist())
-        differs = np.fromiter(map(operator.ne, stored, names), dtype=bool, count=len(named))
-        self.collisions[column.view].update(slots[differs].tolist())
-        if is_full or len(named) == len(words.names):
+        stored = self._hashes[column.view][words.slots]
+        is_named = stored != 0
+        differs = is_named & (stored != _hashes_of(words.names))
+        self.collisions[column.view].update(words.slots[differs].tolist())
+        if is_full or is_named.all():
             return None
         order = np.argsort(first[new])
         rows = first[new][order]
@@ -206,7 +211,8 @@ class SlotTables:
                 room = max(room - 1, 0)
             elif stored != name:
                 collisions.add(slot)
-        self._named[view][[slot for slot in ordered if slot in known]] = True
+        new = [slot for slot in ordered if slot in known]
+        self._hashes[view][new] = _hashes_of(map(known.__getitem__, new))
 
     # --- state -----------------------------------------------------------------------------
 
@@ -240,7 +246,14 @@ class SlotTables:
                 raise InputError(f"the names of the slots of view {view!r} contradict each other")
             self.names[view] = dict(zip(slots.tolist(), names, strict=True))
             self.collisions[view] = set(slots[state[f"slot_collides.{v}"]].tolist())
-            self._named[view][slots] = True
+            self._hashes[view][slots] = _hashes_of(names)
+
+
+def _hashes_of(names: Iterable[str]) -> np.ndarray:
+    """Python's hash of each name; 1 for 0, which stands for no name."""
+    hashes = np.fromiter(map(hash, names), dtype=np.int64)
+    hashes[hashes == 0] = 1
+    return hashes
 
 
 def _same(a: pa.Array, b: pa.Array) -> bool:
