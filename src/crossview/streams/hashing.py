@@ -58,7 +58,39 @@ class _Table:
     learned: np.ndarray
 
 
-class SlotTables:
+class _Hashing:
+    """From values to slots."""
+
+    n_slots: int
+    ngram_range: tuple[int, int]
+
+    def _hash(self, column: Column, dictionary: pa.Array) -> _Words:
+        hasher = FeatureHasher(self.n_slots, input_type="pair", alternate_sign=False)
+        values, separator = dictionary.to_pylist(), SEPARATORS[column.kind]
+        if column.kind == "categorical":
+            codes, indptr = np.arange(len(values)), np.arange(len(values) + 1)
+        else:
+            analyze = HashingVectorizer(ngram_range=tuple(self.ngram_range)).build_analyzer()
+            vocabulary: dict[str, int] = defaultdict()
+            vocabulary.default_factory = vocabulary.__len__  # type: ignore[attr-defined]
+            texts = [list(map(vocabulary.__getitem__, analyze(value))) for value in values]
+            indptr = np.cumsum([0, *map(len, texts)])
+            codes = np.fromiter((code for text in texts for code in text), np.int64, indptr[-1])
+            values = list(vocabulary)
+        names = [f"{column.name}{separator}{value}" for value in values]
+        return _Words(names, slots_of(hasher, names), codes, indptr)
+
+    def _content(self, column: Column, words: _Words) -> Any:
+        if column.kind == "categorical":
+            return np.append(words.slots, np.int32(-1))
+        indptr = np.append(words.indptr, words.indptr[-1]).astype(np.int32)
+        counts = np.ones(len(words.codes)), words.slots[words.codes], indptr
+        rows = sp.csr_array(counts, shape=(len(indptr) - 1, self.n_slots))
+        rows.sum_duplicates()
+        return normalize(rows, copy=False)
+
+
+class SlotTables(_Hashing):
     """Hashes of the values of categorical and text columns, and names of the slots.
 
     Parameters
@@ -124,37 +156,12 @@ class SlotTables:
                 self._tables[column.name] = table
             contents.append(table.content)
             if learn and self.remember_names and not table.learned.all():
-                found = self._compare(column, one.codes, table, words)
-                if found is not None:
-                    unnamed[column.view].append(found)
+                without_name = self._compare(column, one.codes, table, words)
+                if without_name is not None:
+                    unnamed[column.view].append(without_name)
         for view, found in unnamed.items():
             self._name(view, found)
         return contents
-
-    def _hash(self, column: Column, dictionary: pa.Array) -> _Words:
-        hasher = FeatureHasher(self.n_slots, input_type="pair", alternate_sign=False)
-        values, separator = dictionary.to_pylist(), SEPARATORS[column.kind]
-        if column.kind == "categorical":
-            codes, indptr = np.arange(len(values)), np.arange(len(values) + 1)
-        else:
-            analyze = HashingVectorizer(ngram_range=tuple(self.ngram_range)).build_analyzer()
-            vocabulary: dict[str, int] = defaultdict()
-            vocabulary.default_factory = vocabulary.__len__  # type: ignore[attr-defined]
-            texts = [list(map(vocabulary.__getitem__, analyze(value))) for value in values]
-            indptr = np.cumsum([0, *map(len, texts)])
-            codes = np.fromiter((code for text in texts for code in text), np.int64, indptr[-1])
-            values = list(vocabulary)
-        names = [f"{column.name}{separator}{value}" for value in values]
-        return _Words(names, slots_of(hasher, names), codes, indptr)
-
-    def _content(self, column: Column, words: _Words) -> Any:
-        if column.kind == "categorical":
-            return np.append(words.slots, np.int32(-1))
-        indptr = np.append(words.indptr, words.indptr[-1]).astype(np.int32)
-        counts = np.ones(len(words.codes)), words.slots[words.codes], indptr
-        rows = sp.csr_array(counts, shape=(len(indptr) - 1, self.n_slots))
-        rows.sum_duplicates()
-        return normalize(rows, copy=False)
 
     # --- names -----------------------------------------------------------------------------
 

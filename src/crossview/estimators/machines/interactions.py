@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.machines.interactions import strongest, terms
-from crossview.algorithms.machines.state import ALL_PAIRS, CROSS_PAIRS, TENSOR, Machine
-from crossview.estimators.base import ColumnWeights, OnlineLearner
+from crossview.algorithms.machines.state import Machine
+from crossview.estimators.base import OnlineLearner
 from crossview.estimators.machines.state import part_slots
 
 __all__ = ["Interaction", "InterpretableMachine"]
@@ -121,29 +121,6 @@ class InterpretableMachine(OnlineLearner):
         for order in sorted({len(one.views) for one in found}):
             kept += [one for one in found if len(one.views) == order][:top]
         return kept
-
-    def _column_weights(self) -> ColumnWeights:
-        """Return the interactions of order 1, and the norms of the factors."""
-        machine, columns = self._machine(), list(self.view_columns().values())
-        shape = machine.c.shape[1], int(self.n_features_in_)
-        weights, sqnorms = np.zeros(shape), np.zeros(shape)
-        pairs = machine.model in (CROSS_PAIRS, ALL_PAIRS)
-        n_parts = np.diff(machine.ends.astype(np.intp), prepend=0)
-        for a in range(shape[0]):
-            tables, seen, terms_of_one = self._terms_of(a, 1)
-            for (p, *others), (factors, *_), constant in terms_of_one:
-                if not others:
-                    where = columns[int(machine.views[p])][seen[p]]
-                    weights[a, where] += factors @ constant
-            for p, table in enumerate(tables):
-                where = columns[int(machine.views[p])][seen[p]]
-                sqnorms[a, where] += (table[:, int(pairs) :] ** 2).sum(axis=1)
-        only_products = machine.model == TENSOR and n_parts.max() > 1
-        interact = pairs or n_parts.max() > 1
-        return ColumnWeights(
-            None if only_products else weights,
-            factor_norm=np.sqrt(sqnorms) if interact else None,
-        )
 
     def _terms_of(
         self, a: int, highest: int | None = None
