@@ -101,7 +101,7 @@ def predict(
     ['probability_benign', 'probability_malignant']
     >>> explained = predict(trained.fitted, table, explain=1)
     >>> explained.column_names[-2:], explained["explain_1_column"][0].as_py()
-    (['explain_1_column', 'explain_1_contribution'], 'worst__area')
+    (['explain_1_column', 'explain_1_contribution'], 'worst__perimeter')
     """
     if output is not None:
         check_table(output, predict_inputs(model, X))
