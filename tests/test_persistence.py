@@ -117,7 +117,7 @@ def broken(path, kind):
         ("empty", "is not a model file"),
         ("absent", "no such model file"),
         ("stranger", "not a crossview model"),
-        ("newer", r"by a newer version of crossview \(format 99, and this one reads 4\); upgrade"),
+        ("newer", r"by a newer version of crossview \(format 99, and this one reads 5\); upgrade"),
         ("no version", "by a newer version"),
         ("unknown class", "a Rogue, which this version does not support"),
         ("unknown parameter", "is a damaged model file"),
