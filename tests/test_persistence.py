@@ -208,7 +208,7 @@ def test_a_file_of_format_1_says_that_it_is_too_old(tmp_path):
             read(path)
         assert str(caught.value) == (
             f"{path}: was written by an older version of crossview (format 1, and this one reads "
-            "4); train the model again"
+            "5); train the model again"
         )
 
 
