@@ -31,6 +31,7 @@ PUBLIC: dict[str, str] = {
     "progressive": "crossview.evaluation.progressive",
     "save": "crossview.persistence",
     "train": "crossview.evaluation.train",
+    "weights": "crossview.evaluation.weights",
 }
 # classes that a model file may contain besides learners
 SAVED = ("ViewEncoder", "ViewScaler")

@@ -663,6 +663,14 @@ def predict(
         ),
     ] = None,
     missing_columns: MissingColumns = "error",
+    explain: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Also name the N columns, such as 3, that contribute most to the score of each "
+            "row, with their contributions: explain_1_column, explain_1_contribution, ...",
+        ),
+    ] = None,
     format: Format = None,
     null: Null = None,
     decimal: Decimal = ".",
@@ -698,6 +706,7 @@ def predict(
             missing_columns=missing_columns,
             threshold=threshold,
             positive=positive,
+            explain=explain,
         )
 
 
@@ -815,6 +824,14 @@ def evaluate(
 @app.command()
 def inspect(
     model: Model,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write all weights that are not 0 to this file instead, by view, column, value "
+            "and class. Ends in .csv, .parquet or .jsonl; - for CSV on stdout.",
+        ),
+    ] = None,
     top: Annotated[
         int,
         typer.Option(help="How many columns of each view, or interactions of each order, to show."),
@@ -828,7 +845,7 @@ def inspect(
 
         from crossview.cli import commands
 
-        commands.inspect(file, top)
+        commands.inspect(file, top, weights)
 
 
 @app.command()

@@ -40,6 +40,7 @@ from crossview.evaluation.drift import drift_warnings
 from crossview.evaluation.predict import Predictions, predict_inputs
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.sources import input_files
+from crossview.evaluation.weights import weights as write_weights
 from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
 from crossview.files import COMPARISON, EVALUATION, check_writable
 from crossview.report.evaluation import evaluation_tables
@@ -298,6 +299,7 @@ def predict(
     missing_columns: str,
     threshold: str | None,
     positive: str | None,
+    explain: int | None,
 ) -> None:
     """``crossview predict``."""
     own = {} if threshold is None else {"threshold": literal_value(threshold)}
@@ -305,6 +307,7 @@ def predict(
     to_stdout = output == STANDARD
     if not to_stdout:
         check_table(output, predict_inputs(model, rows.table))
+    own["explain"] = explain
     predictions = Predictions(model, rows.table, keep=keep, positive=positive, **own)
     for view in predictions.missing_views:
         print(
@@ -353,10 +356,16 @@ def evaluate(
             write_text(json, text + "\n", EVALUATION)
 
 
-def inspect(model: str, top: int) -> None:
+def inspect(model: str, top: int, weights: str | None) -> None:
     """``crossview inspect``."""
     if top < 0:
         raise InputError(f"--top {top}; give 0 or more")
+    if weights is not None:
+        with standard_output(weights, ".csv") as file:
+            n_rows = write_weights(model, file)
+        if weights != STANDARD:
+            print(f"{n_rows:,} weights, wrote {weights}", file=sys.stderr)
+        return
     fitted = persistence.load(model)
     encoder, learner = None, fitted
     if isinstance(fitted, Pipeline):

@@ -15,7 +15,9 @@ from crossview.evaluation.fitted_model import FittedModel
 from crossview.evaluation.read_labels import with_row_location
 from crossview.evaluation.sources import input_files
 from crossview.evaluation.tasks import gives_probabilities
+from crossview.evaluation.weights import ColumnNames
 from crossview.streams.arrow import pyarrow
+from crossview.streams.encode import ViewEncoder
 from crossview.streams.write import check_table, writing
 from crossview.views import MultiView
 
@@ -26,6 +28,8 @@ __all__ = ["Predictions", "predict", "predict_inputs"]
 
 # about so many rows of a batch are compared with those of training, to lose no time
 ROWS_FOR_DRIFT = 8192
+# columns of an explanation, per row
+MOST_EXPLAINED = 100
 
 
 def predict(
@@ -37,6 +41,7 @@ def predict(
     threshold: float | str | None = "trained",
     positive: Any = None,
     missing_columns: str = "error",
+    explain: int | None = None,
 ) -> pa.Table | int:
     """Return or write the prediction, score, probabilities and one score per view for each row.
 
@@ -67,6 +72,14 @@ def predict(
     missing_columns : {"error", "null"}, default="error"
         What a column of the model is that ``X`` has not, in a view of which it has others: an
         error, or null in every row, with a warning.
+    explain : int, default=None
+        Also name, per row, this many columns (such as 3) that contribute most to the score, with
+        their contributions: ``explain_1_column``, ``explain_1_contribution``, ``explain_2_column``,
+        and so on, by absolute contribution; null where a row has fewer.  `contributions` of the
+        learners defines them: where the score is a sum over columns, the weight times the
+        value.  With two classes they are parts of ``score``, with more of the score of the
+        predicted class, and of a regressor of the prediction.  A slot of several values has the
+        name of the first, with ``(+ others)``.  None: no explanation.
 
     Returns
     -------
@@ -89,11 +102,14 @@ def predict(
     (['diagnosis', 'prediction', 'score'], 569)
     >>> answer.column_names[3:5]
     ['probability_benign', 'probability_malignant']
+    >>> explained = predict(trained.fitted, table, explain=1)
+    >>> explained.column_names[-2:], explained["explain_1_column"][0].as_py()
+    (['explain_1_column', 'explain_1_contribution'], 'worst__perimeter')
     """
     if output is not None:
         check_table(output, predict_inputs(model, X))
     own = {"threshold": threshold, "positive": positive, "missing_columns": missing_columns}
-    predictions = Predictions(model, X, keep=keep, **own)
+    predictions = Predictions(model, X, keep=keep, explain=explain, **own)
     for view in predictions.missing_views:
         warnings.warn(f"view {view!r} is missing; scored without it", UserWarning, stacklevel=2)
     for column in predictions.null_columns:
@@ -121,7 +137,7 @@ class Predictions:
 
     Parameters
     ----------
-    model, X, keep, threshold, positive, missing_columns
+    model, X, keep, threshold, positive, missing_columns, explain
         As for `predict`.
 
     Attributes
@@ -145,16 +161,24 @@ class Predictions:
         threshold: float | str | None = "trained",
         positive: Any = None,
         missing_columns: str = "error",
+        explain: int | None = None,
     ) -> None:
         fitted = FittedModel(model)
         if threshold != "trained":
             fitted.decide_by(threshold, positive)
         self._learner, self._classes = fitted.learner, fitted.classes
+        if explain is not None:
+            if not (isinstance(explain, int) and 1 <= explain <= MOST_EXPLAINED):
+                raise InputError(f"explain={explain!r}; give a number from 1 to {MOST_EXPLAINED}")
+            self._learner.check_weights()
+        self._n_explained = explain or 0
         self._keep = list(keep)
         self._source = fitted.open(X, keep, missing_columns=missing_columns)
         self.n_rows = 0
         self.missing_views = list(self._source.missing_views)
         self.null_columns = list(self._source.null_columns)
+        named_by = fitted.encoder if isinstance(fitted.encoder, ViewEncoder) else None
+        self._names = ColumnNames(self._learner, named_by)
         self._drift = fitted.drift_counter()
         self.schema = self._make_schema()
 
@@ -174,11 +198,17 @@ class Predictions:
                 joint += [f"probability_{label}" for label in self._classes]
         own = [f"view_{view}" for view in learner.layout_.names]
         kind = pa.float64() if self._classes is None else pa.array(self._classes).type
-        names = [*self._keep, "prediction", *joint, *own]
+        explained = {
+            f"explain_{rank}_{what}": kind
+            for rank in range(1, self._n_explained + 1)
+            for what, kind in (("column", pa.string()), ("contribution", pa.float64()))
+        }
+        names = [*self._keep, "prediction", *joint, *own, *explained]
         for name in names:
             if names.count(name) > 1:
                 raise InputError(f"keep= names {name!r}, which the predictions have already")
         kinds = [*self._source.kinds_of_kept(), kind, *[pa.float64()] * len([*joint, *own])]
+        kinds += explained.values()
         return pa.schema(list(zip(names, kinds, strict=True)))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -187,6 +217,7 @@ class Predictions:
             self.n_rows += len(X)
             with with_row_location(batch):
                 predicted, numbers = self._predict(X)
+                explained = self._explain(X) if self._n_explained else []
             kind = self.schema.field("prediction").type
             yield pa.RecordBatch.from_arrays(
                 [
@@ -194,6 +225,7 @@ class Predictions:
                     pa.array(predicted.tolist(), type=kind),
                     # a missing view has no score
                     *(pa.array(column, from_pandas=True) for column in numbers.T),
+                    *explained,
                 ],
                 schema=self.schema,
             )
@@ -211,3 +243,30 @@ class Predictions:
         if gives_probabilities(self._learner):
             parts.insert(1, self._learner.probabilities(scores))
         return self._learner.decide(scores), np.column_stack(parts)
+
+    def _explain(self, X: MultiView) -> list[pa.Array]:
+        """The names and the contributions of the columns that contribute most, rank by rank."""
+        pa = pyarrow()
+        found = self._learner.contributions(X)
+        lengths = np.diff(found.indptr)
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        order = np.lexsort((-np.abs(found.data), row))  # equal ones in the order of the columns
+        rank = np.arange(len(order)) - np.repeat(found.indptr[:-1], lengths)
+        best = order[rank < self._n_explained]
+        distinct, at = np.unique(found.indices[best], return_inverse=True)
+        ptr, texts = X.layout.ptr, np.empty(len(distinct) + 1, dtype=object)
+        for v, view in enumerate(X.layout.names):
+            lo, hi = np.searchsorted(distinct, ptr[v : v + 2])
+            texts[lo:hi] = self._names.texts(view, (distinct[lo:hi] - ptr[v]).tolist())
+        names = np.full((len(lengths), self._n_explained), len(distinct))
+        values = np.full(names.shape, np.nan)
+        names[row[best], rank[rank < self._n_explained]] = at
+        values[row[best], rank[rank < self._n_explained]] = found.data[best]
+        return [
+            array
+            for r in range(self._n_explained)
+            for array in (
+                pa.array(texts[names[:, r]], pa.string()),
+                pa.array(values[:, r], from_pandas=True),
+            )
+        ]
