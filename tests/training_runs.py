@@ -26,7 +26,7 @@ def make_table(n=400, seed=0):
 COLUMNS = {"text": ["t__words"], "hash_bits": 8}
 KINDS = [
     ("stacking", {}),
-    ("pa:squared", {"epochs": 3}),
+    ("pa:squared", {"epochs": 3, "ngrams": 2}),
     ("pa:independent", {"in_order": True, "settings": {"average": True}}),
     ("arow", {"bins": 4}),
     ("pam:squared-diagonal", {"threshold": 0.4}),

@@ -316,6 +316,9 @@ def test_bins_and_views_as_they_are_from_the_command_line(here, capsys):
     ]
     _, out, _ = run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *models, *given)
     assert " ".join(given) in out[-1]
+    assert run(capsys, *TRAIN, "--ngrams", "0")[2] == [
+        "crossview: error: --ngrams 0; give a whole number, 1 or more"
+    ]
     assert run(capsys, *TRAIN, "--bins", "1")[2] == [
         "crossview: error: --bins 1; give a whole number from 2 to 4096, or None"
     ]

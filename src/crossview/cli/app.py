@@ -125,6 +125,13 @@ HashBits = Annotated[
     int,
     typer.Option(help="Each view has 2 to the power of this many slots for categories and words."),
 ]
+Ngrams = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="Count sequences of up to N words of a text, such as 2, and not only words.",
+    ),
+]
 ScaleViews = Annotated[
     bool,
     typer.Option(
@@ -411,6 +418,7 @@ def compare(
         ),
     ] = None,
     hash_bits: HashBits = 18,
+    ngrams: Ngrams = 1,
     scale_views: ScaleViews = True,
     bins: Bins = None,
     format: Format = None,
@@ -438,7 +446,7 @@ def compare(
         label,
         view,
         {"text": text, "categorical": categorical, "numeric": numeric},
-        {"hash_bits": hash_bits, "scale_views": scale_views, "bins": bins},
+        {"hash_bits": hash_bits, "ngrams": ngrams, "scale_views": scale_views, "bins": bins},
         _reading(format, null, decimal, delimiter, quote, header),
     )
     options = {
@@ -541,6 +549,7 @@ def train(
     positive: Positive = None,
     threshold: Threshold = "tuned",
     hash_bits: HashBits = 18,
+    ngrams: Ngrams = 1,
     scale_views: ScaleViews = True,
     bins: Bins = None,
     checkpoint: Annotated[
@@ -596,7 +605,7 @@ def train(
         label,
         view,
         {"text": text, "categorical": categorical, "numeric": numeric},
-        {"hash_bits": hash_bits, "scale_views": scale_views, "bins": bins},
+        {"hash_bits": hash_bits, "ngrams": ngrams, "scale_views": scale_views, "bins": bins},
         _reading(format, null, decimal, delimiter, quote, header),
     )
     opening.check_names(
@@ -775,6 +784,8 @@ def evaluate(
             help="Write everything to this file too; - for stdout, and the tables to stderr.",
         ),
     ] = None,
+    join: JoinFile = None,
+    on: On = None,
     format: Format = None,
     null: Null = None,
     decimal: Decimal = ".",
@@ -798,7 +809,7 @@ def evaluate(
     if window is not None:
         opening.parse_window(window)
     with opening.model_and_source(model, source, columns) as (model_file, file):
-        table = opening.open_source(file, columns)
+        table = opening.open_source(file, columns, join=opening.parse_join(join, on))
         opening.check_columns(table, [label, time, *(by or [])])
 
         from crossview.cli import commands

@@ -182,6 +182,7 @@ def _show_comparison(answer: Comparison, source: str, columns: Columns) -> None:
 def _python(answer: Comparison, row: ComparisonRow, source: str, columns: Columns) -> str:
     """The Python that trains a yardstick."""
     given = columns.arguments()
+    given["ngram_range"] = (1, given.pop("ngrams", 1))
     encoding = {key: value for key, value in given.items() if value not in (None, [])}
     return training_code(
         find_yardstick(row.model, answer.task),

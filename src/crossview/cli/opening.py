@@ -56,6 +56,7 @@ STANDARD = "-"
 # of the options that say how columns are encoded and files are read
 DEFAULTS: dict[str, Any] = {
     "hash_bits": 18,
+    "ngrams": 1,
     "scale_views": True,
     "bins": None,
     "format": None,

@@ -19,6 +19,13 @@ ENCODING: dict[str, ParameterDoc] = {
         "int",
         "As for `ViewEncoder`: each view has ``2**hash_bits`` slots for categories and words.",
     ),
+    "ngrams": (
+        "int",
+        """
+        Sequences of up to this many words of a text are counted, too: 2 for words and pairs of
+        them.  More find fixed phrases, in models of the same size with more hash collisions.
+        """,
+    ),
     "scale_views": (
         "bool",
         "Whether each view is divided by the mean norm of its rows; see `ViewScaler`.",

@@ -31,7 +31,9 @@ __all__ = [
 Labeled = LabeledTable | LabeledRows
 
 
-def open_labeled(source: Any, y: Any, *, views: Any = None, **options: Any) -> Labeled:
+def open_labeled(
+    source: Any, y: Any, *, views: Any = None, ngrams: int = 1, **options: Any
+) -> Labeled:
     """Open rows with their labels: columns that an encoder makes views of, or views.
 
     Parameters
@@ -42,6 +44,8 @@ def open_labeled(source: Any, y: Any, *, views: Any = None, **options: Any) -> L
         The labels, or the name of their column; None where a sparse file has them.
     views : mapping of str to columns, default=None
         As for `ViewEncoder`; only for columns.
+    ngrams : int, default=1
+        Longest sequence of words to count; only for columns.
     **options
         As for `LabeledTable`.
 
@@ -54,8 +58,11 @@ def open_labeled(source: Any, y: Any, *, views: Any = None, **options: Any) -> L
         what = "X is a MultiView and" if isinstance(source, MultiView) else "the file"
         if views is not None:
             raise InputError(f"{what} names its views; leave views= at None")
-        if options.get("bins") is not None:
-            raise InputError(f"{what} has columns that are encoded already; leave bins= at None")
+        for name, value, default in (("bins", options.get("bins"), None), ("ngrams", ngrams, 1)):
+            if value != default:
+                raise InputError(
+                    f"{what} has columns that are encoded already; leave {name}= at {default}"
+                )
         for_rows = ("task", "unlabeled", "classes", "scale_views")
         rows = {key: options[key] for key in for_rows if key in options}
         return LabeledRows(
@@ -63,7 +70,9 @@ def open_labeled(source: Any, y: Any, *, views: Any = None, **options: Any) -> L
         )
     if y is None:
         raise InputError("which column is the label? Name it: --label COLUMN, or y='COLUMN'")
-    return LabeledTable(source, y, views=views, **options)
+    if not (isinstance(ngrams, int) and ngrams >= 1):
+        raise InputError(f"ngrams={ngrams!r}; give a whole number, 1 or more")
+    return LabeledTable(source, y, views=views, ngram_range=(1, ngrams), **options)
 
 
 def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
@@ -94,7 +103,8 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
     known = set(table.column_names)
     words, numbers = ([name for name in names if name in known] for names in encoder.read_as())
     same: dict[str, Any] = encoder.declared_columns()
-    same |= {name: getattr(encoder, name) for name in ("hash_bits", "scale_views", "bins")}
+    names = ("hash_bits", "ngram_range", "scale_views", "bins")
+    same |= {name: getattr(encoder, name) for name in names}
     table = table.as_kinds(words, numbers)
     return LabeledTable(table, y, views=columns, **same, **options)
 

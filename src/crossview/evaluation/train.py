@@ -40,6 +40,7 @@ def train(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     hash_bits: int = 18,
+    ngrams: int = 1,
     scale_views: bool = True,
     bins: int | None = None,
     task: str = "classification",
@@ -149,6 +150,7 @@ def train(
         "categorical": categorical,
         "numeric": numeric,
         "hash_bits": hash_bits,
+        "ngrams": ngrams,
         "scale_views": scale_views,
         "bins": bins,
     }
@@ -189,7 +191,7 @@ def train(
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that are not left at their defaults."""
-    defaults = {"hash_bits": 18, "scale_views": True, "threshold": "tuned"}
+    defaults = {"hash_bits": 18, "ngrams": 1, "scale_views": True, "threshold": "tuned"}
     return {name: value for name, value in options.items() if value != defaults.get(name)}
 
 
