@@ -147,6 +147,14 @@ Bins = Annotated[
         "Default: none.",
     ),
 ]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="A column of times, dates or numbers: put the rows in its order, as --in-order wants "
+        "them. It is in no view.",
+    ),
+]
 Task = Annotated[
     str,
     typer.Option(
@@ -352,6 +360,7 @@ def compare(
             "rows before it.",
         ),
     ] = False,
+    time: Time = None,
     rope: Annotated[
         float,
         typer.Option(
@@ -462,6 +471,7 @@ def compare(
         "repeats": repeats,
         "groups": groups,
         "in_order": in_order,
+        "time": time,
         "rope": rope,
         "ablate": ablate,
         "yardsticks": yardstick,
@@ -469,15 +479,16 @@ def compare(
         "epochs": epochs,
         "progressive": progressive,
     }
+    in_no_view = [name for name in (groups, time) if name is not None]
     with opening.standard_input(source, columns) as file:
         table: Any = file
         if not file.endswith(".json"):  # a stored comparison, or rows that are checked later
             opening.check_names(task=task, metric=metric, k=k, cost=cost, models=model or [])
-            table = opening.open_source(file, columns, ignored=[groups] if groups else [])
+            table = opening.open_source(file, columns, ignored=in_no_view)
 
         from crossview.cli import commands
 
-        rows = opening.Rows(source, table, columns)
+        rows = opening.Rows(source, table, columns, in_no_view)
         commands.compare(rows, json=json, add=add or [], models=model or [], options=options)
 
 
@@ -535,6 +546,7 @@ def train(
             "512 MB, more by blocks. Default: shuffled, but a query with ORDER BY in its order.",
         ),
     ] = None,
+    time: Time = None,
     seed: Annotated[int, typer.Option(help="Of the order of the rows and of the model.")] = 0,
     classes: Annotated[
         str | None,
@@ -619,12 +631,14 @@ def train(
     if init is not None:
         opening.check_exists(str(init))
     with opening.standard_input(source, columns) as file:
-        table = opening.open_source(file, columns, join=opening.parse_join(join, on))
+        in_no_view = [] if time is None else [time]
+        joined = opening.parse_join(join, on)
+        table = opening.open_source(file, columns, ignored=in_no_view, join=joined)
 
         from crossview.cli import commands
 
         commands.train(
-            opening.Rows(source, table, columns),
+            opening.Rows(source, table, columns, in_no_view),
             model=model,
             init=init,
             settings=settings or [],
@@ -632,6 +646,7 @@ def train(
             task=task,
             epochs=epochs,
             in_order=in_order,
+            time=time,
             seed=seed,
             classes=classes.split(",") if classes else None,
             metric=metric,

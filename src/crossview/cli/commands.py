@@ -67,18 +67,17 @@ def compare(
     options: dict[str, Any],
 ) -> None:
     """``crossview compare``."""
-    source, _, columns = rows
+    source, columns = rows.source, rows.columns
     stored = source if source.endswith(".json") else None
     command: dict[str, Any] = {"source": source, "columns": asdict(columns), "options": options}
     earlier: Comparison | None = None
     if stored is not None:
         earlier, command, columns = _read_comparison(stored)
         source = command["source"]
-        groups = command["options"]["groups"]
-        ignored = [groups] if groups else []
-        rows = Rows(
-            source, open_source(source, columns, ignored=ignored) if add else source, columns
-        )
+        given = [command["options"].get(name) for name in ("groups", "time")]
+        in_no_view = [name for name in given if name is not None]
+        table = open_source(source, columns, ignored=in_no_view) if add else source
+        rows = Rows(source, table, columns, in_no_view)
         json = json or (stored if add else None)
     if json not in (None, STANDARD):
         check_writable(json, COMPARISON, input_files(rows.table))
@@ -93,7 +92,7 @@ def compare(
     try:  # first the table, then the file, and each also if the other one fails
         # what reads JSON from stdout wants nothing else there
         with redirect_stdout(sys.stderr if json == STANDARD else sys.stdout):
-            _show_comparison(answer, source, columns)
+            _show_comparison(answer, rows, command["options"].get("time"))
             sys.stdout.flush()
     finally:
         if json is not None and status == 0:
@@ -152,7 +151,8 @@ def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], Columns]:
         ) from None
 
 
-def _show_comparison(answer: Comparison, source: str, columns: Columns) -> None:
+def _show_comparison(answer: Comparison, rows: Rows, time: str | None) -> None:
+    source, columns = rows.source, rows.columns
     console = make_console()
     console.print(comparison_table(answer, console.width))
     console.print()
@@ -163,7 +163,7 @@ def _show_comparison(answer: Comparison, source: str, columns: Columns) -> None:
         console.print(note)
     for row in dict.fromkeys((answer.best.model, answer.recommended.model)):
         if answer.row(row).yardstick:
-            code = _python(answer, answer.row(row), source, columns)
+            code = _python(answer, answer.row(row), rows)
             print(f"\nTrain {row} on all rows:\n\n{code}")
     entry = answer.entry(answer.recommended)
     if entry is None:
@@ -174,13 +174,17 @@ def _show_comparison(answer: Comparison, source: str, columns: Columns) -> None:
         source = _with_label(source, columns, answer.classes)
     else:
         options += columns.reading_options
-    command = ["crossview", "train", source, *options, *answer.train_options, "-o", "MODEL"]
+    of_answer = answer.train_options
+    if time is not None:  # which is an order
+        of_answer = ["--time", time, *(word for word in of_answer if word != "--in-order")]
+    command = ["crossview", "train", source, *options, *of_answer, "-o", "MODEL"]
     # one line however narrow the terminal, to be copied
     print(f"\nTrain it on all rows:\n{shlex.join(command)}")
 
 
-def _python(answer: Comparison, row: ComparisonRow, source: str, columns: Columns) -> str:
+def _python(answer: Comparison, row: ComparisonRow, rows: Rows) -> str:
     """The Python that trains a yardstick."""
+    columns = rows.columns
     given = columns.arguments()
     given["ngram_range"] = (1, given.pop("ngrams", 1))
     encoding = {key: value for key, value in given.items() if value not in (None, [])}
@@ -188,7 +192,7 @@ def _python(answer: Comparison, row: ComparisonRow, source: str, columns: Column
         find_yardstick(row.model, answer.task),
         row.setting,
         Shape(tuple(answer.views), answer.n_rows - answer.unlabeled, len(answer.classes)),
-        source=source,
+        source=rows.source,
         reading=columns.reading,
         label=columns.label,
         encoding=None if columns.label is None else encoding,

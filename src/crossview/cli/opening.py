@@ -239,6 +239,7 @@ class Rows(NamedTuple):
     source: str
     table: Any
     columns: Columns
+    in_no_view: Sequence[str] = ()
 
 
 @contextmanager
@@ -287,7 +288,7 @@ def warn(rows: Rows, task: str) -> None:
         table = open_table(table)
     if not isinstance(table, TableStream) or table.ordered:  # sorting takes long
         return
-    options = {"views": columns.views, **columns.kinds, "task": task}
+    options = {"views": columns.views, **columns.kinds, "task": task, "ignored": rows.in_no_view}
     description = describing.describe_head(table, columns.label, **options)
     for warning in description.warnings:
         print(f"crossview: warning: {as_options(warning)}", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
+import time as clock
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,10 +21,11 @@ from crossview.evaluation.comparing.jobs import Jobs
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import Protocol
-from crossview.evaluation.labeled import LabeledTable, read_groups
+from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.read_labels import check_seed
 from crossview.evaluation.result import Comparison
+from crossview.evaluation.row_columns import read_groups
 from crossview.evaluation.sources import open_labeled
 from crossview.evaluation.stream import compare_stream
 from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
@@ -49,6 +50,7 @@ def compare(
     repeats: int = 1,
     groups: Any = None,
     in_order: bool = False,
+    time: str | None = None,
     progressive: bool = False,
     task: str = "classification",
     metric: str | None = None,
@@ -115,6 +117,10 @@ def compare(
     in_order : bool, default=False
         Whether the rows are in the order of time: each fold is scored by models that learned the
         rows before it, and the last fifth of those chooses the parameters.
+    time : str, default=None
+        A column of timestamps, dates or numbers: the rows are put in its order, and then taken in
+        order, as by ``in_order``.  Rows of the same time keep their order.  The column is in no
+        view.
     progressive : bool, default=False
         Whether to use progressive validation in place of folds: predict, score, then learn each
         row, in order, in memory for one batch.  The first part of the stream (a tenth, at most
@@ -223,7 +229,7 @@ def compare(
     >>> answer.best.value > 0.95
     True
     """
-    start = time.time()
+    start = clock.time()
     metric = check_metric(metric, task=task, k=k, cost=cost)
     check_classes_only(task, positive=positive, cost=cost, threshold=threshold)
     _check_options(task, grid or {}, epochs, progressive)
@@ -246,6 +252,7 @@ def compare(
         scale_views=scale_views,
         bins=bins,
         ignored=[groups] if isinstance(groups, str) else (),
+        time=time,
     )
     if source.layout.n_views < 2 and not models:
         raise InputError(f"one view, {source.layout.names[0]!r}; comparing needs two or more")
@@ -273,7 +280,8 @@ def compare(
         if not isinstance(source, LabeledTable):
             raise InputError(f"groups={groups!r} names a column, and X has views; give an array")
         groups = read_groups(source.table, groups)
-    protocol = Protocol(cv, repeats, None if groups is None else np.asarray(groups), in_order)
+    groups = None if groups is None else np.asarray(groups)
+    protocol = Protocol(cv, repeats, groups, in_order or time is not None)
     wanted = Wanted(models, yardsticks, protocol, rope, extend, ablate, curve)
     return compare_folds(run, source, wanted, resources)
 

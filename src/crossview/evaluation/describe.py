@@ -132,6 +132,7 @@ def describe(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     task: str = "classification",
+    ignored: Sequence[str] = (),
 ) -> Description:
     """Return what a table holds, and what may be wrong with it.
 
@@ -153,6 +154,8 @@ def describe(
         As for `ViewEncoder`: columns that must be numbers.
     task : {"classification", "regression"}, default="classification"
         Whether the label is a class or a number.
+    ignored : sequence of str, default=()
+        Columns that are in no view, such as one of times.
 
     Returns
     -------
@@ -183,7 +186,7 @@ def describe(
     check_task(task)
     table = open_table(X)
     label = y if isinstance(y, str) else None
-    others = predictors(table, label, views)
+    others = predictors(table, label, views, ignored)
     if label is not None:
         table = table.as_written([label])
     declared: dict[str, str] = {}

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.catalog.names import check_task
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError
 from crossview.evaluation.labeled_batch import LabeledBatch, LabeledSource
 from crossview.evaluation.read_labels import (
     check_classes,
@@ -22,9 +22,11 @@ from crossview.evaluation.read_labels import (
     read_targets,
     with_row_location,
 )
+from crossview.evaluation.row_columns import read_order
 from crossview.evaluation.table_columns import predictors
 from crossview.labels import has_label
 from crossview.streams.encode import ViewEncoder
+from crossview.streams.shuffle import MAX_BYTES, take_in_order
 from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream, open_table
 from crossview.views import MultiView, ViewLayout
@@ -32,7 +34,7 @@ from crossview.views import MultiView, ViewLayout
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LabeledTable", "read_groups"]
+__all__ = ["LabeledTable"]
 
 
 class LabeledTable(LabeledSource):
@@ -59,6 +61,8 @@ class LabeledTable(LabeledSource):
         As for `ViewEncoder`.  A glob never matches the label.
     ignored : sequence of str, default=()
         Columns that are in no view, whatever the globs say.
+    time : str, default=None
+        A column in whose order the rows are read; it is in no view.  None: as they are.
     **encoding
         Other parameters of `ViewEncoder`.
 
@@ -88,6 +92,7 @@ class LabeledTable(LabeledSource):
         classes: Sequence[Any] | None = None,
         views: Mapping[str, Any] | None = None,
         ignored: Sequence[str] = (),
+        time: str | None = None,
         **encoding: Any,
     ) -> None:
         self._numbers = check_task(task) == "regression"
@@ -101,7 +106,9 @@ class LabeledTable(LabeledSource):
         self._y = None if isinstance(y, str) else np.asarray(y)
         if self._y is not None and self._numbers:
             self._y = read_targets(self._y)
-        others = predictors(stream, self._label, views, ignored)
+        in_no_view = [*ignored, *([] if time is None else [time])]
+        others = predictors(stream, self._label, views, in_no_view)
+        self._order = None if time is None else read_order(stream, time)
         if self._label is not None:
             stream = stream.as_written([self._label])
         self.table = stream
@@ -159,6 +166,14 @@ class LabeledTable(LabeledSource):
 
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
         """Yield the rows in their order; with random numbers, blocks of them in random order."""
+        if self._order is None:
+            yield from self._read(rng)
+            return
+        most = np.inf if self.in_memory else MAX_BYTES
+        yield from take_in_order(self._read(None), self._order, most, self.batch_rows)
+
+    def _read(self, rng: np.random.Generator | None) -> Iterator[LabeledBatch]:
+        """Yield the rows in the order of the source, or blocks of them in random order."""
         batches: Iterable[TableBatch] = self.stream
         if rng is not None and self._label is not None:  # labels in memory have an order
             batches = self.stream.with_shuffled_blocks(rng)
@@ -326,33 +341,3 @@ def _value_type(kind: Any) -> Any:
     if pa.types.is_string_view(kind):
         return pa.large_string()
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def read_groups(table: TableStream, name: str) -> np.ndarray:
-    """Return a column of a table as numbers, the same for the same value.
-
-    Parameters
-    ----------
-    table : TableStream
-        With all of its columns.
-    name : str
-        The column; it has a value in each row.
-
-    Returns
-    -------
-    codes : ndarray of int
-        One per row.
-    """
-    import pyarrow as pa
-
-    if name not in table.column_names:
-        raise InputError(f"no column {name!r}{closest_names(name, table.column_names)}")
-    pieces = []
-    for batch in table.select([name]):
-        column = batch.data.column(0)
-        if column.null_count:
-            row = batch.first_row + int(pa.compute.index(column.is_null(), True).as_py())
-            raise InputError("the group is missing", file=batch.file, row=row, column=name)
-        pieces.append(column.cast(_value_type(column.type)))
-    codes = pa.chunked_array(pieces).combine_chunks().dictionary_encode().indices
-    return np.asarray(codes)

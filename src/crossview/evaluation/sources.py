@@ -63,6 +63,8 @@ def open_labeled(
                 raise InputError(
                     f"{what} has columns that are encoded already; leave {name}= at {default}"
                 )
+        if options.get("time") is not None:
+            raise InputError(f"{what} has no column {options['time']!r}; time= is for tables")
         for_rows = ("task", "unlabeled", "classes", "scale_views")
         rows = {key: options[key] for key in for_rows if key in options}
         return LabeledRows(

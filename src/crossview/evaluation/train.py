@@ -46,6 +46,7 @@ def train(
     task: str = "classification",
     epochs: int = 1,
     in_order: bool | None = None,
+    time: str | None = None,
     seed: int = 0,
     classes: Sequence[Any] | None = None,
     metric: str | None = None,
@@ -92,6 +93,10 @@ def train(
         Whether online learners learn the rows in the order of the source, as a stream that will
         go on: the progressive scores are then those of later rows.  None: only if X is a query with
         ORDER BY.
+    time : str, default=None
+        A column of timestamps, dates or numbers: the rows are learned in its order, those of the
+        same time in the order of the source.  The column is in no view.  The rows are sorted in
+        memory, up to 512 MB; of more, give a query with ORDER BY.
     seed : int, default=0
         Seed of the order of the rows and of the random numbers of the model.
     classes : sequence, default=None
@@ -144,6 +149,8 @@ def train(
     if epochs < 1:
         raise InputError(f"epochs={epochs}; give 1 or more")
     check_seed(seed)
+    if time is not None and in_order is False:
+        raise InputError(f"time={time!r} is an order; leave in_order=False out")
     encoding: dict[str, Any] = {
         "views": views,
         "text": text,
@@ -154,24 +161,25 @@ def train(
         "scale_views": scale_views,
         "bins": bins,
     }
+    of_rows = {"time": time}
     scoring = {"metric": metric, "k": k, "cost": cost, "positive": positive, "threshold": threshold}
     if init is None:
-        rows = {"task": task, "classes": classes, **encoding}
+        rows = {"task": task, "classes": classes, **encoding, **of_rows}
         job = new_job(X, y, model or DEFAULT_MODEL, settings or {}, rows, scoring, seed)
     else:
         own = {"model": model, "settings": settings, "classes": classes, **_given(encoding)}
         if task != "classification":
             own["task"] = task
-        job = continued_job(Start.read(init), X, y, own | _given(scoring), seed)
+        job = continued_job(Start.read(init), X, y, own | _given(scoring), of_rows, seed)
     # 2. learn
     if not job.streamed or job.entry.one_pass:
         check_passes(job.entry, epochs)
     if job.streamed:
-        order = Order(job.source, in_order, seed)
+        order = Order(job.source, in_order if time is None else True, seed)
         passes = Passes(job, order)
         if checkpoint is not None:
             shuffled = "in order" if order.state is None else "shuffled"
-            run = _run_of(job, [epochs, shuffled])
+            run = _run_of(job, [epochs, shuffled, of_rows])
             passes.checkpoint = Checkpoint(checkpoint, every, run, resume=resume)
         answer = passes.learn(epochs, observer or TrainingObserver())
     else:

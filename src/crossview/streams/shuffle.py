@@ -7,7 +7,9 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-__all__ = ["MAX_BYTES", "Rows", "Shuffled", "regroup"]
+from crossview.errors import InputError
+
+__all__ = ["MAX_BYTES", "Rows", "Shuffled", "regroup", "take_in_order"]
 
 # rows that take more than this are shuffled by blocks
 MAX_BYTES = 512 * 2**20
@@ -135,6 +137,45 @@ class _Buffer(Generic[Batch]):
             if size > max_bytes:
                 return
         self.exhausted = True
+
+
+def take_in_order(
+    batches: Iterator[Batch], order: np.ndarray, max_bytes: float, batch_rows: int
+) -> Iterator[Batch]:
+    """Yield all rows in another order.
+
+    Parameters
+    ----------
+    batches : iterator of Rows
+        The rows.
+    order : ndarray of int
+        The position of each row.
+    max_bytes : float
+        Their largest size in memory.
+    batch_rows : int
+        Number of rows per batch.
+
+    Yields
+    ------
+    Rows
+        The last batch may have fewer.
+
+    Raises
+    ------
+    InputError
+        The rows take more memory.
+    """
+    buffer = _Buffer(batches, max_bytes)
+    if not buffer.exhausted:
+        raise InputError(
+            f"the rows take more than {max_bytes / 2**20:,.0f} MB, and are sorted by time= in "
+            "memory; leave it out, and give a query with ORDER BY"
+        )
+    if buffer.batches:
+        rows = type(buffer.batches[0]).join(buffer.batches).packed()
+        del buffer
+        for start in range(0, len(order), batch_rows):
+            yield rows.take(order[start : start + batch_rows])
 
 
 def regroup(batches: Iterator[Batch], batch_rows: int, first: int = 0) -> Iterator[Batch]:

@@ -84,7 +84,9 @@ def new_job(
     return Job(entry, streamed, learner, encoder, source, predicted, about)
 
 
-def continued_job(start: Start, X: Any, y: Any, own: dict[str, Any], seed: int) -> Job:
+def continued_job(
+    start: Start, X: Any, y: Any, own: dict[str, Any], of_rows: dict[str, Any], seed: int
+) -> Job:
     """Return the job of a model that has learned other rows before.
 
     Parameters
@@ -95,6 +97,8 @@ def continued_job(start: Start, X: Any, y: Any, own: dict[str, Any], seed: int) 
         The rows and their labels, or the name of their column; None: the column of the model.
     own : dict
         Options that the model has already; one that is given is an error.
+    of_rows : dict
+        Those that say something of the rows, as for `open_labeled`.
     seed : int
         Seed of the order.
 
@@ -115,6 +119,7 @@ def continued_job(start: Start, X: Any, y: Any, own: dict[str, Any], seed: int) 
         task=task,
         unlabeled=entry.learns_unlabeled,
         classes=None if classes is None else classes.tolist(),
+        **of_rows,
     )
     if entry.view is not None:
         source = source.select_view(entry.view)
