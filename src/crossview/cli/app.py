@@ -562,6 +562,21 @@ def train(
             "the one of a run that never stopped.",
         ),
     ] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a JSON line for each window of rows, each predicted before it was learned: "
+            "loss, log loss, accuracy, metric.",
+        ),
+    ] = None,
+    log_every: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ROWS",
+            help="Rows of a window of --log. Default: about 20 windows, of 100 rows or more.",
+        ),
+    ] = None,
     join: JoinFile = None,
     on: On = None,
     progress: Annotated[
@@ -633,6 +648,8 @@ def train(
             checkpoint=checkpoint,
             every=opening.parse_seconds(every, "--every", zero=True),
             resume=resume,
+            log=log,
+            log_every=log_every,
             progress=progress,
         )
 
@@ -775,6 +792,8 @@ def evaluate(
             help="Write everything to this file too; - for stdout, and the tables to stderr.",
         ),
     ] = None,
+    join: JoinFile = None,
+    on: On = None,
     format: Format = None,
     null: Null = None,
     decimal: Decimal = ".",
@@ -798,7 +817,7 @@ def evaluate(
     if window is not None:
         opening.parse_window(window)
     with opening.model_and_source(model, source, columns) as (model_file, file):
-        table = opening.open_source(file, columns)
+        table = opening.open_source(file, columns, join=opening.parse_join(join, on))
         opening.check_columns(table, [label, time, *(by or [])])
 
         from crossview.cli import commands
