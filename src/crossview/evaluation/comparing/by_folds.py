@@ -74,7 +74,15 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     run.learners = choose_learners(run, source.layout, None, **given)
     some_learn = any(one.learns_unlabeled for one in run.learners)
     data.with_unlabeled = len(data.unlabeled) > 0 and some_learn
-    first = data.fold(splits[0])
+
+    def encode(f: int, bins: bool = True) -> Fold:
+        share = resources.jobs.share
+        fold = share(data.fold(splits[f]))
+        if bins and (binned := data.binned(splits[f])) is not None:
+            fold.binned = share(binned)
+        return fold
+
+    first = encode(0, any("bins" in learner.refined for learner in run.learners))
     # which ones are affordable depends on the columns that occur
     run.learners = choose_learners(run, first.X_train.layout, len(data.y), **given)
     known = fingerprint(
@@ -83,7 +91,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
         *([] if protocol.groups is None else [protocol.groups]),
     )
     earlier = _earlier_rows(run, wanted.extend, known)
-    comparison = FoldComparison(run, data, splits, first, resources)
+    comparison = FoldComparison(run, encode, len(splits), first, resources)
     del first  # the comparison keeps it as long as it needs it
 
     def answer() -> Comparison:
@@ -100,8 +108,8 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     final = answer()
 
     def folds() -> Iterator[Fold]:
-        for rows in splits[: min(protocol.cv, final.folds)]:
-            yield data.fold(rows)
+        for f in range(min(protocol.cv, final.folds)):
+            yield encode(f, any(one.get("bins") for one in final.recommended.chosen))
 
     learner = comparison.learners.get(final.recommended.model)
     if learner is not None and final.folds > 1:

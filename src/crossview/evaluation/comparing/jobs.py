@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+import os
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
+import joblib
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.externals.loky.backend import resource_tracker
 
 __all__ = ["Call", "Jobs"]
+
+
+# private and not read-only: a read-only array would be another type, for which loops compile anew
+MMAP_MODE = "c"
+T = TypeVar("T")
 
 
 class Call(NamedTuple):
@@ -37,13 +47,14 @@ class Jobs:
         self.n_jobs = n_jobs
         self.n_workers = int(effective_n_jobs(n_jobs))
 
-    def run(self, calls: Sequence[Call]) -> Iterator[tuple[Any, Any]]:
+    def run(self, calls: Iterable[Call]) -> Iterator[tuple[Any, Any]]:
         """Make calls; the first ones start first.
 
         Parameters
         ----------
-        calls : sequence of Call
-            The tasks.
+        calls : iterable of Call
+            The tasks.  A task is asked for when a worker is free, by threads of joblib, for which
+            an error in the iterable is the end of the world.
 
         Yields
         ------
@@ -59,9 +70,36 @@ class Jobs:
             batch_size=1,
             pre_dispatch="2*n_jobs",
             return_as="generator_unordered",
-            mmap_mode="c",  # a read-only array would be another type, for which loops compile anew
+            mmap_mode=MMAP_MODE,
         )
         yield from parallel(delayed(_keyed)(*call) for call in calls)
+
+    def share(self, data: T) -> T:
+        """Return data whose arrays are in a file that all workers map into their memory.
+
+        It is written once, for all tasks.
+
+        Parameters
+        ----------
+        data : object
+            Keep what is returned as long as there are tasks that need its arrays: then the file is
+            removed.
+
+        Returns
+        -------
+        data : object
+            A copy; the same object where there is one worker.
+        """
+        if self.n_workers == 1:
+            return data
+        handle, path = tempfile.mkstemp(prefix="crossview-")
+        with os.fdopen(handle, "wb") as file:
+            joblib.dump(data, file)
+        # a process of joblib removes it if this one is killed
+        resource_tracker.register(path, "file")
+        shared: T = joblib.load(path, mmap_mode=MMAP_MODE)
+        weakref.finalize(shared, resource_tracker.maybe_unlink, path, "file")
+        return shared
 
 
 def _keyed(key: Any, function: Callable[..., Any], arguments: tuple) -> tuple[Any, Any]:

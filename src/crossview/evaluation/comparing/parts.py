@@ -56,22 +56,20 @@ class Data:
         return len(self.labeled) + len(self.unlabeled)
 
     def fold(self, rows: FoldRows) -> Fold:
-        """Return the rows of a fold, encoded by its training rows.
+        """Return the rows of a fold, encoded by its training rows."""
+        return self._encode(self.encoder, rows)
 
-        Where numbers can be binned, it has the rows with bins, too.
+    def binned(self, rows: FoldRows) -> Fold | None:
+        """Return the same with bins of the numbers.
+
+        None if there are none, or too many, or if they have bins anyway.
         """
-        fold = self._encode(self.encoder, rows)
-        if self._has_numbers():
-            binned = clone(self.encoder).set_params(bins=BINS)
-            fold.binned = self._encode(binned, rows)
-        return fold
-
-    def _has_numbers(self) -> bool:
-        """Whether there are numbers to bin, not too many, which are not binned anyway."""
         encoder = self.encoder
         if not isinstance(encoder, ViewEncoder) or encoder.bins:
-            return False
-        return 0 < len(encoder.count_) <= MOST_NUMBERS
+            return None
+        if not 0 < len(encoder.count_) <= MOST_NUMBERS:
+            return None
+        return self._encode(clone(encoder).set_params(bins=BINS), rows)
 
     def _encode(self, encoder: Any, rows: FoldRows) -> Fold:
         parts = [self.labeled[rows.train], self.labeled[rows.test]]
