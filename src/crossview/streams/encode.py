@@ -472,7 +472,11 @@ class ViewEncoder(_Encoding):
         if self.bins:
             self._quantiles.fit(batch.values)
         encoded = self._encode(batch, tables, *self._numbers(batch))
-        return self._scaler.fit_transform(encoded) if self.scale_views else encoded
+        return (
+            self._scaler.fit(encoded).transform(encoded, copy=False)
+            if self.scale_views
+            else encoded
+        )
 
     def partial_fit_transform(self, X: Any) -> MultiView:
         """Learn and encode rows, one after the other.
@@ -508,7 +512,7 @@ class ViewEncoder(_Encoding):
         check_is_fitted(self, "layout_")
         batch = self._plan.decode(X)
         encoded = self._encode(batch, self._tables(batch), *self._numbers(batch))
-        return self._scaler.transform(encoded) if self.scale_views else encoded
+        return self._scaler.transform(encoded, copy=False) if self.scale_views else encoded
 
     def check_params(self) -> None:
         """Raise `InputError` if a parameter is out of its range."""

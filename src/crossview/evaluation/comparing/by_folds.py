@@ -21,7 +21,7 @@ from crossview.evaluation.comparing.answer import (
 from crossview.evaluation.comparing.candidates import choose_learners
 from crossview.evaluation.comparing.folds import FoldComparison, Resources
 from crossview.evaluation.comparing.learning_curve import learning_curve
-from crossview.evaluation.comparing.parts import Data, Fold
+from crossview.evaluation.comparing.parts import Data, Fold, FoldSource
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import FoldRows, Protocol, split_rows
 from crossview.evaluation.result import Comparison, ComparisonRow, LeftOut
@@ -74,15 +74,8 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     run.learners = choose_learners(run, source.layout, None, **given)
     some_learn = any(one.learns_unlabeled for one in run.learners)
     data.with_unlabeled = len(data.unlabeled) > 0 and some_learn
-
-    def encode(f: int, bins: bool = True) -> Fold:
-        share = resources.jobs.share
-        fold = share(data.fold(splits[f]))
-        if bins and (binned := data.binned(splits[f])) is not None:
-            fold.binned = share(binned)
-        return fold
-
-    first = encode(0, any("bins" in learner.refined for learner in run.learners))
+    encoded = FoldSource(data, splits, resources.jobs)
+    first = encoded.encode(0)
     # which ones are affordable depends on the columns that occur
     run.learners = choose_learners(run, first.X_train.layout, len(data.y), **given)
     known = fingerprint(
@@ -91,7 +84,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
         *([] if protocol.groups is None else [protocol.groups]),
     )
     earlier = _earlier_rows(run, wanted.extend, known)
-    comparison = FoldComparison(run, encode, len(splits), first, resources)
+    comparison = FoldComparison(run, encoded, first, resources)
     del first  # the comparison keeps it as long as it needs it
 
     def answer() -> Comparison:
@@ -109,7 +102,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
 
     def folds() -> Iterator[Fold]:
         for f in range(min(protocol.cv, final.folds)):
-            yield encode(f, any(one.get("bins") for one in final.recommended.chosen))
+            yield encoded.encode(f, any(one.get("bins") for one in final.recommended.chosen))
 
     learner = comparison.learners.get(final.recommended.model)
     if learner is not None and final.folds > 1:

@@ -16,7 +16,7 @@ import numpy as np
 from crossview.catalog.learner import Learner
 from crossview.evaluation.comparing.jobs import Call, Jobs
 from crossview.evaluation.comparing.observer import ComparisonObserver
-from crossview.evaluation.comparing.parts import Fold
+from crossview.evaluation.comparing.parts import Fold, FoldSource
 from crossview.evaluation.comparing.planner import Planner
 from crossview.evaluation.comparing.probing import probe
 from crossview.evaluation.comparing.run import Run
@@ -103,10 +103,8 @@ class FoldComparison:
     ----------
     run : Run
         What is compared, and how.
-    encode : callable
-        Returns the rows of a fold, by its position and whether numbers are to have bins, too.
-    n_splits : int
-        How many folds there are.
+    source : FoldSource
+        The rows of all folds.
     first : Fold or None
         The rows of the first one, if it is encoded already; it is kept until it is used.
     resources : Resources
@@ -123,14 +121,13 @@ class FoldComparison:
     def __init__(
         self,
         run: Run,
-        encode: Callable[[int, bool], Fold],
-        n_splits: int,
+        source: FoldSource,
         first: Fold | None,
         resources: Resources,
     ) -> None:
-        self.run, self.encode, self.n_splits, self.first = run, encode, n_splits, first
+        self.run, self.source, self.n_splits, self.first = run, source, len(source), first
         self.jobs, self.observer, deadline = resources
-        self.planner = Planner(run, n_splits, self.jobs.n_workers, deadline)
+        self.planner = Planner(run, self.n_splits, self.jobs.n_workers, deadline)
         self.learners = {learner.name: learner for learner in run.learners}
         self.scores: dict[str, dict[int, FoldScore]] = {name: {} for name in self.learners}
         self.queue: deque[Call] = deque()
@@ -142,8 +139,9 @@ class FoldComparison:
     def rounds(self) -> Iterator[int]:
         """Run all tasks; yield the number of finished folds, from two to all but one."""
         if self.planner.deadline < math.inf:
-            self.first = self.first or self._encode(0, True)
+            self.first = self.first or self.source.encode(0)
             probe(self.run, self.first, self.planner, self.jobs, self.observer)
+            self.planner.replan(0, {})
         yield from self._all_folds()
         if self.planner.costs.known and self.n_folds == self.n_splits:
             kept = self._kept()
@@ -156,7 +154,7 @@ class FoldComparison:
         """Compare learners that were dropped, because there is time left."""
         run = replace(self.run, learners=[self.learners[name] for name in names])
         resources = Resources(self.jobs, self.observer, self.planner.deadline)
-        others = FoldComparison(run, self.encode, self.n_splits, None, resources)
+        others = FoldComparison(run, self.source, None, resources)
         others.planner = self.planner.go_on(run)
         for _ in others._all_folds():
             pass
@@ -191,13 +189,13 @@ class FoldComparison:
             self.following = thread.submit(self._encode, self.n_begun, self.planner.tries("bins"))
 
     def _encode(self, f: int, bins: bool) -> Fold:
+        start = time.time()
         fold, self.first = self.first, None
         if fold is None:
-            start = time.time()
-            fold = self.encode(f, bins)
+            fold = self.source.encode(f, bins)
             self.planner.encoding = time.time() - start
-        if not bins:
-            fold.binned = None
+        elif bins:
+            self.source.add_bins(f, fold)
         return fold
 
     def _waiting(self) -> Iterator[Call]:
