@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import joblib
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.externals.loky.backend import resource_tracker
+
+from crossview.evaluation.comparing.compiling import seconds_of_compiling
 
 __all__ = ["Call", "Jobs"]
 
@@ -72,7 +76,7 @@ class Jobs:
             return_as="generator_unordered",
             mmap_mode=MMAP_MODE,
         )
-        yield from parallel(delayed(_keyed)(*call) for call in calls)
+        yield from parallel(delayed(_in_worker)(os.getpid(), *call) for call in calls)
 
     def share(self, data: T) -> T:
         """Return data whose arrays are in a file that all workers map into their memory.
@@ -100,6 +104,25 @@ class Jobs:
         shared: T = joblib.load(path, mmap_mode=MMAP_MODE)
         weakref.finalize(shared, resource_tracker.maybe_unlink, path, "file")
         return shared
+
+
+def _in_worker(
+    parent: int, key: Any, function: Callable[..., Any], arguments: tuple
+) -> tuple[Any, Any]:
+    result = _keyed(key, function, arguments)
+    if os.getpid() != parent:
+        _spare_the_collector(seconds_of_compiling())
+    return result
+
+
+@lru_cache(maxsize=1)
+def _spare_the_collector(compiled: float) -> None:
+    """Except what is loaded by now from garbage collection, again when more loops are loaded.
+
+    joblib collects once a second in each worker, which takes a tenth of a second otherwise.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _keyed(key: Any, function: Callable[..., Any], arguments: tuple) -> tuple[Any, Any]:
