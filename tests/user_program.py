@@ -21,7 +21,7 @@ from crossview import (
 )
 from crossview.evaluation.describe import Description
 from crossview.evaluation.result import Comparison
-from crossview.evaluation.train import Trained
+from crossview.evaluation.training.result import Trained
 from crossview.streams.table import TableStream
 
 

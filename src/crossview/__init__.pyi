@@ -30,6 +30,7 @@ from crossview.evaluation.train import train as train
 from crossview.persistence import load as load
 from crossview.persistence import save as save
 from crossview.streams.encode import ViewEncoder as ViewEncoder
+from crossview.streams.join import join_tables as join_tables
 from crossview.streams.table import open_table as open_table
 from crossview.streams.view_scaler import ViewScaler as ViewScaler
 from crossview.views import MultiView as MultiView

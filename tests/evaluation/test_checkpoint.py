@@ -5,25 +5,19 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from crossview import InputError, MultiView, load, train
-from crossview.evaluation.checkpoint import Checkpoint, Kept, Position
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.metrics import ErrorTally, RunningThreshold, Tally
 from crossview.evaluation.rows import LabeledRows
-from crossview.evaluation.train import TrainingObserver
-
-
-def contents(path):
-    """All that a model file holds: two saves of a model are the same bytes."""
-    return Path(path).read_bytes()
+from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position
+from crossview.evaluation.training.result import TrainingObserver
+from training_runs import COLUMNS, KINDS, contents, make_table
 
 
 class Killed(BaseException):
@@ -46,32 +40,6 @@ class Killer(TrainingObserver):
 def short_batches(monkeypatch):
     monkeypatch.setattr(LabeledTable, "batch_rows", 37)
     monkeypatch.setattr(LabeledRows, "batch_rows", 37)
-
-
-def make_table(n=400, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, 2)) * [1.0, 30.0]
-    color = rng.choice(["red", "green", "blue"], n)
-    words = np.array([" ".join(rng.choice(["a1", "b2", "c3", "d4"], 3)) for _ in range(n)])
-    noise = rng.normal(size=n)
-    y = np.where(x[:, 0] + (color == "red") + noise > 0.3, "yes", "no").astype(object)
-    y[rng.random(n) < 0.05] = None
-    columns = {"n__x": x[:, 0], "n__z": x[:, 1], "c__color": color, "t__words": words}
-    return pa.table(columns | {"number": x[:, 0] + noise, "y": y})
-
-
-COLUMNS = {"text": ["t__words"], "hash_bits": 8}
-KINDS = [
-    ("stacking", {}),
-    ("pa:squared", {"epochs": 3}),
-    ("pa:independent", {"in_order": True, "settings": {"average": True}}),
-    ("arow", {"bins": 4}),
-    ("pam:squared-diagonal", {"threshold": 0.4}),
-    ("fm", {"epochs": 2}),
-    ("mvm", {"metric": "log_loss"}),
-    ("linear", {"task": "regression"}),
-    ("keco", {"settings": {"schedule": "stream"}}),
-]
 
 
 def arguments(model, options, path):
@@ -183,7 +151,7 @@ def test_rows_and_positions_come_back(sparse, tmp_path):
         rows = MultiView({"a": np.arange(6.0).reshape(3, 2), "b": np.ones((3, 1))})
     checkpoint = Checkpoint(tmp_path / "kept.st", 0.0, {"the seed": 1}, resume=True)
     assert checkpoint.read() is None
-    position = Position(2, 7, np.random.default_rng(3).bit_generator.state, None, 0.25, 1, 2)
+    position = Position(2, 7, np.random.default_rng(3).bit_generator.state, 1, 2)
     checkpoint.write(Kept(fitted, position, {"a.b": np.arange(3)}, rows))
     kept = checkpoint.read()
     assert kept.position == position
@@ -243,7 +211,7 @@ def test_kill_9_at_random_moments(tmp_path):
     )
     command = [
         *(sys.executable, "-c", small_batches, "train", str(tmp_path / "rows.parquet")),
-        *("--label", "y", "--model", "stacking", "--hash-bits", "8"),
+        *("--label", "y", "--model", "pa:squared", "--hash-bits", "8"),
     ]
     whole = tmp_path / "whole.st"
     subprocess.run([*command, "-o", str(whole)], check=True, capture_output=True)

@@ -138,10 +138,13 @@ def test_what_is_usual_is_not(values):
 
 def test_an_identifier_by_its_name_unless_it_is_declared():
     ids = RNG.integers(50, size=N)
-    table = pa.table({"u__user_id": ids, "u__movieId": ids, "u__paid": ids, "y": Y})
+    # a column in no view is not learned
+    table = pa.table({"u__user_id": ids, "u__movieId": ids, "u__paid": ids, "id": ids, "y": Y})
     lines = describe(table, "y").warnings
     assert [line.split(":")[0] for line in lines] == ["u__user_id", "u__movieId"]
     assert describe(table, "y", categorical=["u__*"]).warnings == []
+    line, _ = describe(table.select(["id", "y"]), "y").warnings  # and no column is in a view
+    assert line.startswith("id: whole numbers")
 
 
 def test_the_table_as_a_whole():

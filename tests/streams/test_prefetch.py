@@ -1,5 +1,7 @@
 """Running ahead changes when items are made, and nothing else."""
 
+import concurrent.futures.thread
+import gc
 import threading
 
 import pytest
@@ -77,3 +79,25 @@ def test_a_caller_who_stops_ends_what_is_under_way_however_deep():
     next(stream)
     stream.close()
     assert stopped.is_set()
+
+
+def test_the_collector_may_close_a_stream_wherever_it_runs():
+    """Also where the thread that it runs in holds a lock, as in `submit` of an executor."""
+
+    def numbers():
+        yield from range(100)
+
+    def leave():
+        stream = prefetch(numbers())
+        next(stream)
+        cycle = [stream]
+        cycle.append(cycle)
+
+    gc.disable()
+    try:
+        leave()
+        with concurrent.futures.thread._global_shutdown_lock:
+            gc.collect()
+    finally:
+        gc.enable()
+    assert not [t for t in threading.enumerate() if t.name.startswith("crossview-prefetch")]

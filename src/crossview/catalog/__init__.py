@@ -23,6 +23,7 @@ PUBLIC: dict[str, str] = {
     "ViewScaler": "crossview.streams.view_scaler",
     "compare": "crossview.evaluation.compare",
     "describe": "crossview.evaluation.describe",
+    "join_tables": "crossview.streams.join",
     "load": "crossview.persistence",
     "open_table": "crossview.streams.table",
     "predict": "crossview.evaluation.predict",

@@ -191,6 +191,24 @@ Threshold = Annotated[
 ]
 
 
+JoinFile = Annotated[
+    str | None,
+    typer.Option(
+        "--join",
+        metavar="FILE",
+        help="More columns of the rows, such as labels that came late; rows that FILE has not are "
+        "left out.",
+    ),
+]
+On = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN,...",
+        help="The columns by which --join finds a row, such as an id. Default: all that both have.",
+    ),
+]
+
+
 @app.callback(invoke_without_command=True)
 def crossview_command(
     context: typer.Context,
@@ -447,13 +465,21 @@ def train(
         ),
     ],
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help=f"One of {MODELS}.",
+            help=f"One of {MODELS}. Default: stacking.",
             autocompletion=_starting_with(model_names()),
         ),
-    ] = "stacking",
+    ] = None,
+    init: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Go on from this model, which has learned other rows. Label, views, settings, "
+            "metric and threshold are its own.",
+        ),
+    ] = None,
     label: Label = None,
     view: Views = None,
     text: Text = None,
@@ -518,6 +544,8 @@ def train(
             "the one of a run that never stopped.",
         ),
     ] = False,
+    join: JoinFile = None,
+    on: On = None,
     progress: Annotated[
         bool | None,
         typer.Option(
@@ -554,16 +582,24 @@ def train(
         _reading(format, null, decimal, delimiter, quote, header),
     )
     opening.check_names(
-        task=task, metric=metric, k=k, cost=cost, models=[model], settings=settings or []
+        task=task,
+        metric=metric,
+        k=k,
+        cost=cost,
+        models=[] if init else [model or "stacking"],
+        settings=settings or [],
     )
+    if init is not None:
+        opening.check_exists(str(init))
     with opening.standard_input(source, columns) as file:
-        table = opening.open_source(file, columns)
+        table = opening.open_source(file, columns, join=opening.parse_join(join, on))
 
         from crossview.cli import commands
 
         commands.train(
             opening.Rows(source, table, columns),
             model=model,
+            init=init,
             settings=settings or [],
             output=output,
             task=task,

@@ -197,22 +197,27 @@ def train(
     rows: Rows,
     *,
     output: str,
+    init: Path | None,
     settings: Sequence[str],
     task: str,
     metric: str | None,
     k: str | None,
-    cost: str | None,
+    cost: Any,
     threshold: str,
     progress: bool | None,
     **options: Any,
 ) -> None:
     """``crossview train``."""
-    metric = check_metric(metric, task=task, k=literal_value(k or "none"), cost=cost)
-    warn(rows, task)
+    if init is None:
+        shown = metric = check_metric(metric, task=task, k=literal_value(k or "none"), cost=cost)
+        k = cost = None
+        warn(rows, task)
+    else:  # which has its own
+        shown = (persistence.read_info(init).get("metric") or {}).get("name", "metric")
     with (
         standard_output(output) as file,
         warnings_as_lines(),
-        watching(metric=metric, show=progress) as observer,
+        watching(metric=shown, show=progress) as observer,
     ):
         trained = training.train(
             rows.table,
@@ -220,9 +225,12 @@ def train(
             **rows.columns.arguments(),
             **options,
             settings=parse_settings(settings),
+            init=init,
             output=file,
             task=task,
             metric=metric,
+            k=literal_value(k or "none"),
+            cost=cost,
             threshold=literal_value(threshold),
             observer=observer,
         )
@@ -237,12 +245,15 @@ def _summary(trained: training.Trained) -> list[str]:
         rows += f" with a label and {trained.unlabeled:,} without"
     if trained.order is not None:
         rows += f" {trained.order}"
+    if trained.earlier:
+        rows += f", {trained.earlier:,} of them before"
     lines = []
     if trained.passes is None:
         lines.append(f"{rows}, {training_summary(trained.learner)}, {trained.seconds:.1f} s")
     else:
         passes = "1 pass" if trained.passes == 1 else f"{trained.passes} passes"
-        speed = (trained.rows + trained.unlabeled) * trained.passes / trained.seconds
+        new = trained.rows - trained.earlier + trained.unlabeled
+        speed = new * trained.passes / trained.seconds
         lines.append(f"{rows}, {passes}, {trained.seconds:.1f} s, {speed:,.0f} rows/s")
     if trained.skipped:
         lines.append(f"{trained.skipped:,} unlabeled rows were skipped")

@@ -30,6 +30,7 @@ from crossview.evaluation.table_columns import predictors
 from crossview.files import DESCRIPTION, Kind, check_writable, replacing
 from crossview.report.description import description_table
 from crossview.streams.duck import named_files
+from crossview.streams.join import join_tables
 from crossview.streams.source import find_reader, is_query
 from crossview.streams.table import TableStream, open_table
 from crossview.streams.view_columns import KINDS, plan_columns
@@ -162,7 +163,9 @@ def standard_input(source: str, columns: Columns | None = None) -> Iterator[str]
             ) from None
 
 
-def open_source(source: str, columns: Columns, *, ignored: Sequence[str] = ()) -> Any:
+def open_source(
+    source: str, columns: Columns, *, ignored: Sequence[str] = (), join: Join | None = None
+) -> Any:
     """Return a table that is open and has the columns; other sources as they are.
 
     Parameters
@@ -173,6 +176,8 @@ def open_source(source: str, columns: Columns, *, ignored: Sequence[str] = ()) -
         What the options say.
     ignored : sequence of str, default=()
         Columns that are in no view.
+    join : Join, default=None
+        The file of more columns, and by which columns its rows are found.
 
     Returns
     -------
@@ -184,13 +189,33 @@ def open_source(source: str, columns: Columns, *, ignored: Sequence[str] = ()) -
             raise InputError("has no columns, so there is nothing to say of them", file=source)
         return source
     table = open_table(source, **columns.reading)
+    if join is not None:
+        table = _joined(source, table, join)
     if columns.label is not None:
         others = predictors(table, columns.label, columns.views, ignored)
         plan_columns(others, columns.views, columns.kinds)
     for name in ignored:
         if name not in table.column_names:
             raise InputError(f"no column {name!r}{closest_names(name, table.column_names)}")
-    return source if is_query(source) else table
+    return source if is_query(source) and join is None else table
+
+
+def _joined(source: str, table: TableStream, join: Join) -> TableStream:
+    """The rows of a table that a file has, too; says how many it has not."""
+    n_left, joined = table.n_rows, join_tables(table, join.file, join.on or None)
+    if without := n_left - joined.n_rows:
+        print(
+            f"crossview: {without:,} of {n_left:,} rows are not in {join.file}, and are left out",
+            file=sys.stderr,
+        )
+    return joined
+
+
+class Join(NamedTuple):
+    """A file of more columns, and by which columns its rows are found; none: all in common."""
+
+    file: str
+    on: list[str]
 
 
 class Rows(NamedTuple):
@@ -282,6 +307,15 @@ def make_console(file: TextIO | None = None) -> Console:
     file = file or sys.stdout
     width = None if file.isatty() else WIDTH_OF_A_FILE
     return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+
+
+def parse_join(file: str | None, on: str | None) -> Join | None:
+    """Return what ``--join FILE --on COLUMN,COLUMN`` say."""
+    if file is None:
+        if on is not None:
+            raise InputError(f"--on {on!r} is for --join; name a file to join")
+        return None
+    return Join(file, [name.strip() for name in (on or "").split(",") if name.strip()])
 
 
 def parse_seconds(text: str, option: str, *, zero: bool = False) -> float:

@@ -25,7 +25,7 @@ from crossview.errors import LabelOrderWarning
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.progressive import Record
 from crossview.evaluation.result import Comparison
-from crossview.evaluation.train import TrainingObserver
+from crossview.evaluation.training.result import TrainingObserver
 
 __all__ = ["warnings_as_lines", "watching", "watching_comparison"]
 

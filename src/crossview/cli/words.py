@@ -15,17 +15,24 @@ _VIEWS = re.compile(r"views=\{'(\w+)': ('[^']*')\}")
 _ARGUMENT = re.compile(
     r"(?<![\w'-])(views?|text|categorical|numeric|hash_bits|bins|task|metric|k|positive|threshold"
     r"|classes|cv|repeats|groups|in_order|rope|seed|epochs|keep|null|decimal|delimiter|quote|header"
-    r"|missing_columns|format)=(?:'([^']*)'|([^\s,;:()]*))"
+    r"|missing_columns|format|model|settings|scale_views|init|checkpoint|every|resume)=(?:'([^']*)'|([^\s,;:()]*))"
 )
+# where an option has another name than the argument
+_NAMES = {
+    "views": "view",
+    "settings": "set",
+    "header": "no-header",
+    "scale_views": "no-scale-views",
+}
 
 
 def as_options(message: str) -> str:
     """Return a message with options where the library names arguments: ``--cv 1`` for ``cv=1``."""
 
     def option(found: re.Match[str]) -> str:
-        name = {"views": "view", "header": "no-header"}.get(found[1], found[1].replace("_", "-"))
+        name = _NAMES.get(found[1], found[1].replace("_", "-"))
         value = found[3] if found[2] is None else shlex.quote(found[2])
-        return f"--{name} {value}" if value and name != "no-header" else f"--{name}"
+        return f"--{name} {value}" if value and not name.startswith("no-") else f"--{name}"
 
     message = _VIEWS.sub(r"--view \1=\2", _LIBRARY_ONLY.sub("", message))
     return _ARGUMENT.sub(option, message)

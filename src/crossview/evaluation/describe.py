@@ -307,7 +307,9 @@ class _Pass:
                 type=str(getattr(self.types[name], "value_type", self.types[name])),
                 **{"minimum": None, "maximum": None, "warnings": []} | about,
             )
-            one.warnings.extend(warnings.about(one, n_rows, leaks))
+            # what is in no view is not learned, unless nothing is in a view yet
+            if name in self.view_of or name == self.label or not self.view_of:
+                one.warnings.extend(warnings.about(one, n_rows, leaks))
             yield one
 
     def _number(self, c: int) -> dict[str, Any]:

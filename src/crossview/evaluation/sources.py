@@ -12,12 +12,13 @@ from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.rows import LabeledRows
 from crossview.streams.arrow import release_unused
 from crossview.streams.duck import named_files
+from crossview.streams.encode import ViewEncoder
 from crossview.streams.rows import RowStream, open_rows
 from crossview.streams.source import find_reader, is_query
-from crossview.streams.table import TableStream
+from crossview.streams.table import TableStream, open_table
 from crossview.views import MultiView
 
-__all__ = ["Labeled", "encode_parts", "input_files", "open_labeled", "take_rows"]
+__all__ = ["Labeled", "encode_parts", "input_files", "open_labeled", "open_more", "take_rows"]
 
 Labeled = LabeledTable | LabeledRows
 
@@ -55,6 +56,39 @@ def open_labeled(source: Any, y: Any, *, views: Any = None, **options: Any) -> L
     if y is None:
         raise InputError("which column is the label? Name it: --label COLUMN, or y='COLUMN'")
     return LabeledTable(source, y, views=views, **options)
+
+
+def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
+    """Open rows for a model that has learned others: with its columns, read as it reads them.
+
+    Parameters
+    ----------
+    source, y
+        As for `open_labeled`.
+    encoder : ViewEncoder, ViewScaler or None
+        Of the model.
+    **options
+        ``task``, ``unlabeled`` and ``classes``, as for `LabeledTable`.
+
+    Returns
+    -------
+    rows : LabeledTable or LabeledRows
+        The rows; their own encoder has learned nothing.
+    """
+    if not isinstance(encoder, ViewEncoder):
+        if not _is_rows(source):
+            raise InputError("the model has no encoder, so it cannot read tables; give it views")
+        return open_labeled(source, y, scale_views=encoder is not None, **options)
+    if _is_rows(source):
+        raise InputError("the model reads the columns of a table, and X holds views")
+    table = open_table(source)
+    columns = encoder.view_columns()
+    known = set(table.column_names)
+    words, numbers = ([name for name in names if name in known] for names in encoder.read_as())
+    same: dict[str, Any] = encoder.declared_columns()
+    same |= {name: getattr(encoder, name) for name in ("hash_bits", "scale_views", "bins")}
+    table = table.as_kinds(words, numbers)
+    return LabeledTable(table, y, views=columns, **same, **options)
 
 
 def input_files(source: Any) -> list[str]:

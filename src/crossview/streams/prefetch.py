@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from typing import TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
 
 __all__ = ["prefetch", "stopped_by"]
 
 # a handler of signals such as polars' lets a wait go on after Ctrl-C
 POLL_SECONDS = 0.1
+# who stops waits so long for an item that is under way
+MOST_SECONDS_TO_END = 60.0
 
 Item = TypeVar("Item")
 _END = object()
@@ -43,43 +46,78 @@ def prefetch(items: Iterable[Item]) -> Iterator[Item]:
     >>> list(prefetch(n * n for n in range(4)))
     [0, 1, 4, 9]
     """
-    source = iter(items)
     hooks: list[Callable[[], None]] = []
     context = copy_context()
     context.run(_hooks.set, hooks)
-
-    def draw() -> Item | object:
-        return context.run(next, source, _END)
+    # these queues take no lock of Python's: the collector may close a stream that was left
+    # wherever it runs, also where somebody holds a lock
+    asked: SimpleQueue[bool] = SimpleQueue()
+    made: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+    thread = threading.Thread(
+        target=_draw,
+        args=(iter(items), context.run, asked, made),
+        name="crossview-prefetch",
+        daemon=True,
+    )
 
     def stop() -> None:
         for hook in list(hooks):
             hook()
 
-    with (
-        ThreadPoolExecutor(1, thread_name_prefix="crossview-prefetch") as thread,
-        stopped_by(stop),
-    ):
-        coming = thread.submit(draw)
+    with stopped_by(stop):
+        asked.put(True)
+        thread.start()
         try:
-            while (item := _result(coming)) is not _END:
-                coming = thread.submit(draw)
-                yield item  # type: ignore[misc]  # it is not the end
+            while (item := _result(made)) is not _END:
+                asked.put(True)
+                yield item
         finally:
-            # a caller who stops early ends what is under way, again if it was just beginning
-            while not coming.done():
-                stop()
-                wait([coming], timeout=POLL_SECONDS)
-            # and closes the source, in the thread that works on it
-            close = getattr(source, "close", None)
-            if close is not None:
-                thread.submit(context.run, close)
+            asked.put(False)
+            _end(thread, stop)
 
 
-def _result(coming: Future[Item]) -> Item:
-    """The result, as soon as it is there; Ctrl-C ends the wait."""
-    while not coming.done():
-        wait([coming], timeout=POLL_SECONDS)
-    return coming.result()
+def _draw(
+    source: Iterator[Any],
+    run: Callable[..., Any],
+    asked: SimpleQueue[bool],
+    made: SimpleQueue[tuple[Any, BaseException | None]],
+) -> None:
+    """Make an item each time that one is asked for, and close the source in the end."""
+    while asked.get():
+        try:
+            made.put((run(next, source, _END), None))
+        except BaseException as error:
+            made.put((None, error))
+            del error  # it refers to the frames
+    close = getattr(source, "close", None)
+    if close is not None:
+        run(close)
+
+
+def _result(made: SimpleQueue[tuple[Any, BaseException | None]]) -> Any:
+    """The item, as soon as it is there; Ctrl-C ends the wait."""
+    while True:
+        try:
+            item, error = made.get(timeout=POLL_SECONDS)
+        except Empty:
+            continue
+        if error is None:
+            return item
+        try:
+            raise error
+        finally:
+            del error  # it refers to this frame
+
+
+def _end(thread: threading.Thread, stop: Callable[[], None]) -> None:
+    """End what is under way, again if it was just beginning, and wait for it."""
+    if thread is threading.current_thread():  # the collector may run in it
+        return
+    waited = 0.0
+    while thread.is_alive() and waited < MOST_SECONDS_TO_END:
+        stop()
+        thread.join(POLL_SECONDS)
+        waited += POLL_SECONDS
 
 
 @contextmanager

@@ -50,7 +50,7 @@ class TableStream:
 
     def __init__(self, source: TableSource, columns: list[str], batch_rows: int) -> None:
         self._source = source
-        self._batch_rows = batch_rows
+        self.batch_rows = batch_rows
         self.column_names = columns
         self.schema = pyarrow().schema([source.schema.field(name) for name in columns])
         self.files = list(source.files)
@@ -68,7 +68,7 @@ class TableStream:
 
     def __iter__(self) -> Iterator[TableBatch]:
         n_rows = 0
-        for batch in self._source.batches(self.column_names, self._batch_rows):
+        for batch in self._source.batches(self.column_names, self.batch_rows):
             n_rows += batch.data.num_rows
             yield batch
         self._source.n_rows = n_rows
@@ -87,7 +87,7 @@ class TableStream:
             The rows; those of a block are in their order.
         """
         shuffled = getattr(self._source, "batches_of_shuffled_blocks", None)
-        yield from self if shuffled is None else shuffled(self.column_names, self._batch_rows, rng)
+        yield from self if shuffled is None else shuffled(self.column_names, self.batch_rows, rng)
 
     def select(self, columns: Sequence[str]) -> TableStream:
         """Return the same rows with only these columns; the others are not read.
@@ -106,7 +106,7 @@ class TableStream:
         for name in columns:
             if name not in known:
                 raise InputError(f"no column {name!r}{closest_names(name, self.column_names)}")
-        return TableStream(self._source, list(dict.fromkeys(columns)), self._batch_rows)
+        return TableStream(self._source, list(dict.fromkeys(columns)), self.batch_rows)
 
     def as_written(self, columns: Sequence[str]) -> TableStream:
         """Return the same rows with these columns as they are written, such as yes and no.
@@ -123,7 +123,7 @@ class TableStream:
         """
         as_written = getattr(self._source, "as_written", None)
         source = self._source if as_written is None else as_written(columns)
-        return TableStream(source, self.column_names, self._batch_rows)
+        return TableStream(source, self.column_names, self.batch_rows)
 
     def as_kinds(self, words: Sequence[str], numbers: Sequence[str]) -> TableStream:
         """Return the same rows, where text files are read with these types.
@@ -142,7 +142,7 @@ class TableStream:
         """
         as_kinds = getattr(self._source, "as_kinds", None)
         source = self._source if as_kinds is None else as_kinds(words, numbers)
-        return TableStream(source, self.column_names, self._batch_rows)
+        return TableStream(source, self.column_names, self.batch_rows)
 
     def distinct(self, column: str, *, empty: bool = False) -> list[Any]:
         """Return the sorted distinct values of a column, reading only this column.

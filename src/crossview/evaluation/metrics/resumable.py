@@ -35,13 +35,27 @@ class Resumable:
             raise InputError(f"these are no counts of the same kind ({error})") from error
 
 
+# a longer array is a histogram, of which only what is not 0 is kept
+LONG = 1000
+
+
 def _as_array(value: Any) -> np.ndarray:
     if value is None:
         return np.empty(0)
+    if isinstance(value, np.ndarray) and value.size > LONG:
+        places = np.flatnonzero(value)
+        return np.stack([places, value.reshape(-1)[places]])
     return np.array(list(value.values()) if isinstance(value, dict) else value).copy()
 
 
 def _like(value: Any, array: np.ndarray) -> Any:
+    if isinstance(value, np.ndarray) and value.size > LONG:
+        places, counts = array
+        if len(places) and not 0 <= places.min() <= places.max() < value.size:
+            raise ValueError("a place in a histogram is out of range")
+        whole = np.zeros(value.size, dtype=value.dtype)
+        whole[places] = counts
+        return whole.reshape(value.shape)
     if isinstance(value, np.ndarray):
         return array.reshape(value.shape).astype(value.dtype)
     if isinstance(value, dict):

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from crossview.errors import InputError
-from crossview.evaluation.progressive import Record
+from crossview.evaluation.training.start import FINISHED
 from crossview.files import check_writable
 from crossview.persistence import load, load_progress, save
 from crossview.views import MultiView, ViewLayout
@@ -32,19 +32,13 @@ class Position:
         Batches that were learned in it.
     order : dict or None
         State of the random numbers that gave its order.
-    first : Record or None
-        The last record of the first pass, if that is over.
-    threshold : float or None
-        The threshold by the rows of the first pass, if that is over.
     unlabeled, skipped : int
-        Rows without a label that were learned and passed over in this pass.
+        Rows without a label that were learned and passed over in the first pass.
     """
 
     number: int = 1
     batches: int = 0
     order: dict[str, Any] | None = None
-    first: Record | None = None
-    threshold: float | None = None
     unlabeled: int = 0
     skipped: int = 0
 
@@ -60,7 +54,7 @@ class Kept:
     position : Position
         How far the run has come.
     counts : dict of str to ndarray
-        Of the pass, and of the order of the labels.
+        Of the first pass.
     tail : MultiView or None
         The last rows that were learned.
     """
@@ -119,6 +113,8 @@ class Checkpoint:
         if not (self.resume and self.path.exists()):
             return None
         header, state = load_progress(self.path)
+        if FINISHED in header:
+            raise InputError("holds a model and no unfinished run", file=str(self.path))
         try:
             return self._kept(header, state)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -133,8 +129,6 @@ class Checkpoint:
                     file=str(self.path),
                 )
         position = Position(**header["position"])
-        if position.first is not None:
-            position.first = Record(**position.first)  # type: ignore[arg-type]  # it was a dict
         parts: dict[str, dict[str, np.ndarray]] = {"counts": {}, "tail": {}}
         for name, array in state.items():
             part, _, rest = name.partition("/")

@@ -1,0 +1,54 @@
+"""MovieLens-100k as a stream that arrives day by day: who liked which movie.
+
+    python examples/days.py ml-100k days
+
+writes into the folder ``days``: ``history.parquet``, all ratings up to the last seven days, with
+the label ``liked`` (4 or 5 stars); and for each of the seven days ``day1.parquet``, what was shown,
+without a label, and ``labels1.csv``, what became known later.  The data set is at
+https://grouplens.org/datasets/movielens/100k/, whose terms allow research use and no publishing
+again.
+"""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+N_DAYS = 7
+
+
+def ratings(folder: Path) -> pd.DataFrame:
+    """All ratings in the order of time, with a view of the user and one of the movie."""
+    file = next(path for path in (folder / "u.data", folder / "u.data.gz") if path.exists())
+    given = pd.read_csv(file, sep="\t", names=["user__id", "item__id", "stars", "time"])
+    names = ["user__id", "user__age", "user__sex", "user__job", "zip"]
+    users = pd.read_csv(folder / "u.user", sep="|", names=names).drop(columns="zip")
+    genres = pd.read_csv(folder / "u.genre", sep="|", names=["genre", "n"])["genre"].str.lower()
+    items = pd.read_csv(folder / "u.item", sep="|", header=None, encoding="latin-1")
+    flags = items.iloc[:, -len(genres) :].to_numpy() == 1
+    about = {
+        "item__id": items[0],
+        "item__genres": [" ".join(genres[row]) for row in flags],
+        "item__year": pd.to_numeric(items[2].str[-4:]),
+    }
+    whole = given.merge(users, on="user__id").merge(pd.DataFrame(about), on="item__id")
+    whole = whole.sort_values(["time", "user__id", "item__id"], ignore_index=True)
+    whole["time"] = pd.to_datetime(whole["time"], unit="s")
+    whole["liked"] = (whole.pop("stars") >= 4).map({True: "yes", False: "no"})
+    return whole.rename_axis("id").reset_index()
+
+
+def write(whole: pd.DataFrame, folder: Path) -> None:
+    """Write the history, and each of the last days."""
+    folder.mkdir(exist_ok=True)
+    day = whole["time"].dt.date
+    last = sorted(day.unique())[-N_DAYS:]
+    whole[day < last[0]].to_parquet(folder / "history.parquet", index=False)
+    for number, one in enumerate(last, 1):
+        rows = whole[day == one]
+        rows.drop(columns="liked").to_parquet(folder / f"day{number}.parquet", index=False)
+        rows[["id", "liked"]].to_csv(folder / f"labels{number}.csv", index=False)
+
+
+if __name__ == "__main__":
+    write(ratings(Path(sys.argv[1])), Path(sys.argv[2]))

@@ -1,0 +1,74 @@
+"""Learners that need all rows: as in `compare` by folds."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from crossview.evaluation.sources import take_rows
+from crossview.evaluation.tasks import Classification
+from crossview.evaluation.training.held_out import held_out_scores, threshold_of, tune
+from crossview.evaluation.training.job import Job
+from crossview.evaluation.training.last_rows import LastRows
+from crossview.evaluation.training.result import Trained, pipeline
+from crossview.labels import has_label
+from crossview.views import MultiView
+
+__all__ = ["learn_at_once"]
+
+
+def learn_at_once(job: Job) -> Trained:
+    """Fit the learner to all rows in memory, as in `compare` by folds."""
+    entry, learner, source, about = job.entry, job.learner, job.source, job.about
+    task = job.task.for_model(learner)
+    start = time.perf_counter()
+    data, y = source.load()
+    known = np.flatnonzero(has_label(y))
+    n_missing = len(y) - len(known)
+    encoder = job.encoder
+    if encoder is not None:
+        encoder.fit(take_rows(data, known))
+    if not entry.learns_unlabeled:
+        data, y = take_rows(data, known), y[known]
+    X = data if encoder is None else encoder.transform(data)
+    if isinstance(task, Classification) and task.tunes:
+        _fit_and_tune(learner, task, X, y, about["seed"])
+    else:
+        learner.fit(X, y)
+        if task.fixed_threshold is not None:
+            learner.set_threshold(task.fixed_threshold)
+    seconds = time.perf_counter() - start
+    return Trained(
+        fitted=pipeline(encoder, learner),
+        **about,
+        rows=len(known),
+        unlabeled=n_missing if entry.learns_unlabeled else 0,
+        skipped=0 if entry.learns_unlabeled else n_missing,
+        passes=None,
+        order=None,
+        seconds=seconds,
+        loss=None,
+        accuracy=None,
+        metric=None,
+        **threshold_of(learner, task),
+        **LastRows(X).shares(entry, learner),
+    )
+
+
+def _fit_and_tune(
+    learner: Any, task: Classification, X: MultiView, y: np.ndarray, seed: int
+) -> None:
+    """Fit the learner; the rows held out by three folds calibrate it, and choose its threshold.
+
+    So the fits by which `fit` itself would calibrate it serve both.
+    """
+    calibration = learner.calibration
+    scored = held_out_scores(learner, task, X, y, seed)
+    if scored is not None:
+        learner.calibration = "none"
+    learner.fit(X, y)
+    if scored is not None:
+        tune(learner, task, *scored)
+        learner.calibration = calibration

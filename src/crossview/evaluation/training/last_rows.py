@@ -1,0 +1,77 @@
+"""The last rows that were learned, and what they say of the views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.learner import Learner
+from crossview.evaluation.labeled_batch import stack_rows
+from crossview.views import MultiView
+
+__all__ = ["LastRows"]
+
+N_ROWS = 1000
+
+
+class LastRows:
+    """The last 1,000 rows that were learned.
+
+    Parameters
+    ----------
+    X : MultiView or None
+        Those to begin with.
+
+    Attributes
+    ----------
+    X : MultiView or None
+        The rows; None before there are any.
+    """
+
+    def __init__(self, X: MultiView | None = None) -> None:
+        self.X = None if X is None else X[-N_ROWS:]
+
+    def add(self, X: MultiView) -> None:
+        """Keep rows that were learned."""
+        last = X[-N_ROWS:]
+        if self.X is not None and len(last) < N_ROWS:
+            last = stack_rows([self.X[len(last) - N_ROWS :], last])
+        self.X = last
+
+    def shares(
+        self, entry: Learner, learner: Any, earlier: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the part of each view in the score, and on how many rows it was measured.
+
+        Parameters
+        ----------
+        entry : Learner
+            Of the catalog.
+        learner : learner
+            Fitted.
+        earlier : mapping, default=None
+            The same of rows that were learned before; they count as far as these are too few.
+
+        Returns
+        -------
+        shares : dict
+            ``view_shares``: the mean absolute score of each view as a fraction of the sum, 0 for a
+            missing view; None for a model with interactions, whose score is not a sum over views.
+            ``rows_of_view_shares``: number of rows.
+        """
+        n = 0 if self.X is None else len(self.X)
+        shares = None
+        if self.X is not None and entry.explained_by != "interactions":
+            scores = np.abs(np.nan_to_num(learner.view_scores(self.X)))
+            size = scores.reshape(n, learner.layout_.n_views, -1).mean(axis=(0, 2))
+            if size.sum() > 0:
+                each = (size / size.sum()).tolist()
+                shares = dict(zip(learner.layout_.names, each, strict=True))
+        before = (earlier or {}).get("view_shares")
+        more = min(earlier["rows_of_view_shares"], N_ROWS - n) if earlier else 0
+        if shares is not None and before is not None and more:
+            shares = {v: (n * x + more * before[v]) / (n + more) for v, x in shares.items()}
+            n += more
+        return {"view_shares": shares, "rows_of_view_shares": n}

@@ -1,0 +1,198 @@
+"""Passes over a stream of rows, of which the first one is scored on unseen rows."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from crossview.errors import InputError
+from crossview.evaluation.label_order import LabelOrder
+from crossview.evaluation.progressive import ProgressiveValidation
+from crossview.evaluation.read_labels import with_label
+from crossview.evaluation.sources import take_rows
+from crossview.evaluation.tasks import Classification
+from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position
+from crossview.evaluation.training.held_out import held_out_scores, threshold_of, tune
+from crossview.evaluation.training.job import Job
+from crossview.evaluation.training.last_rows import LastRows
+from crossview.evaluation.training.order import Order
+from crossview.evaluation.training.result import Trained, TrainingObserver, pipeline, steps
+from crossview.evaluation.training.start import Start
+from crossview.labels import has_label
+from crossview.streams.prefetch import prefetch
+from crossview.views import MultiView
+
+__all__ = ["Passes"]
+
+
+class Passes:
+    """Passes over the rows; only the first one is scored on unseen rows.
+
+    Parameters
+    ----------
+    job : Job
+        Learner and rows.
+    order : Order
+        Their order.
+
+    Attributes
+    ----------
+    checkpoint : Checkpoint or None
+        Keeps the run.
+    """
+
+    def __init__(self, job: Job, order: Order) -> None:
+        self.entry, self.learner, self.encoder = job.entry, job.learner, job.encoder
+        self.source, self.order, self.about, self.start = job.source, order, job.about, job.start
+        self.task = job.task.for_model(self.learner)
+        self.labels = LabelOrder(self.source.classes)
+        # of the first pass
+        self.scored = ProgressiveValidation(self.learner, self.task)
+        self.last_rows = LastRows()
+        self.position = Position()
+        self.checkpoint: Checkpoint | None = None
+
+    def learn(self, epochs: int, observer: TrainingObserver) -> Trained:
+        """Make the passes, and tell the observer."""
+        began = time.perf_counter()
+        self._take_up()
+        here = self.position
+        calibration = getattr(self.learner, "calibration", None)
+        for number in range(here.number, epochs + 1):
+            observer.start_pass(number, epochs, self.source.n_rows)
+            batches, scored = self._batches(observer), self.scored
+            if number == 1:
+                batches = self.labels.watch(batches)
+            else:
+                scored = ProgressiveValidation(self.learner, self.task)
+                if calibration is not None:  # such a pass scores rows that were learned
+                    self.learner.calibration = "none"
+            for record in scored.records(batches):
+                observer.add_record(record)
+            here.number, here.batches = number + 1, 0
+        if calibration is not None:
+            self.learner.calibration = calibration
+        before = None if self.start is None else self.start.info
+        earlier = 0 if before is None else before["rows"]
+        if self.scored.tally.n_rows == earlier:
+            rows = "row has a label" if here.unlabeled or here.skipped else "row is there"
+            raise InputError(f"no {rows} to learn from", file=self.source.file)
+        counts, threshold = self._counts(), self.task.fixed_threshold
+        if self.scored.threshold is not None:
+            threshold = self.scored.threshold.place()
+        if threshold is not None:
+            self.learner.set_threshold(threshold)
+        if epochs > 1 and self.start is None:
+            self._tune_after_passes(epochs)
+        self.labels.warn(self.order.advice)
+        tally, metric = self.scored.tally, self.task.metric
+        classes = isinstance(self.task, Classification)
+        return Trained(
+            fitted=pipeline(self.encoder, self.learner),
+            **self.about,
+            rows=tally.n_rows,
+            unlabeled=here.unlabeled,
+            skipped=here.skipped,
+            passes=epochs,
+            order=str(self.order),
+            seconds=time.perf_counter() - began,
+            loss=tally.loss / tally.n_rows,
+            accuracy=_defined(tally.value("accuracy")) if classes else None,
+            metric={"name": metric, "value": _defined(tally.value(metric))},
+            **threshold_of(self.learner, self.task),
+            **self.last_rows.shares(self.entry, self.learner, before),
+            earlier=earlier,
+            progress=Start.progress(counts, self.task.threshold, here.unlabeled, here.skipped),
+        )
+
+    def _counts(self) -> dict[str, np.ndarray]:
+        """The counts of the first pass."""
+        of_labels = {f"labels.{name}": array for name, array in self.labels.get_state().items()}
+        return of_labels | self.scored.get_state()
+
+    def _set_counts(self, counts: dict[str, np.ndarray]) -> None:
+        self.scored.set_state(counts)
+        of_labels = {
+            key.removeprefix("labels."): array
+            for key, array in counts.items()
+            if key.startswith("labels.")
+        }
+        self.labels.set_state(of_labels)
+
+    def _tune_after_passes(self, epochs: int) -> None:
+        """Let rows held out by folds calibrate the learner, and place its threshold.
+
+        In the first pass the rows were new to the learner, but it was another one then.  Rows that
+        do not fit in memory keep the calibration and threshold of the first pass.
+        """
+        if not (isinstance(self.task, Classification) and self.task.tunes and self.order.in_memory):
+            return
+        data, y = self.source.load()
+        known = np.flatnonzero(has_label(y))
+        X = take_rows(data, known)
+        X = X if self.encoder is None else self.encoder.transform(X)
+        passes = self.entry.passes(epochs)
+        scored = held_out_scores(self.learner, self.task, X, y[known], self.about["seed"], **passes)
+        if scored is not None:
+            tune(self.learner, self.task, *scored)
+
+    def _take_up(self) -> None:
+        """Go on from the checkpoint, if there is one, or from an earlier model."""
+        kept = None if self.checkpoint is None else self.checkpoint.read()
+        if kept is not None:
+            calibration = getattr(self.learner, "calibration", None)
+            self.encoder, self.learner = steps(kept.fitted)
+            if calibration is not None:  # a later pass has none
+                self.learner.calibration = calibration
+            self.scored.model = self.learner
+            self.last_rows, self.position = LastRows(kept.tail), kept.position
+            self.order.state = kept.position.order
+            self._set_counts(kept.counts)
+        elif self.start is not None:
+            self.position = Position(unlabeled=self.start.unlabeled, skipped=self.start.skipped)
+            self._set_counts(self.start.counts)
+
+    def _keep(self, encoder: Any) -> None:
+        """Write the checkpoint, with the encoder as it was after the last batch."""
+        assert self.checkpoint is not None
+        self.position.order = self.order.state
+        fitted = pipeline(encoder, self.learner)
+        self.checkpoint.write(Kept(fitted, self.position, self._counts(), self.last_rows.X))
+
+    def _batches(self, observer: TrainingObserver) -> Iterator[tuple[MultiView, np.ndarray]]:
+        """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
+        here = self.position
+        for X, y, encoder in prefetch(self._encoded()):
+            n_missing = 0 if not len(self.source.classes) else int((~has_label(y)).sum())
+            if n_missing and not self.entry.learns_unlabeled:
+                here.skipped += n_missing if here.number == 1 else 0
+                kept = list(with_label([(X, y)]))
+            else:
+                here.unlabeled += n_missing if here.number == 1 else 0
+                kept = [(X, y)]
+            for known, of_known in kept:
+                yield known, of_known
+                self.last_rows.add(known)
+            here.batches += 1
+            observer.add_rows(len(y))
+            if encoder is not None and self.scored.tally.n_rows:
+                self._keep(encoder[0])
+
+    def _encoded(self) -> Iterator[tuple[MultiView, np.ndarray, list[Any] | None]]:
+        """The batches that are left; with those that are to be kept, the encoder after them."""
+        here, encoder = self.position, self.encoder
+        learn = here.number == 1
+        done = here.batches
+        for X, y in self.source.encoded(encoder, learn=learn, done=done):
+            if self.checkpoint is None or not self.checkpoint.is_due():
+                yield X, y, None
+            else:  # in a moment, the encoder learns the next batch, in this thread
+                yield X, y, [copy.deepcopy(encoder) if learn else encoder]
+
+
+def _defined(value: float) -> float | None:
+    return None if np.isnan(value) else value

@@ -1,0 +1,124 @@
+"""What `train` returns, and whom it tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from crossview import __version__
+from crossview.evaluation.progressive import Record
+
+__all__ = ["Trained", "TrainingObserver", "pipeline", "steps"]
+
+
+@dataclass
+class Trained:
+    """The result of `train`: the fitted model and training statistics.
+
+    Attributes
+    ----------
+    fitted : Pipeline or learner
+        The encoder (of rows that are views the scaler) and the learner; the learner alone if
+        there is nothing to encode.
+    name : str
+        The model's name for ``crossview train --model``.
+    task : {"classification", "regression"}
+        What it predicts.
+    label : str or None
+        The column of the labels.
+    rows : int
+        Number of labeled rows that were learned.
+    unlabeled : int
+        Number of unlabeled rows that were learned.
+    skipped : int
+        Number of unlabeled rows that were skipped.
+    passes : int or None
+        Number of passes over the rows; None if the learner had all rows in memory.
+    order : str or None
+        Order in which the rows were learned: "shuffled", "shuffled by blocks", "in order" or
+        "in the order of the query".  None without passes.
+    seed : int
+        Seed of the order and of the model.
+    seconds : float
+        Training time, with reading.
+    loss, accuracy : float or None
+        Progressive loss and accuracy of the first pass: each row is predicted before it is
+        learned.  None without passes, or if not defined.
+    metric : dict or None
+        ``name`` and progressive ``value`` of the metric, or None.
+    positive : label or None
+        With two classes: the one that metric and threshold are about.
+    threshold : float or None
+        The probability of the positive class above which it is predicted; None: a score above 0
+        predicts the second class.
+    view_shares : dict of str to float or None
+        Mean absolute score of each view, as a fraction of the sum over the views; None for models
+        with interactions, whose score is not a sum over views.
+    rows_of_view_shares : int
+        Number of last rows on which ``view_shares`` was measured.
+    earlier : int
+        How many of the rows the model of ``init`` had learned.
+    progress : (dict, dict of str to ndarray) or None
+        Counts from which ``train(init=)`` goes on; None without passes.
+    """
+
+    fitted: Any
+    name: str
+    task: str
+    label: str | None
+    rows: int
+    unlabeled: int
+    skipped: int
+    passes: int | None
+    order: str | None
+    seed: int
+    seconds: float
+    loss: float | None
+    accuracy: float | None
+    metric: dict[str, Any] | None
+    positive: Any
+    threshold: float | None
+    view_shares: dict[str, float] | None
+    rows_of_view_shares: int
+    earlier: int = 0
+    progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
+
+    @property
+    def learner(self) -> Any:
+        """The learner without the encoder."""
+        return steps(self.fitted)[1]
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The metadata for the model file."""
+        excluded = ("fitted", "name", "skipped", "seconds", "earlier", "progress")
+        known = {key: value for key, value in vars(self).items() if key not in excluded}
+        return {"crossview": __version__, "model": self.name, **known}
+
+
+class TrainingObserver:
+    """Observer of the progress of `train`; override the methods, which do nothing."""
+
+    def start_pass(self, number: int, n_passes: int, n_rows: int | None) -> None:
+        """Handle the start of pass ``number``, from 1; ``n_rows`` is None if it is unknown."""
+
+    def add_rows(self, n_rows: int) -> None:
+        """Handle ``n_rows`` more learned rows."""
+
+    def add_record(self, record: Record) -> None:
+        """Handle a record of the progressive loss and metric."""
+
+
+def pipeline(encoder: Any, learner: Any) -> Any:
+    """Return encoder and learner as one estimator; the learner alone if there is no encoder."""
+    if encoder is None:
+        return learner
+    return Pipeline([("encoder", encoder), ("model", learner)])
+
+
+def steps(fitted: Any) -> tuple[Any, Any]:
+    """Return the encoder, or None, and the learner of what `pipeline` returned."""
+    return (fitted[0], fitted[-1]) if isinstance(fitted, Pipeline) else (None, fitted)

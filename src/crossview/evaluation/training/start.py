@@ -1,0 +1,87 @@
+"""Models from which training goes on with other rows."""
+
+from __future__ import annotations
+
+import copy
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crossview.errors import InputError
+from crossview.persistence import load, load_progress, read_info
+
+__all__ = ["FINISHED", "Start"]
+
+# the part of the header of a finished model from which training goes on with other rows
+FINISHED = "finished"
+
+
+@dataclass
+class Start:
+    """A finished model from which training goes on with other rows.
+
+    Attributes
+    ----------
+    fitted : Pipeline or learner
+        The encoder and the learner; its own copy.
+    info : dict
+        The metadata of the model.
+    counts : dict of str to ndarray
+        Of all rows that it has learned, each predicted before.
+    threshold : float, "tuned" or None
+        What was asked for.
+    unlabeled, skipped : int
+        Rows without a label that were learned and passed over.
+    """
+
+    fitted: Any
+    info: dict[str, Any]
+    counts: dict[str, np.ndarray]
+    threshold: float | str | None
+    unlabeled: int
+    skipped: int
+
+    @classmethod
+    def read(cls, model: Any) -> Start:
+        """Return the model of a file, or of what `train` returned."""
+        if hasattr(model, "progress"):
+            fitted, info, progress = copy.deepcopy((model.fitted, model.info, model.progress))
+            name = None
+        else:
+            fitted, info, name = load(model), read_info(model), os.fspath(model)
+            try:
+                progress = load_progress(model)
+            except InputError:
+                progress = None
+        if progress is None:
+            raise InputError(
+                "holds no counts to go on from: it was not written by train, or learned all rows "
+                "at once; train on all rows again",
+                file=name,
+            )
+        header, counts = progress
+        if FINISHED not in header:
+            raise InputError(
+                "is the checkpoint of an unfinished run; go on by checkpoint= and resume=",
+                file=name,
+            )
+        try:
+            return cls(fitted, info, counts, **header[FINISHED])
+        except TypeError as error:
+            raise InputError(f"is a damaged model file ({error})", file=name) from error
+
+    @staticmethod
+    def progress(
+        counts: dict[str, np.ndarray], threshold: float | str | None, unlabeled: int, skipped: int
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return what a finished model keeps, so that training can go on from it."""
+        rows = {"unlabeled": unlabeled, "skipped": skipped}
+        return {FINISHED: {"threshold": threshold, **rows}}, counts
+
+    def refuse(self, **options: Any) -> None:
+        """Raise an error for an option that the model has already."""
+        for name, value in options.items():
+            if value not in (None, (), [], {}):
+                raise InputError(f"leave {name}= out; the model of init= has its own")

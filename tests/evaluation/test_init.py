@@ -1,0 +1,151 @@
+"""Training that goes on from a model: as one run over the rows of both."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from crossview import InputError, MultiView, load, save, train
+from crossview.cli import main
+from training_runs import COLUMNS, KINDS, contents, make_table
+
+# rows that the first part has; the second one has new categories and words
+CUT = 1200
+
+
+@pytest.fixture(scope="module")
+def table():
+    rows = make_table(2600).drop_columns(["number"])
+    color = np.array(rows["c__color"].to_pylist(), dtype=object)
+    color[CUT + 50 :: 7] = "violet"
+    place = rows.column_names.index("c__color")
+    return rows.set_column(place, "c__color", pa.array(color))
+
+
+def in_two(X, y, given, folder):
+    """The model of one run, and that of two runs."""
+    whole, first, second = (str(folder / f"{name}.st") for name in ("whole", "first", "second"))
+    options = {"in_order": True, **given}
+    train(X, y, **options, output=whole)
+    train(X.slice(0, CUT), y, **options, output=first)
+    more = train(X.slice(CUT), init=first, in_order=True, output=second)
+    return whole, second, more
+
+
+@pytest.mark.parametrize(
+    ("model", "options"), [kind for kind in KINDS if kind[1].get("epochs", 1) == 1]
+)
+def test_two_runs_are_one_run_over_both(model, options, table, tmp_path):
+    if options.get("task") == "regression":
+        table, y = make_table(2600).drop_columns(["y"]), "number"
+    else:
+        y = "y"
+        if model != "keco":
+            table = table.filter(table["y"].is_valid())
+    whole, second, more = in_two(table, y, {"model": model, **COLUMNS, **options}, tmp_path)
+    assert contents(second) == contents(whole)
+    assert 0 < more.earlier < more.rows
+
+
+def test_rows_without_a_label_are_counted_in_both(table, tmp_path):
+    given = {"model": "keco", "settings": {"schedule": "stream"}, **COLUMNS}
+    _, _, more = in_two(table, "y", given, tmp_path)
+    assert more.rows + more.unlabeled == len(table)
+
+
+def test_what_train_returned_is_gone_on_from_and_stays_as_it_was(table):
+    rows = table.filter(table["y"].is_valid())
+    first = train(rows.slice(0, CUT), "y", model="pa:squared", **COLUMNS)
+    coef = first.learner.coef_.copy()
+    more = train(rows.slice(CUT), init=first)
+    assert more.rows == len(rows)
+    np.testing.assert_array_equal(first.learner.coef_, coef)
+    assert (more.learner.coef_ != coef).any()
+    # a few rows change the shares of the views a little
+    few = train(rows.slice(0, 10), init=first)
+    assert few.rows_of_view_shares == 1000
+    for view, share in first.view_shares.items():
+        assert abs(few.view_shares[view] - share) < 0.02
+
+
+def test_it_goes_on_in_passes_and_from_a_checkpoint(table, tmp_path):
+    rows = table.filter(table["y"].is_valid())
+    first = train(rows.slice(0, CUT), "y", model="fm", **COLUMNS, output=tmp_path / "first.st")
+    more = train(rows.slice(CUT), init=first, epochs=2, output=tmp_path / "more.st")
+    assert (more.rows, more.passes) == (len(rows), 2)
+    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+    train(rows.slice(CUT), init=tmp_path / "first.st", epochs=2, output=tmp_path / "m.st", **kept)
+    assert contents(tmp_path / "m.st") == contents(tmp_path / "more.st")
+    with pytest.raises(InputError, match="is the model and its checkpoint; name two files"):
+        train(rows, init=tmp_path / "first.st", **kept | {"checkpoint": tmp_path / "first.st"})
+
+
+def test_views_in_memory_and_sparse_files(tmp_path):
+    rng = np.random.default_rng(0)
+    views = MultiView({"a": rng.normal(size=(300, 3)), "b": rng.normal(size=(300, 2))})
+    y = (views["a"][:, 0] > 0).astype(int)
+    whole = train(views, y, model="view:a", in_order=True)
+    first = train(views[:100], y[:100], model="view:a", in_order=True)
+    more = train(views[100:], y[100:], init=first, in_order=True)
+    assert more.info == whole.info
+    np.testing.assert_array_equal(more.learner.coef_, whole.learner.coef_)
+    with pytest.raises(InputError, match=r"the rows have the views .*, and the model"):
+        train(MultiView({"a": np.ones((4, 2)), "b": np.ones((4, 2))}), [0, 1, 0, 1], init=first)
+    with pytest.raises(InputError, match="cannot read tables"):
+        train(pa.table({"a__x": [1.0]}), "y", init=first)
+
+
+def test_what_does_not_fit_is_one_line(table, tmp_path):
+    rows = table.filter(table["y"].is_valid())
+    first = train(rows.slice(0, 400), "y", model="pa:squared", **COLUMNS, output=tmp_path / "m.st")
+    for name, value in (
+        ("model", "arow"),
+        ("settings", {"C": 1.0}),
+        ("bins", 4),
+        ("metric", "roc_auc"),
+        ("threshold", 0.3),
+        ("task", "regression"),
+    ):
+        with pytest.raises(InputError, match=f"leave {name}= out; the model of init="):
+            train(rows, init=first, **{name: value})
+    with pytest.raises(InputError, match="no column is called 't__words'"):
+        train(rows.drop_columns(["t__words"]), init=first)
+    other = pa.array(["yes", "perhaps", *["no"] * (len(rows) - 2)])
+    with pytest.raises(InputError, match="row 1, column 'y': label 'perhaps' is not among"):
+        train(rows.set_column(rows.column_names.index("y"), "y", other), init=first)
+    with pytest.raises(InputError, match="no row is there to learn from"):
+        train(rows.slice(0, 0), init=first)
+    svm = train(rows.slice(0, 40), "y", model="svmperf", views={"n": "n__*"})
+    with pytest.raises(InputError, match="holds no counts to go on from"):
+        train(rows, init=svm)
+    save(first.fitted, tmp_path / "other.st")
+    with pytest.raises(InputError, match=r"other\.st: holds no counts to go on from"):
+        train(rows, init=tmp_path / "other.st")
+    with pytest.raises(InputError, match="no such model file"):
+        train(rows, init=tmp_path / "none.st")
+
+
+def test_by_the_command_in_place_with_the_kinds_of_the_model(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    one = pa.table({"a__zip": ["A1", "B2"] * 20, "b__x": range(40), "y": ["p", "q"] * 20})
+    two = pa.table({"a__zip": [17, 18] * 5, "b__x": range(10), "id": range(10)})
+    late = pa.table({"id": [8, 1, 3, 2, 7, 6, 4], "y": list("pqqpqpp")})
+    for name, table in (("one", one), ("two", two), ("late", late)):
+        pa.csv.write_csv(table, f"{name}.csv")
+    command = ["train", "one.csv", "--label", "y", "--model", "scw", "--hash-bits", "4"]
+    assert main([*command, "-o", "m.st"]) == 0
+    more = ["train", "two.csv", "--init", "m.st", "-o", "m.st"]
+    assert main([*more, "--join", "late.csv"]) == 0
+    err = capsys.readouterr().err
+    assert "3 of 10 rows are not in late.csv, and are left out" in err
+    assert "47 rows shuffled, 40 of them before, 1 pass" in err
+    encoder = load("m.st")[0]
+    names = [encoder.feature_name("a", column) for column in range(16)]
+    assert {"a__zip=A1", "a__zip=17"} <= set(names)
+    for options, message in (
+        (["--model", "pa"], "leave --model out; the model of --init has its own"),
+        (["--set", "C=1"], "leave --set out; the model of --init"),
+        (["--on", "id"], "--on 'id' is for --join; name a file to join"),
+    ):
+        assert main([*more, *options]) == 2
+        assert message in capsys.readouterr().err
