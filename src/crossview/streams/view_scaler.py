@@ -206,12 +206,7 @@ class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         in_place = not copy and sp.issparse(matrix) and matrix.dtype == np.float64
         scaled = matrix.data if in_place else np.empty_like(rows.data)
         scale_rows(rows, learn, self._total, self.count_, scaled)
-        return MultiView.from_matrix(
-            _with_values(matrix, scaled),
-            X.layout,
-            present=X.present,
-            feature_names=X.feature_names,
-        )
+        return _with_values(X, matrix, scaled)
 
 
 def _checked(X: Any) -> MultiView:
@@ -220,10 +215,11 @@ def _checked(X: Any) -> MultiView:
     return X
 
 
-def _with_values(matrix: Any, values: np.ndarray) -> Any:
-    """The same matrix with other values, which shares its columns."""
-    if not sp.issparse(matrix):
-        return values.reshape(matrix.shape)
-    other = sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
-    other.has_canonical_format = True
-    return other
+def _with_values(X: MultiView, matrix: Any, values: np.ndarray) -> MultiView:
+    """The same rows with other values in their matrix, which share its columns."""
+    if sp.issparse(matrix):
+        other = sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+        other.has_canonical_format = True
+    else:
+        other = values.reshape(matrix.shape)
+    return MultiView.from_matrix(other, X.layout, present=X.present, feature_names=X.feature_names)

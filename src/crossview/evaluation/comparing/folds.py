@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -91,6 +91,67 @@ class OpenFold:
     parts: dict[str, int] = field(default_factory=dict)
     found: defaultdict[str, list[Chosen]] = field(default_factory=lambda: defaultdict(list))
 
+    def add(self, name: str, chosen: Chosen) -> Chosen | None:
+        """Take the best setting of a part; return the best of all once they are all there."""
+        self.found[name].append(chosen)
+        return None if self.still_tunes(name) else best_of(self.found[name])
+
+    def still_tunes(self, name: str) -> bool:
+        """Return whether the setting of a learner is not chosen yet."""
+        return len(self.found[name]) < self.parts[name]
+
+
+class NextFold:
+    """The fold after those that have begun; a thread encodes it while the workers work.
+
+    Parameters
+    ----------
+    source : FoldSource
+        The rows of all folds.
+    first : Fold or None
+        The rows of the first one, if it is encoded already.
+
+    Attributes
+    ----------
+    number : int
+        Its position.
+    seconds : float
+        What encoding took.
+    """
+
+    def __init__(self, source: FoldSource, first: Fold | None) -> None:
+        self.source, self.first = source, first
+        self.number, self.seconds = 0, 0.0
+        self._rows: Future[Fold] | None = None
+
+    def encode(self, thread: ThreadPoolExecutor, bins: bool) -> None:
+        """Let the thread encode it, with bins of the numbers if they are asked for."""
+        if self._rows is None and self.number < len(self.source):
+            self._rows = thread.submit(self._encode, bins)
+
+    def _encode(self, bins: bool) -> Fold:
+        start = time.time()
+        fold, self.first = self.first, None
+        if fold is None:
+            fold = self.source.encode(self.number, bins)
+            self.seconds = time.time() - start
+        elif bins:
+            self.source.add_bins(self.number, fold)
+        return fold
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is encoded."""
+        return self._rows is not None and self._rows.done()
+
+    def take(self) -> OpenFold | None:
+        """Return it once it is encoded, and go on to the next one; None if nothing is encoded."""
+        if self._rows is None:
+            return None
+        fold, self._rows = OpenFold(self._rows.result()), None
+        self.number += 1
+        return fold
+
 
 class FoldComparison:
     """A comparison by folds, as far as it has come.
@@ -119,13 +180,10 @@ class FoldComparison:
     """
 
     def __init__(
-        self,
-        run: Run,
-        source: FoldSource,
-        first: Fold | None,
-        resources: Resources,
+        self, run: Run, source: FoldSource, first: Fold | None, resources: Resources
     ) -> None:
-        self.run, self.source, self.n_splits, self.first = run, source, len(source), first
+        self.run, self.source, self.n_splits = run, source, len(source)
+        self.next = NextFold(source, first)
         self.jobs, self.observer, deadline = resources
         self.planner = Planner(run, self.n_splits, self.jobs.n_workers, deadline)
         self.learners = {learner.name: learner for learner in run.learners}
@@ -133,14 +191,14 @@ class FoldComparison:
         self.queue: deque[Call] = deque()
         self.pending: Counter[Task] = Counter()
         self.open: dict[int, OpenFold] = {}
-        self.following: Future[Fold] | None = None
-        self.n_begun, self.total = 0, math.nan
+        self.total = math.nan
 
     def rounds(self) -> Iterator[int]:
         """Run all tasks; yield the number of finished folds, from two to all but one."""
         if self.planner.deadline < math.inf:
-            self.first = self.first or self.source.encode(0)
-            probe(self.run, self.first, self.planner, self.jobs, self.observer)
+            first = self.next.first = self.next.first or self.source.encode(0)
+            probe(self.run, first, self.planner, self.jobs, self.observer)
+            del first  # it is kept until it is used
             self.planner.replan(0, {})
         yield from self._all_folds()
         if self.planner.costs.known and self.n_folds == self.n_splits:
@@ -171,7 +229,7 @@ class FoldComparison:
                 results = self.jobs.run(self._waiting())
                 for task, (result, seconds) in self.planner.failed.drop(results):
                     self._handle(task, result, seconds)
-                    if len(self.queue) < few and self.following and self.following.done():
+                    if len(self.queue) < few and self.next.is_there:
                         self._begin()
                     self._look_ahead(thread)
                     if done < self.n_folds < self.n_splits:
@@ -185,18 +243,8 @@ class FoldComparison:
         self.open = {
             f: fold for f, fold in self.open.items() if any(f not in scores for scores in kept)
         }
-        if len(self.open) < 2 and self.following is None and self.n_begun < self.n_splits:
-            self.following = thread.submit(self._encode, self.n_begun, self.planner.tries("bins"))
-
-    def _encode(self, f: int, bins: bool) -> Fold:
-        start = time.time()
-        fold, self.first = self.first, None
-        if fold is None:
-            fold = self.source.encode(f, bins)
-            self.planner.encoding = time.time() - start
-        elif bins:
-            self.source.add_bins(f, fold)
-        return fold
+        if len(self.open) < 2:
+            self.next.encode(thread, self.planner.tries("bins"))
 
     def _waiting(self) -> Iterator[Call]:
         """Yield tasks as long as there are any; threads of joblib ask for them."""
@@ -207,13 +255,13 @@ class FoldComparison:
 
     def _begin(self) -> bool:
         """Put the tasks of the next fold into the queue; False if there is none, or no time."""
-        f = self.n_begun
+        f = self.next.number
         late = f >= FEWEST_FOLDS and time.time() > self.planner.deadline
-        if self.following is None or late:
+        fold = None if late else self.next.take()
+        if fold is None:
             return False
-        fold = OpenFold(self.following.result())
-        self.following, self.n_begun = None, f + 1
-        self.planner.replan(f, self._begun())
+        self.planner.encoding = self.next.seconds or self.planner.encoding
+        self.planner.replan(f, _seconds_of(self.pending, self.open.values(), self.planner))
         self.total = self.planner.costs.done + self.planner.plan.seconds
         self.open[f] = fold
         tasks = []
@@ -234,17 +282,6 @@ class FoldComparison:
         self.queue.extend(call for _, call in tasks)
         return True
 
-    def _begun(self) -> dict[str, float]:
-        """Seconds that learners have still to take for the folds that have begun."""
-        seconds: dict[str, float] = defaultdict(float)
-        for task, n in self.pending.items():
-            seconds[task.name] += n * task.seconds * self.planner.correction(task.name)
-        for fold in self.open.values():
-            for name, parts in fold.parts.items():
-                if len(fold.found[name]) < parts and not self.planner.is_dropped(name):
-                    seconds[name] += self.planner.expect(name, "finish")
-        return seconds
-
     def _call(self, task: Task, function: Callable[..., Any], *given: Any) -> Call:
         """Return a task as a call."""
         self.pending[task] += 1
@@ -264,9 +301,8 @@ class FoldComparison:
             self.scores[name][f] = result
             return
         fold = self.open[f]
-        fold.found[name].append(result)
-        if len(fold.found[name]) == fold.parts[name]:
-            chosen, tuning = best_of(fold.found[name]), self.planner.tuning(name)
+        if (chosen := fold.add(name, result)) is not None:
+            tuning = self.planner.tuning(name)
             expected = self.planner.expect(name, "finish") / self.planner.correction(name)
             finish = Task("finish", f, expected, name)
             given = (fold.rows, chosen, tuning, self.planner.deadline)
@@ -291,6 +327,20 @@ class FoldComparison:
         return [
             _summary(self.learners[name], scores, self.run) for name, scores in self._kept().items()
         ]
+
+
+def _seconds_of(
+    pending: Mapping[Task, int], folds: Iterable[OpenFold], planner: Planner
+) -> dict[str, float]:
+    """Seconds that learners have still to take for the folds that have begun."""
+    seconds: dict[str, float] = defaultdict(float)
+    for task, n in pending.items():
+        seconds[task.name] += n * task.seconds * planner.correction(task.name)
+    for fold in folds:
+        for name in fold.parts:
+            if fold.still_tunes(name) and not planner.is_dropped(name):
+                seconds[name] += planner.expect(name, "finish")
+    return seconds
 
 
 def _summary(learner: Learner, scores: list[FoldScore], run: Run) -> ComparisonRow:
