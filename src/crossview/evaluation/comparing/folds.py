@@ -199,7 +199,6 @@ class FoldComparison:
             first = self.next.first = self.next.first or self.source.encode(0)
             probe(self.run, first, self.planner, self.jobs, self.observer)
             del first  # it is kept until it is used
-            self.planner.replan(0, {})
         yield from self._all_folds()
         if self.planner.costs.known and self.n_folds == self.n_splits:
             kept = self._kept()
@@ -223,6 +222,7 @@ class FoldComparison:
 
     def _all_folds(self) -> Iterator[int]:
         done, few = FEWEST_FOLDS - 1, 2 * self.jobs.n_workers
+        self.planner.replan(0, {})
         with ThreadPoolExecutor(1) as thread:  # encodes the next fold while the workers work
             self._look_ahead(thread)
             while self.queue or self._begin():
@@ -261,7 +261,8 @@ class FoldComparison:
         if fold is None:
             return False
         self.planner.encoding = self.next.seconds or self.planner.encoding
-        self.planner.replan(f, _seconds_of(self.pending, self.open.values(), self.planner))
+        if f:
+            self.planner.replan(f, _seconds_of(self.pending, self.open.values(), self.planner))
         self.total = self.planner.costs.done + self.planner.plan.seconds
         self.open[f] = fold
         tasks = []
@@ -300,12 +301,11 @@ class FoldComparison:
         if kind == "finish":
             self.scores[name][f] = result
             return
-        fold = self.open[f]
-        if (chosen := fold.add(name, result)) is not None:
+        if (chosen := self.open[f].add(name, result)) is not None:
             tuning = self.planner.tuning(name)
             expected = self.planner.expect(name, "finish") / self.planner.correction(name)
             finish = Task("finish", f, expected, name)
-            given = (fold.rows, chosen, tuning, self.planner.deadline)
+            given = (self.open[f].rows, chosen, tuning, self.planner.deadline)
             self.queue.appendleft(self._call(finish, finish_fold, *given))
 
     @property
