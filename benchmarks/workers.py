@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
 
@@ -38,7 +39,7 @@ def internet_ads() -> tuple[MultiView, np.ndarray, list[str]]:
         X, y = file["X"], file["y"].ravel() == 1
     ends = {"url": 1, "page": 458, "target": 953, "alt": 1425, "caption": 1536, "": 1555}
     names, ptr = list(ends), list(ends.values())
-    views = {name: X[:, ptr[v] : ptr[v + 1]] for v, name in enumerate(names[:-1])}
+    views = {name: sp.csr_array(X[:, ptr[v] : ptr[v + 1]]) for v, name in enumerate(names[:-1])}
     return MultiView(views), y, [*COUPLED, "fm", "yardstick:logistic-regression"]
 
 
