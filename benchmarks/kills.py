@@ -3,7 +3,8 @@
 python benchmarks/kills.py --kills 100
 
 The rows are made here: 200,000 of two views, with numbers, categories and text.  Each process is
-killed (SIGKILL) after a random time, and the same command goes on from the checkpoint.
+killed (SIGKILL), one in five while it starts, the others up to a second after their first
+checkpoint, and the same command goes on.  Each run that comes to its end is compared.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +46,11 @@ def contents(path: Path) -> dict[str, bytes]:
         return {key: file.get_tensor(key).tobytes() for key in sorted(file.keys())}
 
 
+def _written(file: Path) -> int | None:
+    """When a file was written; None if there is none."""
+    return file.stat().st_mtime_ns if file.exists() else None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=100)
@@ -59,17 +66,22 @@ def main() -> None:
         ]
         subprocess.run([*command, str(folder / "whole.st")], check=True, capture_output=True)
         whole = contents(folder / "whole.st")
+        kept = folder / "kept.st"
+        resumed = [*command, str(folder / "parts.st"), "--checkpoint", str(kept)]
+        resumed += ["--every", "0s", "--resume"]
         kills = finished = 0
         chance = random.Random(0)
-        while kills < options.kills:
-            kept = ["--checkpoint", str(folder / "kept.st"), "--every", "0s", "--resume"]
-            run = subprocess.Popen(
-                [*command, str(folder / "parts.st"), *kept],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-            )
+        while kills < options.kills or finished == 0:
+            before = _written(kept)
+            run = subprocess.Popen(resumed, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            # one run in five is killed while it starts, the others while they learn
+            early = chance.random() < 0.2
+            while not early and run.poll() is None and _written(kept) == before:
+                time.sleep(0.01)
             try:
-                _, words = run.communicate(timeout=chance.uniform(2.0, 8.0))
+                seconds = chance.uniform(0.0, 4.0 if early else 1.0)
+                more = kills < options.kills
+                _, words = run.communicate(timeout=seconds if more else None)
             except subprocess.TimeoutExpired:
                 run.kill()
                 run.communicate()

@@ -9,6 +9,7 @@ LOOPS = {
     "crossview.algorithms.online.covariance_pass": 1,
     "crossview.algorithms.calibration.calibrate_two": 1,
     "crossview.algorithms.calibration.calibrate_several": 1,
+    "crossview.algorithms.machines.contributions.contribution_pass": 2,
     "crossview.algorithms.machines.online.learning_pass": 2,
     "crossview.algorithms.machines.scores.scoring_pass": 2,
     "crossview.algorithms.kernel.gram.gram_pass": 1,

@@ -24,9 +24,11 @@ from crossview.estimators.svm.classifier import MultiViewSVMPerf as MultiViewSVM
 from crossview.estimators.svm.measure import Measure as Measure
 from crossview.evaluation.compare import compare as compare
 from crossview.evaluation.describe import describe as describe
+from crossview.evaluation.evaluate import evaluate as evaluate
 from crossview.evaluation.predict import predict as predict
 from crossview.evaluation.progressive import progressive as progressive
 from crossview.evaluation.train import train as train
+from crossview.evaluation.weights import weights as weights
 from crossview.persistence import load as load
 from crossview.persistence import save as save
 from crossview.streams.encode import ViewEncoder as ViewEncoder

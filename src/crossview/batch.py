@@ -13,6 +13,7 @@ from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout, canonical_csr, check_indices
 
 __all__ = [
+    "entries_of",
     "flat_view",
     "make_rows",
     "matrix_of",
@@ -205,6 +206,13 @@ def whole_matrix(rows: Rows) -> Any:
         return rows.data.reshape(shape)
     indices = rows.indices.view(np.int64 if rows.indices.dtype.itemsize == 8 else np.int32)
     return sp.csr_array((rows.data, indices, rows.indptr.view(np.int64)), shape=shape)
+
+
+def entries_of(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row and the column of each entry."""
+    indptr, columns = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+    row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    return row, np.tile(columns, len(indptr) - 1) if rows.shared else columns
 
 
 def rows_at(rows: Rows, positions: np.ndarray) -> Rows:

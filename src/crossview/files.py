@@ -24,6 +24,7 @@ __all__ = [
     "COMPARISON",
     "CSV",
     "DESCRIPTION",
+    "EVALUATION",
     "JSON_LINES",
     "MODEL",
     "PARQUET",
@@ -82,9 +83,18 @@ def _is_description(file: Path) -> bool:
     return isinstance(content, dict) and {"n_rows", "columns", "about_table"} <= content.keys()
 
 
+def _is_evaluation(file: Path) -> bool:
+    try:
+        content = json.loads(file.read_bytes())
+    except ValueError:
+        return False
+    return isinstance(content, dict) and content.get("kind") == "evaluation"
+
+
 MODEL = Kind("a model file", _is_model)
 COMPARISON = Kind("a comparison", _is_comparison)
 DESCRIPTION = Kind("a description", _is_description)
+EVALUATION = Kind("an evaluation", _is_evaluation)
 PARQUET = Kind("a Parquet file", lambda file: _start(file).startswith(b"PAR1"))
 CSV = Kind("a CSV file", _is_text)
 JSON_LINES = Kind(

@@ -27,7 +27,7 @@ from crossview.files import MODEL, replacing
 __all__ = ["checksum", "content_of", "load", "load_progress", "read_info", "save"]
 
 FORMAT = "crossview-model"
-VERSION = 4
+VERSION = 5
 # the part of the file that is no step of the model
 PROGRESS = "progress"
 

@@ -330,7 +330,10 @@ def run_every_loop(*, backwards=False):
     for name in reversed(names) if backwards else names:
         for n_classes in (2, 3):
             X, y = make_rows(n_classes)
-            learn(new(name), X, y).predict(X)
+            learner = learn(new(name), X, y)
+            learner.predict(X)
+            if is_machine(learner):
+                learner.contributions(X)
     # what no stream of rows uses
     KeCoClassifier().fit(X, y)
     MultiViewSVMPerf(measure="g_mean").fit(X, y)

@@ -66,6 +66,7 @@ def test_what_train_returned_is_gone_on_from_and_stays_as_it_was(table):
     assert few.rows_of_view_shares == 1000
     for view, share in first.view_shares.items():
         assert abs(few.view_shares[view] - share) < 0.02
+    assert few.reference == first.reference is not None
 
 
 def test_it_goes_on_in_passes_and_from_a_checkpoint(table, tmp_path):
@@ -82,11 +83,11 @@ def test_it_goes_on_in_passes_and_from_a_checkpoint(table, tmp_path):
 
 def test_views_in_memory_and_sparse_files(tmp_path):
     rng = np.random.default_rng(0)
-    views = MultiView({"a": rng.normal(size=(300, 3)), "b": rng.normal(size=(300, 2))})
+    views = MultiView({"a": rng.normal(size=(1300, 3)), "b": rng.normal(size=(1300, 2))})
     y = (views["a"][:, 0] > 0).astype(int)
     whole = train(views, y, model="view:a", in_order=True)
-    first = train(views[:100], y[:100], model="view:a", in_order=True)
-    more = train(views[100:], y[100:], init=first, in_order=True)
+    first = train(views[:200], y[:200], model="view:a", in_order=True)
+    more = train(views[200:], y[200:], init=first, in_order=True)  # more than the last rows
     assert more.info == whole.info
     np.testing.assert_array_equal(more.learner.coef_, whole.learner.coef_)
     with pytest.raises(InputError, match=r"the rows have the views .*, and the model"):

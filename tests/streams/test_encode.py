@@ -687,9 +687,8 @@ def test_names_of_all_columns():
 def test_no_more_names_are_kept_than_asked_for(most):
     table = pa.table({"v__c": [str(i) for i in range(50)], "v__t": ["aa bb cc"] * 50})
     fitted = unscaled(text=["v__t"], remember_names=most).fit(table)
-    known = [n for n in fitted.get_feature_names_out() if not n.startswith("v__slot ")]
-    assert len(known) == most
-    assert set(known) <= {f"v__c={i}" for i in range(most)}
+    known = {n for n in fitted.get_feature_names_out() if not n.startswith("v__slot ")}
+    assert known == set(["v__c=0", "v__t:aa", "v__t:bb"][:most])
 
 
 def test_a_slot_keeps_its_first_name():
@@ -700,6 +699,79 @@ def test_a_slot_keeps_its_first_name():
     for value in "abcdefgh":
         first.setdefault(slot(f"v__c={value}", 1), f"v__c={value}")
     assert fitted.get_feature_names_out().tolist() == [first[0], first[1]]
+
+
+def names_and_collisions(rows, most, bits):
+    """By the definition: the first value of each slot, and which slots had another one, too."""
+    names, collisions = {}, set()
+    for city, text in rows:
+        values = [] if city is None else [f"v__c={city}"]
+        values += [f"v__t:{word}" for word in (text or "").split()]
+        for value in values:
+            stored = names.get(slot(value, bits))
+            if stored is None and len(names) < most:
+                names[slot(value, bits)] = value
+            elif stored not in (None, value):
+                collisions.add(slot(value, bits))
+    return names, collisions
+
+
+@pytest.mark.parametrize("most", [9, 1000])
+def test_names_and_collisions_do_not_depend_on_batches(most):
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(12)]
+    rows = [
+        (
+            rng.choice([*"abcdefgh", None]),
+            rng.choice([None, " ".join(rng.choice(words, rng.integers(4)))]),
+        )
+        for _ in range(40)
+    ]
+    cities, texts = (pa.array(column, pa.string()) for column in zip(*rows, strict=True))
+    # in one dictionary, and with values that no row has, in another order than that of the rows
+    shared = pa.array(["unused", *sorted("abcdefgh", reverse=True)])
+    as_dictionary = pa.DictionaryArray.from_arrays(
+        pa.compute.index_in(cities, shared).cast(pa.int32()), shared
+    )
+    expected = names_and_collisions(rows, most, bits=4)
+    assert expected[1]
+    for column in (cities, as_dictionary):
+        table = pa.table({"v__t": texts, "v__c": column, "w__x": cities})
+        # of the same row, the columns in the order of the view
+        views = {"v": ["v__c", "v__t"], "w": "w__x"}
+        for cuts in ([0, 40], [0, 1, 2, 17, 17, 40], [*range(41)]):
+            one = unscaled(views, text=["v__t"], hash_bits=4, remember_names=most)
+            for lo, hi in itertools.pairwise(cuts):
+                one.partial_fit(table.slice(lo, hi - lo))
+                if lo == 17:  # stopped, and goes on
+                    header, state = one.get_header(), one.get_state()
+                    one = clone(one)
+                    one.set_header(header)
+                    one.set_state(state)
+                    one.transform(table)  # knows the dictionary, and remembers nothing
+            slots = {
+                slot: (meaning.name, meaning.collides)
+                for slot, meaning in enumerate(one.explain_columns("v", range(16)))
+                if meaning.column is not None
+            }
+            assert slots == {k: (v, k in expected[1]) for k, v in expected[0].items()}
+            state = pickle.dumps(one.get_state())
+            if cuts == [0, 40]:
+                first = state
+            assert state == first
+
+
+def test_columns_in_parts():
+    table = pa.table({"v__a": [1.0, None], "v__c": ["x=y", None], "v__t": [None, "hello"]})
+    fitted = unscaled(text=["v__t"], bins=2, hash_bits=BITS).fit(table)
+    found = fitted.explain_columns("v", [0, 1, 2, 4 + slot("v__c=x=y"), 4 + slot("v__t:hello")])
+    assert [tuple(meaning) for meaning in found] == [
+        ("v__a", "v__a", None, None, False),
+        ("v__a is missing", "v__a", "is missing", None, False),
+        ("v__a near 1", "v__a", "near 1", None, False),
+        ("v__c=x=y", "v__c", "x=y", slot("v__c=x=y"), False),
+        ("v__t:hello", "v__t", "hello", slot("v__t:hello"), False),
+    ]
 
 
 # --- as an estimator, and in a model file --------------------------------------------------

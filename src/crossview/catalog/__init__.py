@@ -23,6 +23,7 @@ PUBLIC: dict[str, str] = {
     "ViewScaler": "crossview.streams.view_scaler",
     "compare": "crossview.evaluation.compare",
     "describe": "crossview.evaluation.describe",
+    "evaluate": "crossview.evaluation.evaluate",
     "join_tables": "crossview.streams.join",
     "load": "crossview.persistence",
     "open_table": "crossview.streams.table",
@@ -30,6 +31,7 @@ PUBLIC: dict[str, str] = {
     "progressive": "crossview.evaluation.progressive",
     "save": "crossview.persistence",
     "train": "crossview.evaluation.train",
+    "weights": "crossview.evaluation.weights",
 }
 # classes that a model file may contain besides learners
 SAVED = ("ViewEncoder", "ViewScaler")

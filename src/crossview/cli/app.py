@@ -190,6 +190,24 @@ Threshold = Annotated[
     ),
 ]
 
+PredictionThreshold = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Of two classes, predict the positive one where its probability is above this. "
+        "none: a score above 0 predicts the second. Default: as the model was trained.",
+    ),
+]
+MissingColumns = Annotated[
+    str,
+    typer.Option(
+        metavar="error|null",
+        help="What a column of the model is that SOURCE has not: an error, or null in every "
+        "row. A whole view may be missing in any case.",
+        autocompletion=_starting_with(["error", "null"]),
+    ),
+]
+
 
 JoinFile = Annotated[
     str | None,
@@ -636,14 +654,7 @@ def predict(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Copy a column of SOURCE, such as an id."),
     ] = None,
-    threshold: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Of two classes, predict the positive one where its probability is above this. "
-            "none: a score above 0 predicts the second. Default: as the model was trained.",
-        ),
-    ] = None,
+    threshold: PredictionThreshold = None,
     positive: Annotated[
         str | None,
         typer.Option(
@@ -651,15 +662,15 @@ def predict(
             help="The class that --threshold is about. Default: as the model was trained.",
         ),
     ] = None,
-    missing_columns: Annotated[
-        str,
+    missing_columns: MissingColumns = "error",
+    explain: Annotated[
+        int | None,
         typer.Option(
-            metavar="error|null",
-            help="What a column of the model is that SOURCE has not: an error, or null in every "
-            "row. A whole view may be missing in any case.",
-            autocompletion=_starting_with(["error", "null"]),
+            metavar="N",
+            help="Also name the N columns, such as 3, that contribute most to the score of each "
+            "row, with their contributions: explain_1_column, explain_1_contribution, ...",
         ),
-    ] = "error",
+    ] = None,
     format: Format = None,
     null: Null = None,
     decimal: Decimal = ".",
@@ -695,12 +706,132 @@ def predict(
             missing_columns=missing_columns,
             threshold=threshold,
             positive=positive,
+            explain=explain,
+        )
+
+
+@app.command()
+def evaluate(
+    model: Model,
+    source: Source,
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The labels. Default: the label of the model."),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The metric for each value of this column of SOURCE, such as country: the 20 most "
+            "frequent ones, or ten ranges of numbers. Once for each.",
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Loss, metric and drift over time, by this column of times or numbers.",
+        ),
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME|ROWS",
+            help="The width of a window of --time, such as 1d, 6h or 30min; a bare number is a "
+            "number of rows in the order of SOURCE. Default: about ten windows.",
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help=f"The metric of views, slices and windows, one of {METRICS}. Default: cost if "
+            "--cost is given, or the one that the model was trained for.",
+            autocompletion=_starting_with(metric_names()),
+        ),
+    ] = None,
+    k: K = None,
+    cost: Cost = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS",
+            help="Of two classes, the one that metric and --threshold are about. Default: as the "
+            "model was trained.",
+        ),
+    ] = None,
+    threshold: PredictionThreshold = None,
+    views: Annotated[
+        bool,
+        typer.Option(
+            "--views/--no-views",
+            help="Whether to predict again with each view missing, to see what it is worth.",
+        ),
+    ] = True,
+    missing_columns: MissingColumns = "error",
+    json: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write everything to this file too; - for stdout, and the tables to stderr.",
+        ),
+    ] = None,
+    format: Format = None,
+    null: Null = None,
+    decimal: Decimal = ".",
+    delimiter: Delimiter = None,
+    quote: Quote = '"',
+    header: Header = True,
+) -> None:
+    """Say how good a model is on labeled rows that it has not learned.
+
+    All metrics with 95 % intervals, how good the probabilities are, what each view
+    is worth, and whether the rows are distributed as in training: a warning names
+    each view that has moved. Rows without a label are skipped. Memory is bounded by
+    a batch.
+    """
+    from crossview.cli import opening
+
+    reading = _reading(format, null, decimal, delimiter, quote, header)
+    columns = opening.Columns.parse(None, None, {}, {}, reading)
+    task = "regression" if metric in metric_names("regression") else "classification"
+    opening.check_names(task=task, metric=metric, k=k, cost=cost, models=[])
+    if window is not None:
+        opening.parse_window(window)
+    with opening.model_and_source(model, source, columns) as (model_file, file):
+        table = opening.open_source(file, columns)
+        opening.check_columns(table, [label, time, *(by or [])])
+
+        from crossview.cli import commands
+
+        commands.evaluate(
+            model_file,
+            opening.Rows(source, table, columns),
+            label,
+            json=json,
+            by=by or [],
+            time=time,
+            window=window,
+            metric=metric,
+            k=k,
+            cost=cost,
+            positive=positive,
+            threshold=threshold,
+            views=views,
+            missing_columns=missing_columns,
         )
 
 
 @app.command()
 def inspect(
     model: Model,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write all weights that are not 0 to this file instead, by view, column, value "
+            "and class. Ends in .csv, .parquet or .jsonl; - for CSV on stdout.",
+        ),
+    ] = None,
     top: Annotated[
         int,
         typer.Option(help="How many columns of each view, or interactions of each order, to show."),
@@ -714,7 +845,7 @@ def inspect(
 
         from crossview.cli import commands
 
-        commands.inspect(file, top)
+        commands.inspect(file, top, weights)
 
 
 @app.command()

@@ -34,12 +34,16 @@ from crossview.cli.opening import (
 from crossview.cli.progress import warnings_as_lines, watching, watching_comparison
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
+from crossview.evaluation import evaluate as evaluating
 from crossview.evaluation import train as training
+from crossview.evaluation.drift import drift_warnings
 from crossview.evaluation.predict import Predictions, predict_inputs
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.sources import input_files
+from crossview.evaluation.weights import weights as write_weights
 from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
-from crossview.files import COMPARISON, check_writable
+from crossview.files import COMPARISON, EVALUATION, check_writable
+from crossview.report.evaluation import evaluation_tables
 from crossview.report.model import model_tables, training_summary
 from crossview.report.tables import class_table, comparison_notes, comparison_table
 from crossview.streams.duck import identifier, literal
@@ -295,6 +299,7 @@ def predict(
     missing_columns: str,
     threshold: str | None,
     positive: str | None,
+    explain: int | None,
 ) -> None:
     """``crossview predict``."""
     own = {} if threshold is None else {"threshold": literal_value(threshold)}
@@ -302,6 +307,7 @@ def predict(
     to_stdout = output == STANDARD
     if not to_stdout:
         check_table(output, predict_inputs(model, rows.table))
+    own["explain"] = explain
     predictions = Predictions(model, rows.table, keep=keep, positive=positive, **own)
     for view in predictions.missing_views:
         print(
@@ -314,14 +320,52 @@ def predict(
     with write_csv(sys.stdout.buffer, schema) if to_stdout else writing(output, schema) as write:
         for batch in predictions:
             write(batch)
+    for line in drift_warnings(predictions.drift):
+        print(f"crossview: warning: {line}", file=sys.stderr)
     if not to_stdout:
         print(f"{predictions.n_rows:,} rows, wrote {output}", file=sys.stderr)
 
 
-def inspect(model: str, top: int) -> None:
+def evaluate(
+    model: str,
+    rows: Rows,
+    label: str | None,
+    *,
+    json: str | None,
+    k: str | None,
+    threshold: str | None,
+    **options: Any,
+) -> None:
+    """``crossview evaluate``."""
+    if json not in (None, STANDARD):
+        check_writable(json, EVALUATION, predict_inputs(model, rows.table))
+    if threshold is not None:
+        options["threshold"] = literal_value(threshold)
+    options["k"] = literal_value(k or "none")
+    answer = evaluating.evaluate(model, rows.table, label, **options)
+    try:  # first the tables, then the file, and each also if the other one fails
+        with redirect_stdout(sys.stderr if json == STANDARD else sys.stdout):
+            console = make_console()
+            console.print(f"{rows.source}, {answer.summary}")
+            for part in evaluation_tables(answer):
+                console.print(part)
+            sys.stdout.flush()
+    finally:
+        if json is not None:
+            text = jsonlib.dumps(answer.to_dict(), indent=1, ensure_ascii=False)
+            write_text(json, text + "\n", EVALUATION)
+
+
+def inspect(model: str, top: int, weights: str | None) -> None:
     """``crossview inspect``."""
     if top < 0:
         raise InputError(f"--top {top}; give 0 or more")
+    if weights is not None:
+        with standard_output(weights, ".csv") as file:
+            n_rows = write_weights(model, file)
+        if weights != STANDARD:
+            print(f"{n_rows:,} weights, wrote {weights}", file=sys.stderr)
+        return
     fitted = persistence.load(model)
     encoder, learner = None, fitted
     if isinstance(fitted, Pipeline):

@@ -26,6 +26,7 @@ from crossview.catalog.metrics import check_metric
 from crossview.cli.words import as_options
 from crossview.errors import InputError, closest_names
 from crossview.evaluation import describe as describing
+from crossview.evaluation.evaluating.windows import parse_window
 from crossview.evaluation.table_columns import predictors
 from crossview.files import DESCRIPTION, Kind, check_writable, replacing
 from crossview.report.description import description_table
@@ -38,10 +39,12 @@ from crossview.streams.view_columns import KINDS, plan_columns
 __all__ = [
     "STANDARD",
     "Columns",
+    "check_columns",
     "check_names",
     "literal_value",
     "open_source",
     "parse_settings",
+    "parse_window",
     "standard_input",
 ]
 
@@ -216,6 +219,17 @@ class Join(NamedTuple):
 
     file: str
     on: list[str]
+
+
+def check_columns(table: Any, names: Sequence[str | None]) -> None:
+    """Raise an error for a column that an open table does not have."""
+    if not isinstance(table, TableStream):
+        if not is_query(table):
+            return
+        table = open_table(table)
+    for name in names:
+        if name is not None and name not in table.column_names:
+            raise InputError(f"no column {name!r}{closest_names(name, table.column_names)}")
 
 
 class Rows(NamedTuple):

@@ -15,7 +15,8 @@ _VIEWS = re.compile(r"views=\{'(\w+)': ('[^']*')\}")
 _ARGUMENT = re.compile(
     r"(?<![\w'-])(views?|text|categorical|numeric|hash_bits|bins|task|metric|k|positive|threshold"
     r"|classes|cv|repeats|groups|in_order|rope|seed|epochs|keep|null|decimal|delimiter|quote|header"
-    r"|missing_columns|format|model|settings|scale_views|init|checkpoint|every|resume)=(?:'([^']*)'|([^\s,;:()]*))"
+    r"|missing_columns|explain|format|model|settings|scale_views|init|checkpoint|every|resume|by"
+    r"|time|window)=(?:'([^']*)'|([^\s,;:()]*))"
 )
 # where an option has another name than the argument
 _NAMES = {

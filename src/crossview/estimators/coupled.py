@@ -76,6 +76,7 @@ class MultiViewPAClassifier(CovarianceClassifier):
     Attributes
     ----------
     covariance_form_
+    variance_
     classes_
     coef_
     intercept_

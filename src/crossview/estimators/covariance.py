@@ -16,6 +16,7 @@ from crossview.algorithms.geometries import covariance as forms
 from crossview.algorithms.rules import Rule
 from crossview.batch import read_only
 from crossview.errors import InputError
+from crossview.estimators.base import ColumnWeights
 from crossview.estimators.covariance_state import DIAGONALS, CovarianceState
 from crossview.estimators.documentation import ParameterDoc
 from crossview.estimators.parameters import ATTRIBUTES
@@ -68,6 +69,10 @@ COVARIANCE_ATTRIBUTES: dict[str, ParameterDoc] = ATTRIBUTES | {
     "covariance_form_": (
         "str",
         'Current form of the covariance: "full", "diagonal" or "low-rank".',
+    ),
+    "variance_": (
+        "ndarray of shape (n_features,)",
+        "Variance of the weight of each column, the diagonal of the covariance.",
     ),
 }
 
@@ -151,6 +156,24 @@ class CovarianceClassifier(CovarianceState):
             return np.arange(int(ptr[v + 1] - ptr[v]))
         in_view = (column_map >= int(ptr[v])) & (column_map < int(ptr[v + 1]))
         return np.sort(column_map[in_view]) - int(ptr[v])
+
+    @property
+    def variance_(self) -> np.ndarray:
+        """Variance of the weight of each column, (n_features,): the diagonal of the covariance."""
+        check_is_fitted(self, "classes_")
+        if not self._has_covariance():
+            raise AttributeError("in Euclidean geometry there is no covariance")
+        S = self._covariance
+        slots = np.concatenate([changes.variances(S, v) for v in range(len(S.d))])
+        if self._column_map is None:
+            return slots
+        found = np.full(self.n_features_in_, float(self.initial_variance))
+        used = self._column_map >= 0
+        found[used] = slots[self._column_map[used]]
+        return found
+
+    def _column_weights(self) -> ColumnWeights:
+        return ColumnWeights(self.coef_, self.variance_ if self._has_covariance() else None)
 
     # --- learning -------------------------------------------------------------
 

@@ -5,23 +5,19 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from crossview.errors import InputError
-from crossview.evaluation.read_labels import Located, with_row_location
+from crossview.evaluation.drift import Drift, drift_warnings, scores_of_views
+from crossview.evaluation.fitted_model import FittedModel
+from crossview.evaluation.read_labels import with_row_location
 from crossview.evaluation.sources import input_files
-from crossview.evaluation.tasks import Classification, gives_probabilities
-from crossview.persistence import load, read_info
+from crossview.evaluation.tasks import gives_probabilities
+from crossview.evaluation.weights import ColumnNames
 from crossview.streams.arrow import pyarrow
 from crossview.streams.encode import ViewEncoder
-from crossview.streams.prefetch import prefetch
-from crossview.streams.rows import RowStream, open_rows
-from crossview.streams.source import RowBatch, find_reader
-from crossview.streams.table import TableStream, open_table
 from crossview.streams.write import check_table, writing
 from crossview.views import MultiView
 
@@ -29,6 +25,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Predictions", "predict", "predict_inputs"]
+
+# about so many rows of a batch are compared with those of training, to lose no time
+ROWS_FOR_DRIFT = 8192
+# columns of an explanation, per row
+MOST_EXPLAINED = 100
 
 
 def predict(
@@ -40,6 +41,7 @@ def predict(
     threshold: float | str | None = "trained",
     positive: Any = None,
     missing_columns: str = "error",
+    explain: int | None = None,
 ) -> pa.Table | int:
     """Return or write the prediction, score, probabilities and one score per view for each row.
 
@@ -70,11 +72,25 @@ def predict(
     missing_columns : {"error", "null"}, default="error"
         What a column of the model is that ``X`` has not, in a view of which it has others: an
         error, or null in every row, with a warning.
+    explain : int, default=None
+        Also name, per row, this many columns (such as 3) that contribute most to the score, with
+        their contributions: ``explain_1_column``, ``explain_1_contribution``, ``explain_2_column``,
+        and so on, by absolute contribution; null where a row has fewer.  `contributions` of the
+        learners defines them: where the score is a sum over columns, the weight times the
+        value.  With two classes they are parts of ``score``, with more of the score of the
+        predicted class, and of a regressor of the prediction.  A slot of several values has the
+        name of the first, with ``(+ others)``.  None: no explanation.
 
     Returns
     -------
     pyarrow.Table or int
         The predictions in the order of the rows, or the number of rows written.
+
+    Warns
+    -----
+    UserWarning
+        A view or a column is missing, or a view of the rows is not distributed as in training
+        (of a model file that `train` wrote); see `crossview.evaluate`.
 
     Examples
     --------
@@ -86,21 +102,28 @@ def predict(
     (['diagnosis', 'prediction', 'score'], 569)
     >>> answer.column_names[3:5]
     ['probability_benign', 'probability_malignant']
+    >>> explained = predict(trained.fitted, table, explain=1)
+    >>> explained.column_names[-2:], explained["explain_1_column"][0].as_py()
+    (['explain_1_column', 'explain_1_contribution'], 'worst__perimeter')
     """
     if output is not None:
         check_table(output, predict_inputs(model, X))
     own = {"threshold": threshold, "positive": positive, "missing_columns": missing_columns}
-    predictions = Predictions(model, X, keep=keep, **own)
+    predictions = Predictions(model, X, keep=keep, explain=explain, **own)
     for view in predictions.missing_views:
         warnings.warn(f"view {view!r} is missing; scored without it", UserWarning, stacklevel=2)
     for column in predictions.null_columns:
         warnings.warn(f"column {column!r} is missing: null", UserWarning, stacklevel=2)
+    answer: Any = None
     if output is None:
-        return pyarrow().Table.from_batches(list(predictions), predictions.schema)
-    with writing(output, predictions.schema) as write:
-        for batch in predictions:
-            write(batch)
-    return predictions.n_rows
+        answer = pyarrow().Table.from_batches(list(predictions), predictions.schema)
+    else:
+        with writing(output, predictions.schema) as write:
+            for batch in predictions:
+                write(batch)
+    for line in drift_warnings(predictions.drift):
+        warnings.warn(line, UserWarning, stacklevel=2)
+    return predictions.n_rows if answer is None else answer
 
 
 def predict_inputs(model: Any, X: Any) -> list[str]:
@@ -114,7 +137,7 @@ class Predictions:
 
     Parameters
     ----------
-    model, X, keep, threshold, positive, missing_columns
+    model, X, keep, threshold, positive, missing_columns, explain
         As for `predict`.
 
     Attributes
@@ -138,46 +161,31 @@ class Predictions:
         threshold: float | str | None = "trained",
         positive: Any = None,
         missing_columns: str = "error",
+        explain: int | None = None,
     ) -> None:
-        if missing_columns not in ("error", "null"):
-            raise InputError(f"missing_columns={missing_columns!r}; give error or null")
-        file = os.fspath(model) if isinstance(model, str | os.PathLike) else None
-        fitted = model if file is None else load(file)
-        self._learner = fitted[-1] if isinstance(fitted, Pipeline) else fitted
-        self._classes = (
-            self._learner.classes_.tolist() if hasattr(self._learner, "classes_") else None
-        )
-        if positive is None and file is not None:
-            positive = read_info(file).get("positive")
+        fitted = FittedModel(model)
         if threshold != "trained":
-            self._set_threshold(threshold, positive)
+            fitted.decide_by(threshold, positive)
+        self._learner, self._classes = fitted.learner, fitted.classes
+        if explain is not None:
+            if not (isinstance(explain, int) and 1 <= explain <= MOST_EXPLAINED):
+                raise InputError(f"explain={explain!r}; give a number from 1 to {MOST_EXPLAINED}")
+            self._learner.check_weights()
+        self._n_explained = explain or 0
         self._keep = list(keep)
+        self._source = fitted.open(X, keep, missing_columns=missing_columns)
         self.n_rows = 0
-        self.missing_views: list[str] = []
-        self.null_columns: list[str] = []
-        encoder = fitted[0] if isinstance(fitted, Pipeline) else None
-        self._source: _Columns | _Rows
-        if not isinstance(encoder, ViewEncoder):
-            self._source = _Rows(X, encoder, file)
-            if self._keep:
-                raise InputError("keep= copies columns, and these rows have none")
-        else:
-            self._source = _Columns(X, encoder, self._keep, missing_columns)
-            self.missing_views = self._source.missing_views
-            self.null_columns = self._source.null_columns
+        self.missing_views = list(self._source.missing_views)
+        self.null_columns = list(self._source.null_columns)
+        named_by = fitted.encoder if isinstance(fitted.encoder, ViewEncoder) else None
+        self._names = ColumnNames(self._learner, named_by)
+        self._drift = fitted.drift_counter()
         self.schema = self._make_schema()
 
-    def _set_threshold(self, threshold: Any, positive: Any) -> None:
-        """Predict by another threshold than that of the model, which stays as it is."""
-        if self._classes is None:
-            raise InputError("a threshold is about classes, and the model predicts numbers")
-        if isinstance(threshold, str):
-            raise InputError(
-                f"threshold={threshold!r}; give a probability between 0 and 1, or none (a score "
-                "of 0 decides)"
-            )
-        task = Classification(np.asarray(self._classes), positive, threshold=threshold)
-        self._learner = copy(self._learner).set_threshold(task.fixed_threshold)
+    @property
+    def drift(self) -> list[Drift]:
+        """How far the views of the rows so far have moved since training."""
+        return [] if self._drift is None else self._drift.drifts(self.missing_views)
 
     def _make_schema(self) -> pa.Schema:
         pa = pyarrow()
@@ -190,11 +198,17 @@ class Predictions:
                 joint += [f"probability_{label}" for label in self._classes]
         own = [f"view_{view}" for view in learner.layout_.names]
         kind = pa.float64() if self._classes is None else pa.array(self._classes).type
-        names = [*self._keep, "prediction", *joint, *own]
+        explained = {
+            f"explain_{rank}_{what}": kind
+            for rank in range(1, self._n_explained + 1)
+            for what, kind in (("column", pa.string()), ("contribution", pa.float64()))
+        }
+        names = [*self._keep, "prediction", *joint, *own, *explained]
         for name in names:
             if names.count(name) > 1:
                 raise InputError(f"keep= names {name!r}, which the predictions have already")
         kinds = [*self._source.kinds_of_kept(), kind, *[pa.float64()] * len([*joint, *own])]
+        kinds += explained.values()
         return pa.schema(list(zip(names, kinds, strict=True)))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -203,6 +217,7 @@ class Predictions:
             self.n_rows += len(X)
             with with_row_location(batch):
                 predicted, numbers = self._predict(X)
+                explained = self._explain(X) if self._n_explained else []
             kind = self.schema.field("prediction").type
             yield pa.RecordBatch.from_arrays(
                 [
@@ -210,99 +225,48 @@ class Predictions:
                     pa.array(predicted.tolist(), type=kind),
                     # a missing view has no score
                     *(pa.array(column, from_pandas=True) for column in numbers.T),
+                    *explained,
                 ],
                 schema=self.schema,
             )
 
     def _predict(self, X: MultiView) -> tuple[np.ndarray, np.ndarray]:
         """What is predicted, and the numbers beside it."""
-        each = self._learner.view_scores(X)
-        if self._classes is None:
+        scores = None if self._classes is None else self._learner.decision_function(X)
+        each = scores_of_views(self._learner, X, scores)
+        if self._drift is not None:
+            some = slice(None, None, 1 + len(X) // ROWS_FOR_DRIFT)
+            self._drift.count(self._drift.locate(X[some], each[some]))
+        if scores is None:
             return self._learner.predict(X), each
-        scores = self._learner.decision_function(X)
-        if scores.ndim > 1:  # of the predicted class
-            each = each[np.arange(len(X)), :, scores.argmax(axis=1)]
         parts = [scores, each]
         if gives_probabilities(self._learner):
             parts.insert(1, self._learner.probabilities(scores))
         return self._learner.decide(scores), np.column_stack(parts)
 
-
-class _Columns:
-    """The columns of a table as the views of an encoder."""
-
-    def __init__(self, X: Any, encoder: Any, keep: Sequence[str], missing_columns: str) -> None:
-        views = encoder.view_columns()
-        stream = open_table(X)
-        known = set(stream.column_names)
-        absent = [v for v, group in views.items() if known.isdisjoint(group)]
-        if len(absent) == len(views):
-            needed = [column for group in views.values() for column in group]
-            raise InputError(
-                f"has none of the model's columns ({', '.join(needed[:5])}, ...); "
-                f"it has {', '.join(stream.column_names[:5])}, ...",
-                file=X if isinstance(X, str) else None,
-            )
-        here = [column for v, group in views.items() if v not in absent for column in group]
-        self.missing_views, self.null_columns = absent, []
-        if missing_columns == "null":
-            self.null_columns = [column for column in here if column not in known]
-            here = [column for column in here if column in known]
-        of_views = [column for view in absent for column in views[view]]
-        self._absent_columns = [*of_views, *self.null_columns]
-        self._keep = list(keep)
-        self._encoder = encoder
-        read = set(here)
-        copied = [name for name in keep if name not in read and name in known]
-        words, numbers = ([c for c in names if c in read] for names in encoder.read_as())
-        stream = stream.select([*here, *keep]).as_written(copied).as_kinds(words, numbers)
-        self._stream: TableStream = stream
-
-    def kinds_of_kept(self) -> list[Any]:
-        """Types of the columns to copy: text, where they are dictionaries or views of one."""
+    def _explain(self, X: MultiView) -> list[pa.Array]:
+        """The names and the contributions of the columns that contribute most, rank by rank."""
         pa = pyarrow()
-        kinds = [self._stream.schema.field(name).type for name in self._keep]
-        kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
-        return [pa.large_string() if pa.types.is_string_view(kind) else kind for kind in kinds]
-
-    def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
-        pa = pyarrow()
-        for batch in prefetch(self._stream):
-            if not batch.data.num_rows:
-                continue
-            data = batch.data
-            for column in self._absent_columns:
-                data = data.append_column(column, pa.nulls(data.num_rows))
-            with with_row_location(batch):
-                X = self._encoder.transform(data)
-            yield [data.column(name) for name in self._keep], X, batch
-
-
-class _Rows:
-    """Rows that are views already, and are only scaled."""
-
-    def __init__(self, X: Any, scaler: Any, model: str | None) -> None:
-        self._scaler = scaler
-        self._rows: MultiView | RowStream
-        sparse = not isinstance(X, MultiView | RowStream | TableStream)
-        if isinstance(X, TableStream) or (sparse and find_reader(X)[0].kind != "sparse"):
-            raise InputError(
-                "holds a model without an encoder, so it cannot read tables; give it rows with "
-                "views, or train it on the table with crossview train",
-                file=model,
+        found = self._learner.contributions(X)
+        lengths = np.diff(found.indptr)
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        order = np.lexsort((-np.abs(found.data), row))  # equal ones in the order of the columns
+        rank = np.arange(len(order)) - np.repeat(found.indptr[:-1], lengths)
+        best = order[rank < self._n_explained]
+        distinct, at = np.unique(found.indices[best], return_inverse=True)
+        ptr, texts = X.layout.ptr, np.empty(len(distinct) + 1, dtype=object)
+        for v, view in enumerate(X.layout.names):
+            lo, hi = np.searchsorted(distinct, ptr[v : v + 2])
+            texts[lo:hi] = self._names.texts(view, (distinct[lo:hi] - ptr[v]).tolist())
+        names = np.full((len(lengths), self._n_explained), len(distinct))
+        values = np.full(names.shape, np.nan)
+        names[row[best], rank[rank < self._n_explained]] = at
+        values[row[best], rank[rank < self._n_explained]] = found.data[best]
+        return [
+            array
+            for r in range(self._n_explained)
+            for array in (
+                pa.array(texts[names[:, r]], pa.string()),
+                pa.array(values[:, r], from_pandas=True),
             )
-        self._rows = X if isinstance(X, MultiView) else open_rows(X)
-
-    def kinds_of_kept(self) -> list[Any]:
-        """No column is copied."""
-        return []
-
-    def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
-        if isinstance(self._rows, MultiView):
-            batches = iter([RowBatch(self._rows, np.empty(0), None, 0)])
-        else:
-            batches = (batch for batch in prefetch(self._rows) if len(batch.X))
-        for batch in batches:
-            with with_row_location(batch):
-                X = batch.X if self._scaler is None else self._scaler.transform(batch.X)
-            yield [], X, batch
+        ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,15 @@ from crossview.streams.source import find_reader, is_query
 from crossview.streams.table import TableStream, open_table
 from crossview.views import MultiView
 
-__all__ = ["Labeled", "encode_parts", "input_files", "open_labeled", "open_more", "take_rows"]
+__all__ = [
+    "Labeled",
+    "encode_parts",
+    "hide_views",
+    "input_files",
+    "open_labeled",
+    "open_more",
+    "take_rows",
+]
 
 Labeled = LabeledTable | LabeledRows
 
@@ -122,6 +131,15 @@ def _is_rows(source: Any) -> bool:
 def take_rows(X: Any, rows: np.ndarray) -> Any:
     """Return some rows of a MultiView or an Arrow table."""
     return X[rows] if isinstance(X, MultiView) else X.take(rows)
+
+
+def hide_views(X: MultiView, views: Iterable[str]) -> MultiView:
+    """Return the same rows with some views missing."""
+    present = np.ones((len(X), X.layout.n_views), dtype=bool)
+    if X.present is not None:
+        present = X.present.copy()
+    present[:, [X.layout.index(view) for view in views]] = False
+    return MultiView.from_matrix(X.matrix, X.layout, present=present)
 
 
 def encode_parts(X: Any, encoder: Any, parts: list[np.ndarray]) -> tuple[Any, list[MultiView]]:

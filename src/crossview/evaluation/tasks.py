@@ -270,10 +270,10 @@ class Classification(_Stratified):
         """Return a tally that has counted nothing."""
         return Tally(len(self.classes), positive=self.positive)
 
-    def block_tally(self, scored: Scored) -> BlockTally:
+    def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
         """Return a tally per block of the metric that decides; these rows came before it."""
         return BlockTally(
-            self.metric,
+            metric or self.metric,
             n_classes=len(self.classes),
             positive=self.positive,
             typical_scores=scored.scores,
@@ -340,9 +340,9 @@ class Regression:
         """Return a tally that has counted nothing."""
         return ErrorTally()
 
-    def block_tally(self, scored: Scored) -> BlockTally:
+    def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
         """Return a tally per block of the metric that decides."""
-        return BlockTally(self.metric)
+        return BlockTally(metric or self.metric)
 
     def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
         """Refuse folds that would be empty."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.learners import learner_of_class
+from crossview.evaluation.weights import ColumnNames
 from crossview.report.fitting_table import FittingTable
 
 __all__ = ["model_tables", "training_summary"]
@@ -264,9 +265,6 @@ def _named_with_view(learner: Any, encoder: Any, view: str, column: int) -> str:
 
 
 def _column_name(learner: Any, encoder: Any, view: str, column: int) -> str:
-    if encoder is not None:
-        return str(encoder.feature_name(view, column))
-    names = getattr(learner, "feature_names_in_", None)
-    if names is None:
-        return f"column {column}"
-    return str(names[learner.view_columns()[view][column]])
+    """The column's name; where its slot has other values, too, it says so."""
+    meaning = ColumnNames(learner, encoder).meanings(view, [column])[0]
+    return f"{meaning.name} (+ others)" if meaning.collides else meaning.name

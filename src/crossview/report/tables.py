@@ -24,6 +24,7 @@ __all__ = [
     "comparison_notes",
     "comparison_table",
     "duration",
+    "table_of_classes",
     "to_markdown",
 ]
 
@@ -84,7 +85,27 @@ def class_table(comparison: Comparison) -> FittingTable | None:
     row = comparison.recommended
     if row.confusion is None:
         return None
-    counts = np.asarray(row.confusion)
+    return table_of_classes(f"{row.model}: class", comparison.classes, row.confusion)
+
+
+def table_of_classes(title: str, classes: Sequence[Any], confusion: Any) -> FittingTable:
+    """Return how each class is predicted.
+
+    Parameters
+    ----------
+    title : str
+        Of the first column.
+    classes : sequence
+        The classes.
+    confusion : array-like of shape (n_classes, n_classes)
+        Rows per true class and predicted class.
+
+    Returns
+    -------
+    FittingTable
+        As for `class_table`.
+    """
+    counts = np.asarray(confusion)
     right = counts.diagonal()
     with np.errstate(invalid="ignore", divide="ignore"):
         precision, recall = right / counts.sum(axis=0), right / counts.sum(axis=1)
@@ -95,11 +116,11 @@ def class_table(comparison: Comparison) -> FittingTable | None:
             str(label),
             f"{counts[k].sum():,}",
             *(number(float(value[k])) for value in (precision, recall, f1)),
-            f"{comparison.classes[wrong[k].argmax()]} ({wrong[k].max():,})" * bool(wrong[k].any()),
+            f"{classes[wrong[k].argmax()]} ({wrong[k].max():,})" * bool(wrong[k].any()),
         ]
-        for k, label in enumerate(comparison.classes)
+        for k, label in enumerate(classes)
     ]
-    header = [f"{row.model}: class", "rows", "precision", "recall", "f1", "most often taken for"]
+    header = [title, "rows", "precision", "recall", "f1", "most often taken for"]
     return FittingTable(header, lines)
 
 

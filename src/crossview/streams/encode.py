@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,7 +25,7 @@ from crossview.schema import Array, check_header, check_state
 from crossview.streams.arrow import column_names
 from crossview.streams.columns import Batch, Column
 from crossview.streams.fill import Cells, fill_rows
-from crossview.streams.hashing import SlotTables
+from crossview.streams.hashing import SlotTables, split_name
 from crossview.streams.moments import Moments
 from crossview.streams.plan import Plan
 from crossview.streams.quantiles import LAST_PLACED, Quantiles
@@ -33,10 +33,20 @@ from crossview.streams.view_columns import KINDS, plan_columns
 from crossview.streams.view_scaler import ViewScaler
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["ViewEncoder"]
+__all__ = ["Meaning", "ViewEncoder"]
 
 # the quantiles are those of at most this number of values
 MAX_BINS = LAST_PLACED
+
+
+class Meaning(NamedTuple):
+    """What an output column means; see `ViewEncoder.explain_columns`."""
+
+    name: str
+    column: str | None
+    value: str | None
+    slot: int | None = None
+    collides: bool = False
 
 
 class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
@@ -171,15 +181,49 @@ class _Described(_Stored):
             ``"page:word"``, or ``"slot 7"`` if no name was stored.  If several values share a slot,
             it is the first one seen.
         """
+        return self.explain_columns(view, [column])[0].name
+
+    def explain_columns(self, view: str, columns: Sequence[int]) -> list[Meaning]:
+        """Return the meaning of output columns, in parts.
+
+        Parameters
+        ----------
+        view : str
+            Name of the view.
+        columns : sequence of int
+            Columns within the view's block.
+
+        Returns
+        -------
+        meanings : list of Meaning
+            Of each column: ``name`` as from `feature_name`; ``column`` of the table; ``value``, a
+            category, a word, ``"near 35"`` or ``"is missing"``, and None for a number; ``slot``,
+            None where nothing is hashed; and whether the slot ``collides``: rows had several of
+            its values.  That is known of slots with a name.
+        """
         check_is_fitted(self, "layout_")
         block = self.layout_.block(view)
-        if not 0 <= column < block.stop - block.start:
-            raise InputError(f"view {view!r} has no column {column} ({self.layout_})")
         plain = self._plan.plain_names(view, self._quantiles.knots)
-        if column < len(plain):
-            return plain[column]
-        slot = column - len(plain)
-        return self._slots.names[view].get(slot, f"slot {slot}")
+        numbers = [c.name for c in self._plan.numbers if c.view == view]
+        hashed = [c for c in self._plan.hashed if c.view == view]
+        known, collisions = self._slots.names[view], self._slots.collisions[view]
+        found = []
+        for i in columns:
+            if not 0 <= i < block.stop - block.start:
+                raise InputError(f"view {view!r} has no column {i} ({self.layout_})")
+            if i < len(plain):
+                n = len(numbers)
+                column = numbers[i % n if i < 2 * n else (i - 2 * n) // self._plan.n_bins]
+                found.append(Meaning(plain[i], column, plain[i][len(column) + 1 :] or None))
+                continue
+            slot = i - len(plain)
+            name = known.get(slot)
+            if name is None:
+                found.append(Meaning(f"slot {slot}", None, None, slot))
+            else:
+                split = split_name(name, hashed)
+                found.append(Meaning(name, *split, slot, slot in collisions))
+        return found
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of all columns of the output, ``view__name``.
@@ -266,10 +310,7 @@ class _Encoding(_Described):
 
     def _tables(self, batch: Batch, *, remember: bool = False) -> list[Any]:
         """What the values of each categorical and text column become."""
-        return [
-            self._slots.look_up(column, coded.dictionary, remember=remember)
-            for column, coded in zip(self._plan.hashed, batch.coded, strict=True)
-        ]
+        return self._slots.look_up(self._plan.hashed, batch.coded, learn=remember)
 
     def _numbers(self, batch: Batch, *, learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """The numbers as they are encoded, and their positions between the knots of bins."""
@@ -371,7 +412,8 @@ class ViewEncoder(_Encoding):
     the column, again after 64, 128, ..., 4096, and then leaves them; before 32 there are none.
 
     A category is hashed as ``column=value``, a word as ``column:word``, by
-    scikit-learn's `FeatureHasher`; two that share a slot are added.
+    scikit-learn's `FeatureHasher`; two that share a slot are added.  Names of slots, and whether
+    rows had several values of a slot, are learned in the order of the rows.
 
     Examples
     --------

@@ -7,8 +7,10 @@ reused.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,23 +21,76 @@ from sklearn.preprocessing import normalize
 
 from crossview.errors import InputError
 from crossview.schema import Array
-from crossview.streams.columns import Column
+from crossview.streams.columns import Coded, Column
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SlotTables"]
+__all__ = ["SlotTables", "slots_of", "split_name"]
+
+# between a column and what is hashed of it
+SEPARATORS = {"categorical": "=", "text": ":"}
 
 
-class _Table(NamedTuple):
-    """A dictionary and the hashes of its values."""
+class _Words(NamedTuple):
+    """What is hashed of some values: value i has the names ``codes[indptr[i]:indptr[i + 1]]``."""
+
+    names: list[str]
+    slots: np.ndarray
+    codes: np.ndarray
+    indptr: np.ndarray
+
+
+class _Unnamed(NamedTuple):
+    """Names of rows whose slots had none before these rows, in order of appearance."""
+
+    names: list[str]
+    slots: np.ndarray
+    rows: np.ndarray  # the first row that has it
+
+
+@dataclass
+class _Table:
+    """A dictionary, what its values become, and which of them rows had that were learned."""
 
     dictionary: pa.Array
     content: Any
-    remembered: bool
+    learned: np.ndarray
 
 
-class SlotTables:
+class _Hashing:
+    """From values to slots."""
+
+    n_slots: int
+    ngram_range: tuple[int, int]
+
+    def _hash(self, column: Column, dictionary: pa.Array) -> _Words:
+        hasher = FeatureHasher(self.n_slots, input_type="pair", alternate_sign=False)
+        values, separator = dictionary.to_pylist(), SEPARATORS[column.kind]
+        if column.kind == "categorical":
+            codes, indptr = np.arange(len(values)), np.arange(len(values) + 1)
+        else:
+            analyze = HashingVectorizer(ngram_range=tuple(self.ngram_range)).build_analyzer()
+            vocabulary: dict[str, int] = defaultdict()
+            vocabulary.default_factory = vocabulary.__len__  # type: ignore[attr-defined]
+            texts = [list(map(vocabulary.__getitem__, analyze(value))) for value in values]
+            indptr = np.cumsum([0, *map(len, texts)])
+            codes = np.fromiter((code for text in texts for code in text), np.int64, indptr[-1])
+            values = list(vocabulary)
+        names = [f"{column.name}{separator}{value}" for value in values]
+        return _Words(names, slots_of(hasher, names), codes, indptr)
+
+    def _content(self, column: Column, words: _Words) -> Any:
+        if column.kind == "categorical":
+            return np.append(words.slots, np.int32(-1))
+        indptr = np.append(words.indptr, words.indptr[-1]).astype(np.int32)
+        counts = np.ones(len(words.codes)), words.slots[words.codes], indptr
+        rows = sp.csr_array(counts, shape=(len(indptr) - 1, self.n_slots))
+        rows.sum_duplicates()
+        return normalize(rows, copy=False)
+
+
+class SlotTables(_Hashing):
     """Hashes of the values of categorical and text columns, and names of the slots.
 
     Parameters
@@ -48,6 +103,13 @@ class SlotTables:
         Maximum number of slot names to store per view.
     views : sequence of str
         Names of all views.
+
+    Attributes
+    ----------
+    names : dict of str to dict of int to str
+        Per view the name of each slot: the first one that a row had.
+    collisions : dict of str to set of int
+        Per view the slots with a name that rows had by another name, too.
     """
 
     def __init__(
@@ -57,56 +119,117 @@ class SlotTables:
         self.ngram_range = ngram_range
         self.remember_names = remember_names
         self.names: dict[str, dict[int, str]] = {view: {} for view in views}
-        self._named = {view: np.zeros(n_slots, dtype=bool) for view in views}
+        self.collisions: dict[str, set[int]] = {view: set() for view in views}
+        # Python's hash of each name, 0 where there is none: they differ between processes, and
+        # are compared without asking the memory for the names
+        self._hashes = {view: np.zeros(n_slots, dtype=np.int64) for view in views}
         self._tables: dict[str, _Table] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tables": {}}  # a cache
+        return {**self.__dict__, "_tables": {}, "_hashes": None}  # a cache, and see above
 
-    def look_up(self, column: Column, dictionary: pa.Array, remember: bool = False) -> Any:
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self._hashes = {}
+        for view, names in self.names.items():
+            self._hashes[view] = np.zeros(self.n_slots, dtype=np.int64)
+            self._hashes[view][list(names)] = _hashes_of(names.values())
+
+    # --- hashes ----------------------------------------------------------------------------
+
+    def look_up(
+        self, columns: Sequence[Column], coded: Sequence[Coded], *, learn: bool = False
+    ) -> list[Any]:
         """Return the slot of each category, or the sparse row of word counts of each text.
 
-        The last one stands for null: the slot -1, or an empty row.
+        The last one stands for null: the slot -1, or an empty row.  ``learn``: remember the names
+        of what these rows have.
         """
-        known = self._tables.get(column.name)
-        if known is None or not _same(known.dictionary, dictionary):
-            known = _Table(dictionary, self._hash(column, dictionary, remember), remember)
-        elif remember and not known.remembered:
-            self._hash(column, dictionary, remember)
-            known = known._replace(remembered=True)
-        self._tables[column.name] = known
-        return known.content
+        contents = []
+        unnamed: dict[str, list[_Unnamed]] = defaultdict(list)
+        for column, one in zip(columns, coded, strict=True):
+            table, words = self._tables.get(column.name), None
+            if table is None or not _same(table.dictionary, one.dictionary):
+                words = self._hash(column, one.dictionary)
+                learned = np.zeros(len(one.dictionary), dtype=bool)
+                table = _Table(one.dictionary, self._content(column, words), learned)
+                self._tables[column.name] = table
+            contents.append(table.content)
+            if learn and self.remember_names and not table.learned.all():
+                without_name = self._compare(column, one.codes, table, words)
+                if without_name is not None:
+                    unnamed[column.view].append(without_name)
+        for view, found in unnamed.items():
+            self._name(view, found)
+        return contents
 
-    def _hash(self, column: Column, dictionary: pa.Array, remember: bool) -> Any:
-        hasher = FeatureHasher(self.n_slots, input_type="pair", alternate_sign=False)
-        values = dictionary.to_pylist()
+    # --- names -----------------------------------------------------------------------------
+
+    def _compare(
+        self, column: Column, codes: np.ndarray, table: _Table, words: _Words | None
+    ) -> _Unnamed | None:
+        """Find collisions of what these rows have with known names; return what has no name."""
+        known, n = self.names[column.view], len(table.learned)
+        is_full = len(known) >= self.remember_names
+        if is_full:
+            in_rows = np.zeros(n + 1, dtype=bool)  # null is the last
+            in_rows[codes] = True
+        else:
+            first = np.full(n + 1, -1, dtype=np.int32)
+            first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1, dtype=np.int32)  # the last stays
+            in_rows = first >= 0
+        new = np.flatnonzero(in_rows[:n] & ~table.learned)
+        table.learned[new] = True
+        if words is None or len(new) < n:
+            words = self._hash(column, table.dictionary.take(new))
+        stored = self._hashes[column.view][words.slots]
+        is_named = stored != 0
+        differs = is_named & (stored != _hashes_of(words.names))
+        self.collisions[column.view].update(words.slots[differs].tolist())
+        if is_full or is_named.all():
+            return None
+        order = np.argsort(first[new])
+        rows = first[new][order]
         if column.kind == "categorical":
-            names = [f"{column.name}={value}" for value in values]
-            slots = slots_of(hasher, names)
-            if remember:
-                self._remember(column.view, names, slots)
-            return np.append(slots, np.int32(-1))
-        analyze = HashingVectorizer(ngram_range=tuple(self.ngram_range)).build_analyzer()
-        words = [[f"{column.name}:{word}" for word in analyze(value)] for value in values]
-        if remember and len(self.names[column.view]) < self.remember_names:
-            names = list(dict.fromkeys(chain.from_iterable(words)))
-            self._remember(column.view, names, slots_of(hasher, names))
-        rows = hasher.transform(zip(entry, repeat(1)) for entry in [*words, []])
-        return normalize(sp.csr_array(rows), copy=False)
+            keep = ~is_named[order]
+            found, rows = order[keep], rows[keep]
+        else:  # the words of each text, text after text in the order of the rows
+            lengths = np.diff(words.indptr)[order]
+            begin = np.cumsum(lengths) - lengths
+            entries = np.repeat(words.indptr[:-1][order] - begin, lengths)
+            entries = words.codes[entries + np.arange(lengths.sum())]
+            distinct, at = np.unique(entries, return_index=True)
+            at = np.sort(at[~is_named[distinct]])
+            found, rows = entries[at], np.repeat(rows, lengths)[at]
+        return _Unnamed([words.names[i] for i in found.tolist()], words.slots[found], rows)
 
-    def _remember(self, view: str, names: list[str], slots: np.ndarray) -> None:
-        known, named = self.names[view], self._named[view]
-        for i in np.flatnonzero(~named[slots]).tolist():
-            if len(known) >= self.remember_names:
-                break
-            known.setdefault(int(slots[i]), names[i])
-            named[slots[i]] = True
+    def _name(self, view: str, found: list[_Unnamed]) -> None:
+        """Name the slots in the order of the rows, so that batches change nothing."""
+        known, collisions = self.names[view], self.collisions[view]
+        names = [name for one in found for name in one.names]
+        slots = np.concatenate([one.slots for one in found])
+        # of the same row, the columns in their order
+        order = np.argsort(np.concatenate([one.rows for one in found]), kind="stable")
+        ordered = slots[order].tolist()
+        room = self.remember_names - len(known)
+        for name, slot in zip(map(names.__getitem__, order.tolist()), ordered, strict=True):
+            stored = known.setdefault(slot, name) if room else known.get(slot, name)
+            if stored is name:  # it is new, and stays without a name where there is no room
+                room = max(room - 1, 0)
+            elif stored != name:
+                collisions.add(slot)
+        new = [slot for slot in ordered if slot in known]
+        self._hashes[view][new] = _hashes_of(map(known.__getitem__, new))
+
+    # --- state -----------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the names as arrays, flat; their text as JSON in bytes."""
         state = {}
-        for v, names in enumerate(self.names.values()):
+        for v, (view, names) in enumerate(self.names.items()):
+            collisions = self.collisions[view]
             state[f"slots.{v}"] = np.fromiter(names, dtype=np.int64, count=len(names))
+            state[f"slot_collides.{v}"] = np.array([slot in collisions for slot in names], bool)
             text = json.dumps(list(names.values())).encode()
             state[f"slot_names.{v}"] = np.frombuffer(text, dtype=np.uint8)
         return state
@@ -115,7 +238,9 @@ class SlotTables:
         """Return what the arrays of `state` look like."""
         schema = {}
         for v in range(len(self.names)):
-            schema[f"slots.{v}"] = Array("i8", (f"names of view {v}",), 0, self.n_slots - 1)
+            length = f"names of view {v}"
+            schema[f"slots.{v}"] = Array("i8", (length,), 0, self.n_slots - 1)
+            schema[f"slot_collides.{v}"] = Array("b1", (length,))
             schema[f"slot_names.{v}"] = Array("u1", (f"bytes of view {v}",))
         return schema
 
@@ -127,7 +252,15 @@ class SlotTables:
             if not all(isinstance(name, str) for name in names) or len(set(slots)) != len(names):
                 raise InputError(f"the names of the slots of view {view!r} contradict each other")
             self.names[view] = dict(zip(slots.tolist(), names, strict=True))
-            self._named[view][slots] = True
+            self.collisions[view] = set(slots[state[f"slot_collides.{v}"]].tolist())
+            self._hashes[view][slots] = _hashes_of(names)
+
+
+def _hashes_of(names: Iterable[str]) -> np.ndarray:
+    """Python's hash of each name; 1 for 0, which stands for no name."""
+    hashes = np.fromiter(map(hash, names), dtype=np.int64)
+    hashes[hashes == 0] = 1
+    return hashes
 
 
 def _same(a: pa.Array, b: pa.Array) -> bool:
@@ -145,3 +278,12 @@ def slots_of(hasher: FeatureHasher, names: Iterable[str]) -> np.ndarray:
     if not names:
         return np.empty(0, dtype=np.int32)
     return np.asarray(hasher.transform(zip(zip(names, repeat(1)))).indices, dtype=np.int32)
+
+
+def split_name(name: str, columns: Iterable[Column]) -> tuple[str, str | None]:
+    """Return the column of the table and the value that a slot is named after."""
+    for column in sorted(columns, key=lambda column: -len(column.name)):
+        start = f"{column.name}{SEPARATORS[column.kind]}"
+        if name.startswith(start):
+            return column.name, name[len(start) :]
+    return name, None

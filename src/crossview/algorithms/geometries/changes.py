@@ -16,6 +16,9 @@ from crossview.algorithms.geometries.covariance import (
 )
 from crossview.kernels.rows import ZERO, Row
 
+# columns whose variances are computed at a time, and what rounding leaves of one at least
+BLOCK, TINY = 4096, 1e-30
+
 
 @borrowing
 def grow_low_rank(S, v, bias, kept, scratch):
@@ -91,16 +94,47 @@ def to_diagonal(S: Covariance, bias: float) -> Covariance:
     for v in range(len(d)):
         block = slice(int(S.ptr[v]), int(S.ptr[v + 1]))
         if S.form == FULL:
-            # S_ii = sum over c of T_ic² D_c
-            variances = np.concatenate([d[v : v + 1], D[block]])
-            diagonal = variances.copy()
-            for c in range(1, len(variances)):
-                at = int(S.triangle_ptr[v]) + c * (c - 1) // 2
-                diagonal[:c] += S.T[at : at + c] ** 2 * variances[c]
+            diagonal = full_variances(S, v)
             d[v], D[block] = diagonal[0], diagonal[1:]
         else:
             add_to_diagonal(S, v, int(S.kept[v]), bias, D, d)
     return init_covariance(DIAGONAL, S.ptr, 1.0)._replace(D=D, d=d)
+
+
+def full_variances(S: Covariance, v: int) -> np.ndarray:
+    """Return S_ii = sum_c T_ic² D_c of view v: of the constant feature, then of the columns."""
+    D = np.concatenate([S.d[v : v + 1], S.D[int(S.ptr[v]) : int(S.ptr[v + 1])]])
+    diagonal = D.copy()
+    for c in range(1, len(D)):
+        at = int(S.triangle_ptr[v]) + c * (c - 1) // 2
+        diagonal[:c] += S.T[at : at + c] ** 2 * D[c]
+    return diagonal
+
+
+def variances(S: Covariance, v: int) -> np.ndarray:
+    """Return the variances of the weights of view v: the diagonal of S, without the intercept."""
+    if S.form == FULL:
+        return full_variances(S, v)[1:]
+    base, end, k = int(S.ptr[v]), int(S.ptr[v + 1]), int(S.kept[v])
+    found = S.D[base:end].copy()
+    if S.form != LOW_RANK or k == 0:
+        return found
+    # S = D - Z'Z with L Z = B D: S_ii = D_i - sum_p Z_pi², in blocks of the columns that rows have
+    begin, stop = S.begin[v, :k], S.end[v, :k]
+    indptr = np.concatenate([[0], np.cumsum(stop - begin)])
+    entries = np.repeat(begin - indptr[:-1], stop - begin) + np.arange(indptr[-1])
+    columns, order = S.columns[entries].astype(np.int64) - base, row_numbers(indptr)
+    L = np.zeros((k, k))
+    L[np.tril_indices(k)] = S.L[v, : k * (k + 1) // 2]
+    used, at = np.unique(columns, return_inverse=True)
+    for lo in range(0, len(used), BLOCK):
+        here = used[lo : lo + BLOCK]
+        inside = (at >= lo) & (at < lo + BLOCK)
+        BD = np.zeros((k, len(here)))
+        BD[order[inside], at[inside] - lo] = S.values[entries[inside]]
+        Z = np.linalg.solve(L, BD)
+        found[here] = np.maximum(found[here] - (Z * Z).sum(axis=0), TINY * found[here])
+    return found
 
 
 def rearranged(

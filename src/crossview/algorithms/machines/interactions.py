@@ -12,11 +12,17 @@ BEAM_WIDTH = 1000
 
 
 def terms(
-    model: int, tables: list[np.ndarray], B: np.ndarray, groups: list[np.ndarray], views: np.ndarray
+    model: int,
+    tables: list[np.ndarray],
+    B: np.ndarray,
+    groups: list[np.ndarray],
+    views: np.ndarray,
+    highest: int | None = None,
 ) -> Iterator[tuple[list[int], list[np.ndarray], np.ndarray]]:
     """Yield the interactions of one class: for each combination of views parts, A, constant.
 
     The weight of columns i_1, i_2, ... of these views is sum_f constant_f prod_v A_v[i_v, f].
+    ``highest``: the highest order of a multi-view machine; None: all.
     """
     if model in (CROSS_PAIRS, ALL_PAIRS):
         for p, A in enumerate(tables):
@@ -31,7 +37,7 @@ def terms(
     # a combination may be in several groups: their factors next to each other
     found: dict[tuple[int, ...], list[tuple[list[int], np.ndarray]]] = {}
     for group in groups:
-        for order in range(1, len(group) + 1):
+        for order in range(1, min(highest or len(group), len(group)) + 1):
             for parts in combinations(group.tolist(), order):
                 parts = tuple(sorted(parts, key=lambda p: int(views[p])))
                 others = [p for p in group if p not in parts]

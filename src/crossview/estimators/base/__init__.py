@@ -9,6 +9,7 @@ from a batch (`_learn`), or from all rows in a batch solver (`_fit`).
 """
 
 from crossview.estimators.base.classifier import ViewClassifier
+from crossview.estimators.base.explained import ColumnWeights
 from crossview.estimators.base.learner import ViewLearner
 from crossview.estimators.base.linear import LinearClassifier, LinearOnlineClassifier
 from crossview.estimators.base.online import OnlineLearner
@@ -18,6 +19,7 @@ from crossview.estimators.base.regressor import ViewRegressor
 from crossview.estimators.base.rows import RowReader
 
 __all__ = [
+    "ColumnWeights",
     "LinearClassifier",
     "LinearOnlineClassifier",
     "OnlineClassifier",

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
-from crossview.estimators.base.saved import SavedState
-from crossview.kernels.rows import Rows
+from crossview.estimators.base.explained import ExplainedLearner
 
 
-class ViewLearner(SavedState):
+class ViewLearner(ExplainedLearner):
     """Base class of all learners: `fit`, and the learned state."""
 
     # --- to be implemented by subclasses --------------------------------------
@@ -26,14 +23,6 @@ class ViewLearner(SavedState):
     def _restart(self) -> None:
         """Initialize the learned state, and what depends on it."""
         self._start_state()
-
-    def _n_scores(self) -> int:
-        """Return the number of scores per row."""
-        raise NotImplementedError
-
-    def _joint_scores(self, rows: Rows) -> np.ndarray:
-        """Return the scores of the rows, (n_samples, n_scores)."""
-        raise NotImplementedError
 
     def _warm_starts(self) -> bool:
         """Whether `fit` continues from the learned state."""

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.online import Weights
-from crossview.batch import read_only
+from crossview.batch import entries_of, read_only
 from crossview.estimators.base.classifier import ViewClassifier
+from crossview.estimators.base.explained import ColumnWeights
 from crossview.estimators.base.online_classifier import OnlineClassifier
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows, score_views
@@ -90,6 +91,17 @@ class LinearClassifier(ViewClassifier):
         view_scores, takes_part, _ = self._scores(rows)
         view_scores[~takes_part] = 0.0
         return self._combine(view_scores, takes_part)
+
+    def _column_weights(self) -> ColumnWeights:
+        return ColumnWeights(self.coef_)
+
+    def _entry_contributions(self, rows: Rows) -> np.ndarray:
+        row, column = entries_of(rows)
+        scores, takes_part, _ = self._scores(rows)
+        unit = np.zeros((*scores.shape[:2], 1))
+        unit[:, 0] = 1.0
+        share = self._combine(unit, takes_part)[row, 0]  # of a view's score in the joint one
+        return (rows.data * share)[:, None] * self._prediction_weights("W")[column]
 
     def _scores(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the view scores, and masks of the views that are scored and that are missing."""

@@ -52,6 +52,9 @@ class StandardizedRegressor(ViewRegressor, OnlineLearner):
         mean, scale = units_of(*self._state["units"])
         return np.asarray(mean + scale * score)
 
+    def _score_scale(self) -> float:
+        return float(units_of(*self._state["units"])[1])
+
     def _in_inner_units(self, y: np.ndarray) -> np.ndarray:
         """Return the standardized targets."""
         mean, scale = units_of(*self._state["units"])

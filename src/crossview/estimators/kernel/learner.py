@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.algorithms.kernel.quota import Stream
 from crossview.algorithms.kernel.scores import mean_scores
 from crossview.algorithms.kernel.step import Examples, Settings
-from crossview.batch import read_only, rows_at
+from crossview.batch import entries_of, read_only, rows_at
 from crossview.errors import InputError
 from crossview.estimators.kernel.progress import progress_bar
 from crossview.estimators.kernel.state import KernelState
@@ -130,6 +130,13 @@ class KernelLearner(KernelState):
         out = np.zeros((len(sums), sums.shape[2]))
         mean_scores(sums, rows.present, float(self.lam) * int(self._state["t"][0]), out)
         return out
+
+    def _entry_contributions(self, rows: Rows) -> np.ndarray:
+        row, column = entries_of(rows)
+        n_views = len(rows.ptr) - 1
+        present = rows.present.sum(axis=1)[row] if len(rows.present) else n_views
+        scale = float(self.lam) * max(int(self._state["t"][0]), 1) * present
+        return (rows.data / scale)[:, None] * self._state["W"][column]
 
     def view_scores(self, X: Any) -> np.ndarray:
         """Return the score of each view.

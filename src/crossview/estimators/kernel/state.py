@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.errors import InputError
+from crossview.estimators.base import ColumnWeights
 from crossview.estimators.kernel.bandwidth import later_gammas, view_gammas
 from crossview.estimators.kernel.features import FeatureWeights, explicit_schema
 from crossview.estimators.kernel.options import KernelOptions
@@ -150,6 +151,18 @@ class KernelState(KernelSchema):
         """γ of each view; empty before the first rows."""
         check_is_fitted(self, "_state")
         return dict(zip(self.layout_.names, self._state["gamma"].tolist(), strict=False))
+
+    def check_weights(self) -> None:
+        """Raise `InputError` if the kernel is not linear."""
+        if self.kernel != "linear":
+            what = "support rows" if self.approximation is None else "features of all columns"
+            raise InputError(
+                f"with kernel={self.kernel!r} the model has no weight per column, but {what}; "
+                "kernel='linear' has weights"
+            )
+
+    def _column_weights(self) -> ColumnWeights:
+        return ColumnWeights(self.coef_)
 
     @property
     def coef_(self) -> np.ndarray:

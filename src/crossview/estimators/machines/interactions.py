@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,10 +122,10 @@ class InterpretableMachine(OnlineLearner):
             kept += [one for one in found if len(one.views) == order][:top]
         return kept
 
-    def _interactions_of(
-        self, a: int, top: int
-    ) -> list[tuple[tuple[str, ...], tuple[int, ...], float]]:
-        """Return the strongest interactions per combination of views for score ``a``."""
+    def _terms_of(
+        self, a: int, highest: int | None = None
+    ) -> tuple[list[np.ndarray], list[np.ndarray], Iterator[Any]]:
+        """Return for score ``a`` the factors of each part, their columns, and the interactions."""
         machine = self._machine()
         k = machine.B.shape[2] // machine.c.shape[1]
         own = slice(a * k, (a + 1) * k)
@@ -135,11 +136,19 @@ class InterpretableMachine(OnlineLearner):
             columns.append(seen)
         groups = np.split(np.arange(len(machine.views)), machine.ends[:-1].astype(np.intp))
         B = machine.B[:, 0, own].astype(np.float64)
-        names = self.layout_.names
+        found = terms(machine.model, tables, B, groups, machine.views, highest)
+        return tables, columns, found
+
+    def _interactions_of(
+        self, a: int, top: int
+    ) -> list[tuple[tuple[str, ...], tuple[int, ...], float]]:
+        """Return the strongest interactions per combination of views for score ``a``."""
+        _, columns, found_terms = self._terms_of(a)
+        names, views_of_parts = self.layout_.names, self._state["views"]
         found = []
-        for parts, factors, constant in terms(machine.model, tables, B, groups, machine.views):
+        for parts, factors, constant in found_terms:
             same = len(parts) == 2 and parts[0] == parts[1]
-            views = tuple(names[int(machine.views[p])] for p in parts)
+            views = tuple(names[int(views_of_parts[p])] for p in parts)
             for chosen, weight in strongest(factors, constant, top, same):
                 named = tuple(int(columns[p][i]) for p, i in zip(parts, chosen, strict=True))
                 found.append((views, named, weight))

@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.algorithms.machines import scores
-from crossview.algorithms.machines.state import Machine
+from crossview.algorithms.machines import contributions, scores
+from crossview.algorithms.machines.state import ALL_PAIRS, CROSS_PAIRS, TENSOR, Machine
 from crossview.batch import read_only
+from crossview.estimators.base import ColumnWeights
 from crossview.estimators.machines.interactions import InterpretableMachine
 from crossview.estimators.machines.state import (
     Design,
@@ -47,6 +48,32 @@ class MachineModel(InterpretableMachine):
         found = np.zeros((len(rows.indptr) - 1, self._n_scores()))
         scores.score_rows(rows, read_only(np.arange(len(found))), self._frozen(), found)
         return found
+
+    def _column_weights(self) -> ColumnWeights:
+        """Return the interactions of order 1, and the norms of the factors."""
+        machine, columns = self._machine(), list(self.view_columns().values())
+        shape = machine.c.shape[1], int(self.n_features_in_)
+        weights, sqnorms = np.zeros(shape), np.zeros(shape)
+        pairs = machine.model in (CROSS_PAIRS, ALL_PAIRS)
+        n_parts = np.diff(machine.ends.astype(np.intp), prepend=0)
+        for a in range(shape[0]):
+            tables, seen, terms_of_one = self._terms_of(a, 1)
+            for (p, *others), (factors, *_), constant in terms_of_one:
+                if not others:
+                    where = columns[int(machine.views[p])][seen[p]]
+                    weights[a, where] += factors @ constant
+            for p, table in enumerate(tables):
+                where = columns[int(machine.views[p])][seen[p]]
+                sqnorms[a, where] += (table[:, int(pairs) :] ** 2).sum(axis=1)
+        only_products = machine.model == TENSOR and n_parts.max() > 1
+        interact = pairs or n_parts.max() > 1
+        return ColumnWeights(
+            None if only_products else weights,
+            factor_norm=np.sqrt(sqnorms) if interact else None,
+        )
+
+    def _entry_contributions(self, rows: Rows) -> np.ndarray:
+        return contributions.contributions(rows, self._frozen())
 
     def view_scores(self, X: Any) -> np.ndarray:
         """Return the score of each view alone, as if all other views were missing.

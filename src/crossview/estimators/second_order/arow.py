@@ -34,6 +34,7 @@ class AROWClassifier(CovarianceClassifier):
     Attributes
     ----------
     covariance_form_
+    variance_
     classes_
     coef_
     intercept_

@@ -47,6 +47,7 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
     Attributes
     ----------
     covariance_form_
+    variance_
     classes_
     coef_
     intercept_

@@ -37,6 +37,7 @@ class PAMClassifier(CovarianceClassifier):
     Attributes
     ----------
     covariance_form_
+    variance_
     classes_
     coef_
     intercept_

@@ -42,6 +42,7 @@ class SoftConfidenceWeightedClassifier(CovarianceClassifier):
     Attributes
     ----------
     covariance_form_
+    variance_
     classes_
     coef_
     intercept_

@@ -31,6 +31,7 @@ class SecondOrderPerceptron(CovarianceClassifier):
     Attributes
     ----------
     covariance_form_
+    variance_
     classes_
     coef_
     intercept_

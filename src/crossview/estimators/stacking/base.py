@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.history import History
 from crossview.algorithms.stacking.stack import Settings, Stack
-from crossview.batch import make_rows, read_only, rows_at, whole_matrix
-from crossview.estimators.base import OnlineLearner
+from crossview.batch import entries_of, make_rows, read_only, rows_at, whole_matrix
+from crossview.errors import InputError
+from crossview.estimators.base import ColumnWeights, OnlineLearner
 from crossview.estimators.kernel.values import without_overflowing_rows
 from crossview.estimators.stacking import state as states
 from crossview.estimators.stacking.learned import LearnedStack
@@ -93,7 +94,26 @@ class Stacking(LearnedStack):
         return out
 
     def _scores_of_block(self, rows: Rows) -> np.ndarray:
-        found = self._calibrated(self._experts.scores(rows, self._n_inner_scores()))
+        return self._combined(self._experts.scores(rows, self._n_inner_scores()))
+
+    def _entry_contributions(self, rows: Rows) -> np.ndarray:
+        C = self._n_inner_scores()
+        row, _ = entries_of(rows)
+        scores = self._experts.scores(rows, C)
+        without = scores[row] - self._experts.contributions(rows, C)
+        return self._combined(scores)[row] - self._combined(without)
+
+    def check_weights(self) -> None:
+        """Raise `InputError` if an expert has no weights of columns."""
+        for expert in self._experts:
+            expert.learner.check_weights()
+
+    def _column_weights(self) -> ColumnWeights:
+        raise InputError("the weights of columns are those of the experts, in experts_")
+
+    def _combined(self, scores: np.ndarray) -> np.ndarray:
+        """Return the scores of rows from those of the experts, (n, K, n_scores)."""
+        found = self._calibrated(scores)
         n, K, C = found.shape
         # rows of weight 0 are combined and not learned
         nothing = np.zeros(n, dtype=np.int64 if C > 1 else np.float64), np.zeros(n)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from crossview.batch import rows_of_view
+from crossview.batch import entries_of, rows_of_view
 from crossview.errors import InputError, closest_names
 from crossview.estimators.base import OnlineLearner
 from crossview.kernels.rows import Rows
@@ -119,6 +119,21 @@ class Experts(list[Expert]):
             found[:, k] = learner._joint_scores(own)
             if missing is not None:
                 found[missing, k] = np.nan
+        return found
+
+    def contributions(self, rows: Rows, n_scores: int) -> np.ndarray:
+        """Return what each entry contributes to the scores, (n_entries, K, n_scores).
+
+        That is 0 in the views that an expert does not see.
+        """
+        _, column = entries_of(rows)
+        view = np.searchsorted(rows.ptr.astype(np.int64), column, side="right") - 1
+        found = np.zeros((len(column), len(self), n_scores))
+        for k, (expert, (learner, own, _)) in enumerate(
+            zip(self, self._with_rows(rows), strict=True)
+        ):
+            seen = slice(None) if expert.view is None else view == self.names.index(expert.view)
+            found[seen, k] = learner._entry_contributions(own)
         return found
 
     def _with_rows(self, rows: Rows) -> Iterator[tuple[Any, Rows, np.ndarray | None]]:

@@ -17,7 +17,7 @@ from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.work import score_model
 from crossview.evaluation.result import Ablation
-from crossview.views import MultiView
+from crossview.evaluation.sources import hide_views
 
 __all__ = ["ablate"]
 
@@ -84,15 +84,6 @@ def score_missing(
         model, fold, chosen = fit_again(run, learner, fold, setting)
         values: dict[str | None, float] = {}
         for view in (None, *fold.X_test.layout.names):
-            test = fold if view is None else fold.with_test(_hide(fold.X_test, view))
+            test = fold if view is None else fold.with_test(hide_views(fold.X_test, [view]))
             values[view] = score_model(run, learner, model, test, chosen).value
         return values
-
-
-def _hide(X: MultiView, view: str) -> MultiView:
-    """The same rows with a view missing."""
-    present = np.ones((len(X), X.layout.n_views), dtype=bool)
-    if X.present is not None:
-        present = X.present.copy()
-    present[:, X.layout.index(view)] = False
-    return MultiView.from_matrix(X.matrix, X.layout, present=present)

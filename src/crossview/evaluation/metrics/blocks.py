@@ -68,13 +68,13 @@ class BlockTally:
         positive: int = 1,
         typical_scores: np.ndarray | None = None,
     ) -> None:
-        kind = metric_of(metric).kind
+        self._metric, kind = metric, metric_of(metric).kind
         if kind == "order":
-            self._counts: Any = _Scores(metric, n_classes, positive, typical_scores)
+            self._counts: Any = _Scores(n_classes, positive, typical_scores)
         elif kind == "decision":
-            self._counts = _Decisions(metric, n_classes, positive)
+            self._counts = _Decisions(n_classes, positive)
         else:
-            self._counts = _Bins(metric) if kind == "calibration" else _Sums(metric)
+            self._counts = _Bins() if kind == "calibration" else _Sums(metric)
         self._cells = np.zeros((MOST_BLOCKS, *self._counts.shape), dtype=self._counts.dtype)
         self.n_rows, self.block_rows = 0, 1
 
@@ -107,8 +107,13 @@ class BlockTally:
             self.n_rows += part.stop - done
             done = part.stop
 
-    def values(self) -> tuple[float, np.ndarray, np.ndarray]:
+    def values(self, metric: str | None = None) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the metric of all rows and without each block, and the rows of each block.
+
+        Parameters
+        ----------
+        metric : str, default=None
+            Another metric of the same kind, *decision* or *order*.
 
         Returns
         -------
@@ -129,7 +134,8 @@ class BlockTally:
         values = np.full(1 + n_blocks, math.nan)
         some = kept > 0
         if some.any():
-            values[some] = self._counts.values(np.concatenate([whole, without])[some], kept[some])
+            cells = np.concatenate([whole, without])[some]
+            values[some] = self._counts.values(metric or self._metric, cells, kept[some])
         return float(values[0]), values[1:], rows
 
 
@@ -138,16 +144,16 @@ class _Decisions:
 
     dtype = np.int64
 
-    def __init__(self, metric: str, n_classes: int, positive: int) -> None:
-        self.metric, self.positive = metric, positive
+    def __init__(self, n_classes: int, positive: int) -> None:
+        self.positive = positive
         self.shape = (n_classes, n_classes)
 
     def add(self, cells: Any, block: Any, codes: Any, scores: Any, p: Any, predicted: Any) -> None:
         predicted = decide(scores) if predicted is None else predicted
         _count(cells, block, codes, predicted)
 
-    def values(self, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
-        return values_of_confusions(self.metric, cells, self.positive)
+    def values(self, metric: str, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
+        return values_of_confusions(metric, cells, self.positive)
 
 
 class _Scores:
@@ -155,8 +161,8 @@ class _Scores:
 
     dtype = np.int64
 
-    def __init__(self, metric: str, n_classes: int, positive: int, typical: Any) -> None:
-        self.metric, self.positive = metric, positive
+    def __init__(self, n_classes: int, positive: int, typical: Any) -> None:
+        self.positive = positive
         self.shape = (1 if n_classes == 2 else n_classes, 2, BINS)
         self.center, self.unit = np.zeros(self.shape[0]), np.ones(self.shape[0])
         if typical is not None and len(typical):
@@ -172,27 +178,29 @@ class _Scores:
             mine = codes == (1 if self.shape[0] == 1 else k)
             _count(cells, block, k, mine, bins[:, k])
 
-    def values(self, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
+    def values(self, metric: str, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
         if self.shape[0] == 1 and self.positive == 0:
             cells = cells[:, :, ::-1, ::-1]
-        k = parse_metric(self.metric)[1].get("k")
+        k = parse_metric(metric)[1].get("k")
         if isinstance(k, float):
             k = max(1, round(k * n_rows[0]))
         # the same share of the rows without a block
         shares = [()] * len(cells) if k is None else [(k * n / n_rows[0],) for n in n_rows]
         return np.array(
             [
-                mean_of_defined(self._value(histogram, share) for histogram in some)
+                mean_of_defined(_of_order(metric, histogram, share) for histogram in some)
                 for some, share in zip(cells, shares, strict=True)
             ]
         )
 
-    def _value(self, histogram: np.ndarray, share: tuple) -> float:
-        if not histogram.any(axis=1).all() or (share and share[0] > histogram.sum()):
-            return math.nan
-        side, bins = np.nonzero(histogram)
-        function = metric_of(self.metric).function()
-        return float(function(side == 1, bins.astype(np.float64), histogram[side, bins], *share))
+
+def _of_order(metric: str, histogram: np.ndarray, share: tuple) -> float:
+    """A metric of the order of the scores of one class."""
+    if not histogram.any(axis=1).all() or (share and share[0] > histogram.sum()):
+        return math.nan
+    side, bins = np.nonzero(histogram)
+    function = metric_of(metric).function()
+    return float(function(side == 1, bins.astype(np.float64), histogram[side, bins], *share))
 
 
 class _Sums:
@@ -208,7 +216,7 @@ class _Sums:
         terms = self.metric.function()(codes, scores if self.metric.kind == "error" else p)
         np.add.at(cells, block, terms**2 if self.metric.root_mean_square else terms)
 
-    def values(self, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
+    def values(self, metric: str, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
         means = cells / n_rows
         return np.sqrt(np.maximum(means, 0.0)) if self.metric.root_mean_square else means
 
@@ -219,15 +227,12 @@ class _Bins:
     shape = (3, CALIBRATION_BINS)
     dtype = np.float64
 
-    def __init__(self, metric: str) -> None:
-        self.metric = metric_of(metric)
-
     def add(self, cells: Any, block: Any, codes: Any, scores: Any, p: Any, predicted: Any) -> None:
         for b in np.unique(block):
             count_in_bins(cells[b], codes[block == b], p[block == b])
 
-    def values(self, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
-        return np.array([self.metric.function()(*sums) for sums in cells])
+    def values(self, metric: str, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
+        return np.array([metric_of(metric).function()(*sums) for sums in cells])
 
 
 def _count(cells: np.ndarray, *place: Any) -> None:

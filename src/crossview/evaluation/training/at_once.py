@@ -53,7 +53,7 @@ def learn_at_once(job: Job) -> Trained:
         accuracy=None,
         metric=None,
         **threshold_of(learner, task),
-        **LastRows(X).shares(entry, learner),
+        **LastRows(X).about(entry, learner, len(X), once=False),
     )
 
 

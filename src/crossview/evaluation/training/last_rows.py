@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.learner import Learner
+from crossview.evaluation.drift import make_reference
 from crossview.evaluation.labeled_batch import stack_rows
 from crossview.views import MultiView
 
 __all__ = ["LastRows"]
 
 N_ROWS = 1000
+# fewer new rows do not replace the reference of the rows before
+FEWEST_ROWS = 250
 
 
 class LastRows:
@@ -40,10 +43,15 @@ class LastRows:
             last = stack_rows([self.X[len(last) - N_ROWS :], last])
         self.X = last
 
-    def shares(
-        self, entry: Learner, learner: Any, earlier: Mapping[str, Any] | None = None
+    def about(
+        self,
+        entry: Learner,
+        learner: Any,
+        n_rows: int,
+        once: bool,
+        earlier: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Return the part of each view in the score, and on how many rows it was measured.
+        """Return what these rows say of the views.
 
         Parameters
         ----------
@@ -51,16 +59,29 @@ class LastRows:
             Of the catalog.
         learner : learner
             Fitted.
+        n_rows : int
+            Number of all rows that it learned.
+        once : bool
+            Whether it learned them once.
         earlier : mapping, default=None
             The same of rows that were learned before; they count as far as these are too few.
 
         Returns
         -------
-        shares : dict
+        about : dict
             ``view_shares``: the mean absolute score of each view as a fraction of the sum, 0 for a
             missing view; None for a model with interactions, whose score is not a sum over views.
-            ``rows_of_view_shares``: number of rows.
+            ``rows_of_view_shares``: number of rows.  ``reference``: how inputs and scores of each
+            view are distributed; see `crossview.evaluation.drift.make_reference`.
         """
+        reference = (earlier or {}).get("reference")
+        if self.X is not None and (reference is None or len(self.X) >= FEWEST_ROWS):
+            reference = make_reference(learner, self.X, n_rows, once=once)
+        return self._shares(entry, learner, earlier) | {"reference": reference}
+
+    def _shares(
+        self, entry: Learner, learner: Any, earlier: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
         n = 0 if self.X is None else len(self.X)
         shares = None
         if self.X is not None and entry.explained_by != "interactions":

@@ -90,6 +90,7 @@ class Passes:
             self._tune_after_passes(epochs)
         self.labels.warn(self.order.advice)
         tally, metric = self.scored.tally, self.task.metric
+        known = tally.n_rows + here.unlabeled
         classes = isinstance(self.task, Classification)
         return Trained(
             fitted=pipeline(self.encoder, self.learner),
@@ -104,7 +105,7 @@ class Passes:
             accuracy=_defined(tally.value("accuracy")) if classes else None,
             metric={"name": metric, "value": _defined(tally.value(metric))},
             **threshold_of(self.learner, self.task),
-            **self.last_rows.shares(self.entry, self.learner, before),
+            **self.last_rows.about(self.entry, self.learner, known, epochs == 1, before),
             earlier=earlier,
             progress=Start.progress(counts, self.task.threshold, here.unlabeled, here.skipped),
         )

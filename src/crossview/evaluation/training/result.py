@@ -59,6 +59,9 @@ class Trained:
         with interactions, whose score is not a sum over views.
     rows_of_view_shares : int
         Number of last rows on which ``view_shares`` was measured.
+    reference : dict or None
+        How inputs and scores of each view were distributed over these rows; `evaluate` and
+        `predict` compare later rows with it.  None for fewer than 50 rows.
     earlier : int
         How many of the rows the model of ``init`` had learned.
     progress : (dict, dict of str to ndarray) or None
@@ -83,6 +86,7 @@ class Trained:
     threshold: float | None
     view_shares: dict[str, float] | None
     rows_of_view_shares: int
+    reference: dict[str, Any] | None
     earlier: int = 0
     progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
 

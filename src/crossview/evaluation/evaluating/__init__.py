@@ -1,0 +1,1 @@
+"""Parts of `crossview.evaluate`: counts, slices, times, labels, and the answer."""

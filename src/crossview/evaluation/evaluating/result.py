@@ -1,0 +1,267 @@
+"""The answer of `crossview.evaluate`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from crossview.catalog.metrics import metric_of
+from crossview.evaluation.drift import Drift, drift_warnings
+
+__all__ = [
+    "CalibrationBin",
+    "Estimate",
+    "Evaluation",
+    "Slice",
+    "SlicedColumn",
+    "ViewEvaluation",
+    "Window",
+]
+
+
+class Estimate(NamedTuple):
+    """A value, and the ends of its 95 % interval; NaN where they are not defined."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """Rows with about the same probability.
+
+    Attributes
+    ----------
+    low, high : float
+        The ends of the bin.
+    rows : int
+        Its rows.
+    probability : float
+        Mean probability of the positive class; of more than two classes, of the predicted one.
+    share : float
+        Share of the rows that are of that class.
+    """
+
+    low: float
+    high: float
+    rows: int
+    probability: float
+    share: float
+
+
+@dataclass(frozen=True)
+class ViewEvaluation:
+    """What a view is worth when predicting.
+
+    Attributes
+    ----------
+    view : str
+        The view.
+    missing : Estimate
+        The metric if the view is missing in every row.
+    difference : Estimate
+        The metric then minus the metric of the rows as they are.
+    alone : Estimate or None
+        The metric if all other views are missing; None for fewer than three views.
+    """
+
+    view: str
+    missing: Estimate
+    difference: Estimate
+    alone: Estimate | None
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Rows with the same value of a column.
+
+    Attributes
+    ----------
+    value : str
+        The value, or a range of numbers.
+    rows : int
+        Number of rows.
+    metric : Estimate
+        Their metric.
+    difference : float
+        It minus that of all rows.
+    """
+
+    value: str
+    rows: int
+    metric: Estimate
+    difference: float
+
+
+@dataclass(frozen=True)
+class SlicedColumn:
+    """The metric by the values of one column.
+
+    Attributes
+    ----------
+    column : str
+        The column.
+    slices : list of Slice
+        Most frequent value first; ranges in their order.
+    """
+
+    column: str
+    slices: list[Slice]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Rows of one time.
+
+    Attributes
+    ----------
+    start : str
+        When it starts, in words; of a number of rows, the first one, from 1.
+    rows : int
+        Number of rows.
+    loss : float
+        Their mean loss; see ``Evaluation.loss``.
+    metric : Estimate
+        Their metric.
+    drift : list of Drift
+        How far each view has moved since training.
+    """
+
+    start: str
+    rows: int
+    loss: float
+    metric: Estimate
+    drift: list[Drift]
+
+
+@dataclass
+class Evaluation:
+    """How good a model is on labeled rows; the result of `crossview.evaluate`.
+
+    Attributes
+    ----------
+    model : str or None
+        The model's name for ``--model``, where its file says it.
+    task : {"classification", "regression"}
+        What it predicts.
+    label : str or None
+        The column of the labels.
+    classes : list
+        The classes, sorted; empty where a number is predicted.
+    positive : label or None
+        With two classes: the one that the metric is about.
+    threshold : float or None
+        The probability of the positive class above which it is predicted; None: a score above 0
+        predicts the second class.
+    metric : str
+        The metric that decides: the one of views, slices and windows.
+    n_rows : int
+        Number of rows that were evaluated.
+    skipped : int
+        Number of rows without a label.
+    metrics : dict of str to Estimate
+        All metrics of the task.  With more than 20 classes, metrics of the order of the scores have
+        no interval, unless it is the one that decides.
+    trained : float or None
+        The metric in training, of each row before it was learned, where the model file says it.
+    calibration : list of CalibrationBin
+        Bins of the probability that have rows.
+    confusion : list of list of int or None
+        Rows per true class (in a line) and predicted class.
+    views : list of ViewEvaluation
+        What each view is worth; empty if that was not asked for, or there is one view.
+    missing_views, null_columns : list of str
+        Views that the rows have not, and single columns.
+    by : list of SlicedColumn
+        The metric by the values of columns.
+    windows : list of Window
+        The metric over time.
+    without_time : int
+        Rows in no window, because they have no time.
+    loss : {"log loss", "hinge loss", "squared error"}
+        What the loss of a window is the mean of.
+    drift : list of Drift
+        How far each view has moved since training; empty if the model does not know.
+    """
+
+    model: str | None
+    task: str
+    label: str | None
+    classes: list[Any]
+    positive: Any
+    threshold: float | None
+    metric: str
+    n_rows: int
+    skipped: int
+    metrics: dict[str, Estimate]
+    trained: float | None = None
+    calibration: list[CalibrationBin] = field(default_factory=list)
+    confusion: list[list[int]] | None = None
+    views: list[ViewEvaluation] = field(default_factory=list)
+    missing_views: list[str] = field(default_factory=list)
+    null_columns: list[str] = field(default_factory=list)
+    by: list[SlicedColumn] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
+    without_time: int = 0
+    loss: str = ""
+    drift: list[Drift] = field(default_factory=list)
+
+    @property
+    def value(self) -> float:
+        """The metric that decides, on all rows."""
+        return self.metrics[self.metric].value
+
+    @property
+    def warnings(self) -> list[str]:
+        """A line for each view that is not distributed as in training."""
+        return drift_warnings(self.drift)
+
+    @property
+    def summary(self) -> str:
+        """How good the model is, in a sentence."""
+        about = self.metric
+        if self.positive is not None and metric_of(self.metric).scope == "class":
+            about += f" of {self.positive!r}"
+        value, low, high = self.metrics[self.metric]
+        interval = (
+            "too little for an interval"
+            if math.isnan(low)
+            else f"95 % interval {self.short(low)} to {self.short(high)}"
+        )
+        before = "" if self.trained is None else f"; in training it was {self.short(self.trained)}"
+        return (
+            f"{self.n_rows:,} rows with a label: {about} {self.short(value)} ({interval}){before}"
+        )
+
+    def short(self, value: float) -> str:
+        """Return four decimals, or four digits of an error, which has the unit of the target."""
+        if math.isnan(value):
+            return "–"
+        return f"{value:.4g}" if self.task == "regression" else f"{value:.4f}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON; what is not defined is None."""
+        content = asdict(self) | {
+            "kind": "evaluation",
+            "summary": self.summary,
+            "warnings": self.warnings,
+        }
+        return _json(content)
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary, *self.warnings])
+
+
+def _json(value: Any) -> Any:
+    """The same without NaN and infinity, and estimates as mappings."""
+    if isinstance(value, Estimate):
+        return _json(value._asdict())
+    if isinstance(value, dict):
+        return {key: _json(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

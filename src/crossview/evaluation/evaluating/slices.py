@@ -1,0 +1,181 @@
+"""Slices of rows by the value of a column: found in one pass over it, then looked up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from crossview.errors import InputError
+from crossview.streams.table import TableStream
+
+__all__ = ["ByValue", "NumberSample", "find_slices"]
+
+# values of a column that get a slice of their own
+MOST_SLICES = 20
+N_RANGES = 10
+# values that are counted before the rare ones are forgotten
+MOST_COUNTED = 100_000
+MOST_SAMPLED = 1 << 16
+MISSING, OTHERS = "(missing)", "(others)"
+
+
+class NumberSample:
+    """Some numbers of a stream, spread evenly over it, and its least and greatest one.
+
+    Attributes
+    ----------
+    values : ndarray
+        Every k-th number so far, at most 65,536.
+    low, high : float
+        The ends of their range.
+    """
+
+    def __init__(self) -> None:
+        self.values = np.empty(0)
+        self.low, self.high = np.inf, -np.inf
+        self._stride, self._next = 1, 0
+
+    def add(self, numbers: np.ndarray) -> None:
+        """Take more numbers, none of which is NaN."""
+        if len(numbers):
+            self.low = min(self.low, float(numbers.min()))
+            self.high = max(self.high, float(numbers.max()))
+        taken = numbers[self._next :: self._stride]
+        self._next += len(taken) * self._stride - len(numbers)
+        self.values = np.concatenate([self.values, taken])
+        while len(self.values) > MOST_SAMPLED:
+            # the next one is a multiple of the new stride, too
+            self._next += self._stride * (len(self.values) % 2)
+            self.values, self._stride = self.values[::2], 2 * self._stride
+
+
+class ByValue:
+    """The slices of one column.
+
+    Parameters
+    ----------
+    column : str
+        The column.
+    names : list of str
+        The slices.
+    values : dict
+        The slice of each value; all others are one slice, and so are missing ones.
+    edges : ndarray, default=None
+        Of ranges: the upper end of each but the last.
+    """
+
+    def __init__(
+        self, column: str, names: list[str], values: dict[Any, int], edges: Any = None
+    ) -> None:
+        self.column, self.names = column, [*names, OTHERS, MISSING]
+        self._values, self._edges = values, edges
+
+    def codes(self, values: Any) -> np.ndarray:
+        """Return the slice of each row, by its position in ``names``.
+
+        Parameters
+        ----------
+        values : pyarrow.Array
+            The column, for the next rows.
+        """
+        n = len(self.names)
+        if self._edges is not None:
+            numbers = _numbers(values)
+            codes = np.searchsorted(self._edges, numbers)
+            return np.where(np.isnan(numbers), n - 1, codes)
+        coded = _encoded(values, self.column)
+        of_values = [self._values.get(value, n - 2) for value in coded.dictionary.to_pylist()]
+        index = coded.indices.fill_null(len(of_values)).to_numpy()
+        return np.array([*of_values, n - 1])[index]
+
+
+def find_slices(table: TableStream, column: str) -> ByValue:
+    """Return the slices of a column, by one pass over it.
+
+    Parameters
+    ----------
+    table : TableStream
+        With the column.
+    column : str
+        Its name.  The 20 most frequent values are slices; numbers with more values are divided
+        into ten ranges of about as many rows each.
+
+    Returns
+    -------
+    slices : ByValue
+        What finds the slice of a row.
+    """
+    import pyarrow as pa
+
+    counts: Counter[Any] = Counter()
+    sample = NumberSample()
+    number = _is_number(table.schema.field(column).type)
+    for batch in table.select([column]):
+        values = batch.data.column(0)
+        if number:
+            numbers = _numbers(values)
+            sample.add(numbers[~np.isnan(numbers)])
+        if not number or len(counts) <= MOST_SLICES:
+            found = _encoded(values, column).value_counts()
+            coded = found.field("values")
+            plain = coded.dictionary_decode() if isinstance(coded, pa.DictionaryArray) else coded
+            counts.update(
+                dict(zip(plain.to_pylist(), found.field("counts").to_pylist(), strict=True))
+            )
+            counts.pop(None, None)
+            if len(counts) > MOST_COUNTED:
+                counts = Counter(dict(counts.most_common(MOST_COUNTED // 2)))
+    if number and len(counts) > MOST_SLICES:
+        inner = np.quantile(sample.values, np.arange(1, N_RANGES) / N_RANGES)
+        edges = np.unique(inner[inner < sample.high])
+        ends = [f"{end:.6g}" for end in (sample.low, *edges, sample.high)]
+        first = f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else ends[0]
+        names = [
+            first,
+            *(f"above {a} to {b}" for a, b in pairwise(ends[1:])),
+        ]
+        return ByValue(column, names, {}, edges)
+    frequent = [value for value, _ in counts.most_common(MOST_SLICES)]
+    names = [_name(value) for value in frequent]
+    return ByValue(column, names, {value: code for code, value in enumerate(frequent)})
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _numbers(values: Any) -> np.ndarray:
+    """Float64, NaN where the value is missing."""
+    import pyarrow as pa
+
+    return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _encoded(values: Any, column: str) -> Any:
+    """The values with a dictionary; NaN is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(values, pa.DictionaryArray):
+        return values
+    if pa.types.is_nested(values.type):
+        raise InputError(
+            f"holds {values.type}, which makes no slices; take text, numbers or dates",
+            column=column,
+        )
+    if str(values.type) == "string_view":
+        values = values.cast(pa.large_string())
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), None, values)
+    return values.dictionary_encode()

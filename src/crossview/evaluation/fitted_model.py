@@ -1,0 +1,253 @@
+"""A fitted model, from a file or in memory, and the rows of any source as it reads them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from crossview.errors import InputError
+from crossview.evaluation.drift import DriftCounter, read_reference
+from crossview.evaluation.read_labels import Located, with_row_location
+from crossview.evaluation.tasks import Classification
+from crossview.persistence import load, read_info
+from crossview.streams.arrow import pyarrow
+from crossview.streams.encode import ViewEncoder
+from crossview.streams.prefetch import prefetch
+from crossview.streams.rows import RowStream, open_rows
+from crossview.streams.source import RowBatch, find_reader
+from crossview.streams.table import TableStream, open_table
+from crossview.views import MultiView
+
+__all__ = ["FittedModel", "ModelColumns", "ModelRows"]
+
+
+class FittedModel:
+    """A fitted model, and what its file says of its training.
+
+    Parameters
+    ----------
+    model : path-like, Pipeline or learner
+        A model file, or a fitted model such as ``train(...).fitted``.
+
+    Attributes
+    ----------
+    file : str or None
+        The file.
+    info : dict
+        What training kept in the file; empty without a file.
+    encoder : ViewEncoder, ViewScaler or None
+        What makes views of the rows.
+    learner : learner
+        What predicts.
+    classes : list or None
+        The classes, sorted; None where a number is predicted.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.file = os.fspath(model) if isinstance(model, str | os.PathLike) else None
+        fitted = model if self.file is None else load(self.file)
+        self.info = {} if self.file is None else read_info(self.file)
+        self.encoder = fitted[0] if isinstance(fitted, Pipeline) else None
+        self.learner = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+        if not hasattr(self.learner, "view_scores"):
+            raise InputError("holds no model that predicts", file=self.file)
+        known = hasattr(self.learner, "classes_")
+        self.classes = self.learner.classes_.tolist() if known else None
+
+    def decide_by(self, threshold: Any, positive: Any) -> None:
+        """Predict by another threshold than that of the model, which stays as it is.
+
+        Parameters
+        ----------
+        threshold : float or None
+            The probability of the positive class above which it is predicted; None: a score above
+            0 predicts the second class.
+        positive : label or None
+            That class.  None: the one that the model was trained for, or the second.
+        """
+        if self.classes is None:
+            raise InputError("a threshold is about classes, and the model predicts numbers")
+        if isinstance(threshold, str):
+            raise InputError(
+                f"threshold={threshold!r}; give a probability between 0 and 1, or none (a score "
+                "of 0 decides)"
+            )
+        positive = self.info.get("positive") if positive is None else positive
+        task = Classification(np.asarray(self.classes), positive, threshold=threshold)
+        self.learner = copy(self.learner).set_threshold(task.fixed_threshold)
+
+    def open(
+        self,
+        X: Any,
+        keep: Sequence[str] = (),
+        *,
+        typed: Sequence[str] = (),
+        missing_columns: str = "error",
+    ) -> ModelColumns | ModelRows:
+        """Return the rows of a source as views, batch by batch.
+
+        Parameters
+        ----------
+        X : MultiView, data frame, path, glob or query
+            The rows.
+        keep : sequence of str, default=()
+            Columns to yield besides: in text files as they are written, such as yes and no.
+        typed : sequence of str, default=()
+            More columns to yield, with their types, such as times.
+        missing_columns : {"error", "null"}, default="error"
+            As for `crossview.predict`.
+
+        Returns
+        -------
+        ModelColumns or ModelRows
+            Iterate over it.
+        """
+        if missing_columns not in ("error", "null"):
+            raise InputError(f"missing_columns={missing_columns!r}; give error or null")
+        if isinstance(self.encoder, ViewEncoder):
+            return ModelColumns(X, self.encoder, [*keep, *typed], typed, missing_columns)
+        if keep or typed:
+            raise InputError("keep= copies columns, and these rows have none")
+        return ModelRows(X, self.encoder, self.file)
+
+    def drift_counter(self) -> DriftCounter | None:
+        """Return what compares rows with those of training; None if that is not known."""
+        views = self.learner.layout_.names
+        try:
+            reference = read_reference(self.info, views)
+        except InputError as error:
+            raise InputError(error.message, file=self.file) from None
+        return None if reference is None else DriftCounter(views, reference)
+
+
+class ModelColumns:
+    """The columns of a table as the views of an encoder.
+
+    Attributes
+    ----------
+    missing_views : list of str
+        Views of which the table has no column.
+    null_columns : list of str
+        Columns of other views that it has not, where that is allowed.
+    table : TableStream
+        The columns that are read, as the encoder reads them, and those to keep.
+    keep : list of str
+        Names of the columns to keep.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        encoder: ViewEncoder,
+        keep: Sequence[str],
+        typed: Sequence[str],
+        missing_columns: str,
+    ) -> None:
+        views = encoder.view_columns()
+        table = open_table(X)
+        known = set(table.column_names)
+        absent = [v for v, group in views.items() if known.isdisjoint(group)]
+        if len(absent) == len(views):
+            needed = [column for group in views.values() for column in group]
+            raise InputError(
+                f"has none of the model's columns ({', '.join(needed[:5])}, ...); "
+                f"it has {', '.join(table.column_names[:5])}, ...",
+                file=X if isinstance(X, str) else None,
+            )
+        here = [column for v, group in views.items() if v not in absent for column in group]
+        self.missing_views, self.null_columns = absent, []
+        if missing_columns == "null":
+            self.null_columns = [column for column in here if column not in known]
+            here = [column for column in here if column in known]
+        of_views = [column for view in absent for column in views[view]]
+        self._absent_columns = [*of_views, *self.null_columns]
+        self.keep = list(keep)
+        self._encoder = encoder
+        read = set(here)
+        copied = [name for name in keep if name not in read.union(typed) and name in known]
+        words, numbers = ([c for c in names if c in read] for names in encoder.read_as())
+        table = table.select([*here, *keep]).as_written(copied).as_kinds(words, numbers)
+        self.table: TableStream = table
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; counted where it was not known."""
+        return self.table.n_rows
+
+    @property
+    def file(self) -> str | None:
+        """The first file, where there is one."""
+        return self.table.files[0] if self.table.files else None
+
+    def kinds_of_kept(self) -> list[Any]:
+        """Types of the columns to copy: text, where they are dictionaries or views of one."""
+        pa = pyarrow()
+        kinds = [self.table.schema.field(name).type for name in self.keep]
+        kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
+        return [pa.large_string() if pa.types.is_string_view(kind) else kind for kind in kinds]
+
+    def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
+        pa = pyarrow()
+        for batch in prefetch(self.table):
+            if not batch.data.num_rows:
+                continue
+            data = batch.data
+            for column in self._absent_columns:
+                data = data.append_column(column, pa.nulls(data.num_rows))
+            with with_row_location(batch):
+                X = self._encoder.transform(data)
+            yield [data.column(name) for name in self.keep], X, batch
+
+
+class ModelRows:
+    """Rows that are views already, and are only scaled."""
+
+    missing_views: Sequence[str] = ()
+    null_columns: Sequence[str] = ()
+    keep: Sequence[str] = ()
+
+    def __init__(self, X: Any, scaler: Any, model: str | None) -> None:
+        self._scaler = scaler
+        self._rows: MultiView | RowStream
+        sparse = not isinstance(X, MultiView | RowStream | TableStream)
+        if isinstance(X, TableStream) or (sparse and find_reader(X)[0].kind != "sparse"):
+            raise InputError(
+                "holds a model without an encoder, so it cannot read tables; give it rows with "
+                "views, or train it on the table with crossview train",
+                file=model,
+            )
+        self._rows = X if isinstance(X, MultiView) else open_rows(X)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; counted where it was not known."""
+        return len(self._rows) if isinstance(self._rows, MultiView) else self._rows.n_rows
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are a MultiView, which has no labels."""
+        return isinstance(self._rows, MultiView)
+
+    @property
+    def file(self) -> str | None:
+        """The first file, where there is one."""
+        return None if isinstance(self._rows, MultiView) else self._rows.files[0]
+
+    def kinds_of_kept(self) -> list[Any]:
+        """No column is copied."""
+        return []
+
+    def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
+        if isinstance(self._rows, MultiView):
+            batches = iter([RowBatch(self._rows, np.empty(0), None, 0)])
+        else:
+            batches = (batch for batch in prefetch(self._rows) if len(batch.X))
+        for batch in batches:
+            with with_row_location(batch):
+                X = batch.X if self._scaler is None else self._scaler.transform(batch.X)
+            yield [], X, batch

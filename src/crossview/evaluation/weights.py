@@ -1,0 +1,216 @@
+"""The weights of a fitted model as a table, and the names of its columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from crossview.catalog.learners import learner_of_class
+from crossview.errors import InputError
+from crossview.persistence import load
+from crossview.streams.arrow import pyarrow
+from crossview.streams.encode import Meaning, ViewEncoder
+from crossview.streams.write import check_table, writing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ColumnNames", "WeightTable", "weights"]
+
+
+def weights(model: Any, output: str | os.PathLike[str] | None = None) -> pa.Table | int:
+    """Return or write the weights of a model: one row per view, column, value and class.
+
+    Only columns whose weight is not 0 are there.  A slot that rows had by several values has one
+    weight for all of them: it has the name of the first one, and ``collides``.  Names of slots are
+    bounded (``remember_names`` of `ViewEncoder`); a slot without one has ``slot`` only.
+
+    Parameters
+    ----------
+    model : path-like, Pipeline or learner
+        A model file, or a fitted model such as ``train(...).fitted``.
+    output : path-like, default=None
+        The file to write: ``.csv``, ``.parquet`` or ``.jsonl``.  None: the table is returned.
+
+    Returns
+    -------
+    pyarrow.Table or int
+        The table, or the number of rows written.  Its columns:
+
+        - ``expert``: of a stack, the expert that has the weight;
+        - ``view``, ``column`` (of the table) and ``value``: a category, a word, ``near 35`` (a
+          bin) or ``is missing``; null for a number;
+        - ``class``: with more than two, the class whose score has the weight;
+        - ``weight``: coefficient of the column in the score, of a regressor in standard deviations
+          of the target; with interactions, of the column alone, null if there are products only;
+        - ``variance`` of the weight, where the model has a covariance;
+        - ``factor_norm``: Euclidean norm of the factors, where columns interact;
+        - ``slot`` of what is hashed, and whether it ``collides``.
+
+    Raises
+    ------
+    InputError
+        The model has no weights of columns, because its kernel is not linear, or the file cannot
+        be written.
+
+    Examples
+    --------
+    >>> from crossview import datasets, train, weights
+    >>> table = datasets.load("breast-cancer")
+    >>> trained = train(table, "diagnosis", model="arow")
+    >>> answer = weights(trained.fitted)
+    >>> answer.num_rows
+    30
+    >>> answer.select(["view", "column", "value", "slot"]).slice(0, 1).to_pylist()
+    [{'view': 'mean', 'column': 'mean__radius', 'value': None, 'slot': None}]
+    """
+    if output is not None:
+        file = [os.fspath(model)] if isinstance(model, str | os.PathLike) else []
+        check_table(output, file)
+    table = WeightTable(model)
+    if output is None:
+        return pyarrow().Table.from_batches(list(table), table.schema)
+    with writing(output, table.schema) as write:
+        for batch in table:
+            write(batch)
+    return table.n_rows
+
+
+class ColumnNames:
+    """The names of a model's columns.
+
+    Parameters
+    ----------
+    learner : learner
+        A fitted one.
+    encoder : ViewEncoder, default=None
+        It names the columns; without it those of X are named, or counted.
+    """
+
+    def __init__(self, learner: Any, encoder: Any = None) -> None:
+        self._learner = learner
+        self._encoder = encoder
+
+    def meanings(self, view: str, columns: Sequence[int]) -> list[Meaning]:
+        """Return what columns of a view mean, by their positions in it."""
+        if self._encoder is not None:
+            return list(self._encoder.explain_columns(view, columns))
+        names = getattr(self._learner, "feature_names_in_", None)
+        if names is None:
+            named = [f"column {i}" for i in columns]
+        else:
+            named = [str(names[i]) for i in self._learner.view_columns()[view][list(columns)]]
+        return [Meaning(name, name, None) for name in named]
+
+    def texts(self, view: str, columns: Sequence[int]) -> list[str]:
+        """Return the names of columns for readers."""
+        texts = []
+        for meaning in self.meanings(view, columns):
+            text = meaning.name
+            if self._encoder is None and not text.startswith(view):
+                text = f"{view}: {text}"
+            texts.append(f"{text} (+ others)" if meaning.collides else text)
+        return texts
+
+
+class WeightTable:
+    """The table of `weights`, batch by batch.
+
+    Parameters
+    ----------
+    model : path-like, Pipeline or learner
+        As for `weights`.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        Of the batches.
+    n_rows : int
+        Rows so far.
+    """
+
+    def __init__(self, model: Any) -> None:
+        fitted = load(model) if isinstance(model, str | os.PathLike) else model
+        learner, encoder = fitted, None
+        if isinstance(fitted, Pipeline):
+            learner = fitted[-1]
+            # a scaler of views knows no columns
+            encoder = fitted[0] if isinstance(fitted[0], ViewEncoder) else None
+        entry = learner_of_class(type(learner).__name__)
+        if entry is None:
+            raise InputError(f"{type(learner).__name__} has no weights; give a fitted model")
+        self._learners = [(None, learner)]
+        if entry.explained_by == "experts":
+            self._learners = [(name, expert) for name, expert, _ in learner.experts_]
+        for _, one in self._learners:
+            one.check_weights()
+        self._names = ColumnNames(learner, encoder)
+        classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
+        self._classes = classes if len(classes) > 2 else []
+        self.n_rows = 0
+        pa = pyarrow()
+        kinds = {
+            "expert": pa.string(),
+            "view": pa.string(),
+            "column": pa.string(),
+            "value": pa.string(),
+            "class": pa.array(self._classes or [""]).type,
+            "weight": pa.float64(),
+            "variance": pa.float64(),
+            "factor_norm": pa.float64(),
+            "slot": pa.int64(),
+            "collides": pa.bool_(),
+        }
+        self.schema = pa.schema(list(kinds.items()))
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for expert, learner in self._learners:
+            found = learner.column_weights()
+            for view, columns in learner.view_columns().items():
+                weight, variance, norm = (
+                    None if array is None else np.atleast_2d(array)[:, columns] for array in found
+                )
+                yield self._batch(expert, view, weight, variance, norm)
+
+    def _batch(
+        self,
+        expert: str | None,
+        view: str,
+        weight: np.ndarray | None,
+        variance: np.ndarray | None,
+        norm: np.ndarray | None,
+    ) -> pa.RecordBatch:
+        """The rows of one view."""
+        pa = pyarrow()
+        first, *others = [array for array in (weight, norm) if array is not None]
+        is_there = first != 0.0
+        for array in others:
+            is_there |= array != 0.0
+        column, k = np.nonzero(is_there.T)
+        distinct, at = np.unique(column, return_inverse=True)
+        meanings = self._names.meanings(view, distinct.tolist())
+        named = [meanings[i] for i in at.tolist()]
+        n = len(column)
+        self.n_rows += n
+
+        def numbers(array: np.ndarray | None, row: Any) -> Any:
+            return pa.nulls(n, pa.float64()) if array is None else pa.array(array[row, column])
+
+        label = [self._classes[i] for i in k.tolist()] if self._classes else [None] * n
+        arrays = [
+            pa.array([expert] * n, pa.string()),
+            pa.array([view] * n, pa.string()),
+            pa.array([one.column for one in named], pa.string()),
+            pa.array([one.value for one in named], pa.string()),
+            pa.array(label, self.schema.field("class").type),
+            numbers(weight, k),
+            numbers(variance, 0),
+            numbers(norm, k),
+            pa.array([one.slot for one in named], pa.int64()),
+            pa.array([one.collides for one in named], pa.bool_()),
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)

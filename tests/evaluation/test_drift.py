@@ -1,0 +1,122 @@
+"""Whether views of new rows are distributed as in training: no false alarm, and the right name."""
+
+import numpy as np
+import pytest
+
+import crossview
+from crossview import InputError, MultiView
+from crossview.evaluation import drift
+from crossview.evaluation.drift import (
+    DriftCounter,
+    drift_warnings,
+    find_parts,
+    limit_of_index,
+    make_reference,
+    population_stability_index,
+    read_reference,
+    scores_of_views,
+)
+from shared_data import movielens
+
+VIEWS = ("a", "b")
+
+
+def draw(rng, n, *, shift=0.0, scale=1.0, missing=0.0):
+    """Two views, of which the second one may have moved; NaN where it is missing."""
+    a, b = rng.normal(size=(n, 3)), scale * rng.normal(size=(n, 2)) + shift
+    b[rng.random(n) < missing] = np.nan
+    return MultiView({"a": a, "b": b})
+
+
+def drifts_of(learner, reference, X):
+    counter = DriftCounter(VIEWS, read_reference({"reference": reference}, VIEWS))
+    counter.count(counter.locate(X, scores_of_views(learner, X)))
+    return counter.drifts()
+
+
+@pytest.fixture(scope="module")
+def trained():
+    rng = np.random.default_rng(0)
+    X = draw(rng, 3000, missing=0.1)
+    y = X["a"][:, 0] + np.nan_to_num(X["b"][:, 0]) > 0
+    learner = crossview.AROWClassifier(random_state=0).fit(X, y)
+    return learner, make_reference(learner, X[-1000:], 3000, once=True)
+
+
+def test_the_index_is_that_of_the_definition():
+    before, now = np.array([30, 50, 20]), np.array([10, 60, 0])
+    p, q = (before + 0.5) / 101.5, (now + 0.5) / 71.5
+    assert population_stability_index(before, now) == pytest.approx(((q - p) * np.log(q / p)).sum())
+    assert population_stability_index(before, 7 * before) < 1e-4
+
+
+def test_without_drift_few_draws_are_warned_of_and_the_view_that_moved_is(trained):
+    learner, reference = trained
+    rng = np.random.default_rng(1)
+    sizes = [20, 60, 200, 2000]
+    warned = sum(
+        bool(drift_warnings(drifts_of(learner, reference, draw(rng, n, missing=0.1))))
+        for n in 50 * sizes
+    )
+    assert warned <= 4  # of 200
+    for moved in ({"shift": 2.0}, {"scale": 3.0}, {"missing": 0.7}):
+        for n in sizes[1:]:
+            X = draw(rng, n, **({"missing": 0.1} | moved))
+            (line,) = drift_warnings(drifts_of(learner, reference, X))
+            assert line.startswith("view 'b' is not as in training: ")
+            assert ("missing in" in line) == ("missing" in moved)
+
+
+def test_chance_is_what_the_limit_allows_for():
+    """The distribution of the index where nothing has moved (Yurdakul and Naranjo 2020)."""
+    rng = np.random.default_rng(2)
+    shares = np.full(10, 0.1)
+    pairs = [(rng.multinomial(300, shares), rng.multinomial(100, shares)) for _ in range(300)]
+    indices = [population_stability_index(*pair) for pair in pairs]
+    assert np.mean(indices) == pytest.approx(9 * (1 / 300 + 1 / 100), rel=0.1)
+    limits = [limit_of_index(before, now) for before, now in pairs]
+    assert limits[0] > drift.MOVED
+    assert np.mean(np.array(indices) > limits) < 0.02
+
+
+def test_edges_lie_between_values_that_differ():
+    """Not inside what is the same but for rounding, such as the norms of one category."""
+    rng = np.random.default_rng(3)
+    levels = rng.choice([1.0, 2.0, 5.0], size=900) * (1.0 + 1e-9 * rng.normal(size=900))
+    parts = find_parts(levels)
+    assert [round(edge, 6) for edge in parts.edges] == [1.5, 3.5]
+    assert parts.counts.sum() == 900
+    assert len(find_parts(np.ones(100)).counts) == 1
+    even = find_parts(rng.normal(size=1000)).counts
+    assert len(even) == 10
+    assert even.min() > 50
+
+
+def test_a_reference_is_made_of_enough_rows_and_checked_when_it_is_read(trained):
+    learner, reference = trained
+    X = draw(np.random.default_rng(4), 60)
+    assert make_reference(learner, X, 60, once=True) is None  # the first half was scaled otherwise
+    assert make_reference(learner, X, 1000, once=False)["a"]["scores"] is None
+    assert read_reference({}, VIEWS) is None
+    for wrong in (
+        {},
+        {"a": 1, "b": 2},
+        reference | {"a": reference["a"] | {"rows": -1}},
+        reference | {"b": reference["b"] | {"inputs": {"edges": [2.0, 1.0], "counts": [1, 2, 3]}}},
+        reference | {"b": reference["b"] | {"scores": {"edges": [], "counts": [float("nan")]}}},
+    ):
+        with pytest.raises(InputError, match="damaged reference"):
+            read_reference({"reference": wrong}, VIEWS)
+
+
+@pytest.mark.parametrize("model", ["pa:squared", "linear"])
+def test_real_rows_in_random_order_have_not_moved_and_rare_films_have(model, tmp_path):
+    X, rating, _, film = movielens()
+    y = rating > 3
+    path = tmp_path / "model.st"
+    crossview.train(X[:20_000], y[:20_000], model=model, in_order=True, output=path)
+    rest = slice(20_000, 30_000)
+    assert crossview.evaluate(path, X[rest], y[rest], views=False).warnings == []
+    rare = 20_000 + np.flatnonzero(film[rest] > 1000)
+    lines = crossview.evaluate(path, X[rare], y[rare], views=False).warnings
+    assert any(line.startswith("view 'item'") for line in lines)

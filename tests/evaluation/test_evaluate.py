@@ -1,0 +1,274 @@
+"""How good a model file is on labeled rows: metrics, intervals, views, slices, time."""
+
+import io
+import json
+from datetime import datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+from rich.console import Console
+
+import crossview
+from command_line import run
+from crossview import InputError, MultiView, datasets, evaluate
+from crossview.evaluation.evaluating.slices import NumberSample
+from crossview.evaluation.metrics import measure
+from crossview.report.evaluation import evaluation_tables
+
+RNG = np.random.default_rng(0)
+N = 1200
+START = datetime(2026, 1, 5)
+NAMES = np.array(["u__x", "u__z", "p__x", "q__c"])
+
+
+def make_table(n=N):
+    x, z, w = RNG.normal(size=(3, n))
+    c = RNG.choice(["red", "green", "blue"], size=n)
+    y = np.where(x + 0.5 * z - w + (c == "red") + 0.5 * RNG.normal(size=n) > 0, "yes", "no")
+    return pa.table(
+        {
+            "u__x": x,
+            "u__z": z,
+            "p__x": w,
+            "q__c": c,
+            "country": RNG.choice(["NO", "DE", "FR"], size=n, p=[0.6, 0.3, 0.1]),
+            "age": RNG.integers(18, 80, size=n),
+            "when": pa.array([START + timedelta(hours=i) for i in range(n)], pa.timestamp("us")),
+            "y": y,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table()
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("evaluate") / "model.st"
+    crossview.train(make_table(2000), "y", model="pa:squared", output=path)
+    return path
+
+
+def test_metrics_are_those_of_all_rows_in_any_batches(model, table):
+    fitted = crossview.load(model)
+    found = evaluate(model, table)
+    scores = fitted.decision_function(table)
+    codes = (np.array(table["y"].to_pylist()) == "yes").astype(int)
+    given = {
+        "probabilities": fitted.predict_proba(table),
+        "predicted": (fitted.predict(table) == "yes").astype(int),
+    }
+    assert found.metric == "f1"  # the model was trained for it
+    assert next(iter(found.metrics)) == "f1"
+    for name, (value, low, high) in found.metrics.items():
+        assert value == pytest.approx(measure(name, codes, scores, **given), abs=2e-4), name
+        assert low <= value <= high, name
+    assert found.n_rows == N == sum(map(sum, found.confusion))
+    assert sum(one.rows for one in found.calibration) == N
+    again = evaluate(model, crossview.open_table(table, batch_rows=97)).to_dict()
+    scale = ("roc_auc", "average_precision", "prbep", "precision_at_10%", "recall_at_10%")
+    once = found.to_dict()
+    for name in scale:  # where the scores are is seen in the first batch: for their intervals only
+        assert once["metrics"].pop(name)["value"] == again["metrics"].pop(name)["value"]
+    assert again == once
+    json.dumps(once)
+
+
+def test_an_interval_covers_the_truth():
+    """In about 95 of 100 draws; the error rate of the rule is known."""
+    rng = np.random.default_rng(1)
+    X = MultiView({"a": rng.normal(size=(4000, 1)), "b": rng.normal(size=(4000, 1))})
+    flipped = rng.random(4000) < 0.2
+    y = (X["a"][:, 0] > 0) ^ flipped
+    rule = crossview.PassiveAggressiveClassifier(fit_intercept=False).fit(X[:500], y[:500])
+    rule.set_threshold(None)
+    truth = np.mean(rule.predict(X) == y)
+    covered = 0
+    for _ in range(40):
+        some = rng.choice(4000, size=150)
+        _, low, high = evaluate(rule, X[some], y[some], views=False).metrics["accuracy"]
+        covered += low <= truth <= high
+    assert covered >= 34
+
+
+def test_a_missing_view_costs_what_predicting_without_it_costs(model, table):
+    found = evaluate(model, table)
+    fitted = crossview.load(model)
+    for one in found.views:
+        without = table.drop_columns([name for name in NAMES if name.startswith(one.view)])
+        with pytest.warns(UserWarning, match=f"view '{one.view}' is missing"):
+            answer = crossview.predict(fitted, without)
+        codes = (np.array(table["y"].to_pylist()) == "yes").astype(int)
+        predicted = np.array([label == "yes" for label in answer["prediction"].to_pylist()])
+        assert one.missing.value == pytest.approx(
+            measure("f1", codes, np.zeros(N), predicted=predicted.astype(int))
+        )
+        assert one.difference.value == pytest.approx(one.missing.value - found.value)
+        assert one.difference.low <= one.difference.value <= one.difference.high
+        assert one.alone is not None
+    absent = evaluate(model, table.drop_columns(["p__x"]))
+    assert absent.missing_views == ["p"]
+    assert [one.view for one in absent.views] == ["u", "q"]
+    assert evaluate(model, table, views=False).views == []
+
+
+def test_slices_and_windows_divide_the_rows(model, table):
+    found = evaluate(model, table, by=["country", "age"], time="when", window="1w")
+    countries, ages = found.by
+    counts = dict(zip(*np.unique(table["country"].to_pylist(), return_counts=True), strict=True))
+    assert [(one.value, one.rows) for one in countries.slices] == sorted(
+        counts.items(), key=lambda item: -item[1]
+    )
+    for one in countries.slices:
+        rows = np.array(table["country"].to_pylist()) == one.value
+        alone = evaluate(model, table.filter(pa.array(rows)))
+        assert one.metric.value == pytest.approx(alone.value)
+        assert one.difference == pytest.approx(alone.value - found.value)
+    assert len(ages.slices) == 10
+    assert sum(one.rows for one in ages.slices) == N
+    assert min(one.rows for one in ages.slices) > 80
+    starts = [one.start for one in found.windows]
+    assert starts == [f"{START + timedelta(weeks=i):%Y-%m-%d}" for i in range(8)]
+    assert [one.rows for one in found.windows] == [168] * 7 + [24]
+    assert np.average(
+        [one.loss for one in found.windows], weights=[one.rows for one in found.windows]
+    ) == pytest.approx(found.metrics["log_loss"].value)
+
+
+def test_windows_of_rows_numbers_and_of_default_width(model, table):
+    of_rows = evaluate(model, table, window=500, views=False).windows
+    assert [(one.start, one.rows) for one in of_rows] == [
+        ("row 1", 500),
+        ("row 501", 500),
+        ("row 1,001", 200),
+    ]
+    assert 5 <= len(evaluate(model, table, time="when", views=False).windows) <= 13
+    unix = table.append_column("unix", pa.array([883612800 + 60 * i for i in range(N)]))
+    starts = [one.start for one in evaluate(model, unix, time="unix", window="6h").windows]
+    assert starts[:2] == ["1998-01-01 00:00", "1998-01-01 06:00"]
+    plain = table.append_column("step", pa.array([*range(N - 3), None, None, None]))
+    found = evaluate(model, plain, time="step", views=False)
+    assert [one.start for one in found.windows[:2]] == ["0", "200"]
+    assert found.without_time == 3
+
+
+def test_many_values_gaps_and_rare_ones_make_slices(model, table):
+    values = [f"v{min(i % 40, 30)}" for i in range(N - 5)] + [None] * 5
+    found = evaluate(model, table.append_column("c", pa.array(values)), by="c", views=False)
+    names = [one.value for one in found.by[0].slices]
+    assert names[0] == "v30"
+    assert names[-2:] == ["(others)", "(missing)"]
+    assert len(names) == 22
+    sample = NumberSample()
+    for part in np.split(np.arange(300_000.0), [7, 70_000, 123_456]):
+        sample.add(part)
+    assert set(np.diff(sample.values)) == {8.0}
+    assert (sample.low, sample.high) == (0.0, 299_999.0)
+
+
+def test_rows_without_a_label_are_skipped_and_other_labels_are_refused(model, table, tmp_path):
+    labels = table["y"].to_pylist()
+    gaps = table.set_column(7, "y", pa.array([None, *labels[1:]]))
+    assert (evaluate(model, gaps).n_rows, evaluate(model, gaps).skipped) == (N - 1, 1)
+    file = tmp_path / "new.csv"
+    pa_csv.write_csv(table.set_column(7, "y", pa.array([*labels[:-1], "perhaps"])), file)
+    with pytest.raises(InputError, match=r"new.csv, row 1199, column 'y': label 'perhaps' is not"):
+        evaluate(model, file)
+    with pytest.raises(InputError, match="1 labels for"):
+        evaluate(model, table, ["yes"])
+    with pytest.raises(InputError, match="no row has a label"):
+        evaluate(model, table.set_column(7, "y", pa.nulls(N, pa.string())))
+    renamed = table.rename_columns([*table.column_names[:-1], "answer"])
+    with pytest.raises(InputError, match=r"no column 'y' \(the label of the model\)"):
+        evaluate(model, renamed)
+    assert evaluate(model, renamed, "answer").value == evaluate(model, table).value
+    without, value = table.drop_columns(["y"]), evaluate(model, table).value
+    for same in (labels, [label == "yes" for label in labels]):  # as a query reads yes and no
+        assert evaluate(model, without, same, views=False).value == value
+
+
+def test_views_that_have_moved_are_named(model, table, tmp_path, capsys):
+    assert evaluate(model, table).warnings == []
+    moved = table.set_column(2, "p__x", pa.array(5.0 + np.array(table["p__x"])))
+    (line,) = evaluate(model, moved).warnings
+    assert line.startswith("view 'p' is not as in training: its inputs")
+    with pytest.warns(UserWarning, match="view 'p' is not as in training"):
+        crossview.predict(model, moved)
+    file = tmp_path / "moved.csv"
+    pa_csv.write_csv(moved.drop_columns(["y"]), file)
+    status, _, err = run(capsys, "predict", model, file, "-o", tmp_path / "scores.csv")
+    assert status == 0
+    assert err[0].startswith("crossview: warning: view 'p' is not as in training")
+
+
+def test_several_classes_numbers_and_files_of_views(tmp_path):
+    digits = datasets.load("digits")
+    file = tmp_path / "digits.st"
+    crossview.train(digits[:1200], "digit", model="pa:squared", output=file)
+    texts = pa.table(digits.drop_columns(["digit"]) if isinstance(digits, pa.Table) else digits)
+    labels = [str(label) for label in pa.table(digits)["digit"].to_pylist()]
+    found = evaluate(file, texts[1200:], labels[1200:])  # the classes are numbers
+    assert found.value > 0.8
+    assert len(found.confusion) == 10
+    X = MultiView({"a": RNG.normal(size=(400, 2)), "b": RNG.normal(size=(400, 2))})
+    target = X["a"][:, 0] + X["b"][:, 1]
+    trained = crossview.train(X, target, model="linear", task="regression")
+    found = evaluate(trained.fitted, X, np.where(np.arange(400) == 3, np.nan, target))
+    assert list(found.metrics) == ["rmse", "mae"]
+    assert (found.skipped, found.loss, found.calibration) == (1, "squared error", [])
+    assert all(one.difference.value > 0 for one in found.views)
+    with pytest.raises(InputError, match="the rows are views, and have no columns"):
+        evaluate(trained.fitted, X, target, by="a")
+
+
+def test_the_command_prints_all_of_it_at_any_width(model, table, tmp_path, capsys):
+    file, answer = tmp_path / "new.csv", tmp_path / "answer.json"
+    pa_csv.write_csv(table, file)
+    status, out, err = run(
+        *(capsys, "evaluate", model, file, "--by", "country", "--time", "when"),
+        *("--metric", "roc_auc", "--json", answer),
+    )
+    assert (status, err) == (0, [])
+    assert out[0].startswith(f"{file}, 1,200 rows with a label: roc_auc of 'yes' 0.9")
+    content = json.loads(answer.read_text())
+    assert content["metrics"]["roc_auc"]["low"] < content["metrics"]["roc_auc"]["high"]
+    assert {"q", "NO", "2026-01-05", "expected_calibration_error"} <= {
+        word for line in out for word in line.split()
+    }
+    found = evaluate(model, file, by="country", time="when")
+    text = io.StringIO()
+    console = Console(file=text, width=40)
+    for part in evaluation_tables(found):
+        console.print(part)
+    assert "difference" in text.getvalue()
+    assert max(map(len, text.getvalue().splitlines())) <= 40
+    status, _, err = run(capsys, "evaluate", model, file, "--json", file)
+    assert (status, err) == (
+        2,
+        [f"crossview: error: {file}: is one of the inputs; write to another file"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "contry"}, "no column 'contry'; did you mean 'country'"),
+        ({"window": "1d"}, "needs time="),
+        ({"window": "1x"}, "give a time, such as 1d"),
+        ({"time": "when", "window": "1min"}, "500 is the most"),
+        ({"time": "country"}, "times are timestamps, dates or numbers"),
+        ({"time": "age", "window": "1d"}, "no Unix time"),
+        ({"window": 1}, "1,200 windows"),
+        ({"metric": "rmse"}, "is about numbers"),
+        ({"threshold": 2.0}, "a probability between 0 and 1"),
+        ({"positive": "si"}, "no class 'si'"),
+        ({"missing_columns": "drop"}, "give error or null"),
+    ],
+)
+def test_what_is_wrong_is_one_line(options, message, model, table):
+    with pytest.raises(InputError, match=message):
+        evaluate(model, table, **options)
