@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from crossview.evaluation.training.result import TrainingObserver
+
 
 def contents(path):
     """All that a model file holds: two saves of a model are the same bytes."""
@@ -21,6 +23,22 @@ def make_table(n=400, seed=0):
     y[rng.random(n) < 0.05] = None
     columns = {"n__x": x[:, 0], "n__z": x[:, 1], "c__color": color, "t__words": words}
     return pa.table(columns | {"number": x[:, 0] + noise, "y": y})
+
+
+class Killed(BaseException):
+    """No error: nothing catches it."""
+
+
+class Killer(TrainingObserver):
+    """Stops a run once so many rows are learned."""
+
+    def __init__(self, rows):
+        self.left = rows
+
+    def add_rows(self, n_rows):
+        self.left -= n_rows
+        if self.left <= 0:
+            raise Killed
 
 
 COLUMNS = {"text": ["t__words"], "hash_bits": 8}

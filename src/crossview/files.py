@@ -26,6 +26,7 @@ __all__ = [
     "DESCRIPTION",
     "EVALUATION",
     "JSON_LINES",
+    "LOG",
     "MODEL",
     "PARQUET",
     "Kind",
@@ -91,12 +92,21 @@ def _is_evaluation(file: Path) -> bool:
     return isinstance(content, dict) and content.get("kind") == "evaluation"
 
 
+def _is_log(file: Path) -> bool:
+    try:
+        first = json.loads(_start(file).split(b"\n")[0])
+    except ValueError:
+        return False
+    return isinstance(first, dict) and {"rows", "window", "loss"} <= first.keys()
+
+
 MODEL = Kind("a model file", _is_model)
 COMPARISON = Kind("a comparison", _is_comparison)
 DESCRIPTION = Kind("a description", _is_description)
 EVALUATION = Kind("an evaluation", _is_evaluation)
 PARQUET = Kind("a Parquet file", lambda file: _start(file).startswith(b"PAR1"))
 CSV = Kind("a CSV file", _is_text)
+LOG = Kind("a log of training", _is_log)
 JSON_LINES = Kind(
     "a file of JSON lines", lambda file: _is_text(file) and _start(file).lstrip()[:1] == b"{"
 )

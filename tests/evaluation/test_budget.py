@@ -326,7 +326,7 @@ def test_a_model_may_be_left_out_later(costs, monkeypatch):
     def slower(self):
         learn(self)
         rounds.append(self)
-        if len(rounds) >= 2:  # in which the first fold was finished
+        if len(rounds) >= 3:  # when the third fold begins
             self.known["pa:squared"].correction = 1e20
 
     monkeypatch.setattr(Costs, "correct", slower)

@@ -16,24 +16,7 @@ from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.metrics import ErrorTally, RunningThreshold, Tally
 from crossview.evaluation.rows import LabeledRows
 from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position
-from crossview.evaluation.training.result import TrainingObserver
-from training_runs import COLUMNS, KINDS, contents, make_table
-
-
-class Killed(BaseException):
-    """No error: nothing catches it."""
-
-
-class Killer(TrainingObserver):
-    """Stops a run once so many rows are learned."""
-
-    def __init__(self, rows):
-        self.left = rows
-
-    def add_rows(self, n_rows):
-        self.left -= n_rows
-        if self.left <= 0:
-            raise Killed
+from training_runs import COLUMNS, KINDS, Killed, Killer, contents, make_table
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,9 @@
 """Which rows train, choose and score: groups, order of time, repeats; and the columns they have."""
 
+import time
+from mmap import mmap
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +20,8 @@ from crossview import (
     PassiveAggressiveClassifier,
 )
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.comparing.parts import drop_empty_columns
+from crossview.evaluation.comparing.jobs import Jobs
+from crossview.evaluation.comparing.parts import Fold, drop_empty_columns
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import Protocol, split_rows
 from crossview.evaluation.tasks import Classification, Regression
@@ -160,6 +165,26 @@ def test_any_number_of_workers_gives_the_same_table():
         for row in content["rows"]:
             row.pop("rows_per_second")
     assert contents[0] == contents[1]
+
+
+def test_workers_share_rows_by_a_file_that_goes_with_them():
+    X, y = make_noisy(60)
+    fold = Fold(X, y, X[:5], y[:5], [])
+    assert Jobs(1).share(fold) is fold
+    shared = Jobs(2).share(fold)
+    array = shared.X_train.matrix
+    while not isinstance(array.base, mmap):
+        array = array.base
+    path = Path(array.filename)
+    assert path.exists()
+    assert np.array_equal(shared.X_train.matrix, X.matrix)
+    assert shared.y_test.tolist() == y[:5].tolist()
+    del shared
+    for _ in range(1000):  # another process removes it
+        if not path.exists():
+            return
+        time.sleep(0.01)
+    pytest.fail(f"{path} is left behind")
 
 
 # --- columns that are empty in the rows to learn -------------------------------

@@ -45,6 +45,17 @@ def pieces(X, cuts):
 
 
 @pytest.mark.parametrize("dense", [True, False])
+def test_rows_are_scaled_in_their_own_memory_if_asked(dense):
+    X, mine = views(50, dense=dense), views(50, dense=dense)
+    scaler = ViewScaler().fit(X)
+    copied, scaled = scaler.transform(X), scaler.transform(mine, copy=False)
+    for expected, found in zip(blocks(copied), blocks(scaled), strict=True):
+        assert np.array_equal(found, expected)
+    assert dense or np.shares_memory(scaled.matrix.data, mine.matrix.data)
+    assert not dense or not np.shares_memory(copied.matrix, X.matrix)
+
+
+@pytest.mark.parametrize("dense", [True, False])
 def test_a_view_is_divided_by_the_mean_norm_of_its_rows(dense):
     X = views(50, dense=dense)
     scaler = ViewScaler()

@@ -583,6 +583,21 @@ def train(
             "the one of a run that never stopped.",
         ),
     ] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a JSON line for each window of rows, each predicted before it was learned: "
+            "loss, log loss, accuracy, metric.",
+        ),
+    ] = None,
+    log_every: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ROWS",
+            help="Rows of a window of --log. Default: about 20 windows, of 100 rows or more.",
+        ),
+    ] = None,
     join: JoinFile = None,
     on: On = None,
     progress: Annotated[
@@ -657,6 +672,8 @@ def train(
             checkpoint=checkpoint,
             every=opening.parse_seconds(every, "--every", zero=True),
             resume=resume,
+            log=log,
+            log_every=log_every,
             progress=progress,
         )
 

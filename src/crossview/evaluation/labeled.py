@@ -25,6 +25,7 @@ from crossview.evaluation.read_labels import (
 from crossview.evaluation.row_columns import read_order
 from crossview.evaluation.table_columns import predictors
 from crossview.labels import has_label
+from crossview.streams.arrow import release_unused
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.shuffle import MAX_BYTES, take_in_order
 from crossview.streams.source import TableBatch
@@ -212,6 +213,7 @@ class LabeledTable(LabeledSource):
         if not pieces:
             raise InputError("there are no rows to learn from")
         rows = LabeledBatch.join(pieces)
+        release_unused()
         return rows.X, rows.y
 
     def encode(self, batch: LabeledBatch, encoder: ViewEncoder, learn: bool) -> MultiView:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +16,16 @@ from crossview.errors import InputError
 from crossview.estimators.validation import select_rows
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.metrics.resumable import Resumable
-from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
+from crossview.evaluation.tasks import (
+    Classification,
+    Regression,
+    Task,
+    check_classes_only,
+    gives_probabilities,
+)
 from crossview.labels import has_label
 
-__all__ = ["ProgressiveValidation", "Record", "progressive"]
+__all__ = ["ProgressiveValidation", "Record", "Windows", "progressive"]
 
 
 @dataclass(frozen=True)
@@ -146,6 +153,66 @@ class _LastRecord(Resumable):
         self.n_rows, self.loss = 0, 0.0
 
 
+class Windows(Resumable):
+    """Loss and metric of equal numbers of consecutive rows, each before it was learned.
+
+    Parameters
+    ----------
+    task : Task
+        What is predicted, and the metric.
+    every : int
+        Rows of a window.
+    tell : callable
+        Is called with a dict at the end of each window: ``rows`` so far, those of the ``window``,
+        its mean ``loss`` (hinge, or squared), of classes ``log_loss`` and ``accuracy``, and
+        ``metric`` and its ``value``.
+    """
+
+    STATE = ("n_rows",)
+
+    def __init__(self, task: Task, every: int, tell: Callable[[dict[str, Any]], None]) -> None:
+        self.task, self.every, self._tell = task, every, tell
+        self.n_rows = 0
+        self.tally: Any = task.tally()
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return the counts as arrays."""
+        tally = {f"tally.{name}": array for name, array in self.tally.get_state().items()}
+        return super().get_state() | tally
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from counts that `get_state` returned."""
+        super().set_state(state)
+        prefix = "tally."
+        self.tally.set_state(
+            {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
+        )
+
+    @property
+    def left(self) -> int:
+        """Rows until the end of this window, at least one."""
+        return max(1, self.every - int(self.tally.n_rows))
+
+    def count(self, y: np.ndarray, scored: Any) -> None:
+        """Count rows, at most those that are left."""
+        self.task.count(self.tally, y, scored)
+        self.n_rows += len(y)
+        if self.tally.n_rows >= self.every:
+            self.close()
+
+    def close(self) -> None:
+        """Tell of a window, also of an unfinished one, and begin the next."""
+        tally, metric = self.tally, self.task.metric
+        n = tally.n_rows
+        if not n:
+            return
+        about = {"rows": self.n_rows, "window": n, "loss": tally.loss / n}
+        if not isinstance(self.task, Regression):
+            about |= {name: tally.value(name) for name in ("log_loss", "accuracy")}
+        self._tell(about | {"metric": metric, "value": tally.value(metric)})
+        self.tally = self.task.tally()
+
+
 class ProgressiveValidation:
     """A model on a stream, what is predicted, and the counts so far.
 
@@ -162,12 +229,15 @@ class ProgressiveValidation:
         The counts.
     threshold : RunningThreshold or None
         The threshold by the rows so far, if it is tuned.
+    windows : Windows or None
+        Counts the rows by windows, too.
     """
 
     def __init__(self, model: Any, task: Task) -> None:
         self.model, self.task = model, task.for_model(model)
         self.tally: Any = self.task.tally()
         self.threshold = self.task.running_threshold()
+        self.windows: Windows | None = None
         self._last = _LastRecord()
 
     def get_state(self) -> dict[str, np.ndarray]:
@@ -205,6 +275,10 @@ class ProgressiveValidation:
                 seconds=time.perf_counter() - start,
             )
 
+        scorer, windows = task, self.windows
+        if windows is not None and gives_probabilities(self.model):  # they have a log loss
+            scorer = copy.copy(task)
+            scorer.needs_probabilities = True
         for X, y in batches:
             y = np.asarray(y)
             known = np.flatnonzero(has_label(y)) if len(task.classes) else np.arange(len(y))
@@ -212,17 +286,26 @@ class ProgressiveValidation:
             while done < len(y):
                 # learn up to the next doubling, so that its record has its own time
                 next_record = 1 << tally.n_rows.bit_length()
-                here = known[known >= done][: next_record - tally.n_rows]
-                up_to_record = len(here) == next_record - tally.n_rows
-                piece = slice(done, int(here[-1]) + 1 if up_to_record else len(y))
+                most = next_record - tally.n_rows
+                if windows is not None:
+                    most = min(most, windows.left)
+                here = known[known >= done][:most]
+                piece = slice(done, int(here[-1]) + 1 if len(here) == most else len(y))
                 part = X if piece == slice(0, len(y)) else select_rows(X, piece)
-                scored = task.score_then_learn(self.model, part, y[piece]).take(here - done)
+                scored = scorer.score_then_learn(self.model, part, y[piece]).take(here - done)
                 if len(here):
-                    task.count(tally, y[here], task.decide_by(self.threshold, y[here], scored))
+                    scored = task.decide_by(self.threshold, y[here], scored)
+                    if windows is not None:
+                        windows.count(y[here], scored)
+                    if scorer is not task and not task.needs_probabilities:
+                        scored = scored._replace(probabilities=None)
+                    task.count(tally, y[here], scored)
                 done = piece.stop
                 if tally.n_rows == next_record:
                     yield record()
                     told = True
                     last.n_rows, last.loss = tally.n_rows, tally.loss
+        if windows is not None:
+            windows.close()
         if tally.n_rows > last.n_rows or (tally.n_rows and not told):
             yield record()

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from crossview.errors import InputError
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.rows import LabeledRows
+from crossview.streams.arrow import release_unused
 from crossview.streams.duck import named_files
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.rows import RowStream, open_rows
@@ -177,4 +178,8 @@ def encode_parts(X: Any, encoder: Any, parts: list[np.ndarray]) -> tuple[Any, li
         return None, taken
     fitted = clone(encoder)
     first = fitted.fit_transform(taken[0])
-    return fitted, [first, *(fitted.transform(part) for part in taken[1:])]
+    encoded = [first, *(fitted.transform(part) for part in taken[1:])]
+    del taken
+    if not isinstance(X, MultiView):
+        release_unused()
+    return fitted, encoded

@@ -15,6 +15,7 @@ from crossview.evaluation.tasks import check_classes_only
 from crossview.evaluation.training.at_once import learn_at_once
 from crossview.evaluation.training.checkpoint import Checkpoint
 from crossview.evaluation.training.job import Job, check_passes, continued_job, new_job
+from crossview.evaluation.training.log import Log
 from crossview.evaluation.training.order import Order
 from crossview.evaluation.training.passes import Passes
 from crossview.evaluation.training.result import Trained, TrainingObserver
@@ -58,6 +59,8 @@ def train(
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 60.0,
     resume: bool = False,
+    log: str | os.PathLike[str] | None = None,
+    log_every: int | None = None,
     observer: TrainingObserver | None = None,
 ) -> Trained:
     """Train a model on the rows of a source, in random order or in their own.
@@ -115,6 +118,12 @@ def train(
     resume : bool, default=False
         Go on from the checkpoint, if the file is there: the model is, to the last bit, the one of a
         run that never stopped.
+    log : path-like, default=None
+        A file of JSON lines, one for each window of rows of the first pass: the rows so far, and of
+        those of the window, each predicted before it was learned, loss, log loss, accuracy and
+        metric.  None: none.
+    log_every : int, default=None
+        Rows of a window, 1 or more.  None: about 20 windows, of 100 rows or more.
     observer : TrainingObserver, default=None
         Object whose methods are called during training; see `TrainingObserver`.
 
@@ -177,17 +186,20 @@ def train(
     if job.streamed:
         order = Order(job.source, in_order if time is None else True, seed)
         passes = Passes(job, order)
+        if log is not None:
+            passes.log = Log(log, log_every, input_files(X))
         if checkpoint is not None:
             shuffled = "in order" if order.state is None else "shuffled"
             run = _run_of(job, [epochs, shuffled, of_rows])
             passes.checkpoint = Checkpoint(checkpoint, every, run, resume=resume)
         answer = passes.learn(epochs, observer or TrainingObserver())
     else:
-        if checkpoint is not None:
-            raise InputError(
-                f"model {job.entry.name!r} learns all rows at once, and has no checkpoint; leave "
-                "it out"
-            )
+        for name, file in (("checkpoint", checkpoint), ("log", log)):
+            if file is not None:
+                raise InputError(
+                    f"model {job.entry.name!r} learns all rows at once, and has no {name}; leave "
+                    "it out"
+                )
         answer = learn_at_once(job)
     # 3. keep it
     if output is not None:

@@ -21,6 +21,7 @@ __all__ = [
     "first_line",
     "one_line",
     "pyarrow",
+    "release_unused",
     "to_arrow",
 ]
 
@@ -32,6 +33,11 @@ def pyarrow() -> Any:
     except ImportError:
         raise InputError("reading tables needs pyarrow: pip install 'crossview[cli]'") from None
     return pyarrow
+
+
+def release_unused() -> None:
+    """Give the memory that Arrow has freed back to the system; its allocator keeps it for later."""
+    pyarrow().default_memory_pool().release_unused()
 
 
 def column_names(frame: Any) -> list[str]:

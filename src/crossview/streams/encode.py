@@ -336,6 +336,12 @@ class _Encoding(_Described):
             matrix, self.layout_, present=None if present.all() else present, feature_names=names
         )
 
+    def _scaled(self, encoded: MultiView, *, fit: bool = False) -> MultiView:
+        """The encoded views by the norms of all rows so far, in their own memory."""
+        if self.scale_views and fit:
+            self._scaler.fit(encoded)
+        return self._scaler.transform(encoded, copy=False) if self.scale_views else encoded
+
 
 class ViewEncoder(_Encoding):
     """Encoder of tables with numbers, categories and text into sparse views.
@@ -514,7 +520,7 @@ class ViewEncoder(_Encoding):
         if self.bins:
             self._quantiles.fit(batch.values)
         encoded = self._encode(batch, tables, *self._numbers(batch))
-        return self._scaler.fit_transform(encoded) if self.scale_views else encoded
+        return self._scaled(encoded, fit=True)
 
     def partial_fit_transform(self, X: Any) -> MultiView:
         """Learn and encode rows, one after the other.
@@ -550,7 +556,7 @@ class ViewEncoder(_Encoding):
         check_is_fitted(self, "layout_")
         batch = self._plan.decode(X)
         encoded = self._encode(batch, self._tables(batch), *self._numbers(batch))
-        return self._scaler.transform(encoded) if self.scale_views else encoded
+        return self._scaled(encoded)
 
     def check_params(self) -> None:
         """Raise `InputError` if a parameter is out of its range."""

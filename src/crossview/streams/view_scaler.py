@@ -18,6 +18,9 @@ from crossview.views import MultiView, ViewLayout, canonical_csr
 
 __all__ = ["ViewScaler"]
 
+# rows that are measured at a time, so that little memory is needed
+ROWS_AT_ONCE = 10_000
+
 
 class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
     """Scaler of views: each view is divided by the mean Euclidean norm of its rows.
@@ -92,7 +95,8 @@ class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         ViewScaler
             Itself.
         """
-        self.partial_fit_transform(X)
+        for start in range(0, max(1, len(_checked(X))), ROWS_AT_ONCE):
+            self.partial_fit_transform(X[start : start + ROWS_AT_ONCE])
         return self
 
     def partial_fit_transform(self, X: MultiView) -> MultiView:
@@ -112,13 +116,15 @@ class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
             self.use_layout(_checked(X).layout)
         return self._scale(X, learn=True)
 
-    def transform(self, X: MultiView) -> MultiView:
+    def transform(self, X: MultiView, copy: bool = True) -> MultiView:
         """Scale rows by the mean norms so far, without updating them.
 
         Parameters
         ----------
         X : MultiView
             Rows of the same views.
+        copy : bool, default=True
+            False: sparse rows are scaled in their own memory, which saves as much.
 
         Returns
         -------
@@ -126,7 +132,7 @@ class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
             The scaled rows.
         """
         check_is_fitted(self, "layout_")
-        return self._scale(X, learn=False)
+        return self._scale(X, learn=False, copy=copy)
 
     def use_layout(self, layout: ViewLayout) -> None:
         """Forget all rows, and expect these views.
@@ -191,20 +197,16 @@ class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         check_state(state, {"total": per_view, "count": per_view}, "ViewScaler")
         self._total, self.count_ = np.array(state["total"]), np.array(state["count"])
 
-    def _scale(self, X: MultiView, *, learn: bool) -> MultiView:
+    def _scale(self, X: MultiView, *, learn: bool, copy: bool = True) -> MultiView:
         if _checked(X).layout != self.layout_:
             raise InputError(f"X has the views {X.layout}, but the model has {self.layout_}")
         matrix = canonical_csr(X.matrix) if sp.issparse(X.matrix) else X.matrix
         # NaN and infinity stay, for the learner to refuse
         rows = make_rows(matrix, X.layout, X.present, checked=False)
-        scaled = np.empty_like(rows.data)
+        in_place = not copy and sp.issparse(matrix) and matrix.dtype == np.float64
+        scaled = matrix.data if in_place else np.empty_like(rows.data)
         scale_rows(rows, learn, self._total, self.count_, scaled)
-        return MultiView.from_matrix(
-            _with_values(matrix, scaled),
-            X.layout,
-            present=X.present,
-            feature_names=X.feature_names,
-        )
+        return _with_values(X, matrix, scaled)
 
 
 def _checked(X: Any) -> MultiView:
@@ -213,10 +215,11 @@ def _checked(X: Any) -> MultiView:
     return X
 
 
-def _with_values(matrix: Any, values: np.ndarray) -> Any:
-    """The same matrix with other values, which shares its columns."""
-    if not sp.issparse(matrix):
-        return values.reshape(matrix.shape)
-    other = sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
-    other.has_canonical_format = True
-    return other
+def _with_values(X: MultiView, matrix: Any, values: np.ndarray) -> MultiView:
+    """The same rows with other values in their matrix, which share its columns."""
+    if sp.issparse(matrix):
+        other = sp.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+        other.has_canonical_format = True
+    else:
+        other = values.reshape(matrix.shape)
+    return MultiView.from_matrix(other, X.layout, present=X.present, feature_names=X.feature_names)

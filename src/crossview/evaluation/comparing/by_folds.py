@@ -21,7 +21,7 @@ from crossview.evaluation.comparing.answer import (
 from crossview.evaluation.comparing.candidates import choose_learners
 from crossview.evaluation.comparing.folds import FoldComparison, Resources
 from crossview.evaluation.comparing.learning_curve import learning_curve
-from crossview.evaluation.comparing.parts import Data, Fold
+from crossview.evaluation.comparing.parts import Data, Fold, FoldSource
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import FoldRows, Protocol, split_rows
 from crossview.evaluation.result import Comparison, ComparisonRow, LeftOut
@@ -74,7 +74,8 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     run.learners = choose_learners(run, source.layout, None, **given)
     some_learn = any(one.learns_unlabeled for one in run.learners)
     data.with_unlabeled = len(data.unlabeled) > 0 and some_learn
-    first = data.fold(splits[0])
+    encoded = FoldSource(data, splits, resources.jobs)
+    first = encoded.encode(0)
     # which ones are affordable depends on the columns that occur
     run.learners = choose_learners(run, first.X_train.layout, len(data.y), **given)
     known = fingerprint(
@@ -83,7 +84,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
         *([] if protocol.groups is None else [protocol.groups]),
     )
     earlier = _earlier_rows(run, wanted.extend, known)
-    comparison = FoldComparison(run, data, splits, first, resources)
+    comparison = FoldComparison(run, encoded, first, resources)
     del first  # the comparison keeps it as long as it needs it
 
     def answer() -> Comparison:
@@ -100,8 +101,8 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     final = answer()
 
     def folds() -> Iterator[Fold]:
-        for rows in splits[: min(protocol.cv, final.folds)]:
-            yield data.fold(rows)
+        for f in range(min(protocol.cv, final.folds)):
+            yield encoded.encode(f, any(one.get("bins") for one in final.recommended.chosen))
 
     learner = comparison.learners.get(final.recommended.model)
     if learner is not None and final.folds > 1:

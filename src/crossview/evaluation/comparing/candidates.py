@@ -20,13 +20,13 @@ __all__ = ["choose_learners", "compared_learners", "quadratic_cost"]
 MAX_EXACT_COST, MAX_BY_SECOND = 5e9, 2e6
 
 
-def quadratic_cost(layout: ViewLayout, n_rows: int | None) -> float:
+def quadratic_cost(n_columns: int, n_rows: int | None) -> float:
     """Return the multiplications of a pass with an exact covariance.
 
     They are the rows times the square of the columns, or of the rows if those are fewer.
     """
     rows = n_rows or math.inf
-    return rows * min(rows, layout.n_columns) ** 2
+    return rows * min(rows, n_columns) ** 2
 
 
 def compared_learners(
@@ -69,7 +69,7 @@ def compared_learners(
             continue
         if not learner.streams and not _suits(learner, metric):
             continue
-        if learner.cheaper and quadratic_cost(layout, n_rows) > most:
+        if learner.cheaper and quadratic_cost(layout.n_columns, n_rows) > most:
             learner = find_learner(learner.cheaper, task, layout.names)
         found.append(learner)
     return found

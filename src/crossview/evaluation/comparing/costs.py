@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
 
 from crossview.catalog.learner import Learner
-from crossview.evaluation.comparing.jobs import Call
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.plan import Cost
 from crossview.evaluation.comparing.run import Run
@@ -63,17 +61,11 @@ class Costs:
         # what ours are measured by is dropped last
         self.values[learner.name] = math.inf if learner.yardstick else probe.value
 
-    def start(self, calls: Sequence[tuple[float, Call]]) -> None:
-        """Handle the tasks of a round, each with the seconds that it is expected to take."""
-        for expected, call in calls:
-            name = call.key[1]
-            if name in self.known:
-                self.expected[name] += expected / self.known[name].correction
-
-    def add(self, name: str, seconds: float) -> None:
-        """Handle a task that is done."""
+    def add(self, name: str, seconds: float, expected: float) -> None:
+        """Handle a task that is done, and the seconds that the first slice says."""
         self.done += seconds
         self.took[name] += seconds
+        self.expected[name] += expected
 
     def correct(self) -> None:
         """Correct what the learners cost by what they took."""

@@ -1,13 +1,14 @@
-"""Comparing by folds: rounds of tasks, within a budget of time."""
+"""Comparing by folds: one queue of tasks, within a budget of time."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +16,10 @@ import numpy as np
 from crossview.catalog.learner import Learner
 from crossview.evaluation.comparing.jobs import Call, Jobs
 from crossview.evaluation.comparing.observer import ComparisonObserver
-from crossview.evaluation.comparing.parts import Data, Fold
+from crossview.evaluation.comparing.parts import Fold, FoldSource
 from crossview.evaluation.comparing.planner import Planner
 from crossview.evaluation.comparing.probing import probe
 from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.comparing.splits import FoldRows
 from crossview.evaluation.comparing.tuning import Chosen, best_of, paths
 from crossview.evaluation.comparing.work import (
     FoldScore,
@@ -52,20 +52,120 @@ class Resources(NamedTuple):
     deadline: float = math.inf
 
 
+class Task(NamedTuple):
+    """What a task is for: its key.
+
+    Attributes
+    ----------
+    kind : {"tune", "finish"}
+        Choose a setting, or train with it and score.
+    fold : int
+        Position of the fold.
+    seconds : float
+        What it takes, if the first slice of the rows is right.
+    name : str
+        The learner.
+    """
+
+    kind: str
+    fold: int
+    seconds: float
+    name: str
+
+
+@dataclass
+class OpenFold:
+    """A fold that has begun and is not finished.
+
+    Attributes
+    ----------
+    rows : Fold
+        Its rows; they are kept as long as there are tasks for them.
+    parts : dict of str to int
+        In how many tasks the settings of each learner are tried.
+    found : dict of str to list of Chosen
+        The best setting of each of these tasks that is done.
+    """
+
+    rows: Fold
+    parts: dict[str, int] = field(default_factory=dict)
+    found: defaultdict[str, list[Chosen]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, name: str, chosen: Chosen) -> Chosen | None:
+        """Take the best setting of a part; return the best of all once they are all there."""
+        self.found[name].append(chosen)
+        return None if self.still_tunes(name) else best_of(self.found[name])
+
+    def still_tunes(self, name: str) -> bool:
+        """Return whether the setting of a learner is not chosen yet."""
+        return len(self.found[name]) < self.parts[name]
+
+
+class NextFold:
+    """The fold after those that have begun; a thread encodes it while the workers work.
+
+    Parameters
+    ----------
+    source : FoldSource
+        The rows of all folds.
+    first : Fold or None
+        The rows of the first one, if it is encoded already.
+
+    Attributes
+    ----------
+    number : int
+        Its position.
+    seconds : float
+        What encoding took.
+    """
+
+    def __init__(self, source: FoldSource, first: Fold | None) -> None:
+        self.source, self.first = source, first
+        self.number, self.seconds = 0, 0.0
+        self._rows: Future[Fold] | None = None
+
+    def encode(self, thread: ThreadPoolExecutor, bins: bool) -> None:
+        """Let the thread encode it, with bins of the numbers if they are asked for."""
+        if self._rows is None and self.number < len(self.source):
+            self._rows = thread.submit(self._encode, bins)
+
+    def _encode(self, bins: bool) -> Fold:
+        start = time.time()
+        fold, self.first = self.first, None
+        if fold is None:
+            fold = self.source.encode(self.number, bins)
+            self.seconds = time.time() - start
+        elif bins:
+            self.source.add_bins(self.number, fold)
+        return fold
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is encoded."""
+        return self._rows is not None and self._rows.done()
+
+    def take(self) -> OpenFold | None:
+        """Return it once it is encoded, and go on to the next one; None if nothing is encoded."""
+        if self._rows is None:
+            return None
+        fold, self._rows = OpenFold(self._rows.result()), None
+        self.number += 1
+        return fold
+
+
 class FoldComparison:
     """A comparison by folds, as far as it has come.
 
-    Round k chooses the settings of fold k, and trains and scores fold k - 1 with those chosen in
-    the round before.  So no worker waits for the other half of a fold.
+    The tasks wait in one queue.  A fold begins with those that choose settings.  When the setting
+    of a learner is chosen, it is trained and scored next.  The next fold begins before the queue is
+    empty, so that no worker waits for the last task of a fold.
 
     Parameters
     ----------
     run : Run
         What is compared, and how.
-    data : Data
-        The rows.
-    splits : list of FoldRows
-        The folds.
+    source : FoldSource
+        The rows of all folds.
     first : Fold or None
         The rows of the first one, if it is encoded already; it is kept until it is used.
     resources : Resources
@@ -73,35 +173,36 @@ class FoldComparison:
 
     Attributes
     ----------
-    scores : dict of str to list of FoldScore
-        Fold by fold, by the name of the learner.
+    scores : dict of str to dict of int to FoldScore
+        By the name of the learner, and the position of the fold.
     planner : Planner
         What the budget allows.
     """
 
     def __init__(
-        self,
-        run: Run,
-        data: Data,
-        splits: Sequence[FoldRows],
-        first: Fold | None,
-        resources: Resources,
+        self, run: Run, source: FoldSource, first: Fold | None, resources: Resources
     ) -> None:
-        self.run, self.data, self.splits, self.first = run, data, splits, first
+        self.run, self.source, self.n_splits = run, source, len(source)
+        self.next = NextFold(source, first)
         self.jobs, self.observer, deadline = resources
-        self.planner = Planner(run, len(splits), self.jobs.n_workers, deadline)
+        self.planner = Planner(run, self.n_splits, self.jobs.n_workers, deadline)
         self.learners = {learner.name: learner for learner in run.learners}
-        self.scores: dict[str, list[FoldScore]] = {name: [] for name in self.learners}
+        self.scores: dict[str, dict[int, FoldScore]] = {name: {} for name in self.learners}
+        self.queue: deque[Call] = deque()
+        self.pending: Counter[Task] = Counter()
+        self.open: dict[int, OpenFold] = {}
+        self.total = math.nan
 
     def rounds(self) -> Iterator[int]:
-        """Run all rounds; yield the number of finished folds, from two on."""
+        """Run all tasks; yield the number of finished folds, from two to all but one."""
         if self.planner.deadline < math.inf:
-            self.first = self.first or self._fold(0)
-            probe(self.run, self.first, self.planner, self.jobs, self.observer)
+            first = self.next.first = self.next.first or self.source.encode(0)
+            probe(self.run, first, self.planner, self.jobs, self.observer)
+            del first  # it is kept until it is used
         yield from self._all_folds()
-        if self.planner.costs.known and self.n_folds == len(self.splits):
+        if self.planner.costs.known and self.n_folds == self.n_splits:
             kept = self._kept()
-            best = max(kept, key=lambda name: sum(score.inner for score in kept[name]))
+            best = max(kept, key=lambda name: sum(one.inner for one in kept[name]))
             if names := self.planner.that_fit(self.planner.curve(best)):
                 self._compare_after_all(names)
                 yield self.n_folds
@@ -110,107 +211,136 @@ class FoldComparison:
         """Compare learners that were dropped, because there is time left."""
         run = replace(self.run, learners=[self.learners[name] for name in names])
         resources = Resources(self.jobs, self.observer, self.planner.deadline)
-        others = FoldComparison(run, self.data, self.splits, None, resources)
+        others = FoldComparison(run, self.source, None, resources)
         others.planner = self.planner.go_on(run)
         for _ in others._all_folds():
             pass
         for name, scores in others.scores.items():
-            if len(scores) == len(self.splits):
+            if len(scores) == self.n_splits:
                 self.scores[name] = scores
                 self.planner.take_back(name, others.planner)
 
     def _all_folds(self) -> Iterator[int]:
-        fold: Fold | None = self.first or self._fold(0)
-        self.first = None
-        before: tuple[Fold, dict[str, Chosen]] | None = None
+        done, few = FEWEST_FOLDS - 1, 2 * self.jobs.n_workers
+        self.planner.replan(0, {})
         with ThreadPoolExecutor(1) as thread:  # encodes the next fold while the workers work
-            for f in range(len(self.splits) + 1):
-                if f >= FEWEST_FOLDS and time.time() > self.planner.deadline:
-                    fold = None
-                more = fold is not None and f + 1 < len(self.splits)
-                following = thread.submit(self._fold, f + 1) if more else None
-                chosen = self._round(f, fold, before)
-                if fold is None:
-                    break
-                before = fold, chosen
-                fold = following.result() if following else None
-                if self.n_folds >= FEWEST_FOLDS:
-                    yield self.n_folds
+            self._look_ahead(thread)
+            while self.queue or self._begin():
+                results = self.jobs.run(self._waiting())
+                for task, (result, seconds) in self.planner.failed.drop(results):
+                    self._handle(task, result, seconds)
+                    if len(self.queue) < few and self.next.is_there:
+                        self._begin()
+                    self._look_ahead(thread)
+                    if done < self.n_folds < self.n_splits:
+                        done = self.n_folds
+                        yield done
+                self._look_ahead(thread)
 
-    def _fold(self, f: int) -> Fold:
-        start = time.time()
-        fold = self.data.fold(self.splits[f])
-        self.planner.encoding = time.time() - start
-        return fold
+    def _look_ahead(self, thread: ThreadPoolExecutor) -> None:
+        """Let the thread encode the next fold, unless two are in memory."""
+        kept = [self.scores[name] for name in self._kept_names()]
+        self.open = {
+            f: fold for f, fold in self.open.items() if any(f not in scores for scores in kept)
+        }
+        if len(self.open) < 2:
+            self.next.encode(thread, self.planner.tries("bins"))
 
-    def _round(
-        self, f: int, fold: Fold | None, before: tuple[Fold, dict[str, Chosen]] | None
-    ) -> dict[str, Chosen]:
-        """Choose the settings of a fold, and train and score the one before it."""
-        if fold is not None:
-            self.planner.replan(f, [] if before is None else [*before[1]])
-        calls = self._finishing(before) + ([] if fold is None else self._tuning(fold))
-        calls.sort(key=lambda one: -one[0])
-        self.planner.costs.start(calls)
-        found: dict[str, list[Chosen]] = {}
-        total = self.planner.costs.done + self.planner.plan.seconds
-        words = f"fold {min(f + 1, len(self.splits))} of {len(self.splits)}"
-        results = self.jobs.run([call for _, call in calls])
-        for (kind, name), (result, seconds) in self.planner.failed.drop(results):
-            self.planner.costs.add(name, seconds)
-            done = self.planner.costs.done
-            self.observer.progress(done, max(total, done), f"{words}: {name}")
-            if kind == "tune":
-                found.setdefault(name, []).append(result)
-            else:
-                self.scores[name].append(result)
-        self.planner.costs.correct()
-        return {name: best_of(some) for name, some in found.items()}
+    def _waiting(self) -> Iterator[Call]:
+        """Yield tasks as long as there are any; threads of joblib ask for them."""
+        while self.queue:
+            call = self.queue.popleft()
+            if not self.planner.is_dropped(call.key.name):
+                yield call
 
-    def _finishing(self, before: tuple[Fold, dict[str, Chosen]] | None) -> list[tuple[float, Call]]:
-        if before is None:
-            return []
-        fold, chosen = before
-        calls = []
-        for name, choice in chosen.items():
-            if self.planner.is_dropped(name):
-                continue
-            tuning, deadline = self.planner.tuning(name), self.planner.deadline
-            given = (self.run, self.learners[name], fold, choice, tuning, deadline)
-            call = Call(("finish", name), finish_fold, given)
-            calls.append((self.planner.expect(name, "finish"), call))
-        return calls
-
-    def _tuning(self, fold: Fold) -> list[tuple[float, Call]]:
-        """The settings in as many parts as there are workers; halving needs them together."""
-        calls = []
-        for name, learner in self.learners.items():
-            if self.planner.is_dropped(name):
-                continue
+    def _begin(self) -> bool:
+        """Put the tasks of the next fold into the queue; False if there is none, or no time."""
+        f = self.next.number
+        late = f >= FEWEST_FOLDS and time.time() > self.planner.deadline
+        fold = None if late else self.next.take()
+        if fold is None:
+            return False
+        self.planner.encoding = self.next.seconds or self.planner.encoding
+        if f:
+            self.planner.replan(f, _seconds_of(self.pending, self.open.values(), self.planner))
+        self.total = self.planner.costs.done + self.planner.plan.seconds
+        self.open[f] = fold
+        tasks = []
+        for name in self._kept_names():
+            learner = self.learners[name]
             settings = list(enumerate(learner.candidates(self.run.grid)))
             groups, tuning = paths(learner, settings), self.planner.tuning(name)
+            # in as many parts as there are workers; halving needs the settings together
             parts = 1 if tuning.halving else min(self.jobs.n_workers, len(groups))
+            fold.parts[name] = parts
             for part in range(parts):
                 some = [setting for group in groups[part::parts] for setting in group]
-                given = (self.run, learner, fold, some, tuning, self.planner.deadline)
                 expected = self.planner.expect(name, "tune") / parts
-                calls.append((expected, Call(("tune", name), tune_settings, given)))
-        return calls
+                task = Task("tune", f, expected / self.planner.correction(name), name)
+                given = (fold.rows, some, tuning, self.planner.deadline)
+                tasks.append((expected, self._call(task, tune_settings, *given)))
+        tasks.sort(key=lambda one: -one[0])
+        self.queue.extend(call for _, call in tasks)
+        return True
+
+    def _call(self, task: Task, function: Callable[..., Any], *given: Any) -> Call:
+        """Return a task as a call."""
+        self.pending[task] += 1
+        return Call(task, function, (self.run, self.learners[task.name], *given))
+
+    def _handle(self, task: Task, result: Any, seconds: float) -> None:
+        """Take a result, and put the task that follows from it at the head of the queue."""
+        kind, f, _, name = task
+        self.pending[task] -= 1
+        self.planner.costs.add(name, seconds, task.seconds)
+        if self.planner.is_dropped(name):
+            return
+        done = self.planner.costs.done
+        words = f"fold {f + 1} of {self.n_splits}: {name}"
+        self.observer.progress(done, max(self.total, done), words)
+        if kind == "finish":
+            self.scores[name][f] = result
+            return
+        if (chosen := self.open[f].add(name, result)) is not None:
+            tuning = self.planner.tuning(name)
+            expected = self.planner.expect(name, "finish") / self.planner.correction(name)
+            finish = Task("finish", f, expected, name)
+            given = (self.open[f].rows, chosen, tuning, self.planner.deadline)
+            self.queue.appendleft(self._call(finish, finish_fold, *given))
 
     @property
     def n_folds(self) -> int:
-        """Folds that all learners have finished."""
-        return min((len(scores) for scores in self._kept().values()), default=0)
+        """Folds that all learners have finished, from the first one on."""
+        kept = [self.scores[name] for name in self._kept_names()]
+        return next(f for f in count() if any(f not in scores for scores in kept)) if kept else 0
+
+    def _kept_names(self) -> list[str]:
+        return [name for name in self.learners if not self.planner.is_dropped(name)]
 
     def _kept(self) -> dict[str, list[FoldScore]]:
-        return {name: s for name, s in self.scores.items() if not self.planner.is_dropped(name)}
+        """The scores of the folds that all learners have finished."""
+        folds = range(self.n_folds)
+        return {name: [self.scores[name][f] for f in folds] for name in self._kept_names()}
 
     def rows(self) -> list[ComparisonRow]:
         """Return the rows of the answer, of the folds that all have finished."""
         return [
-            _summary(self.learners[name], scores[: self.n_folds], self.run)
-            for name, scores in self._kept().items()
+            _summary(self.learners[name], scores, self.run) for name, scores in self._kept().items()
         ]
+
+
+def _seconds_of(
+    pending: Mapping[Task, int], folds: Iterable[OpenFold], planner: Planner
+) -> dict[str, float]:
+    """Seconds that learners have still to take for the folds that have begun."""
+    seconds: dict[str, float] = defaultdict(float)
+    for task, n in pending.items():
+        seconds[task.name] += n * task.seconds * planner.correction(task.name)
+    for fold in folds:
+        for name in fold.parts:
+            if fold.still_tunes(name) and not planner.is_dropped(name):
+                seconds[name] += planner.expect(name, "finish")
+    return seconds
 
 
 def _summary(learner: Learner, scores: list[FoldScore], run: Run) -> ComparisonRow:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+import gc
+import os
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
 
+import joblib
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.externals.loky.backend import resource_tracker
+
+from crossview.evaluation.comparing.compiling import seconds_of_compiling
 
 __all__ = ["Call", "Jobs"]
+
+
+# private and not read-only: a read-only array would be another type, for which loops compile anew
+MMAP_MODE = "c"
+T = TypeVar("T")
 
 
 class Call(NamedTuple):
@@ -37,13 +51,14 @@ class Jobs:
         self.n_jobs = n_jobs
         self.n_workers = int(effective_n_jobs(n_jobs))
 
-    def run(self, calls: Sequence[Call]) -> Iterator[tuple[Any, Any]]:
+    def run(self, calls: Iterable[Call]) -> Iterator[tuple[Any, Any]]:
         """Make calls; the first ones start first.
 
         Parameters
         ----------
-        calls : sequence of Call
-            The tasks.
+        calls : iterable of Call
+            The tasks.  A task is asked for when a worker is free, by threads of joblib, for which
+            an error in the iterable is the end of the world.
 
         Yields
         ------
@@ -59,9 +74,55 @@ class Jobs:
             batch_size=1,
             pre_dispatch="2*n_jobs",
             return_as="generator_unordered",
-            mmap_mode="c",  # a read-only array would be another type, for which loops compile anew
+            mmap_mode=MMAP_MODE,
         )
-        yield from parallel(delayed(_keyed)(*call) for call in calls)
+        yield from parallel(delayed(_in_worker)(os.getpid(), *call) for call in calls)
+
+    def share(self, data: T) -> T:
+        """Return data whose arrays are in a file that all workers map into their memory.
+
+        It is written once, for all tasks.
+
+        Parameters
+        ----------
+        data : object
+            Keep what is returned as long as there are tasks that need its arrays: then the file is
+            removed.
+
+        Returns
+        -------
+        data : object
+            A copy; the same object where there is one worker.
+        """
+        if self.n_workers == 1:
+            return data
+        handle, path = tempfile.mkstemp(prefix="crossview-")
+        with os.fdopen(handle, "wb") as file:
+            joblib.dump(data, file)
+        # a process of joblib removes it if this one is killed
+        resource_tracker.register(path, "file")
+        shared: T = joblib.load(path, mmap_mode=MMAP_MODE)
+        weakref.finalize(shared, resource_tracker.maybe_unlink, path, "file")
+        return shared
+
+
+def _in_worker(
+    parent: int, key: Any, function: Callable[..., Any], arguments: tuple
+) -> tuple[Any, Any]:
+    result = _keyed(key, function, arguments)
+    if os.getpid() != parent:
+        _spare_the_collector(seconds_of_compiling())
+    return result
+
+
+@lru_cache(maxsize=1)
+def _spare_the_collector(compiled: float) -> None:
+    """Except what is loaded by now from garbage collection, again when more loops are loaded.
+
+    joblib collects once a second in each worker, which takes a tenth of a second otherwise.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _keyed(key: Any, function: Callable[..., Any], arguments: tuple) -> tuple[Any, Any]:

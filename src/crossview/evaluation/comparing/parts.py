@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from crossview.catalog.learner import Learner
+from crossview.evaluation.comparing.jobs import Jobs
 from crossview.evaluation.comparing.splits import FoldRows, Split
 from crossview.evaluation.sources import encode_parts
 from crossview.streams.encode import ViewEncoder
@@ -19,7 +20,7 @@ from crossview.views import MultiView, ViewLayout
 # of each number, where bins are tried; of more numbers they take longer than they are worth
 BINS, MOST_NUMBERS = 10, 100
 
-__all__ = ["Data", "Fold", "drop_empty_columns"]
+__all__ = ["Data", "Fold", "FoldSource", "drop_empty_columns"]
 
 
 @dataclass
@@ -56,22 +57,19 @@ class Data:
         return len(self.labeled) + len(self.unlabeled)
 
     def fold(self, rows: FoldRows) -> Fold:
-        """Return the rows of a fold, encoded by its training rows.
+        """Return the rows of a fold, encoded by its training rows."""
+        return replace(self._encode(self.encoder, rows), n_bins=self._n_bins())
 
-        Where numbers can be binned, it has the rows with bins, too.
-        """
-        fold = self._encode(self.encoder, rows)
-        if self._has_numbers():
-            binned = clone(self.encoder).set_params(bins=BINS)
-            fold.binned = self._encode(binned, rows)
-        return fold
+    def binned(self, rows: FoldRows) -> Fold:
+        """Return the same with bins of the numbers."""
+        return self._encode(clone(self.encoder).set_params(bins=BINS), rows)
 
-    def _has_numbers(self) -> bool:
-        """Whether there are numbers to bin, not too many, which are not binned anyway."""
+    def _n_bins(self) -> int:
+        """Bins of all numbers; 0 if there are too many, or if they are binned anyway."""
         encoder = self.encoder
         if not isinstance(encoder, ViewEncoder) or encoder.bins:
-            return False
-        return 0 < len(encoder.count_) <= MOST_NUMBERS
+            return 0
+        return BINS * len(encoder.count_) if len(encoder.count_) <= MOST_NUMBERS else 0
 
     def _encode(self, encoder: Any, rows: FoldRows) -> Fold:
         parts = [self.labeled[rows.train], self.labeled[rows.test]]
@@ -94,12 +92,47 @@ class Data:
         )
 
 
+@dataclass(frozen=True)
+class FoldSource:
+    """The rows of all folds; they are encoded when they are asked for.
+
+    Attributes
+    ----------
+    data : Data
+        All rows.
+    splits : list of FoldRows
+        The folds.
+    jobs : Jobs
+        The workers, which share the rows.
+    """
+
+    data: Data
+    splits: Sequence[FoldRows]
+    jobs: Jobs
+
+    def __len__(self) -> int:
+        return len(self.splits)
+
+    def encode(self, f: int, bins: bool = False) -> Fold:
+        """Return the rows of a fold, with bins of the numbers if they are asked for."""
+        fold = self.jobs.share(self.data.fold(self.splits[f]))
+        if bins:
+            self.add_bins(f, fold)
+        return fold
+
+    def add_bins(self, f: int, fold: Fold) -> None:
+        """Add the rows with bins of the numbers to a fold, if there are any to bin."""
+        if fold.n_bins and fold.binned is None:
+            fold.binned = self.jobs.share(self.data.binned(self.splits[f]))
+
+
 @dataclass
 class Fold:
     """The rows of one fold, encoded by its training part.
 
     ``X_more`` and ``y_more`` are the training rows and all unlabeled rows, for learners that learn
-    from those.  ``binned`` has the same rows with bins of their numbers.
+    from those.  ``binned`` has the same rows with bins of their numbers, ``n_bins`` more columns;
+    None where no learner tries them.
     """
 
     X_train: MultiView
@@ -109,6 +142,7 @@ class Fold:
     inner: list[Split]
     X_more: MultiView | None = None
     y_more: np.ndarray | None = None
+    n_bins: int = 0
     binned: Fold | None = None
 
     def of_setting(self, setting: Mapping[str, Any]) -> Fold:

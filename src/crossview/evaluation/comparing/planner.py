@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from crossview.evaluation.comparing.costs import Costs
 from crossview.evaluation.comparing.failures import Failures
@@ -15,7 +15,7 @@ from crossview.evaluation.result import LeftOut
 
 __all__ = ["Planner"]
 
-# of the time of all workers, the rest waits for the last task of a round
+# of the time of all workers; the rest is for tasks that take longer than expected
 EFFICIENCY = 0.75
 
 
@@ -103,51 +103,69 @@ class Planner:
         return self.plan.tuning[name]
 
     def expect(self, name: str, kind: str) -> float:
-        """Return the seconds of a task; without a budget, the settings tell which take longest."""
+        """Return the seconds of a task.
+
+        Without a budget it is a number that tells which ones take longest: what the learner took so
+        far, and at first how many settings it has.
+        """
         cost = self.costs.known.get(name)
         if cost is None:
-            return float(self.n_settings[name])
+            return self.costs.took[name] or float(self.n_settings[name])
         tuning = self.tuning(name)
         return cost.tune(tuning) if kind == "tune" else cost.finish(tuning)
 
-    def replan(self, finished: int, begun: Sequence[str]) -> None:
+    def correction(self, name: str) -> float:
+        """Return how many times as long as on the first slice a learner took."""
+        cost = self.costs.known.get(name)
+        return 1.0 if cost is None else cost.correction
+
+    def tries(self, name: str) -> bool:
+        """Return whether some learner may try the values of a parameter of ``Learner.refined``."""
+        return any(
+            self.run.grid.get(name, one.refined.get(name)) and self.tuning(one.name).refined
+            for one in self.run.learners
+            if name in one.refined and not self.is_dropped(one.name)
+        )
+
+    def replan(self, finished: int, begun: Mapping[str, float]) -> None:
         """Plan the folds that are left, by what those before took.
 
         Parameters
         ----------
         finished : int
-            Folds of which the settings are chosen.
-        begun : sequence of str
-            Learners that are still to be trained for the last one of them.
+            Folds that have begun.
+        begun : mapping of str to float
+            Seconds that the learners have still to take for them.
         """
+        self.costs.correct()
         left = self.n_folds - finished
         if not self.costs.known:
             self.plan.seconds = self.costs.done / finished * left if finished else math.nan
             return
-        before = self.plan.dropped
         names = [learner.name for learner in self.run.learners if not self.is_dropped(learner.name)]
         costs = {name: self.costs.known[name] for name in names}
-        self.plan = make_plan(
+        plan = make_plan(
             costs,
             self.costs.values,
             dict.fromkeys(costs, left),
             self._seconds_left(left - 1),
-            {name: self.expect(name, "finish") for name in begun if name in costs},
+            begun,
         )
-        self._note_what_is_left_out(finished, left)
-        self.plan.dropped |= before
+        self._note_what_is_left_out(plan, finished, left)
+        plan.dropped |= self.plan.dropped
+        self.plan = plan
 
     def _seconds_left(self, n_folds: int) -> float:
         """Seconds of all workers, if so many folds are still to be encoded."""
         seconds = self.n_workers * (self.deadline - time.time()) - self.encoding * n_folds
         return max(0.0, EFFICIENCY * seconds)
 
-    def _note_what_is_left_out(self, finished: int, left: int) -> None:
+    def _note_what_is_left_out(self, plan: Plan, finished: int, left: int) -> None:
         done = max(0, finished - 1)
-        for name in self.plan.dropped:
+        for name in plan.dropped:
             what = "not compared" + (f" after {done} fold{'s' * (done > 1)}" if done else "")
             self.saved[name] = what, self.costs.known[name].fold(LEVELS[0]) * left
-        for name, tuning in self.plan.tuning.items():
+        for name, tuning in plan.tuning.items():
             cost = self.costs.known[name]
             if words := in_words(tuning, cost):
                 more = cost.tune(LEVELS[0]) - cost.tune(tuning)

@@ -130,15 +130,15 @@ def calibrates_in_pass(run: Run, learner: Learner, setting: dict[str, Any]) -> b
 def can_refine(run: Run, learner: Learner, fold: Fold, name: str) -> bool:
     """Return whether a parameter of ``Learner.refined`` can be tried on these rows."""
     if name == "bins":
-        if fold.binned is None:
+        if not fold.n_bins:
             return False
-        cost = quadratic_cost(fold.binned.X_train.layout, len(fold.y_train))
+        cost = quadratic_cost(fold.X_train.layout.n_columns + fold.n_bins, len(fold.y_train))
         return not learner.quadratic or cost < MAX_COST_OF_BINS
     return name != "epochs" or run.epochs is None
 
 
 class SplitRows:
-    """The rows of the inner splits, kept for all settings.
+    """The rows of the inner splits, kept for the settings of the same share and encoding.
 
     Parameters
     ----------
@@ -160,6 +160,8 @@ class SplitRows:
         """Return a share of the rows to learn, with all unlabeled ones, and the rows held out."""
         fold = self.fold.of_setting(setting)
         key = number, share, fold is self.fold
+        if any(other[1:] != key[1:] for other in self.taken):
+            self.taken.clear()
         if key not in self.taken:
             X, y = fold.training_rows(self.learner)
             unlabeled = np.arange(len(fold.y_train), len(y))
@@ -232,8 +234,10 @@ class Tuner:
             for value in self.run.grid.get(name, values):
                 setting = {**chosen.setting, name: value}
                 start, passes = time.time(), setting.get("epochs", 1)
-                if start + of_a_pass * passes > self.deadline or not can_refine(
-                    self.run, self.learner, self.fold, name
+                if (
+                    start + of_a_pass * passes > self.deadline
+                    or not can_refine(self.run, self.learner, self.fold, name)
+                    or (name == "bins" and self.fold.binned is None)
                 ):
                     break
                 order += 1

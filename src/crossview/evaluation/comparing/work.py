@@ -194,6 +194,7 @@ def finish_fold(
     with threadpool_limits(1):
         tuner = Tuner(run, learner, fold, tuning, deadline)
         chosen = tuner.settle(tuner.refine(chosen))
+        del tuner  # with its rows
         fold = fold.of_setting(chosen.setting)
         model, seconds = fit_model(run, learner, fold, chosen)
         score = score_model(run, learner, model, fold, chosen)

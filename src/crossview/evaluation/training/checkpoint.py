@@ -57,12 +57,15 @@ class Kept:
         Of the first pass.
     tail : MultiView or None
         The last rows that were learned.
+    windows : dict of str to ndarray
+        Counts of the window of the log that is not complete; empty without a log.
     """
 
     fitted: Any
     position: Position
     counts: dict[str, np.ndarray] = field(default_factory=dict)
     tail: MultiView | None = None
+    windows: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 class Checkpoint:
@@ -102,6 +105,7 @@ class Checkpoint:
         """Replace the file."""
         header: dict[str, Any] = {"run": self.run, "position": asdict(kept.position)}
         state = {f"counts/{name}": array for name, array in kept.counts.items()}
+        state |= {f"windows/{name}": array for name, array in kept.windows.items()}
         if kept.tail is not None:
             layout = kept.tail.layout
             header["views"] = [list(layout.names), [int(width) for width in layout.widths]]
@@ -129,14 +133,14 @@ class Checkpoint:
                     file=str(self.path),
                 )
         position = Position(**header["position"])
-        parts: dict[str, dict[str, np.ndarray]] = {"counts": {}, "tail": {}}
+        parts: dict[str, dict[str, np.ndarray]] = {"counts": {}, "tail": {}, "windows": {}}
         for name, array in state.items():
             part, _, rest = name.partition("/")
             parts[part][rest] = array
         tail = None
         if parts["tail"]:
             tail = _rows_of_arrays(parts["tail"], ViewLayout(*header["views"]))
-        return Kept(load(self.path), position, parts["counts"], tail)
+        return Kept(load(self.path), position, parts["counts"], tail, parts["windows"])
 
     def remove(self) -> None:
         """Remove the file: the run is over."""

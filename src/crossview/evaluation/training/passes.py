@@ -19,6 +19,7 @@ from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position
 from crossview.evaluation.training.held_out import held_out_scores, threshold_of, tune
 from crossview.evaluation.training.job import Job
 from crossview.evaluation.training.last_rows import LastRows
+from crossview.evaluation.training.log import Log
 from crossview.evaluation.training.order import Order
 from crossview.evaluation.training.result import Trained, TrainingObserver, pipeline, steps
 from crossview.evaluation.training.start import Start
@@ -43,6 +44,8 @@ class Passes:
     ----------
     checkpoint : Checkpoint or None
         Keeps the run.
+    log : Log or None
+        Is told of each window of the first pass.
     """
 
     def __init__(self, job: Job, order: Order) -> None:
@@ -55,6 +58,7 @@ class Passes:
         self.last_rows = LastRows()
         self.position = Position()
         self.checkpoint: Checkpoint | None = None
+        self.log: Log | None = None
 
     def learn(self, epochs: int, observer: TrainingObserver) -> Trained:
         """Make the passes, and tell the observer."""
@@ -87,7 +91,7 @@ class Passes:
         if threshold is not None:
             self.learner.set_threshold(threshold)
         if epochs > 1 and self.start is None:
-            self._tune_after_passes(epochs)
+            _tune_after_passes(self, epochs)
         self.labels.warn(self.order.advice)
         tally, metric = self.scored.tally, self.task.metric
         known = tally.n_rows + here.unlabeled
@@ -124,23 +128,6 @@ class Passes:
         }
         self.labels.set_state(of_labels)
 
-    def _tune_after_passes(self, epochs: int) -> None:
-        """Let rows held out by folds calibrate the learner, and place its threshold.
-
-        In the first pass the rows were new to the learner, but it was another one then.  Rows that
-        do not fit in memory keep the calibration and threshold of the first pass.
-        """
-        if not (isinstance(self.task, Classification) and self.task.tunes and self.order.in_memory):
-            return
-        data, y = self.source.load()
-        known = np.flatnonzero(has_label(y))
-        X = take_rows(data, known)
-        X = X if self.encoder is None else self.encoder.transform(X)
-        passes = self.entry.passes(epochs)
-        scored = held_out_scores(self.learner, self.task, X, y[known], self.about["seed"], **passes)
-        if scored is not None:
-            tune(self.learner, self.task, *scored)
-
     def _take_up(self) -> None:
         """Go on from the checkpoint, if there is one, or from an earlier model."""
         kept = None if self.checkpoint is None else self.checkpoint.read()
@@ -156,13 +143,21 @@ class Passes:
         elif self.start is not None:
             self.position = Position(unlabeled=self.start.unlabeled, skipped=self.start.skipped)
             self._set_counts(self.start.counts)
+        if self.log is not None:
+            windows = self.log.windows(self.task, self.source.n_rows)
+            windows.n_rows = self.scored.tally.n_rows
+            if kept is not None and kept.windows:
+                windows.set_state(kept.windows)
+            self.log.begin(0 if kept is None else windows.n_rows)
+            self.scored.windows = windows
 
     def _keep(self, encoder: Any) -> None:
         """Write the checkpoint, with the encoder as it was after the last batch."""
         assert self.checkpoint is not None
         self.position.order = self.order.state
-        fitted = pipeline(encoder, self.learner)
-        self.checkpoint.write(Kept(fitted, self.position, self._counts(), self.last_rows.X))
+        fitted, windows = pipeline(encoder, self.learner), self.scored.windows
+        state = {} if windows is None else windows.get_state()
+        self.checkpoint.write(Kept(fitted, self.position, self._counts(), self.last_rows.X, state))
 
     def _batches(self, observer: TrainingObserver) -> Iterator[tuple[MultiView, np.ndarray]]:
         """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
@@ -193,6 +188,24 @@ class Passes:
                 yield X, y, None
             else:  # in a moment, the encoder learns the next batch, in this thread
                 yield X, y, [copy.deepcopy(encoder) if learn else encoder]
+
+
+def _tune_after_passes(run: Passes, epochs: int) -> None:
+    """Let rows held out by folds calibrate the learner, and place its threshold.
+
+    In the first pass the rows were new to the learner, but it was another one then.  Rows that
+    do not fit in memory keep the calibration and threshold of the first pass.
+    """
+    if not (isinstance(run.task, Classification) and run.task.tunes and run.order.in_memory):
+        return
+    data, y = run.source.load()
+    known = np.flatnonzero(has_label(y))
+    X = take_rows(data, known)
+    X = X if run.encoder is None else run.encoder.transform(X)
+    passes = run.entry.passes(epochs)
+    scored = held_out_scores(run.learner, run.task, X, y[known], run.about["seed"], **passes)
+    if scored is not None:
+        tune(run.learner, run.task, *scored)
 
 
 def _defined(value: float) -> float | None:
