@@ -4,9 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from sklearn.model_selection import StratifiedKFold
 
 import crossview
+from crossview.catalog.learners import find_learner
 from crossview.cli import main
+from crossview.evaluation.comparing.parts import drop_empty_columns
+from crossview.evaluation.yardsticks import find_yardstick
 
 
 def run(capsys, *words):
@@ -102,3 +106,100 @@ def test_a_column_of_times_that_is_none_is_one_line(table, capsys, monkeypatch):
         crossview.train(views, [0, 1, 0, 1], time="day")
     with pytest.raises(crossview.InputError, match="by groups or in the order of time"):
         crossview.compare(table, "y", time="times", groups="day")
+
+
+def test_rows_are_learned_with_their_weights(table, capsys):
+    rng = np.random.default_rng(1)
+    weight = np.where(rng.random(120) < 0.3, 0.0, rng.integers(1, 4, 120) / 2)
+    rows = table.append_column("n__w", pa.array(weight))
+    kept = {"checkpoint": "c.st", "every": 0.0, "resume": True}
+    for name, in_order in (("pa:squared", True), ("arow", False), ("stacking", False)):
+        given = {"text": ["t__words"], "hash_bits": 8, "model": name, "in_order": in_order}
+        named = crossview.train(
+            crossview.open_table(rows, batch_rows=50), "y", weight="n__w", **given, **kept
+        )
+        array = crossview.train(table, "y", weight=weight, **given)
+        assert named.fitted[0].view_columns()["n"] == ["n__x"]
+        for state in ("coef_", "intercept_"):
+            if name != "stacking":
+                a, b = (getattr(one.learner, state) for one in (named, array))
+                np.testing.assert_array_equal(a, b)
+        pandas = table.to_pandas()
+        np.testing.assert_array_equal(
+            named.fitted.predict_proba(pandas), array.fitted.predict_proba(pandas)
+        )
+    encoder = crossview.ViewEncoder(text=["t__words"], hash_bits=8)
+    X = encoder.partial_fit_transform(table.drop_columns(["y"]))
+    by_hand = crossview.MultiViewPAClassifier(coupling="squared", random_state=0)
+    by_hand.partial_fit(X, table["y"].to_pylist(), ["no", "yes"], weight)
+    given |= {"model": "pa:squared", "in_order": True}
+    trained = crossview.train(table, "y", weight=weight, **given)
+    np.testing.assert_array_equal(trained.learner.coef_, by_hand.coef_)
+
+
+def test_a_comparison_by_folds_learns_with_the_weights(table, capsys):
+    rng = np.random.default_rng(1)
+    weight = np.where(rng.random(120) < 0.3, 0.0, rng.integers(1, 4, 120) / 2)
+    views = crossview.ViewEncoder(text=["t__words"], hash_bits=8).fit_transform(
+        table.drop_columns(["y"])
+    )
+    y = table["y"].to_numpy(zero_copy_only=False)
+    names = ["pa:concatenated", "yardstick:logistic-regression", "yardstick:late-fusion"]
+    names += ["yardstick:sklearn.neighbors:KNeighborsClassifier"]
+    given = {"models": names, "cv": 2, "curve": False, "budget": None, "scale_views": False}
+    given |= {"metric": "accuracy", "threshold": None}
+    grid = {"C": [0.1], "average": [], "epochs": [], "bins": []}
+    answer = crossview.compare(views, y, weight=weight, grid=grid, **given)
+    same = crossview.compare(views, y, weight=np.full(120, 1.0), grid=grid, **given)
+    without = crossview.compare(views, y, grid=grid, **given)
+    assert [row.scores for row in same.rows] == [row.scores for row in without.rows]
+    ((name, why),) = [(one.model, one.what) for one in answer.left_out]
+    assert name.endswith("KNeighborsClassifier")
+    assert "KNeighborsClassifier takes no weights" in why
+    folds = StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)
+    for f, (train, test) in enumerate(folds):
+        X = drop_empty_columns([views[train], views[test]], views[train])
+        for name in names[:3]:
+            entry = (
+                find_yardstick(name)
+                if "yardstick" in name
+                else find_learner(name, "classification", ["a"])
+            )
+            made = {"random_state": 0} if entry.random else {}
+            fitted = entry.make(C=0.1, **made).fit(X[0], y[train], weight[train])
+            right = (fitted.decide(fitted.decision_function(X[1])) == y[test]).mean()
+            assert answer.row(name).scores[f] == right
+
+
+def test_bad_weights_are_one_line(table, capsys):
+    for value, what in (
+        (-1.0, "-1.0 is no weight; give a finite number, 0 or more"),
+        (np.inf, "inf is no weight"),
+        (None, "the weight is missing"),
+    ):
+        column = pa.array([1.0] * 7 + [value] + [2.0] * 112)
+        pyarrow.parquet.write_table(table.append_column("w", column), "bad.parquet")
+        err = run(capsys, "train", "bad.parquet", "--label", "y", "--weight", "w", "-o", "m.st")[2]
+        assert f"bad.parquet, row 7, column 'w': {what}" in err[-1]
+    words = ["rows.parquet", "--label", "y", "--weight"]
+    for more, message in (
+        (["wight"], "no column 'wight'"),
+        (["t__words"], "column 't__words': holds string, and weights are numbers"),
+        (["day", "--progressive"], "--weight is for comparing by folds; leave it out"),
+        (["day", "--model", "svmperf"], "'svmperf' is trained for f1, which takes no weights"),
+    ):
+        status, _, err = run(capsys, "compare", *words, *more)
+        assert status == 2
+        assert message in err[-1]
+    _, out, _ = run(capsys, "compare", *words, "day", "--model", "view:n", "--cv", "2")
+    assert "--weight day" in out[-1]
+    views, y = crossview.MultiView({"a": np.eye(4), "b": np.eye(4)}), [0, 1, 0, 1]
+    for weight, message in (
+        ("day", "X is a MultiView and has no column 'day'; give weight= as an array"),
+        ([1.0, 2.0], "2 weights for"),
+        ([1.0, -2.0, 1.0, 1.0], "row 1: -2.0 is no weight"),
+    ):
+        with pytest.raises(crossview.InputError, match=message):
+            crossview.train(views, y, weight=weight)
+    with pytest.raises(crossview.InputError, match="119 weights for a table"):
+        crossview.train(table, "y", weight=np.ones(119))

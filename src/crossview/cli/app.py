@@ -155,6 +155,14 @@ Time = Annotated[
         "them. It is in no view.",
     ),
 ]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="A column of numbers, 0 or more: how much a row counts in learning. Metrics count "
+        "each row once. It is in no view.",
+    ),
+]
 Task = Annotated[
     str,
     typer.Option(
@@ -361,6 +369,7 @@ def compare(
         ),
     ] = False,
     time: Time = None,
+    weight: Weight = None,
     rope: Annotated[
         float,
         typer.Option(
@@ -472,6 +481,7 @@ def compare(
         "groups": groups,
         "in_order": in_order,
         "time": time,
+        "weight": weight,
         "rope": rope,
         "ablate": ablate,
         "yardsticks": yardstick,
@@ -479,7 +489,7 @@ def compare(
         "epochs": epochs,
         "progressive": progressive,
     }
-    in_no_view = [name for name in (groups, time) if name is not None]
+    in_no_view = [name for name in (groups, time, weight) if name is not None]
     with opening.standard_input(source, columns) as file:
         table: Any = file
         if not file.endswith(".json"):  # a stored comparison, or rows that are checked later
@@ -547,6 +557,7 @@ def train(
         ),
     ] = None,
     time: Time = None,
+    weight: Weight = None,
     seed: Annotated[int, typer.Option(help="Of the order of the rows and of the model.")] = 0,
     classes: Annotated[
         str | None,
@@ -646,7 +657,7 @@ def train(
     if init is not None:
         opening.check_exists(str(init))
     with opening.standard_input(source, columns) as file:
-        in_no_view = [] if time is None else [time]
+        in_no_view = [name for name in (time, weight) if name is not None]
         joined = opening.parse_join(join, on)
         table = opening.open_source(file, columns, ignored=in_no_view, join=joined)
 
@@ -662,6 +673,7 @@ def train(
             epochs=epochs,
             in_order=in_order,
             time=time,
+            weight=weight,
             seed=seed,
             classes=classes.split(",") if classes else None,
             metric=metric,

@@ -74,7 +74,7 @@ def compare(
     if stored is not None:
         earlier, command, columns = _read_comparison(stored)
         source = command["source"]
-        given = [command["options"].get(name) for name in ("groups", "time")]
+        given = [command["options"].get(name) for name in ("groups", "time", "weight")]
         in_no_view = [name for name in given if name is not None]
         table = open_source(source, columns, ignored=in_no_view) if add else source
         rows = Rows(source, table, columns, in_no_view)
@@ -92,7 +92,7 @@ def compare(
     try:  # first the table, then the file, and each also if the other one fails
         # what reads JSON from stdout wants nothing else there
         with redirect_stdout(sys.stderr if json == STANDARD else sys.stdout):
-            _show_comparison(answer, rows, command["options"].get("time"))
+            _show_comparison(answer, rows, command["options"])
             sys.stdout.flush()
     finally:
         if json is not None and status == 0:
@@ -151,7 +151,7 @@ def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], Columns]:
         ) from None
 
 
-def _show_comparison(answer: Comparison, rows: Rows, time: str | None) -> None:
+def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> None:
     source, columns = rows.source, rows.columns
     console = make_console()
     console.print(comparison_table(answer, console.width))
@@ -174,7 +174,9 @@ def _show_comparison(answer: Comparison, rows: Rows, time: str | None) -> None:
         source = _with_label(source, columns, answer.classes)
     else:
         options += columns.reading_options
-    of_answer = answer.train_options
+    of_answer, time = answer.train_options, given.get("time")
+    if given.get("weight") is not None:
+        options += ["--weight", given["weight"]]
     if time is not None:  # which is an order
         of_answer = ["--time", time, *(word for word in of_answer if word != "--in-order")]
     command = ["crossview", "train", source, *options, *of_answer, "-o", "MODEL"]

@@ -16,7 +16,7 @@ _ARGUMENT = re.compile(
     r"(?<![\w'-])(views?|text|categorical|numeric|hash_bits|ngrams|bins|task|metric|k|positive|threshold"
     r"|classes|cv|repeats|groups|in_order|rope|seed|epochs|keep|null|decimal|delimiter|quote|header"
     r"|missing_columns|explain|format|model|settings|scale_views|init|checkpoint|every|log_every|resume|by"
-    r"|time|window)=(?:'([^']*)'|([^\s,;:()]*))"
+    r"|time|weight|window)=(?:'([^']*)'|([^\s,;:()]*))"
 )
 # where an option has another name than the argument
 _NAMES = {

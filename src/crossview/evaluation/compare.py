@@ -51,6 +51,7 @@ def compare(
     groups: Any = None,
     in_order: bool = False,
     time: str | None = None,
+    weight: Any = None,
     progressive: bool = False,
     task: str = "classification",
     metric: str | None = None,
@@ -121,6 +122,11 @@ def compare(
         A column of timestamps, dates or numbers: the rows are put in its order, and then taken in
         order, as by ``in_order``.  Rows of the same time keep their order.  The column is in no
         view.
+    weight : array-like of shape (n_samples,) or str, default=None
+        How much each row counts in learning and calibration, 0 or more; 0: not at all.  The name of
+        a column: its values; the column is in no view.  Metrics, thresholds and the encoder count
+        each row once.  Not with ``progressive``, and models trained for a metric that is no sum
+        over rows are left out.
     progressive : bool, default=False
         Whether to use progressive validation in place of folds: predict, score, then learn each
         row, in order, in memory for one batch.  The first part of the stream (a tenth, at most
@@ -233,6 +239,8 @@ def compare(
     metric = check_metric(metric, task=task, k=k, cost=cost)
     check_classes_only(task, positive=positive, cost=cost, threshold=threshold)
     _check_options(task, grid or {}, epochs, progressive)
+    if progressive and weight is not None:
+        raise InputError("weight= is for comparing by folds; leave it out, or progressive")
     check_seed(seed)
     if not rope >= 0.0:
         raise InputError(f"rope={rope}; give 0 or more")
@@ -253,6 +261,7 @@ def compare(
         bins=bins,
         ignored=[groups] if isinstance(groups, str) else (),
         time=time,
+        weight=weight,
     )
     if source.layout.n_views < 2 and not models:
         raise InputError(f"one view, {source.layout.names[0]!r}; comparing needs two or more")
@@ -262,6 +271,7 @@ def compare(
         else Classification(source.classes, positive, metric=metric, threshold=threshold)
     )
     run = Run([], predicted, seed, epochs, grid or {})
+    run.weighted = weight is not None
     if progressive:
         if extend is not None:
             raise InputError("a progressive comparison is not extended; compare all models again")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +20,9 @@ __all__ = ["LabelOrder"]
 SHARE_OF_CHANGES = 0.05
 # and chance does not explain it: standard deviations below the mean
 DEVIATIONS = 4.0
+
+
+Batch = TypeVar("Batch", bound=tuple)
 
 
 class LabelOrder(Resumable):
@@ -63,11 +66,11 @@ class LabelOrder(Resumable):
         self._last = int(codes[-1])
         self.counts += np.bincount(codes, minlength=len(self._classes))
 
-    def watch(self, batches: Iterable[tuple[Any, np.ndarray]]) -> Iterator[tuple[Any, np.ndarray]]:
-        """Yield the batches, and count the labels of each once it has been used."""
-        for X, y in batches:
-            yield X, y
-            self.update(y)
+    def watch(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Yield the batches (X, y, ...), and count the labels of each once it has been used."""
+        for batch in batches:
+            yield batch
+            self.update(batch[1])
 
     @property
     def expected(self) -> tuple[float, float]:

@@ -22,7 +22,12 @@ from crossview.evaluation.read_labels import (
     read_targets,
     with_row_location,
 )
-from crossview.evaluation.row_columns import read_order
+from crossview.evaluation.row_columns import (
+    check_weight_column,
+    check_weights,
+    read_order,
+    weights_of,
+)
 from crossview.evaluation.table_columns import predictors
 from crossview.labels import has_label
 from crossview.streams.arrow import release_unused
@@ -64,6 +69,9 @@ class LabeledTable(LabeledSource):
         Columns that are in no view, whatever the globs say.
     time : str, default=None
         A column in whose order the rows are read; it is in no view.  None: as they are.
+    weight : str or array-like of shape (n_samples,), default=None
+        How much each row counts in learning: numbers, or the name of their column, which is in no
+        view.
     **encoding
         Other parameters of `ViewEncoder`.
 
@@ -94,6 +102,7 @@ class LabeledTable(LabeledSource):
         views: Mapping[str, Any] | None = None,
         ignored: Sequence[str] = (),
         time: str | None = None,
+        weight: Any = None,
         **encoding: Any,
     ) -> None:
         self._numbers = check_task(task) == "regression"
@@ -107,8 +116,12 @@ class LabeledTable(LabeledSource):
         self._y = None if isinstance(y, str) else np.asarray(y)
         if self._y is not None and self._numbers:
             self._y = read_targets(self._y)
-        in_no_view = [*ignored, *([] if time is None else [time])]
+        self._weight = weight if isinstance(weight, str) else None
+        self._weights = None if weight is None or self._weight else check_weights(weight)
+        in_no_view = [*ignored, *(name for name in (time, self._weight) if name is not None)]
         others = predictors(stream, self._label, views, in_no_view)
+        if self._weight is not None:
+            check_weight_column(stream, self._weight)
         self._order = None if time is None else read_order(stream, time)
         if self._label is not None:
             stream = stream.as_written([self._label])
@@ -122,7 +135,8 @@ class LabeledTable(LabeledSource):
         # names instead of globs, which could match the label
         self.encoder = encoder.set_params(views=self.columns, **encoder.declared_columns())
         used = [column for group in self.columns.values() for column in group]
-        self.stream = stream.select([*used, *([self._label] if self._label else [])])
+        others = [name for name in (self._label, self._weight) if name is not None]
+        self.stream = stream.select([*used, *others])
 
     @property
     def layout(self) -> ViewLayout:
@@ -191,6 +205,10 @@ class LabeledTable(LabeledSource):
                     else _labels_of(batch, self._label, self.classes, self._unlabeled)
                 )
                 data = batch.data.drop_columns([self._label])
+            weight = None if self._weights is None else self._weights[done : done + len(labels)]
+            if self._weight is not None:
+                weight = weights_of(batch, self._weight)
+                data = data.drop_columns([self._weight])
             done += batch.data.num_rows
             if len(labels) != batch.data.num_rows:
                 break
@@ -198,12 +216,14 @@ class LabeledTable(LabeledSource):
                 table = (
                     _table(data) if self._shuffled is None else _compact(data, self.encoder.text)
                 )
-                yield LabeledBatch.read(table, labels, batch.file, batch.first_row)
+                yield LabeledBatch.read(table, labels, batch.file, batch.first_row, weight)
+        if self._weights is not None and done != len(self._weights):
+            raise InputError(f"{len(self._weights)} weights for a table of {done} rows or more")
         if self._y is not None and done != len(self._y):
             raise InputError(f"{len(self._y)} labels for a table of {done} rows or more")
 
-    def load(self) -> tuple[pa.Table, np.ndarray]:
-        """Return all rows and their labels; what an encoder refuses is named by file and row."""
+    def load(self) -> LabeledBatch:
+        """Return all rows with their labels; what an encoder refuses is named by file and row."""
         check = clone(self.encoder).set_params(scale_views=False, bins=None)
         pieces = []
         for piece in self.read():
@@ -214,7 +234,7 @@ class LabeledTable(LabeledSource):
             raise InputError("there are no rows to learn from")
         rows = LabeledBatch.join(pieces)
         release_unused()
-        return rows.X, rows.y
+        return rows
 
     def encode(self, batch: LabeledBatch, encoder: ViewEncoder, learn: bool) -> MultiView:
         """Return the rows as views; ``learn`` lets the encoder learn each row before."""

@@ -31,18 +31,29 @@ class LabeledBatch:
         The file of each row, or None.
     row : ndarray of shape (n_samples,)
         Its row there, from 0.
+    weight : ndarray of shape (n_samples,) or None
+        How much each counts in learning; None: all the same.
     """
 
     X: Any
     y: np.ndarray
     file: np.ndarray
     row: np.ndarray
+    weight: np.ndarray | None = None
 
     @classmethod
-    def read(cls, X: Any, y: np.ndarray, file: str | None, first_row: int) -> Self:
+    def read(
+        cls,
+        X: Any,
+        y: np.ndarray,
+        file: str | None,
+        first_row: int,
+        weight: np.ndarray | None = None,
+    ) -> Self:
         """Return consecutive rows of a file."""
         n = len(y)
-        return cls(X, y, np.full(n, file, dtype=object), np.arange(first_row, first_row + n))
+        rows = np.arange(first_row, first_row + n)
+        return cls(X, y, np.full(n, file, dtype=object), rows, weight)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -50,7 +61,8 @@ class LabeledBatch:
     @property
     def nbytes(self) -> int:
         """Their size in memory."""
-        return _size(self.X) + self.y.nbytes + self.file.nbytes + self.row.nbytes
+        own = self.y.nbytes + self.file.nbytes + self.row.nbytes
+        return _size(self.X) + own + (0 if self.weight is None else self.weight.nbytes)
 
     def location(self, row: int) -> tuple[str | None, int]:
         """Return the file of a row, and its row there."""
@@ -65,7 +77,8 @@ class LabeledBatch:
             X = self.X.slice(start, stop - start)
         else:
             X = self.X.take(rows)
-        return type(self)(X, self.y[rows], self.file[rows], self.row[rows])
+        weight = None if self.weight is None else self.weight[rows]
+        return type(self)(X, self.y[rows], self.file[rows], self.row[rows], weight)
 
     def packed(self) -> Self:
         """Return the same rows, with one dictionary for each column that has dictionaries.
@@ -85,12 +98,10 @@ class LabeledBatch:
         """Return the rows of all parts."""
         if len(parts) == 1:
             return parts[0]
+        names = ["y", "file", "row", *([] if parts[0].weight is None else ["weight"])]
         return cls(
             stack_rows([part.X for part in parts]),
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("y", "file", "row")
-            ),
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in names),
         )
 
 
@@ -140,8 +151,8 @@ class LabeledSource:
 
     def encoded(
         self, encoder: Any, *, learn: bool, first: int = 0, done: int = 0
-    ) -> Iterator[tuple[MultiView, np.ndarray]]:
-        """Yield the rows as views, with their labels.
+    ) -> Iterator[tuple[MultiView, np.ndarray, np.ndarray | None]]:
+        """Yield the rows as views, with their labels and weights.
 
         Parameters
         ----------
@@ -160,11 +171,13 @@ class LabeledSource:
             The rows of a batch.
         y : ndarray
             Their labels.
+        weight : ndarray or None
+            Their weights, if they have any.
         """
         in_order = regroup(self.read(), self.batch_rows, first)
         batches = prefetch(self._shuffled or in_order)
         for batch in islice(batches, done, None):
-            yield self.encode(batch, encoder, learn), batch.y
+            yield self.encode(batch, encoder, learn), batch.y, batch.weight
 
 
 def stack_rows(parts: list[Any]) -> Any:

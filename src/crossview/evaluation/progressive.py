@@ -259,8 +259,11 @@ class ProgressiveValidation:
         parts = {"tally": self.tally, "last": self._last, "threshold": self.threshold}
         return {name: counts for name, counts in parts.items() if counts is not None}
 
-    def records(self, batches: Iterable[tuple[Any, Any]]) -> Iterator[Record]:
-        """Learn the stream, and yield a record after 1, 2, 4, 8, ... rows, and at the end."""
+    def records(self, batches: Iterable[tuple]) -> Iterator[Record]:
+        """Learn batches (X, y) or (X, y, weight).
+
+        Yields a record after 1, 2, 4, 8, ... rows, and at the end.
+        """
         tally, task, last = self.tally, self.task, self._last
         start, told = time.perf_counter(), False
 
@@ -279,8 +282,8 @@ class ProgressiveValidation:
         if windows is not None and gives_probabilities(self.model):  # they have a log loss
             scorer = copy.copy(task)
             scorer.needs_probabilities = True
-        for X, y in batches:
-            y = np.asarray(y)
+        for X, y, *more in batches:
+            y, weight = np.asarray(y), more[0] if more else None
             known = np.flatnonzero(has_label(y)) if len(task.classes) else np.arange(len(y))
             done = 0
             while done < len(y):
@@ -292,7 +295,8 @@ class ProgressiveValidation:
                 here = known[known >= done][:most]
                 piece = slice(done, int(here[-1]) + 1 if len(here) == most else len(y))
                 part = X if piece == slice(0, len(y)) else select_rows(X, piece)
-                scored = scorer.score_then_learn(self.model, part, y[piece]).take(here - done)
+                own = None if weight is None else weight[piece]
+                scored = scorer.score_then_learn(self.model, part, y[piece], own).take(here - done)
                 if len(here):
                     scored = task.decide_by(self.threshold, y[here], scored)
                     if windows is not None:

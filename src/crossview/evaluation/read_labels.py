@@ -53,14 +53,14 @@ def with_row_location(batch: Located) -> Iterator[None]:
         raise InputError(error.message, file=file, row=row, column=error.column) from None
 
 
-def with_label(batches: Iterable[tuple[Any, np.ndarray]]) -> Iterator[tuple[Any, np.ndarray]]:
-    """Yield the rows of a stream that have a label."""
-    for X, y in batches:
-        known = has_label(y)
+def with_label(batches: Iterable[tuple]) -> Iterator[tuple]:
+    """Yield the rows of a stream of batches (X, y, ...) that have a label."""
+    for batch in batches:
+        known = has_label(batch[1])
         if known.all():
-            yield X, y
+            yield batch
         elif known.any():
-            yield X[known], y[known]
+            yield tuple(None if part is None else part[known] for part in batch)
 
 
 def missing_label() -> str:

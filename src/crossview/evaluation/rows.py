@@ -19,6 +19,7 @@ from crossview.evaluation.read_labels import (
     read_targets,
     with_row_location,
 )
+from crossview.evaluation.row_columns import check_weights
 from crossview.labels import has_label
 from crossview.streams.rows import RowStream
 from crossview.streams.source import RowBatch
@@ -46,6 +47,8 @@ class LabeledRows(LabeledSource):
         them.  Numbers have none.
     scale_views : bool, default=True
         Whether each view is divided by the mean norm of its rows; see `ViewScaler`.
+    weight : array-like of shape (n_samples,), default=None
+        How much each row counts in learning.
 
     Attributes
     ----------
@@ -70,7 +73,12 @@ class LabeledRows(LabeledSource):
         unlabeled: bool = False,
         classes: Sequence[Any] | None = None,
         scale_views: bool = True,
+        weight: Any = None,
     ) -> None:
+        if isinstance(weight, str):
+            what = "X is a MultiView" if isinstance(source, MultiView) else "the file holds views"
+            raise InputError(f"{what} and has no column {weight!r}; give weight= as an array")
+        self._weights = None if weight is None else check_weights(weight)
         self.encoder = ViewScaler() if scale_views else None
         self._numbers = check_task(task) == "regression"
         self._unlabeled = unlabeled and not self._numbers
@@ -149,13 +157,12 @@ class LabeledRows(LabeledSource):
         narrow._view = view
         return narrow
 
-    def load(self) -> tuple[MultiView, np.ndarray]:
-        """Return all rows and their labels; what learners refuse is named by file and row."""
+    def load(self) -> LabeledBatch:
+        """Return all rows with their labels; what learners refuse is named by file and row."""
         parts = list(self.read())
         if not parts:
             raise InputError("there are no rows to learn from", file=self.file)
-        rows = LabeledBatch.join(parts)
-        return rows.X, rows.y
+        return LabeledBatch.join(parts)
 
     def encode(self, batch: LabeledBatch, encoder: ViewScaler | None, learn: bool) -> MultiView:
         """Return the rows, which are views already, scaled."""
@@ -165,9 +172,14 @@ class LabeledRows(LabeledSource):
 
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
         """Yield the rows, those of a MultiView at once; what learners refuse is named by row."""
+        done = 0
         for batch in self._row_batches():
             if not len(batch.X):
                 continue
+            weight = None if self._weights is None else self._weights[done : done + len(batch.X)]
+            done += len(batch.X)
+            if weight is not None and len(weight) != len(batch.X):
+                break
             with with_row_location(batch):
                 _check_rows(batch.X)
                 y = (
@@ -176,7 +188,9 @@ class LabeledRows(LabeledSource):
                     else _check_labels(batch.y, self.classes, self._unlabeled)
                 )
             X = batch.X if self._view is None else batch.X.select([self._view])
-            yield LabeledBatch.read(X, y, batch.file, batch.first_row)
+            yield LabeledBatch.read(X, y, batch.file, batch.first_row, weight)
+        if self._weights is not None and done != len(self._weights):
+            raise InputError(f"{len(self._weights)} weights for {done} rows or more")
 
 
 def _check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.ndarray:

@@ -66,7 +66,7 @@ def open_labeled(
                 )
         if options.get("time") is not None:
             raise InputError(f"{what} has no column {options['time']!r}; time= is for tables")
-        for_rows = ("task", "unlabeled", "classes", "scale_views")
+        for_rows = ("task", "unlabeled", "classes", "scale_views", "weight")
         rows = {key: options[key] for key in for_rows if key in options}
         return LabeledRows(
             source if isinstance(source, MultiView) else open_rows(source), y, **rows

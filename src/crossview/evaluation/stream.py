@@ -55,7 +55,7 @@ def compare_stream(
     n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
     encoder: Any = None if source.encoder is None else clone(source.encoder)
     labels = LabelOrder(source.classes)
-    batches = labels.watch(source.encoded(encoder, learn=True, first=n_first))
+    batches = labels.watch((X, y) for X, y, _ in source.encoded(encoder, learn=True, first=n_first))
     progress = _ProgressiveRun(run, observer)
     # 1. the first part chooses the parameters; the model that learned it best continues
     for X, y in islice(batches, 1):

@@ -190,11 +190,14 @@ class Classification(_Stratified):
         p = model.probabilities(scores) if probabilities else None
         return Scored(scores, p, self.encode(model.decide(scores)))
 
-    def score_then_learn(self, model: Any, X: Any, y: np.ndarray) -> Scored:
+    def score_then_learn(
+        self, model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None = None
+    ) -> Scored:
         """Return what the model says of each row just before it learns the row."""
+        given = (X, y, self.classes, weight)
         if self.needs_probabilities and model.calibration != "none":
-            return self.decide(*model.score_then_learn(X, y, self.classes, return_proba=True))
-        scores = np.asarray(model.score_then_learn(X, y, self.classes))
+            return self.decide(*model.score_then_learn(*given, return_proba=True))
+        scores = np.asarray(model.score_then_learn(*given))
         if self.needs_probabilities:  # a calibration that stays as it is
             return self.decide(scores, model.probabilities(scores))
         return Scored(scores, None, decide(scores))
@@ -298,9 +301,11 @@ class Regression:
         """Return the predictions."""
         return Scored(np.asarray(model.predict(X)))
 
-    def score_then_learn(self, model: Any, X: Any, y: np.ndarray) -> Scored:
+    def score_then_learn(
+        self, model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None = None
+    ) -> Scored:
         """Return the prediction of each row just before the model learns it."""
-        return Scored(np.asarray(model.score_then_learn(X, y)))
+        return Scored(np.asarray(model.score_then_learn(X, y, weight)))
 
     def running_threshold(self) -> None:
         """Return None: a number has no threshold."""

@@ -48,6 +48,7 @@ def train(
     epochs: int = 1,
     in_order: bool | None = None,
     time: str | None = None,
+    weight: Any = None,
     seed: int = 0,
     classes: Sequence[Any] | None = None,
     metric: str | None = None,
@@ -100,6 +101,10 @@ def train(
         A column of timestamps, dates or numbers: the rows are learned in its order, those of the
         same time in the order of the source.  The column is in no view.  The rows are sorted in
         memory, up to 512 MB; of more, give a query with ORDER BY.
+    weight : array-like of shape (n_samples,) or str, default=None
+        How much each row counts in learning and calibration, 0 or more; 0: not at all.  The name of
+        a column: its values; the column is in no view.  Loss, metric, threshold and encoder count
+        each row once.
     seed : int, default=0
         Seed of the order of the rows and of the random numbers of the model.
     classes : sequence, default=None
@@ -170,7 +175,7 @@ def train(
         "scale_views": scale_views,
         "bins": bins,
     }
-    of_rows = {"time": time}
+    of_rows = {"time": time, "weight": weight}
     scoring = {"metric": metric, "k": k, "cost": cost, "positive": positive, "threshold": threshold}
     if init is None:
         rows = {"task": task, "classes": classes, **encoding, **of_rows}
@@ -190,7 +195,8 @@ def train(
             passes.log = Log(log, log_every, input_files(X))
         if checkpoint is not None:
             shuffled = "in order" if order.state is None else "shuffled"
-            run = _run_of(job, [epochs, shuffled, of_rows])
+            named = weight if isinstance(weight, str | None) else "weights in memory"
+            run = _run_of(job, [epochs, shuffled, time]) | {"the weights": named}
             passes.checkpoint = Checkpoint(checkpoint, every, run, resume=resume)
         answer = passes.learn(epochs, observer or TrainingObserver())
     else:

@@ -81,7 +81,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     known = fingerprint(
         *(data.y, protocol.cv, protocol.repeats, protocol.in_order),
         *(repr(one) for one in (_options(run), _encoding(source))),
-        *([] if protocol.groups is None else [protocol.groups]),
+        *(array for array in (protocol.groups, data.weight) if array is not None),
     )
     earlier = _earlier_rows(run, wanted.extend, known)
     comparison = FoldComparison(run, encoded, first, resources)
@@ -121,7 +121,8 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
 
 def _load(run: Run, source: Labeled, protocol: Protocol) -> tuple[Data, Protocol]:
     """All rows, and the protocol for the labeled ones."""
-    X, y = source.load()
+    rows = source.load()
+    X, y = rows.X, rows.y
     labeled, unlabeled = run.by_label(y)
     if protocol.groups is not None:
         if len(protocol.groups) != len(y):
@@ -129,7 +130,8 @@ def _load(run: Run, source: Labeled, protocol: Protocol) -> tuple[Data, Protocol
         protocol = dataclasses.replace(protocol, groups=protocol.groups[labeled])
     if len(unlabeled):
         y = np.asarray(y[labeled].tolist())
-    return Data(X, y, labeled, unlabeled, source.encoder, source.layout), protocol
+    parts = (X, y, labeled, unlabeled, source.encoder, source.layout)
+    return Data(*parts, weight=rows.weight), protocol
 
 
 def _answer(

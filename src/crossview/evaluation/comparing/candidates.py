@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner, known_learners
 from crossview.catalog.metrics import metric_of
+from crossview.errors import InputError
+from crossview.estimators.svm.options import WEIGHTED
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.yardsticks import PREFIX, find_yardstick
 from crossview.evaluation.yardsticks import yardsticks as usual_yardsticks
@@ -124,7 +126,19 @@ def choose_learners(
         if entry.name not in [one.name for one in measures]:
             measures.append(entry)
     found += measures
-    return [learner.for_metric(metric, run.task.positive_label) for learner in found]
+    found = [learner.for_metric(metric, run.task.positive_label) for learner in found]
+    without = [one for one in found if run.weighted and not _takes_weights(one)]
+    if without and models is not None:
+        raise InputError(
+            f"model {without[0].name!r} is trained for {without[0].fixed['measure']}, which takes "
+            "no weights; leave the model out"
+        )
+    return [learner for learner in found if learner not in without]
+
+
+def _takes_weights(learner: Learner) -> bool:
+    """Whether its loss is a sum over rows."""
+    return learner.fixed.get("measure") in (None, *WEIGHTED)
 
 
 def _find(name: str, task: str, views: Sequence[str]) -> Learner:

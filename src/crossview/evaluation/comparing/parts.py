@@ -41,6 +41,8 @@ class Data:
         The views.
     with_unlabeled : bool, default=False
         Whether some learner learns from the unlabeled rows.
+    weight : ndarray of shape (n_rows,) or None
+        How much each row counts in learning.
     """
 
     X: Any
@@ -50,6 +52,7 @@ class Data:
     encoder: Any
     layout: ViewLayout
     with_unlabeled: bool = False
+    weight: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -89,6 +92,9 @@ class Data:
             rows.inner,
             others[0] if others else None,
             y_more if others else None,
+            weights=None
+            if self.weight is None
+            else self.weight[np.concatenate([parts[0], self.unlabeled])],
         )
 
 
@@ -132,7 +138,8 @@ class Fold:
 
     ``X_more`` and ``y_more`` are the training rows and all unlabeled rows, for learners that learn
     from those.  ``binned`` has the same rows with bins of their numbers, ``n_bins`` more columns;
-    None where no learner tries them.
+    None where no learner tries them.  ``weights`` are those of the training rows, then those of the
+    unlabeled ones.
     """
 
     X_train: MultiView
@@ -144,16 +151,18 @@ class Fold:
     y_more: np.ndarray | None = None
     n_bins: int = 0
     binned: Fold | None = None
+    weights: np.ndarray | None = None
 
     def of_setting(self, setting: Mapping[str, Any]) -> Fold:
         """Return the rows in the encoding of a setting."""
         return self.binned if setting.get("bins") and self.binned is not None else self
 
-    def training_rows(self, learner: Learner) -> tuple[MultiView, np.ndarray]:
-        """Return the rows that a learner learns from."""
+    def training_rows(self, learner: Learner) -> tuple[MultiView, np.ndarray, np.ndarray | None]:
+        """Return the rows that a learner learns from, with labels and weights."""
+        X, y = self.X_train, self.y_train
         if self.X_more is not None and self.y_more is not None and learner.learns_unlabeled:
-            return learner.select_view(self.X_more), self.y_more
-        return learner.select_view(self.X_train), self.y_train
+            X, y = self.X_more, self.y_more
+        return learner.select_view(X), y, None if self.weights is None else self.weights[: len(y)]
 
     def select(self, views: list[str]) -> Fold:
         """Return the same rows with some of the views."""
@@ -180,9 +189,11 @@ class Fold:
         ]
         if any(len(np.unique(self.y_train[rows][part])) < 2 for both in inner for part in both):
             return None
-        X_more, y_more = self.X_more, self.y_more
+        X_more, y_more, weights = self.X_more, self.y_more, self.weights
+        n = len(self.y_train)
+        if weights is not None:
+            weights = weights[np.concatenate([rows, np.arange(n, len(weights))])]
         if X_more is not None and y_more is not None:
-            n = len(self.y_train)
             kept = np.concatenate([rows, np.arange(n, len(y_more))])
             X_more, y_more = X_more[kept], y_more[kept]
         return replace(
@@ -192,6 +203,7 @@ class Fold:
             inner=inner,
             X_more=X_more,
             y_more=y_more,
+            weights=weights,
             binned=None if self.binned is None else self.binned.take(rows),
         )
 

@@ -36,6 +36,8 @@ class Run:
         Values to try, instead of those of the catalog.
     budget : float, default=inf
         Seconds that the comparison may take.
+    weighted : bool, default=False
+        Whether rows have weights.
     """
 
     learners: list[Learner]
@@ -44,6 +46,7 @@ class Run:
     epochs: int | None
     grid: Mapping[str, Sequence[Any]]
     budget: float = math.inf
+    weighted: bool = False
 
     @property
     def metric(self) -> str:

@@ -79,8 +79,8 @@ class Chosen:
         The best one on the held-out rows.
     held_out : Scored or None
         Scores of the held-out rows, where they calibrate the learner.
-    y : ndarray or None
-        Their labels.
+    y, weight : ndarray or None
+        Their labels and weights.
     """
 
     setting: dict[str, Any]
@@ -89,6 +89,7 @@ class Chosen:
     threshold: float | None = None
     held_out: Scored | None = None
     y: np.ndarray | None = None
+    weight: np.ndarray | None = None
 
 
 def best_of(chosen: Sequence[Chosen]) -> Chosen:
@@ -152,21 +153,25 @@ class SplitRows:
 
     def __init__(self, run: Run, learner: Learner, fold: Fold) -> None:
         self.run, self.learner, self.fold = run, learner, fold
-        self.taken: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any]] = {}
+        self.taken: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any, Any]] = {}
 
     def take(
         self, number: int, split: Split, share: float, setting: dict[str, Any]
-    ) -> tuple[Any, np.ndarray, Any]:
-        """Return a share of the rows to learn, with all unlabeled ones, and the rows held out."""
+    ) -> tuple[Any, np.ndarray, Any, Any]:
+        """Return a share of the rows to learn, their labels and weights, and the rows held out.
+
+        All unlabeled rows are among them.
+        """
         fold = self.fold.of_setting(setting)
         key = number, share, fold is self.fold
         if any(other[1:] != key[1:] for other in self.taken):
             self.taken.clear()
         if key not in self.taken:
-            X, y = fold.training_rows(self.learner)
+            X, y, weight = fold.training_rows(self.learner)
             unlabeled = np.arange(len(fold.y_train), len(y))
             rows = np.concatenate([self._draw(split[0], share), unlabeled])
-            self.taken[key] = X[rows], y[rows], X[split[1]]
+            own = None if weight is None else weight[rows]
+            self.taken[key] = X[rows], y[rows], own, X[split[1]]
         return self.taken[key]
 
     def count(self, share: float) -> int:
@@ -280,7 +285,7 @@ class Tuner:
                 found.append(self._judge(order, setting, own, inner))
             for one in found:  # of the others nobody needs the scores
                 if one is not best_of(found):
-                    one.held_out = one.y = None
+                    one.held_out = one.y = one.weight = None
         return found
 
     def _score(
@@ -288,7 +293,7 @@ class Tuner:
     ) -> list[tuple[Any, Scored]]:
         """A model for each setting that learned one part, and its scores of the other."""
         run, common = self.run, settings[0]
-        X_train, y_train, X_test = self.rows.take(number, split, share, common)
+        X_train, y_train, weight, X_test = self.rows.take(number, split, share, common)
         model = make_model(run, self.learner, {**common, **self.learner.tuning_params})
         with warnings.catch_warnings():  # a setting that takes too long is judged as it is
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -296,9 +301,9 @@ class Tuner:
                 values = [
                     {name: one[name] for name in self.learner.fitted_together} for one in settings
                 ]
-                models = model.fit_path(X_train, y_train, values)
+                models = model.fit_path(X_train, y_train, values, weight)
             else:
-                models = [model.fit(X_train, y_train)]
+                models = [model.fit(X_train, y_train, weight)]
         calibrates = self._calibrates(common)
         if not (calibrates or run.task.tunes) and run.task.fixed_threshold is not None:
             for model in models:
@@ -322,16 +327,18 @@ class Tuner:
             return Chosen(setting, float(np.mean(values)), order)
         assert isinstance(run.task, Classification)
         together = join([one for _, one in scored])
-        y = np.asarray(self.labels[np.concatenate([test for _, test in inner])].tolist())
+        held_out = np.concatenate([test for _, test in inner])
+        y = np.asarray(self.labels[held_out].tolist())
+        weight = None if self.fold.weights is None else self.fold.weights[held_out]
         if calibrates:  # the map depends on the scores alone, and any of the models can hold it
             model = scored[0][0]
-            model.set_threshold(None).calibrate(together.scores, y)
+            model.set_threshold(None).calibrate(together.scores, y, weight)
             together = run.task.decide(together.scores, model.probabilities(together.scores))
         if run.task.tunes:
             threshold, value = run.task.tune(y, together)
         else:
             threshold, value = None, run.score(y, together)
-        return Chosen(setting, value, order, threshold, together, y)
+        return Chosen(setting, value, order, threshold, together, y, weight)
 
     def _calibrates(self, setting: dict[str, Any]) -> bool:
         """Whether the held-out rows calibrate the learner."""

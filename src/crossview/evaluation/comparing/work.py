@@ -207,10 +207,10 @@ def finish_fold(
 
 def fit_model(run: Run, learner: Learner, fold: Fold, chosen: Chosen) -> tuple[Any, float]:
     """Return a model in the chosen setting, with its threshold, and the seconds of its fit."""
-    X, y = fold.training_rows(learner)
+    X, y, weight = fold.training_rows(learner)
     model = make_model(run, learner, chosen.setting)
     start = time.perf_counter()
-    model.fit(X, y)
+    model.fit(X, y, weight)
     seconds = time.perf_counter() - start
     _set_threshold(run, learner, model, chosen)
     return model, seconds
@@ -242,7 +242,7 @@ def _set_threshold(run: Run, learner: Learner, model: Any, chosen: Chosen) -> No
     if not calibrates_in_pass(run, learner, chosen.setting):
         if chosen.held_out is None:
             raise InputError(f"model {learner.name!r} has no held-out rows to be calibrated by")
-        model.calibrate(chosen.held_out.scores, chosen.y)
+        model.calibrate(chosen.held_out.scores, chosen.y, chosen.weight)
     threshold = chosen.threshold if run.task.tunes else run.task.fixed_threshold
     if threshold is not None:
         model.set_threshold(threshold)

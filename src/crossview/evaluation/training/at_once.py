@@ -24,7 +24,8 @@ def learn_at_once(job: Job) -> Trained:
     entry, learner, source, about = job.entry, job.learner, job.source, job.about
     task = job.task.for_model(learner)
     start = time.perf_counter()
-    data, y = source.load()
+    rows = source.load()
+    data, y, weight = rows.X, rows.y, rows.weight
     known = np.flatnonzero(has_label(y))
     n_missing = len(y) - len(known)
     encoder = job.encoder
@@ -32,11 +33,12 @@ def learn_at_once(job: Job) -> Trained:
         encoder.fit(take_rows(data, known))
     if not entry.learns_unlabeled:
         data, y = take_rows(data, known), y[known]
+        weight = None if weight is None else weight[known]
     X = data if encoder is None else encoder.transform(data)
     if isinstance(task, Classification) and task.tunes:
-        _fit_and_tune(learner, task, X, y, about["seed"])
+        _fit_and_tune(learner, task, X, y, weight, about["seed"])
     else:
-        learner.fit(X, y)
+        learner.fit(X, y, weight)
         if task.fixed_threshold is not None:
             learner.set_threshold(task.fixed_threshold)
     seconds = time.perf_counter() - start
@@ -58,17 +60,17 @@ def learn_at_once(job: Job) -> Trained:
 
 
 def _fit_and_tune(
-    learner: Any, task: Classification, X: MultiView, y: np.ndarray, seed: int
+    learner: Any, task: Classification, X: MultiView, y: np.ndarray, weight: Any, seed: int
 ) -> None:
     """Fit the learner; the rows held out by three folds calibrate it, and choose its threshold.
 
     So the fits by which `fit` itself would calibrate it serve both.
     """
     calibration = learner.calibration
-    scored = held_out_scores(learner, task, X, y, seed)
+    scored = held_out_scores(learner, task, X, y, weight, seed)
     if scored is not None:
         learner.calibration = "none"
-    learner.fit(X, y)
+    learner.fit(X, y, weight)
     if scored is not None:
         tune(learner, task, *scored)
         learner.calibration = calibration

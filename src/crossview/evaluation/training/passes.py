@@ -13,7 +13,6 @@ from crossview.errors import InputError
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.progressive import ProgressiveValidation
 from crossview.evaluation.read_labels import with_label
-from crossview.evaluation.sources import take_rows
 from crossview.evaluation.tasks import Classification
 from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position
 from crossview.evaluation.training.held_out import held_out_scores, threshold_of, tune
@@ -159,35 +158,35 @@ class Passes:
         state = {} if windows is None else windows.get_state()
         self.checkpoint.write(Kept(fitted, self.position, self._counts(), self.last_rows.X, state))
 
-    def _batches(self, observer: TrainingObserver) -> Iterator[tuple[MultiView, np.ndarray]]:
+    def _batches(self, observer: TrainingObserver) -> Iterator[tuple]:
         """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
         here = self.position
-        for X, y, encoder in prefetch(self._encoded()):
+        for X, y, weight, encoder in prefetch(self._encoded()):
             n_missing = 0 if not len(self.source.classes) else int((~has_label(y)).sum())
             if n_missing and not self.entry.learns_unlabeled:
                 here.skipped += n_missing if here.number == 1 else 0
-                kept = list(with_label([(X, y)]))
+                kept = list(with_label([(X, y, weight)]))
             else:
                 here.unlabeled += n_missing if here.number == 1 else 0
-                kept = [(X, y)]
-            for known, of_known in kept:
-                yield known, of_known
-                self.last_rows.add(known)
+                kept = [(X, y, weight)]
+            for known in kept:
+                yield known
+                self.last_rows.add(known[0])
             here.batches += 1
             observer.add_rows(len(y))
             if encoder is not None and self.scored.tally.n_rows:
                 self._keep(encoder[0])
 
-    def _encoded(self) -> Iterator[tuple[MultiView, np.ndarray, list[Any] | None]]:
+    def _encoded(self) -> Iterator[tuple[MultiView, np.ndarray, Any, list[Any] | None]]:
         """The batches that are left; with those that are to be kept, the encoder after them."""
         here, encoder = self.position, self.encoder
         learn = here.number == 1
         done = here.batches
-        for X, y in self.source.encoded(encoder, learn=learn, done=done):
+        for X, y, weight in self.source.encoded(encoder, learn=learn, done=done):
             if self.checkpoint is None or not self.checkpoint.is_due():
-                yield X, y, None
+                yield X, y, weight, None
             else:  # in a moment, the encoder learns the next batch, in this thread
-                yield X, y, [copy.deepcopy(encoder) if learn else encoder]
+                yield X, y, weight, [copy.deepcopy(encoder) if learn else encoder]
 
 
 def _tune_after_passes(run: Passes, epochs: int) -> None:
@@ -198,12 +197,12 @@ def _tune_after_passes(run: Passes, epochs: int) -> None:
     """
     if not (isinstance(run.task, Classification) and run.task.tunes and run.order.in_memory):
         return
-    data, y = run.source.load()
-    known = np.flatnonzero(has_label(y))
-    X = take_rows(data, known)
-    X = X if run.encoder is None else run.encoder.transform(X)
+    rows = run.source.load()
+    rows = rows.take(np.flatnonzero(has_label(rows.y)))
+    X = rows.X if run.encoder is None else run.encoder.transform(rows.X)
     passes = run.entry.passes(epochs)
-    scored = held_out_scores(run.learner, run.task, X, y[known], run.about["seed"], **passes)
+    given = (run.learner, run.task, X, rows.y, rows.weight)
+    scored = held_out_scores(*given, run.about["seed"], **passes)
     if scored is not None:
         tune(run.learner, run.task, *scored)
 

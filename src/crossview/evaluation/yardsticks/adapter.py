@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import Any, ClassVar, NamedTuple
 
@@ -62,18 +63,26 @@ class _PipelineLearner(ViewLearner):
         """
         raise NotImplementedError
 
-    def _weighted_rows(self, rows: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
-        """Return the rows whose weight is not 0, and their positions."""
+    def _weighted_rows(
+        self, rows: Any, sample_weight: Any
+    ) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        """Return the rows whose weight is not 0, their positions and, if they differ, weights."""
         weight = row_weights(sample_weight, len(rows.indptr) - 1)
         used = np.flatnonzero(weight)
-        if len(np.unique(weight[used])) > 1:
-            raise InputError("a yardstick takes the same weight for all rows, or 0")
-        return (rows if len(used) == len(weight) else rows_at(rows, used)), used
+        different = len(np.unique(weight[used])) > 1
+        rows = rows if len(used) == len(weight) else rows_at(rows, used)
+        return rows, used, weight[used] if different else None
 
-    def _fit_pipeline(self, model: Pipeline, rows: Any, y: np.ndarray) -> None:
+    def _fit_pipeline(
+        self, model: Pipeline, rows: Any, y: np.ndarray, weight: np.ndarray | None
+    ) -> None:
+        name, last = model.steps[-1]
+        if weight is not None and not _takes_weights(last):
+            raise InputError(f"{type(last).__name__} takes no weights")
+        given = {} if weight is None else {f"{name}__sample_weight": weight}
         with warnings.catch_warnings():  # a setting that takes too long is judged as it is
             warnings.simplefilter("ignore")
-            self.pipeline_ = model.fit(_views_of(rows, self.layout_), y)
+            self.pipeline_ = model.fit(_views_of(rows, self.layout_), y, **given)
 
     def _joint_scores(self, rows: Any) -> np.ndarray:
         n, parts = len(rows.indptr) - 1, []
@@ -103,7 +112,7 @@ class PipelineClassifier(ViewClassifier, _PipelineLearner):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
         labels = self._labels(y, rows)
-        rows, used = self._weighted_rows(rows, sample_weight)
+        rows, used, weight = self._weighted_rows(rows, sample_weight)
         classes = np.unique(labels[used])
         if len(classes) < 2:
             raise InputError(f"y has one class, {classes.tolist()}; a classifier needs two or more")
@@ -112,7 +121,7 @@ class PipelineClassifier(ViewClassifier, _PipelineLearner):
         model = self.pipeline(Shape(self.layout_.names, len(codes), len(classes)))
         if np.bincount(codes).min() < self._least_rows_of_a_class():
             model = make_pipeline(ViewMatrix(), DummyClassifier(strategy="prior"))
-        self._fit_pipeline(model, rows, codes)
+        self._fit_pipeline(model, rows, codes, weight)
         self._calibrate_by_folds(X, y, sample_weight)
 
     def _least_rows_of_a_class(self) -> int:
@@ -146,12 +155,19 @@ class PipelineRegressor(ViewRegressor, _PipelineLearner):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
         y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
-        rows, used = self._weighted_rows(rows, sample_weight)
+        rows, used, weight = self._weighted_rows(rows, sample_weight)
         self._start_state()
-        self._fit_pipeline(self.pipeline(Shape(self.layout_.names, len(used))), rows, y[used])
+        model = self.pipeline(Shape(self.layout_.names, len(used)))
+        self._fit_pipeline(model, rows, y[used], weight)
 
     def _output(self, X: MultiView) -> np.ndarray:
         return np.asarray(self.pipeline_.predict(X), dtype=np.float64)
+
+
+def _takes_weights(model: Any) -> bool:
+    """Whether `fit` takes sample weights, as itself or among any arguments."""
+    kinds = inspect.signature(model.fit).parameters
+    return "sample_weight" in kinds or any(one.kind == one.VAR_KEYWORD for one in kinds.values())
 
 
 def _views_of(rows: Any, layout: ViewLayout) -> MultiView:

@@ -67,6 +67,20 @@ def _boosting(max_leaf_nodes: int, data: Shape) -> dict[str, Any]:
     return parameters | {"early_stopping": False}
 
 
+class _WeightedPipeline(Pipeline):
+    """A pipeline in a stack, which hands weights to `fit` and knows no name of a step."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
+        """Fit all steps, the last one with the weights."""
+        if sample_weight is not None:
+            params[f"{self.steps[-1][0]}__sample_weight"] = sample_weight
+        return super().fit(X, y, **params)
+
+
+def _of_view(view: str, model: Any) -> _WeightedPipeline:
+    return _WeightedPipeline(make_pipeline(ViewMatrix(view, scale=True), model).steps)
+
+
 class LogisticClassifier(PipelineClassifier):
     """Logistic regression on the scaled columns of all views.
 
@@ -107,8 +121,7 @@ class FusionClassifier(PipelineClassifier):
     def pipeline(self, data: Shape) -> Pipeline:
         """Return the scikit-learn pipeline, not fitted."""
         models = [
-            (f"view{v}", make_pipeline(ViewMatrix(view, scale=True), _logistic(self.C)))
-            for v, view in enumerate(data.views)
+            (f"view{v}", _of_view(view, _logistic(self.C))) for v, view in enumerate(data.views)
         ]
         folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
         return make_pipeline(
@@ -199,7 +212,7 @@ class FusionRegressor(PipelineRegressor):
     def pipeline(self, data: Shape) -> Pipeline:
         """Return the scikit-learn pipeline, not fitted."""
         models = [
-            (f"view{v}", make_pipeline(ViewMatrix(view, scale=True), Ridge(alpha=self.alpha)))
+            (f"view{v}", _of_view(view, Ridge(alpha=self.alpha)))
             for v, view in enumerate(data.views)
         ]
         folds = KFold(FOLDS, shuffle=True, random_state=0)
