@@ -1,14 +1,17 @@
 """MovieLens-100k as a stream that arrives day by day: who liked which movie.
 
     python examples/days.py ml-100k days
+    python examples/days.py --summary days
 
 writes into the folder ``days``: ``history.parquet``, all ratings up to the last seven days, with
 the label ``liked`` (4 or 5 stars); and for each of the seven days ``day1.parquet``, what was shown,
 without a label, and ``labels1.csv``, what became known later.  The data set is at
 https://grouplens.org/datasets/movielens/100k/, whose terms allow research use and no publishing
-again.
+again.  The summary is of the evaluations that examples/daily.sh writes: of the model that went on,
+``new1.json``, and of the one that did not, ``old1.json``.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -50,5 +53,20 @@ def write(whole: pd.DataFrame, folder: Path) -> None:
         rows[["id", "liked"]].to_csv(folder / f"labels{number}.csv", index=False)
 
 
+def summary(folder: Path) -> None:
+    """Print the ROC AUC of both models, day by day."""
+    print("day  rows  went on                     did not")
+    for number in range(1, N_DAYS + 1):
+        cells = []
+        for which in ("new", "old"):
+            about = json.loads((folder / f"{which}{number}.json").read_text())
+            auc = about["metrics"]["roc_auc"]
+            cells.append(f"{auc['value']:.3f} ({auc['low']:.3f} to {auc['high']:.3f})")
+        print(f"{number:3}  {about['n_rows']:4}  {cells[0]}      {cells[1]}")
+
+
 if __name__ == "__main__":
-    write(ratings(Path(sys.argv[1])), Path(sys.argv[2]))
+    if sys.argv[1] == "--summary":
+        summary(Path(sys.argv[2]))
+    else:
+        write(ratings(Path(sys.argv[1])), Path(sys.argv[2]))

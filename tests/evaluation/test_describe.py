@@ -143,7 +143,7 @@ def test_an_identifier_by_its_name_unless_it_is_declared():
     lines = describe(table, "y").warnings
     assert [line.split(":")[0] for line in lines] == ["u__user_id", "u__movieId"]
     assert describe(table, "y", categorical=["u__*"]).warnings == []
-    line, _ = describe(table.select(["id", "y"]), "y").warnings  # and no column is in a view
+    _, line = describe(table.select(["id", "y"]), "y").warnings  # and no column is in a view
     assert line.startswith("id: whole numbers")
 
 
