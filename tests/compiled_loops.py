@@ -22,6 +22,7 @@ LOOPS = {
     "crossview.algorithms.stacking.two_classes.learning_pass": 1,
     "crossview.kernels.gram.products": 1,
     "crossview.kernels.rows.score_views": 1,
+    "crossview.streams.document_frequency.weigh_rows": 1,
     "crossview.streams.fill.fill_rows": 1,
     "crossview.streams.moments.standardize_rows": 1,
     "crossview.streams.scale.scale_rows": 1,

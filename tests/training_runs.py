@@ -46,7 +46,7 @@ KINDS = [
     ("stacking", {}),
     ("pa:squared", {"epochs": 3, "ngrams": 2}),
     ("pa:independent", {"in_order": True, "settings": {"average": True}}),
-    ("arow", {"bins": 4}),
+    ("arow", {"bins": 4, "tf_idf": True}),
     ("pam:squared-diagonal", {"threshold": 0.4}),
     ("fm", {"epochs": 2}),
     ("mvm", {"metric": "log_loss"}),

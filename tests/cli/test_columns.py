@@ -40,22 +40,26 @@ def table(tmp_path, monkeypatch):
     return table
 
 
-def test_ngrams_are_counted_and_carried_on(table, capsys):
+def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):
     given = ["--label", "y", "--text", "t__words"]
     for model, words in (
-        ("pa:concatenated", "--text t__words --ngrams 2 --model"),
-        ("yardstick:logistic-regression", 'ViewEncoder(text=["t__words"], ngram_range=(1, 2))'),
+        ("pa:concatenated", "--text t__words --ngrams 2 --tf-idf --model"),
+        (
+            "yardstick:logistic-regression",
+            'ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=True)',
+        ),
     ):
-        more = ["--model", model, "--cv", "2", "--ngrams", "2", *given]
+        more = ["--model", model, "--cv", "2", "--ngrams", "2", "--tf-idf", *given]
         status, out, _ = run(capsys, "compare", "rows.parquet", *more)
         assert status == 0
         assert words in " ".join(out).replace("'", '"')
     given = {"text": ["t__words"], "model": "pa:concatenated"}
-    trained = crossview.train(table, "y", **given, ngrams=2, output="m.st")
+    trained = crossview.train(table, "y", **given, ngrams=2, tf_idf=True, output="m.st")
     assert trained.fitted[0].ngram_range == (1, 2)
     assert "t__words:film film" in " ".join(run(capsys, "inspect", "m.st")[1])
     goes_on = crossview.train(table, init="m.st").fitted[0]
-    assert tuple(goes_on.ngram_range) == (1, 2)
+    assert (tuple(goes_on.ngram_range), goes_on.tf_idf) == ((1, 2), True)
+    assert goes_on.get_state()["texts"].tolist() == [240]
     views = crossview.MultiView({"a": np.eye(4), "b": np.eye(4)})
     with pytest.raises(crossview.InputError, match="encoded already; leave ngrams= at 1"):
         crossview.train(views, [0, 1, 0, 1], ngrams=2)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import FeatureHasher
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -209,6 +209,39 @@ def test_text_is_counted_as_count_vectorizer_does(ngram_range):
                 if expected[k]
             }
         )
+
+
+def test_tf_idf_is_that_of_scikit_learn():
+    texts = ["the cat sat on the mat", "a dog, the Dog", "", "42 cats & 1 dog", "the dog"] * 3
+    table = pa.table({"v__a": [*texts, None, None], "v__b": [None, "the", *texts]})
+    fitted = unscaled(text=["v__*"], hash_bits=18, tf_idf=True)
+    X = fitted.fit_transform(table)
+    same(fitted.transform(table), X)
+    expected = np.zeros(X.matrix.shape)
+    names = fitted.get_feature_names_out().tolist()
+    for column in ("v__a", "v__b"):
+        counts = CountVectorizer().fit(texts)
+        values = table[column].to_pylist()
+        known = [row for row, value in enumerate(values) if value is not None]
+        weights = TfidfTransformer().fit_transform(counts.transform([values[i] for i in known]))
+        slots = [names.index(f"{column}:{word}") for word in counts.get_feature_names_out()]
+        expected[np.ix_(known, slots)] += weights.toarray()
+    np.testing.assert_allclose(X.matrix.toarray(), expected, rtol=1e-12)
+    # a stream: each row by the rows up to itself
+    stream = unscaled(text=["v__*"], hash_bits=18, tf_idf=True).partial_fit_transform(table)
+    first = unscaled(text=["v__*"], hash_bits=18, tf_idf=True).fit_transform(table.slice(0, 9))
+    np.testing.assert_array_equal(stream.matrix[[8]].toarray(), first.matrix[[8]].toarray())
+    # what contradicts itself is refused
+    header, state = fitted.get_header(), fitted.get_state()
+    other = clone(fitted)
+    other.set_header(header)
+    for change in (
+        {"df.0": state["df.0"] + 100},
+        {"df_slots.1": np.zeros_like(state["df_slots.1"])},
+        {"texts": -state["texts"]},
+    ):
+        with pytest.raises(InputError, match=r"contradict each other|texts"):
+            other.set_state(state | change)
 
 
 def test_each_text_column_has_length_one_by_itself():
@@ -896,7 +929,7 @@ def test_each_view_has_the_mean_norm_of_one():
 @given(cuts=st.lists(st.integers(1, 99), max_size=3), bins=st.sampled_from([None, 4]))
 def test_a_stream_is_encoded_the_same_however_it_is_cut(cuts, bins):
     table = people(100, seed=1)
-    options = {"text": ["page__title"], "hash_bits": BITS, "bins": bins}
+    options = {"text": ["page__title"], "hash_bits": BITS, "bins": bins, "tf_idf": bins is None}
     whole, cut = ViewEncoder(**options), ViewEncoder(**options)
     expected = whole.partial_fit_transform(table)
     found = []

@@ -132,6 +132,10 @@ Ngrams = Annotated[
         help="Count sequences of up to N words of a text, such as 2, and not only words.",
     ),
 ]
+TfIdf = Annotated[
+    bool,
+    typer.Option("--tf-idf", help="Words that are in many texts of a column count less."),
+]
 ScaleViews = Annotated[
     bool,
     typer.Option(
@@ -437,6 +441,7 @@ def compare(
     ] = None,
     hash_bits: HashBits = 18,
     ngrams: Ngrams = 1,
+    tf_idf: TfIdf = False,
     scale_views: ScaleViews = True,
     bins: Bins = None,
     format: Format = None,
@@ -464,7 +469,13 @@ def compare(
         label,
         view,
         {"text": text, "categorical": categorical, "numeric": numeric},
-        {"hash_bits": hash_bits, "ngrams": ngrams, "scale_views": scale_views, "bins": bins},
+        {
+            "hash_bits": hash_bits,
+            "ngrams": ngrams,
+            "tf_idf": tf_idf,
+            "scale_views": scale_views,
+            "bins": bins,
+        },
         _reading(format, null, decimal, delimiter, quote, header),
     )
     options = {
@@ -573,6 +584,7 @@ def train(
     threshold: Threshold = "tuned",
     hash_bits: HashBits = 18,
     ngrams: Ngrams = 1,
+    tf_idf: TfIdf = False,
     scale_views: ScaleViews = True,
     bins: Bins = None,
     checkpoint: Annotated[
@@ -643,7 +655,13 @@ def train(
         label,
         view,
         {"text": text, "categorical": categorical, "numeric": numeric},
-        {"hash_bits": hash_bits, "ngrams": ngrams, "scale_views": scale_views, "bins": bins},
+        {
+            "hash_bits": hash_bits,
+            "ngrams": ngrams,
+            "tf_idf": tf_idf,
+            "scale_views": scale_views,
+            "bins": bins,
+        },
         _reading(format, null, decimal, delimiter, quote, header),
     )
     opening.check_names(

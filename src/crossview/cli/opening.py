@@ -57,6 +57,7 @@ STANDARD = "-"
 DEFAULTS: dict[str, Any] = {
     "hash_bits": 18,
     "ngrams": 1,
+    "tf_idf": False,
     "scale_views": True,
     "bins": None,
     "format": None,
@@ -138,8 +139,8 @@ def _as_words(given: Mapping[str, Any]) -> list[str]:
     words = []
     for name, value in given.items():
         option = name.replace("_", "-")
-        if value is False:
-            words.append(f"--no-{option}")
+        if isinstance(value, bool):
+            words.append(f"--{option}" if value else f"--no-{option}")
             continue
         for one in value if isinstance(value, list) else [value]:
             words += [f"--{option}", str(one)]

@@ -224,7 +224,7 @@ class LabeledTable(LabeledSource):
 
     def load(self) -> LabeledBatch:
         """Return all rows with their labels; what an encoder refuses is named by file and row."""
-        check = clone(self.encoder).set_params(scale_views=False, bins=None)
+        check = clone(self.encoder).set_params(scale_views=False, bins=None, tf_idf=False)
         pieces = []
         for piece in self.read():
             with with_row_location(piece):

@@ -26,6 +26,10 @@ ENCODING: dict[str, ParameterDoc] = {
         them.  More find fixed phrases, in models of the same size with more hash collisions.
         """,
     ),
+    "tf_idf": (
+        "bool",
+        "As for `ViewEncoder`: whether words that are in many texts count less.",
+    ),
     "scale_views": (
         "bool",
         "Whether each view is divided by the mean norm of its rows; see `ViewScaler`.",

@@ -59,8 +59,9 @@ def open_labeled(
         what = "X is a MultiView and" if isinstance(source, MultiView) else "the file"
         if views is not None:
             raise InputError(f"{what} names its views; leave views= at None")
-        for name, value, default in (("bins", options.get("bins"), None), ("ngrams", ngrams, 1)):
-            if value != default:
+        encoded = {"bins": None, "tf_idf": False, "ngrams": 1}
+        for name, default in encoded.items():
+            if (options | {"ngrams": ngrams}).get(name, default) != default:
                 raise InputError(
                     f"{what} has columns that are encoded already; leave {name}= at {default}"
                 )
@@ -106,7 +107,7 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
     known = set(table.column_names)
     words, numbers = ([name for name in names if name in known] for names in encoder.read_as())
     same: dict[str, Any] = encoder.declared_columns()
-    names = ("hash_bits", "ngram_range", "scale_views", "bins")
+    names = ("hash_bits", "ngram_range", "tf_idf", "scale_views", "bins")
     same |= {name: getattr(encoder, name) for name in names}
     table = table.as_kinds(words, numbers)
     return LabeledTable(table, y, views=columns, **same, **options)

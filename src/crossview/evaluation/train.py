@@ -42,6 +42,7 @@ def train(
     numeric: Sequence[str] = (),
     hash_bits: int = 18,
     ngrams: int = 1,
+    tf_idf: bool = False,
     scale_views: bool = True,
     bins: int | None = None,
     task: str = "classification",
@@ -172,6 +173,7 @@ def train(
         "numeric": numeric,
         "hash_bits": hash_bits,
         "ngrams": ngrams,
+        "tf_idf": tf_idf,
         "scale_views": scale_views,
         "bins": bins,
     }
@@ -217,7 +219,13 @@ def train(
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that are not left at their defaults."""
-    defaults = {"hash_bits": 18, "ngrams": 1, "scale_views": True, "threshold": "tuned"}
+    defaults = {
+        "hash_bits": 18,
+        "ngrams": 1,
+        "tf_idf": False,
+        "scale_views": True,
+        "threshold": "tuned",
+    }
     return {name: value for name, value in options.items() if value != defaults.get(name)}
 
 

@@ -24,6 +24,7 @@ from crossview.errors import InputError
 from crossview.schema import Array, check_header, check_state
 from crossview.streams.arrow import column_names
 from crossview.streams.columns import Batch, Column
+from crossview.streams.document_frequency import DocumentFrequencies
 from crossview.streams.fill import Cells, fill_rows
 from crossview.streams.hashing import SlotTables, split_name
 from crossview.streams.moments import Moments
@@ -49,6 +50,18 @@ class Meaning(NamedTuple):
     collides: bool = False
 
 
+# numbers as they are encoded, and their positions between the knots of bins
+_Numbers = tuple[np.ndarray, np.ndarray]
+
+
+class _Text(NamedTuple):
+    """The words of one column, row by row, and which rows have a text."""
+
+    column: Column
+    rows: sp.csr_array
+    present: np.ndarray
+
+
 class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
     """Learned state of an encoder, and its conversion for a model file."""
 
@@ -56,6 +69,7 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
     _moments: Moments
     _quantiles: Quantiles
     _slots: SlotTables
+    _frequencies: DocumentFrequencies
     _scaler: ViewScaler
     layout_: ViewLayout
 
@@ -68,7 +82,10 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         self._quantiles = Quantiles(len(self._plan.numbers) if n_bins else 0, n_bins)
         self._scaler = ViewScaler()
         self._scaler.use_layout(self.layout_)
-        self._slots = SlotTables(n_slots, self.ngram_range, self.remember_names, self.layout_.names)
+        n_texts = sum(column.kind == "text" for column in columns) if self.tf_idf else 0
+        self._frequencies = DocumentFrequencies(n_texts, n_slots)
+        words = (n_slots, self.ngram_range, self.remember_names, self.layout_.names)
+        self._slots = SlotTables(*words, normalized=not self.tf_idf)
 
     def get_header(self) -> dict[str, Any]:
         """Return the part of the learned state that is not arrays: columns and names.
@@ -115,7 +132,8 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         moments = self._moments
         numbers = {"count": moments.count, "mean": moments.mean, "m2": moments.m2}
         norms = {f"norms.{key}": array for key, array in self._scaler.get_state().items()}
-        return numbers | self._quantiles.state() | norms | self._slots.state()
+        words = self._slots.state() | self._frequencies.state()
+        return numbers | self._quantiles.state() | norms | words
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore the state that `get_state` returned.
@@ -133,14 +151,14 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
             "norms.total": Array("f8", (self.layout_.n_views,), low=0.0),
             "norms.count": Array("f8", (self.layout_.n_views,), low=0.0),
         }
-        check_state(
-            state, schema | self._quantiles.schema(state) | self._slots.schema(), "ViewEncoder"
-        )
+        schema |= self._quantiles.schema(state) | self._slots.schema()
+        check_state(state, schema | self._frequencies.schema(), "ViewEncoder")
         for key in ("count", "mean", "m2"):
             setattr(self._moments, key, np.array(state[key]))
         self._quantiles.set_state(state)
         self._scaler.set_state({key: state[f"norms.{key}"] for key in ("total", "count")})
         self._slots.set_state(state)
+        self._frequencies.set_state(state)
 
 
 class _Described(_Stored):
@@ -322,11 +340,27 @@ class _Encoding(_Described):
             positions = self._quantiles.positions(numbers, learn=learn)
         return standardized if self.standardize else numbers, positions
 
+    def _texts(self, batch: Batch, tables: list[Any], *, learn: bool = False) -> list[_Text]:
+        """The rows of each text column."""
+        texts: list[_Text] = []
+        for column, coded, table in zip(self._plan.hashed, batch.coded, tables, strict=True):
+            if column.kind == "text":
+                rows, present = table[coded.codes], coded.codes >= 0  # the last row, -1, is empty
+                if self.tf_idf:
+                    rows = self._frequencies.weigh(len(texts), rows, present, learn=learn)
+                texts.append(_Text(column, rows, present))
+        return texts
+
     def _encode(
-        self, batch: Batch, tables: list[Any], numbers: np.ndarray, positions: np.ndarray
+        self, batch: Batch, tables: list[Any], texts: list[_Text], numbers: _Numbers
     ) -> MultiView:
         """The views of these rows, before they are scaled."""
-        matrix, present = _encode_rows(self._plan, numbers, positions, batch, tables)
+        categories = [
+            table[coded.codes]
+            for column, coded, table in zip(self._plan.hashed, batch.coded, tables, strict=True)
+            if column.kind == "categorical"
+        ]
+        matrix, present = _encode_rows(self._plan, *numbers, categories, texts)
         names = {
             view: self._plan.plain_names(view, self._quantiles.knots)
             for view in self.layout_.names
@@ -378,6 +412,9 @@ class ViewEncoder(_Encoding):
     bins : int, default=None
         Number of bins of each number, for scores that are curves of a number and not lines.
         At most 4096; typical value: 10.  None: none.
+    tf_idf : bool, default=False
+        Whether words that are in many texts of a column count less: by ln((1 + n) / (1 + df)) + 1
+        for n texts, of which df have the word (smooth idf), before the norm is 1.
     remember_names : int, default=50_000
         Maximum number of slot names to store per view, for inspection; the first ones are stored.
 
@@ -445,6 +482,7 @@ class ViewEncoder(_Encoding):
         standardize: bool = True,
         scale_views: bool = True,
         bins: int | None = None,
+        tf_idf: bool = False,
         remember_names: int = 50_000,
     ) -> None:
         self.views = views
@@ -456,6 +494,7 @@ class ViewEncoder(_Encoding):
         self.standardize = standardize
         self.scale_views = scale_views
         self.bins = bins
+        self.tf_idf = tf_idf
         self.remember_names = remember_names
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -494,8 +533,9 @@ class ViewEncoder(_Encoding):
         batch = self._decode(X)
         tables = self._tables(batch, remember=True)
         numbers = self._numbers(batch, learn=True)
+        texts = self._texts(batch, tables, learn=True)
         if self.scale_views:  # their norms are those of encoded rows
-            self._scaler.partial_fit(self._encode(batch, tables, *numbers))
+            self._scaler.partial_fit(self._encode(batch, tables, texts, numbers))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> MultiView:
@@ -519,7 +559,8 @@ class ViewEncoder(_Encoding):
         self._moments.standardize(batch.values, learn=True)
         if self.bins:
             self._quantiles.fit(batch.values)
-        encoded = self._encode(batch, tables, *self._numbers(batch))
+        self._texts(batch, tables, learn=True)
+        encoded = self._encode(batch, tables, self._texts(batch, tables), self._numbers(batch))
         return self._scaled(encoded, fit=True)
 
     def partial_fit_transform(self, X: Any) -> MultiView:
@@ -537,7 +578,8 @@ class ViewEncoder(_Encoding):
         """
         batch = self._decode(X)
         tables = self._tables(batch, remember=True)
-        encoded = self._encode(batch, tables, *self._numbers(batch, learn=True))
+        texts = self._texts(batch, tables, learn=True)
+        encoded = self._encode(batch, tables, texts, self._numbers(batch, learn=True))
         return self._scaler.partial_fit_transform(encoded) if self.scale_views else encoded
 
     def transform(self, X: Any) -> MultiView:
@@ -555,7 +597,8 @@ class ViewEncoder(_Encoding):
         """
         check_is_fitted(self, "layout_")
         batch = self._plan.decode(X)
-        encoded = self._encode(batch, self._tables(batch), *self._numbers(batch))
+        tables = self._tables(batch)
+        encoded = self._encode(batch, tables, self._texts(batch, tables), self._numbers(batch))
         return self._scaled(encoded)
 
     def check_params(self) -> None:
@@ -581,26 +624,24 @@ class ViewEncoder(_Encoding):
 
 
 def _encode_rows(
-    plan: Plan, numbers: np.ndarray, positions: np.ndarray, batch: Batch, tables: list[Any]
+    plan: Plan,
+    numbers: np.ndarray,
+    positions: np.ndarray,
+    categories: list[np.ndarray],
+    texts: list[_Text],
 ) -> tuple[sp.csr_array, np.ndarray]:
     """The rows as one CSR matrix, and which views are there.
 
-    ``numbers`` and ``positions`` between knots are one row each, and ``tables`` has what the
-    values of each categorical and text column become.
+    ``numbers`` and ``positions`` between knots are one row each, and ``categories`` are the slots
+    of each categorical column.
     """
     n_rows = len(numbers)
     present = np.zeros((n_rows, plan.layout.n_views), dtype=bool)
-    categories = [c for c in plan.hashed if c.kind == "categorical"]
     slots = np.empty((n_rows, len(categories)), dtype=np.int32)
-    n_filled = 0
-    texts = []
-    for column, coded, table in zip(plan.hashed, batch.coded, tables, strict=True):
-        if column.kind == "categorical":
-            slots[:, n_filled] = table[coded.codes]
-            n_filled += 1
-        else:
-            texts.append((column, table, coded.codes))
-            present[:, plan.layout.index(column.view)] |= coded.codes >= 0
+    for k, of_column in enumerate(categories):
+        slots[:, k] = of_column
+    for text in texts:
+        present[:, plan.layout.index(text.column.view)] |= text.present
     # 1. numbers and categories, row by row
     blocks = plan.blocks()
     for start, stop in pairwise(blocks.slots_ptr):
@@ -615,8 +656,7 @@ def _encode_rows(
     fill_rows(cells, plan.n_bins, present, blocks, indptr, indices, data)
     matrix = _csr(data, indices, indptr, plan.layout.n_columns)
     # 2. texts, as one matrix per column
-    for column, table, codes in texts:
-        rows = table[codes]  # the last row, at -1, is empty
+    for column, rows, _ in texts:
         shifted = rows.indices + np.int32(plan.first_slot(column.view))
         matrix = matrix + _csr(rows.data, shifted, rows.indptr, plan.layout.n_columns)
     return matrix, present

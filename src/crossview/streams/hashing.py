@@ -63,6 +63,7 @@ class _Hashing:
 
     n_slots: int
     ngram_range: tuple[int, int]
+    normalized: bool
 
     def _hash(self, column: Column, dictionary: pa.Array) -> _Words:
         hasher = FeatureHasher(self.n_slots, input_type="pair", alternate_sign=False)
@@ -87,7 +88,7 @@ class _Hashing:
         counts = np.ones(len(words.codes)), words.slots[words.codes], indptr
         rows = sp.csr_array(counts, shape=(len(indptr) - 1, self.n_slots))
         rows.sum_duplicates()
-        return normalize(rows, copy=False)
+        return normalize(rows, copy=False) if self.normalized else rows
 
 
 class SlotTables(_Hashing):
@@ -103,6 +104,8 @@ class SlotTables(_Hashing):
         Maximum number of slot names to store per view.
     views : sequence of str
         Names of all views.
+    normalized : bool, default=True
+        Whether the counts of each text have norm 1.
 
     Attributes
     ----------
@@ -113,8 +116,14 @@ class SlotTables(_Hashing):
     """
 
     def __init__(
-        self, n_slots: int, ngram_range: tuple[int, int], remember_names: int, views: Sequence[str]
+        self,
+        n_slots: int,
+        ngram_range: tuple[int, int],
+        remember_names: int,
+        views: Sequence[str],
+        normalized: bool = True,
     ) -> None:
+        self.normalized = normalized
         self.n_slots = n_slots
         self.ngram_range = ngram_range
         self.remember_names = remember_names
