@@ -339,3 +339,4 @@ def run_every_loop(*, backwards=False):
     MultiViewSVMPerf(measure="g_mean").fit(X, y)
     MultiViewSVMPerf(measure="average_precision").fit(X, y)
     ViewEncoder().fit_transform(pd.DataFrame(np.ones((3, 2)), columns=["a__x", "b__y"]))
+    ViewEncoder(text=["a__x"], tf_idf=True).fit_transform(pd.DataFrame({"a__x": ["some words"]}))

@@ -163,8 +163,8 @@ Weight = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="A column of numbers, 0 or more: how much a row counts in learning. Metrics count "
-        "each row once. It is in no view.",
+        help="A column of numbers, 0 or more and best about 1: how much a row counts in learning. "
+        "Metrics count each row once. It is in no view.",
     ),
 ]
 Task = Annotated[

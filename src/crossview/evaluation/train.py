@@ -105,7 +105,8 @@ def train(
     weight : array-like of shape (n_samples,) or str, default=None
         How much each row counts in learning and calibration, 0 or more; 0: not at all.  The name of
         a column: its values; the column is in no view.  Loss, metric, threshold and encoder count
-        each row once.
+        each row once.  Weights multiply C, and mean as many equal rows to the calibration: divide
+        them by their mean if that is far from 1.
     seed : int, default=0
         Seed of the order of the rows and of the random numbers of the model.
     classes : sequence, default=None
