@@ -255,7 +255,7 @@ def test_a_class_with_one_row_is_no_error(entry):
         entry.make().fit(X[y == "x"], y[y == "x"])
 
 
-def test_weights_of_rows_are_0_or_the_same():
+def test_rows_of_weight_0_are_not_there_and_others_are_weighted():
     X, y = make_views()
     weight = (np.arange(len(y)) % 3 > 0).astype(float)
     entry = named("logistic-regression")
@@ -264,9 +264,19 @@ def test_weights_of_rows_are_0_or_the_same():
         entry.make().fit(X, y, sample_weight=weight).decision_function(X),
         entry.make().fit(X[kept], y[kept]).decision_function(X),
     )
-    weight[1] = 2.0
-    with pytest.raises(InputError, match="the same weight"):
-        entry.make().fit(X, y, sample_weight=weight)
+    weight = np.where(y == y[0], 3.0, 1.0)
+    for one in CLASSES:
+        model = one.make(random_state=0) if one.random else one.make()
+        weighted = model.fit(X, y, sample_weight=weight).decision_function(X)
+        assert (weighted != clone(model).fit(X, y).decision_function(X)).any()
+        # `fit` of the pipeline inside, by the name of its last step
+        inside = clone(model.pipeline_)
+        given = {f"{inside.steps[-1][0]}__sample_weight": weight}
+        inside.fit(X, (y == np.unique(y)[1]).astype(int), **given)
+        if hasattr(inside, "decision_function"):
+            np.testing.assert_array_equal(inside.decision_function(X), weighted)
+    with pytest.raises(InputError, match="KNeighborsClassifier takes no weights"):
+        named("sklearn.neighbors:KNeighborsClassifier").make().fit(X, y, sample_weight=weight)
 
 
 def test_no_yardstick_is_for_training_or_for_model_files():
