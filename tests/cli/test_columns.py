@@ -102,7 +102,7 @@ def test_a_column_of_times_that_is_none_is_one_line(table, capsys, monkeypatch):
         status, _, err = run(capsys, "train", *words)
         assert status == 2
         assert message in err[-1]
-    monkeypatch.setattr("crossview.evaluation.labeled.MAX_BYTES", 100)
+    monkeypatch.setattr("crossview.streams.shuffle.MAX_BYTES", 100)
     err = run(capsys, "train", "rows.parquet", *train, "times")[2]
     assert "sorted by --time in memory; leave it out, and give a query with ORDER BY" in err[-1]
     views = crossview.MultiView({"a": np.eye(4), "b": np.eye(4)})

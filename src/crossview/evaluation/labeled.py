@@ -32,7 +32,7 @@ from crossview.evaluation.table_columns import predictors
 from crossview.labels import has_label
 from crossview.streams.arrow import release_unused
 from crossview.streams.encode import ViewEncoder
-from crossview.streams.shuffle import MAX_BYTES, take_in_order
+from crossview.streams.shuffle import take_in_order
 from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream, open_table
 from crossview.views import MultiView, ViewLayout
@@ -180,12 +180,10 @@ class LabeledTable(LabeledSource):
         return check_classes(labels, self._label, unlabeled=self.some_unlabeled)
 
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
-        """Yield the rows in their order; with random numbers, blocks of them in random order."""
+        """Return the rows in their order; with random numbers, blocks of them in random order."""
         if self._order is None:
-            yield from self._read(rng)
-            return
-        most = np.inf if self.in_memory else MAX_BYTES
-        yield from take_in_order(self._read(None), self._order, most, self.batch_rows)
+            return self._read(rng)
+        return take_in_order(self._read(None), self._order, self.in_memory, self.batch_rows)
 
     def _read(self, rng: np.random.Generator | None) -> Iterator[LabeledBatch]:
         """Yield the rows in the order of the source, or blocks of them in random order."""
@@ -217,10 +215,9 @@ class LabeledTable(LabeledSource):
                     _table(data) if self._shuffled is None else _compact(data, self.encoder.text)
                 )
                 yield LabeledBatch.read(table, labels, batch.file, batch.first_row, weight)
-        if self._weights is not None and done != len(self._weights):
-            raise InputError(f"{len(self._weights)} weights for a table of {done} rows or more")
-        if self._y is not None and done != len(self._y):
-            raise InputError(f"{len(self._y)} labels for a table of {done} rows or more")
+        for what, given in (("labels", self._y), ("weights", self._weights)):
+            if given is not None and done != len(given):
+                raise InputError(f"{len(given)} {what} for a table of {done} rows or more")
 
     def load(self) -> LabeledBatch:
         """Return all rows with their labels; what an encoder refuses is named by file and row."""

@@ -603,17 +603,14 @@ class ViewEncoder(_Encoding):
 
     def check_params(self) -> None:
         """Raise `InputError` if a parameter is out of its range."""
-        if not (isinstance(self.hash_bits, int | np.integer) and 1 <= self.hash_bits <= 28):
+        if not _is_whole(self.hash_bits, 1, 28):
             raise InputError(f"hash_bits={self.hash_bits!r}; give a whole number from 1 to 28")
         ngrams = tuple(self.ngram_range) if isinstance(self.ngram_range, Sequence) else ()
         if len(ngrams) != 2 or not 1 <= ngrams[0] <= ngrams[1]:
             raise InputError(
                 f"ngram_range={self.ngram_range!r}; give shortest and longest, such as (1, 2)"
             )
-        if not (
-            self.bins is None
-            or (isinstance(self.bins, int | np.integer) and 2 <= self.bins <= MAX_BINS)
-        ):
+        if not (self.bins is None or _is_whole(self.bins, 2, MAX_BINS)):
             raise InputError(
                 f"bins={self.bins!r}; give a whole number from 2 to {MAX_BINS}, or None"
             )
@@ -621,6 +618,10 @@ class ViewEncoder(_Encoding):
             raise InputError(
                 f"remember_names={self.remember_names!r}; give a whole number, 0 or more"
             )
+
+
+def _is_whole(value: Any, low: int, high: int) -> bool:
+    return isinstance(value, int | np.integer) and bool(low <= value <= high)
 
 
 def _encode_rows(

@@ -140,7 +140,7 @@ class _Buffer(Generic[Batch]):
 
 
 def take_in_order(
-    batches: Iterator[Batch], order: np.ndarray, max_bytes: float, batch_rows: int
+    batches: Iterator[Batch], order: np.ndarray, in_memory: bool, batch_rows: int
 ) -> Iterator[Batch]:
     """Yield all rows in another order.
 
@@ -150,8 +150,8 @@ def take_in_order(
         The rows.
     order : ndarray of int
         The position of each row.
-    max_bytes : float
-        Their largest size in memory.
+    in_memory : bool
+        Whether the rows are in memory already, whatever their size.
     batch_rows : int
         Number of rows per batch.
 
@@ -163,12 +163,12 @@ def take_in_order(
     Raises
     ------
     InputError
-        The rows take more memory.
+        The rows take more than `MAX_BYTES`.
     """
-    buffer = _Buffer(batches, max_bytes)
+    buffer = _Buffer(batches, np.inf if in_memory else MAX_BYTES)
     if not buffer.exhausted:
         raise InputError(
-            f"the rows take more than {max_bytes / 2**20:,.0f} MB, and are sorted by time= in "
+            f"the rows take more than {MAX_BYTES / 2**20:,.0f} MB, and are sorted by time= in "
             "memory; leave it out, and give a query with ORDER BY"
         )
     if buffer.batches:
