@@ -48,7 +48,7 @@ def test_the_week_is_played_through(tmp_path, monkeypatch, capsys):
     for argv in commands():
         if argv[0] == "compare":  # which takes a minute otherwise
             argv += ["--model", "view:item", "--model", "scw:diagonal", "--budget", "2s"]
-        status, out, err = run(capsys, *argv)
+        status, _, err = run(capsys, *argv)
         assert status == 0, (argv, err)
         done.append(argv[0])
     loop = ["predict", "evaluate", "train"] * N_DAYS
