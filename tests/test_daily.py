@@ -13,7 +13,7 @@ from crossview.persistence import read_info
 from shared_data import folder as shared
 
 SCRIPT = (HERE / "examples" / "daily.sh").read_text()
-N_DAYS, ROWS_OF_HISTORY = 2, 3000
+N_DAYS, ROWS_OF_HISTORY = 1, 3000
 
 
 def days_module():
@@ -24,7 +24,7 @@ def days_module():
 
 
 def commands():
-    """The commands of the script, with its variables, the loop unrolled."""
+    """The commands of the script, with its variables, for the first day."""
     variables = dict(re.findall(r"^(\w+)='?\"?([^'\"\n]*)'?\"?$", SCRIPT, re.MULTILINE))
     before, _, rest = SCRIPT.partition("\nfor day in ")
     loop, _, after = rest.partition("\ndone\n")
@@ -73,5 +73,4 @@ def test_the_document_shows_the_commands_of_the_script():
     shown = [shlex.join(argv) for argv in commands()]
     assert len(shown) > 6
     for command in shown:
-        if "day2" not in command:
-            assert f"crossview {command}" in document
+        assert f"crossview {command}" in document

@@ -43,7 +43,8 @@ def sources_digest(package: Path = Path(__file__).parent) -> str:
     digest = hashlib.sha256()
     for pattern in (
         *("_jit.py", "kernels/**/*.py", "algorithms/**/*.py"),
-        *("streams/fill.py", "streams/moments.py", "streams/scale.py"),
+        *("streams/document_frequency.py", "streams/fill.py"),
+        *("streams/moments.py", "streams/scale.py"),
     ):
         for path in sorted(package.glob(pattern)):
             digest.update(path.read_bytes())

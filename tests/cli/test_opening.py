@@ -109,17 +109,20 @@ def test_json_and_tables_on_stdout(here, capsys, monkeypatch):
     _, _, err = run(capsys, "describe", "-", "--label", "y")
     assert err[0].startswith("crossview: error: standard input, row 0: 3 fields")
     command = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "2", "--budget", "1h"]
-    done = bytes_of(*command, "--model", "perceptron", "--json", "-")
-    assert json.loads(done.stdout)["rows"][0]["model"] == "perceptron"
-    assert b"perceptron" in done.stderr
+    status, out, err = run(capsys, *command, "--model", "perceptron", "--json", "-")
+    assert status == 0
+    assert json.loads("\n".join(out))["rows"][0]["model"] == "perceptron"
+    assert any("perceptron" in line for line in err)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_a_terminal_that_cannot_show_it_all_gets_the_table(encoding, here, capsys):
+def test_a_terminal_that_cannot_show_it_all_gets_the_table(here, capsys):
     models = ["--model", "pam:squared", "--model", "view:worst", "--json", "c.json"]
     command = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "2", "--thorough"]
     assert run(capsys, *command, *models)[0] == 0
-    for argv in (["compare", "c.json"], ["inspect", "m.safetensors"], ["describe", "bc.parquet"]):
+    for encoding, argv in (
+        ("ascii", ["compare", "c.json"]),
+        ("cp1252", ["describe", "bc.parquet"]),
+    ):
         done = bytes_of(*argv, PYTHONIOENCODING=encoding)
         assert (done.returncode, done.stderr) == (0, b"")
         text = done.stdout.decode(encoding)

@@ -192,12 +192,13 @@ def test_kill_9_at_random_moments(tmp_path):
         "from crossview.evaluation.labeled import LabeledTable; LabeledTable.batch_rows = 1000; "
         "sys.exit(main(sys.argv[1:]))"
     )
+    options = {"model": "pa:squared", "hash_bits": 8}
+    whole = tmp_path / "whole.st"
+    train(str(tmp_path / "rows.parquet"), "y", **options, output=whole)
     command = [
         *(sys.executable, "-c", small_batches, "train", str(tmp_path / "rows.parquet")),
         *("--label", "y", "--model", "pa:squared", "--hash-bits", "8"),
     ]
-    whole = tmp_path / "whole.st"
-    subprocess.run([*command, "-o", str(whole)], check=True, capture_output=True)
     kept, parts = tmp_path / "kept.st", tmp_path / "parts.st"
     resumed = [
         *(*command, "-o", str(parts), "--checkpoint", str(kept)),
