@@ -143,6 +143,7 @@ crossview.NoSuchThing
 """
 
 
+@pytest.mark.exhaustive  # `make types` reads tests/user_program.py
 def test_a_users_mypy_sees_the_types(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "program.py").write_text(PROGRAM)

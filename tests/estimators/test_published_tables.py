@@ -96,6 +96,7 @@ def test_bupa_pam_two_and_arow_make_fewer_mistakes_than_pa():
     assert max(best["PAM-II"], best["AROW"]) < min(best["PA-I"], best["PA-II"])
 
 
+@pytest.mark.exhaustive
 def test_advertisements_pam_two_on_all_columns_and_coupled_in_mahalanobis_geometry():
     X, y = shared_data.internet_ads()
     concatenated = f1_over_folds(PAMClassifier(variant="PAM-II"), X, y)
