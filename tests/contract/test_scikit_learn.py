@@ -1,5 +1,6 @@
 """scikit-learn's own checks of an estimator, on one instance of each public class."""
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -133,6 +134,7 @@ def checks():
 
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn_check(estimator, check):
+    np.random.seed(0)  # noqa: NPY002 - what learners without a seed draw from
     check(estimator)
 
 
