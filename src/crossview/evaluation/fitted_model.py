@@ -8,12 +8,12 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from crossview.errors import InputError
 from crossview.evaluation.drift import DriftCounter, read_reference
 from crossview.evaluation.read_labels import Located, with_row_location
 from crossview.evaluation.tasks import Classification
+from crossview.evaluation.training.result import steps
 from crossview.persistence import load, read_info
 from crossview.streams.arrow import pyarrow
 from crossview.streams.encode import ViewEncoder
@@ -52,8 +52,7 @@ class FittedModel:
         self.file = os.fspath(model) if isinstance(model, str | os.PathLike) else None
         fitted = model if self.file is None else load(self.file)
         self.info = {} if self.file is None else read_info(self.file)
-        self.encoder = fitted[0] if isinstance(fitted, Pipeline) else None
-        self.learner = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+        self.encoder, self.learner = steps(fitted)
         if not hasattr(self.learner, "view_scores"):
             raise InputError("holds no model that predicts", file=self.file)
         known = hasattr(self.learner, "classes_")

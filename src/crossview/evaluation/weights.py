@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from crossview.catalog.learners import learner_of_class
 from crossview.errors import InputError
+from crossview.evaluation.training.result import steps
 from crossview.persistence import load
 from crossview.streams.arrow import pyarrow
 from crossview.streams.encode import Meaning, ViewEncoder
@@ -135,11 +135,9 @@ class WeightTable:
 
     def __init__(self, model: Any) -> None:
         fitted = load(model) if isinstance(model, str | os.PathLike) else model
-        learner, encoder = fitted, None
-        if isinstance(fitted, Pipeline):
-            learner = fitted[-1]
-            # a scaler of views knows no columns
-            encoder = fitted[0] if isinstance(fitted[0], ViewEncoder) else None
+        encoder, learner = steps(fitted)
+        if not isinstance(encoder, ViewEncoder):  # a scaler of views knows no columns
+            encoder = None
         entry = learner_of_class(type(learner).__name__)
         if entry is None:
             raise InputError(f"{type(learner).__name__} has no weights; give a fitted model")
