@@ -106,6 +106,7 @@ def test_what_does_not_fit_is_one_line(table, tmp_path):
         ("metric", "roc_auc"),
         ("threshold", 0.3),
         ("task", "regression"),
+        ("classes", np.array(["no", "yes"])),
     ):
         with pytest.raises(InputError, match=f"leave {name}= out; the model of init="):
             train(rows, init=first, **{name: value})
@@ -122,6 +123,10 @@ def test_what_does_not_fit_is_one_line(table, tmp_path):
     save(first.fitted, tmp_path / "other.st")
     with pytest.raises(InputError, match=r"other\.st: holds no counts to go on from"):
         train(rows, init=tmp_path / "other.st")
+    for info in ({}, first.info | {"rows": "many"}, first.info | {"metric": None}):
+        save(first.fitted, tmp_path / "made_up.st", info=info, progress=first.progress)
+        with pytest.raises(InputError, match=r"made_up\.st: is a damaged model file"):
+            train(rows, init=tmp_path / "made_up.st")
     with pytest.raises(InputError, match="no such model file"):
         train(rows, init=tmp_path / "none.st")
 

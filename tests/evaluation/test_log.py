@@ -74,6 +74,7 @@ def test_what_cannot_be_a_log_is_one_line(table, tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"a": 1}\n')
     for options, message in (
         ({"log": tmp_path / "rows.jsonl"}, "exists and is not a log of training"),
+        ({"log": tmp_path / "a", "output": tmp_path / "a"}, "and the log; name two files"),
         ({"log": tmp_path / "log.jsonl", "log_every": 0}, "log_every=0; give 1 or more"),
         ({"log": tmp_path / "log.jsonl", "model": "svmperf"}, "and has no log; leave it out"),
     ):

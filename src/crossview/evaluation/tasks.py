@@ -380,8 +380,14 @@ def gives_probabilities(model: Any) -> bool:
 
 def check_classes_only(task: str, **options: Any) -> None:
     """Refuse options that are about classes where a number is predicted."""
-    given = [name for name, value in options.items() if value is not None and value != "tuned"]
-    if task == "regression" and given:
+    if task != "regression":
+        return
+    given = [
+        name
+        for name, value in options.items()
+        if value is not None and not (isinstance(value, str) and value == "tuned")
+    ]
+    if given:
         raise InputError(f"{given[0]}= is about classes; leave it out where task='regression'")
 
 

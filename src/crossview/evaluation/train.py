@@ -158,7 +158,10 @@ def train(
     # 1. check the arguments before a row is read
     _check_outputs(X, output, checkpoint)
     if checkpoint is not None and isinstance(init, str | os.PathLike):
-        _check_different(init, checkpoint)
+        _check_different(init, checkpoint, "the model and its checkpoint")
+    for file in (output, checkpoint):
+        if file is not None and log is not None:
+            _check_different(file, log, "the model or its checkpoint, and the log")
     if resume and checkpoint is None:
         raise InputError("resume= goes on from a file; name it by checkpoint=")
     check_classes_only(task, classes=classes, positive=positive, cost=cost, threshold=threshold)
@@ -236,13 +239,15 @@ def _check_outputs(X: Any, *outputs: str | os.PathLike[str] | None) -> None:
     for file in files:
         check_writable(file, MODEL, input_files(X))
     if len(files) == 2:
-        _check_different(*files)
+        _check_different(files[0], files[1], "the model and its checkpoint")
 
 
-def _check_different(model: str | os.PathLike[str], checkpoint: str | os.PathLike[str]) -> None:
-    """Raise an error for a checkpoint that would replace a model."""
-    if os.path.realpath(model) == os.path.realpath(checkpoint):
-        raise InputError("is the model and its checkpoint; name two files", file=str(model))
+def _check_different(
+    file: str | os.PathLike[str], other: str | os.PathLike[str], what: str
+) -> None:
+    """Raise an error for two outputs of which one would replace the other."""
+    if os.path.realpath(file) == os.path.realpath(other):
+        raise InputError(f"is {what}; name two files", file=str(file))
 
 
 def _run_of(job: Job, order: list[Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,8 +69,9 @@ class Start:
                 file=name,
             )
         try:
+            _check_info(info)
             return cls(fitted, info, counts, **header[FINISHED])
-        except TypeError as error:
+        except (LookupError, TypeError, ValueError) as error:
             raise InputError(f"is a damaged model file ({error})", file=name) from error
 
     @staticmethod
@@ -83,5 +85,15 @@ class Start:
     def refuse(self, **options: Any) -> None:
         """Raise an error for an option that the model has already."""
         for name, value in options.items():
-            if value not in (None, (), [], {}):
+            if value is not None and not (isinstance(value, Sized) and not len(value)):
                 raise InputError(f"leave {name}= out; the model of init= has its own")
+
+
+def _check_info(info: dict[str, Any]) -> None:
+    """Raise an error for metadata that `train` did not write."""
+    kinds = {"model": str, "task": str, "rows": int, "positive": object, "label": str | None}
+    for name, kind in kinds.items():
+        if not isinstance(info[name], kind):
+            raise ValueError(f"its {name}")
+    if not isinstance(info["metric"]["name"], str):
+        raise ValueError("its metric")
