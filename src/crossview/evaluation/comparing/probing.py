@@ -38,7 +38,10 @@ def probe(
     observer : ComparisonObserver
         Is told of it.
     """
-    observer.say("estimating the cost of each model on a first slice of the rows")
+    observer.say(
+        "estimating the cost of each model on a first slice of the rows; the first time on a "
+        "machine, the models are compiled"
+    )
     compiled, now = 0.0, time.time()
     latest = now + MOST_TO_PROBE * (planner.deadline - now)
     # what learns nothing takes next to no time
