@@ -104,12 +104,18 @@ class RowBatch(NamedTuple):
         The file they were read from, where there is one.
     first_row : int
         Row number of the first of them in that file, from 0.
+    weight : ndarray of shape (n_samples,) or None
+        How much each counts in learning; None: all the same.
+    tags : list of (str or None), or None
+        What the file calls each row, if that was asked for.
     """
 
     X: MultiView
     y: np.ndarray
     file: str | None
     first_row: int
+    weight: np.ndarray | None = None
+    tags: list[str | None] | None = None
 
     def location(self, row: int) -> tuple[str | None, int]:
         """Return the file of a row, and its row there."""

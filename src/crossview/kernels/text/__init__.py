@@ -1,0 +1,1 @@
+"""Text files with views: the numbers in them, and one grammar per file, over raw bytes."""

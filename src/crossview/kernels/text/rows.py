@@ -1,0 +1,118 @@
+"""What the grammars share: the state of a parser, the rows it has read, and words.
+
+A parser takes whole lines, and goes on where it stopped: at the end of the text, where the arrays
+are full, or at a wrong byte.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from crossview._jit import borrowing, inlined_borrowing
+from crossview.kernels.rows import ONE, TWO
+from crossview.kernels.text.numbers import is_digit, read_number
+
+NEWLINE, HASH, COLON, BAR, QUOTE = (ord(c) for c in "\n#:|'")
+MAX_FLOAT = np.finfo(np.float64).max
+
+# a parser's state: where it is in the text, and where the text ends (both at the start of a line);
+# the rows and entries so far, the lines before the position, where a wrong byte is, and whether
+# rows are left that are not sorted
+POSITION, END, ROW, ENTRY, LINE, WRONG, UNSORTED, N_STATE = range(8)
+
+# what a parser returns: all is read, there is no room, or what is wrong
+DONE, FULL, BAD_LABEL, NO_LABEL, BAD_FIELD, BAD_INDEX, BAD_VALUE, TOO_LARGE, TWICE = range(9)
+NO_BAR, BAD_WEIGHT, HAS_BASE, NEW_NAMESPACE = range(9, 13)
+
+MAX_INDEX_DIGITS = np.uint64(18)
+# an entry that belongs to the left is moved up to so many places; SciPy sorts longer disorder
+MOST_MOVES = np.uint64(64)
+
+
+class TextRows(NamedTuple):
+    """The rows that a parser has read."""
+
+    labels: np.ndarray  # float64 (n_rows,): NaN where there is none
+    lines: np.ndarray  # uint64 (n_rows,): the line of each, from 0
+    indptr: np.ndarray  # uint64 (n_rows + 1,)
+    indices: np.ndarray  # uint32 (n_entries,)
+    values: np.ndarray  # float64 (n_entries,)
+
+
+@inlined_borrowing
+def skip_blanks(text, p):
+    """The first byte from p that is no space, tab or carriage return."""
+    while text[p] == 32 or text[p] == 9 or text[p] == 13:
+        p += ONE
+    return p
+
+
+@inlined_borrowing
+def ends_word(c):
+    """Whether a byte is white space."""
+    return c == 32 or 9 <= c <= 13
+
+
+@borrowing
+def line_end(text, p):
+    """The newline that ends the line of p."""
+    while text[p] != NEWLINE:
+        p += ONE
+    return p
+
+
+@borrowing
+def read_label(text, p):
+    """The label at p, where it ends, and what is wrong; nan is a missing label."""
+    label, q = read_number(text, p)
+    if q == p and text[p] | 32 == 110 and text[p + ONE] | 32 == 97 and text[p + TWO] | 32 == 110:
+        label, q = np.nan, p + ONE + TWO
+    if q == p or not ends_word(text[q]):
+        return label, q, NO_LABEL if text[q] == COLON else BAD_LABEL
+    return label, q, TOO_LARGE if abs(label) > MAX_FLOAT else DONE
+
+
+@inlined_borrowing
+def read_index(text, p):
+    """The whole number before a colon at p, where the colon is, and whether it is one."""
+    start, index = p, 0
+    while is_digit(text[p]):
+        index = index * 10 + np.int64(text[p]) - 48
+        p += ONE
+    return index, p, text[p] == COLON and p > start and p - start <= MAX_INDEX_DIGITS
+
+
+@inlined_borrowing
+def read_value(text, p):
+    """The value of an entry at p, where it ends, and what is wrong."""
+    if text[p] == 49 and ends_word(text[p + ONE]):  # 1, as most are
+        return 1.0, p + ONE, DONE
+    value, q = read_number(text, p)
+    if q == p or not ends_word(text[q]):
+        return value, q, BAD_VALUE
+    return value, q, TOO_LARGE if abs(value) > MAX_FLOAT else DONE
+
+
+@inlined_borrowing
+def insert(rows, first, entry, slot, value):
+    """Put an entry where it belongs in the row that begins at ``first``.
+
+    Returns 0; 1 if the slot is there already (the value is added to it); or 2 if it belongs too far
+    to the left, and is the last one now.
+    """
+    indices, values = rows.indices, rows.values
+    k = entry
+    while k > first and indices[k - ONE] > slot:
+        k -= ONE
+        if entry - k > MOST_MOVES:
+            indices[entry], values[entry] = slot, value
+            return 2
+    if k > first and indices[k - ONE] == slot:
+        values[k - ONE] += value
+        return 1
+    p = entry
+    while p > k:
+        indices[p], values[p] = indices[p - ONE], values[p - ONE]
+        p -= ONE
+    indices[k], values[k] = slot, value
+    return 0

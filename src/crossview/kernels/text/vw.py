@@ -1,0 +1,247 @@
+"""The grammar of Vowpal Wabbit: ``[label [weight]] ['tag]|namespace[:scale] name[:value] ... |...``.
+
+A name that is a whole number is a slot, modulo the number of slots; another one is hashed as
+scikit-learn's FeatureHasher does it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from crossview._jit import borrowing, inlined_borrowing
+from crossview.kernels.rows import FOUR, ONE, THREE, TWO, ZERO
+from crossview.kernels.text.numbers import is_digit, read_number
+from crossview.kernels.text.rows import (
+    BAD_LABEL,
+    BAD_VALUE,
+    BAD_WEIGHT,
+    BAR,
+    COLON,
+    DONE,
+    END,
+    ENTRY,
+    FULL,
+    HAS_BASE,
+    LINE,
+    MAX_FLOAT,
+    MAX_INDEX_DIGITS,
+    NEW_NAMESPACE,
+    NEWLINE,
+    NO_BAR,
+    POSITION,
+    QUOTE,
+    ROW,
+    TOO_LARGE,
+    UNSORTED,
+    WRONG,
+    TextRows,
+    ends_word,
+    insert,
+    skip_blanks,
+)
+
+WORD = np.uint64(0xFFFFFFFF)
+FNV_START, FNV_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
+# the bytes of a name: all but white space, the bar and the colon
+IN_NAME = np.array([not (c == BAR or c == COLON or c == 32 or 9 <= c <= 13) for c in range(256)])
+# the first slot of a namespace that is in no view
+NO_SLOT = -1
+
+
+class VwRows(NamedTuple):
+    """What a line says besides its features."""
+
+    weights: np.ndarray  # float64 (n_rows,)
+    tags: np.ndarray  # uint64 (n_rows, 2): begin and end in the text
+
+
+class Namespaces(NamedTuple):
+    """The known namespaces."""
+
+    hashes: np.ndarray  # uint64 (n,): of their names
+    slots: np.ndarray  # int64 (n,): the first slot of their view, or `NO_SLOT`
+    mask: int  # the number of slots of a view, less 1
+
+
+@borrowing
+def parse_vw(text, at, spaces, more, rows):
+    """Read rows until the text ends, there is no room, a namespace is new, or a byte is wrong."""
+    p, status = at[POSITION], DONE
+    while p < at[END] and at[ROW] < np.uint64(len(rows.labels)):
+        p = skip_blanks(text, p)
+        if text[p] != NEWLINE:
+            p, status = _read_label(text, p, at[ROW], more, rows)
+            if status == DONE:
+                p, status = _read_namespaces(text, p, at, spaces, rows)
+            if status != DONE:
+                at[WRONG] = p
+                return status
+        p += ONE
+        at[LINE] += ONE
+        at[POSITION] = p
+    return status
+
+
+@inlined_borrowing
+def ends_name(c):
+    """Whether a byte ends a name or a value: white space or the bar of the next namespace."""
+    return c == BAR or ends_word(c)
+
+
+@borrowing
+def _read_label(text, p, row, more, rows):
+    """Read what is before the first bar; returns where that is, or what is wrong and where."""
+    rows.labels[row], more.weights[row] = np.nan, 1.0
+    more.tags[row, 0], more.tags[row, 1] = p, p
+    n_words = 0
+    while text[p] != BAR:
+        if text[p] == NEWLINE:
+            return p, NO_BAR
+        q = p
+        while not ends_name(text[q]):
+            q += ONE
+        if text[p] == QUOTE or text[q] == BAR:
+            more.tags[row, 0], more.tags[row, 1] = p + np.uint64(text[p] == QUOTE), q
+            p = skip_blanks(text, q)
+            return p, DONE if text[p] == BAR else BAD_LABEL
+        number, end = read_number(text, p)
+        if n_words == 0:
+            rows.labels[row] = number
+            if end != q or abs(number) > MAX_FLOAT:
+                return p, BAD_LABEL
+        elif n_words == 1:
+            more.weights[row] = number
+            if end != q or not 0.0 <= number <= MAX_FLOAT:
+                return p, BAD_WEIGHT
+        elif n_words > 2 or end != q or number != 0.0:
+            return p, HAS_BASE
+        n_words += 1
+        p = skip_blanks(text, q)
+    return p, DONE
+
+
+@inlined_borrowing
+def _read_namespaces(text, p, at, spaces, rows):
+    """Read the namespaces of a row; returns where they end, or what is wrong and where."""
+    entry, row = at[ENTRY], at[ROW]
+    first, space = entry, ZERO
+    while text[p] == BAR:
+        start = p + ONE
+        q, found = start, FNV_START
+        while IN_NAME[text[q]]:
+            found = (found ^ np.uint64(text[q])) * FNV_FACTOR
+            q += ONE
+        space = _find(spaces.hashes, found, space)
+        if space == np.uint64(len(spaces.hashes)):
+            return start, NEW_NAMESPACE
+        scale = 1.0
+        if text[q] == COLON:
+            scale, end = read_number(text, q + ONE)
+            if end == q + ONE or not ends_name(text[end]):
+                return q + ONE, BAD_VALUE
+            q = end
+        p, entry, status = _read_features(
+            text, q, (first, entry, at), spaces.slots[space], spaces.mask, scale, rows
+        )
+        if status != DONE:
+            return p, status
+    rows.lines[row], rows.indptr[row + ONE] = at[LINE], entry
+    at[ROW], at[ENTRY] = row + ONE, entry
+    return p, DONE
+
+
+@inlined_borrowing
+def _find(hashes, found, last):
+    """The position of a hash, from that of the last one on; the number of hashes if it is new."""
+    n = np.uint64(len(hashes))
+    for k in range(n):
+        at = last + np.uint64(k)
+        at -= n if at >= n else ZERO
+        if hashes[at] == found:
+            return at
+    return n
+
+
+@borrowing
+def _read_features(text, p, place, base, mask, scale, rows):
+    """Read features up to a bar or the end of the line."""
+    first, entry, at = place
+    anonymous = 0
+    while True:
+        p = skip_blanks(text, p)
+        if text[p] == NEWLINE or text[p] == BAR:
+            return p, entry, DONE
+        q = p
+        while IN_NAME[text[q]]:
+            q += ONE
+        if q == p:  # without a name: the position among such
+            slot = anonymous
+            anonymous += 1
+        else:
+            slot = _slot_of(text, p, q)
+        value = 1.0
+        if text[q] == COLON:
+            value, end = read_number(text, q + ONE)
+            if end == q + ONE or not ends_name(text[end]):
+                return p, entry, BAD_VALUE
+            q = end
+        value *= scale
+        if not abs(value) <= MAX_FLOAT:
+            return p, entry, TOO_LARGE
+        if base >= 0:
+            if entry == np.uint64(len(rows.indices)):
+                return p, entry, FULL
+            slot = np.uint32(base + (slot & mask))
+            if entry == first or rows.indices[entry - ONE] < slot:
+                rows.indices[entry], rows.values[entry] = slot, value
+                entry += ONE
+            else:
+                placed = insert(rows, first, entry, slot, value)
+                at[UNSORTED] |= np.uint64(placed == 2)
+                entry += np.uint64(placed != 1)
+        p = q
+
+
+@inlined_borrowing
+def _slot_of(text, start, end):
+    """The number that a name is, or its hash."""
+    if end - start <= MAX_INDEX_DIGITS:
+        number, p = 0, start
+        while is_digit(text[p]):
+            number = number * 10 + np.int64(text[p]) - 48
+            p += ONE
+        if p == end:
+            return number
+    return np.int64(hash_bytes(text, start, end))
+
+
+@inlined_borrowing
+def _rotate(x, n):
+    return ((x << n) | (x >> (np.uint64(32) - n))) & WORD
+
+
+@borrowing
+def hash_bytes(text, start, end):
+    """The absolute value of MurmurHash3 (x86, 32 bits, signed, seed 0) of some bytes."""
+    c1, c2 = np.uint64(0xCC9E2D51), np.uint64(0x1B873593)
+    h, p = ZERO, start
+    while p + FOUR <= end:
+        k = np.uint64(text[p]) | (np.uint64(text[p + ONE]) << np.uint64(8))
+        k |= np.uint64(text[p + TWO]) << np.uint64(16)
+        k |= np.uint64(text[p + THREE]) << np.uint64(24)
+        h ^= (_rotate((k * c1) & WORD, np.uint64(15)) * c2) & WORD
+        h = (_rotate(h, np.uint64(13)) * np.uint64(5) + np.uint64(0xE6546B64)) & WORD
+        p += FOUR
+    k, shift = ZERO, ZERO
+    while p < end:
+        k |= np.uint64(text[p]) << shift
+        shift += np.uint64(8)
+        p += ONE
+    h ^= (_rotate((k * c1) & WORD, np.uint64(15)) * c2) & WORD
+    h ^= end - start
+    h ^= h >> np.uint64(16)
+    h = (h * np.uint64(0x85EBCA6B)) & WORD
+    h ^= h >> np.uint64(13)
+    h = (h * np.uint64(0xC2B2AE35)) & WORD
+    h ^= h >> np.uint64(16)
+    return h if h >> np.uint64(31) == ZERO else (WORD - h) + ONE
