@@ -19,7 +19,10 @@ MAY_IMPORT = {
     "algorithms": {"_jit", "kernels"},
     "batch": {"errors", "views", "kernels"},
     "estimators": {"errors", "schema", "labels", "views", "batch", "kernels", "algorithms"},
-    "streams": {"errors", "files", "schema", "catalog", "views", "_jit", "kernels", "batch"},
+    "streams": {
+        *("errors", "labels", "files", "schema", "catalog", "views"),
+        *("_jit", "kernels", "batch"),
+    },
     "datasets": {"errors", "files", "views"},
     "persistence": {"errors", "files", "catalog"},
     "evaluation": {

@@ -23,6 +23,7 @@ from crossview.estimators.stacking.regressor import OnlineStackingRegressor as O
 from crossview.estimators.svm.classifier import MultiViewSVMPerf as MultiViewSVMPerf
 from crossview.estimators.svm.measure import Measure as Measure
 from crossview.evaluation.compare import compare as compare
+from crossview.evaluation.convert import convert as convert
 from crossview.evaluation.describe import describe as describe
 from crossview.evaluation.evaluate import evaluate as evaluate
 from crossview.evaluation.predict import predict as predict
@@ -33,7 +34,12 @@ from crossview.persistence import load as load
 from crossview.persistence import save as save
 from crossview.streams.encode import ViewEncoder as ViewEncoder
 from crossview.streams.join import join_tables as join_tables
+from crossview.streams.load_rows import load_libffm as load_libffm
+from crossview.streams.load_rows import load_svmlight as load_svmlight
+from crossview.streams.load_rows import load_vw as load_vw
+from crossview.streams.rows import open_rows as open_rows
 from crossview.streams.table import open_table as open_table
+from crossview.streams.view_reader import ViewReader as ViewReader
 from crossview.streams.view_scaler import ViewScaler as ViewScaler
 from crossview.views import MultiView as MultiView
 from crossview.views import ViewLayout as ViewLayout

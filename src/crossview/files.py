@@ -29,6 +29,7 @@ __all__ = [
     "LOG",
     "MODEL",
     "PARQUET",
+    "ROWS",
     "Kind",
     "check_writable",
     "is_stream",
@@ -42,6 +43,8 @@ _GRACE_SECONDS = 60.0
 _MOST_LINKS = 40
 # of a file, to tell its kind
 _START = 1 << 16
+# the first two bytes of .gz and .zst
+_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5")
 
 
 class Kind(NamedTuple):
@@ -106,6 +109,7 @@ DESCRIPTION = Kind("a description", _is_description)
 EVALUATION = Kind("an evaluation", _is_evaluation)
 PARQUET = Kind("a Parquet file", lambda file: _start(file).startswith(b"PAR1"))
 CSV = Kind("a CSV file", _is_text)
+ROWS = Kind("a file of rows", lambda file: _is_text(file) or _start(file)[:2] in _COMPRESSED)
 LOG = Kind("a log of training", _is_log)
 JSON_LINES = Kind(
     "a file of JSON lines", lambda file: _is_text(file) and _start(file).lstrip()[:1] == b"{"

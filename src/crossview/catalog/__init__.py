@@ -20,12 +20,18 @@ PUBLIC: dict[str, str] = {
     "MultiView": "crossview.views",
     "ViewEncoder": "crossview.streams.encode",
     "ViewLayout": "crossview.views",
+    "ViewReader": "crossview.streams.view_reader",
     "ViewScaler": "crossview.streams.view_scaler",
     "compare": "crossview.evaluation.compare",
+    "convert": "crossview.evaluation.convert",
     "describe": "crossview.evaluation.describe",
     "evaluate": "crossview.evaluation.evaluate",
     "join_tables": "crossview.streams.join",
     "load": "crossview.persistence",
+    "load_libffm": "crossview.streams.load_rows",
+    "load_svmlight": "crossview.streams.load_rows",
+    "load_vw": "crossview.streams.load_rows",
+    "open_rows": "crossview.streams.rows",
     "open_table": "crossview.streams.table",
     "predict": "crossview.evaluation.predict",
     "progressive": "crossview.evaluation.progressive",
@@ -34,7 +40,7 @@ PUBLIC: dict[str, str] = {
     "weights": "crossview.evaluation.weights",
 }
 # classes that a model file may contain besides learners
-SAVED = ("ViewEncoder", "ViewScaler")
+SAVED = ("ViewEncoder", "ViewReader", "ViewScaler")
 
 
 def public_names() -> dict[str, str]:

@@ -24,6 +24,9 @@ class Reader:
         Whether it yields columns, for a `ViewEncoder`, or views and labels.
     compressed : bool
         Whether it also reads those files as ``.gz`` and ``.zst``.
+    takes_views : bool
+        Of a sparse reader, whether its class also takes ``views``, ``hash_bits`` and ``tags``, as
+        `crossview.open_rows` documents them.
     """
 
     name: str
@@ -31,14 +34,24 @@ class Reader:
     suffixes: tuple[str, ...] = ()
     kind: str = "columnar"
     compressed: bool = False
+    takes_views: bool = False
 
 
 _STREAMS = "crossview.streams"
+
+
+def _text_rows(name: str, path: str, suffixes: tuple[str, ...]) -> Reader:
+    """A format of text whose rows have labels and views."""
+    return Reader(name, f"{_STREAMS}.{path}", suffixes, "sparse", compressed=True, takes_views=True)
+
 
 READERS: list[Reader] = [
     Reader("parquet", f"{_STREAMS}.parquet:ParquetSource", (".parquet", ".pq")),
     Reader("csv", f"{_STREAMS}.text:CsvSource", (".csv", ".tsv"), compressed=True),
     Reader("json", f"{_STREAMS}.text:JsonSource", (".jsonl", ".ndjson", ".json"), compressed=True),
+    _text_rows("svmlight", "svmlight:SvmlightSource", (".svm", ".svmlight", ".libsvm")),
+    _text_rows("libffm", "libffm:LibffmSource", (".ffm",)),
+    _text_rows("vw", "vw:VwSource", (".vw",)),
     Reader("query", f"{_STREAMS}.query:QuerySource"),
     Reader("memory", f"{_STREAMS}.memory:MemorySource"),
 ]

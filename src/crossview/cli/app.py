@@ -922,6 +922,57 @@ def inspect(
 
 
 @app.command()
+def convert(
+    source: Source,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Ends in .svm, .ffm or .vw, also with .gz or .zst.",
+        ),
+    ],
+    label: Label = None,
+    view: Views = None,
+    text: Text = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    task: Task = "classification",
+    hash_bits: HashBits = 18,
+    ngrams: Ngrams = 1,
+    tf_idf: TfIdf = False,
+    bins: Bins = None,
+    format: Format = None,
+    null: Null = None,
+    decimal: Decimal = ".",
+    delimiter: Delimiter = None,
+    quote: Quote = '"',
+    header: Header = True,
+) -> None:
+    """Write rows as svmlight, libffm or Vowpal Wabbit text, with their views.
+
+    The columns of a table are encoded as by train, without dividing views by
+    their norm. It says by which --view options the file has the same views.
+    """
+    from crossview.cli import opening
+
+    columns = opening.Columns.parse(
+        label,
+        view,
+        {"text": text, "categorical": categorical, "numeric": numeric},
+        {"hash_bits": hash_bits, "ngrams": ngrams, "tf_idf": tf_idf, "bins": bins},
+        _reading(format, null, decimal, delimiter, quote, header),
+    )
+    with opening.standard_input(source, columns) as file:
+        table = opening.open_source(file, columns)
+
+        from crossview.cli import commands
+
+        commands.convert(opening.Rows(source, table, columns), output, task=task)
+
+
+@app.command()
 def datasets(
     name: Annotated[str, typer.Argument(metavar="NAME", help="breast-cancer or digits.")],
     output: Annotated[

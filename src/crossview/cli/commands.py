@@ -34,6 +34,7 @@ from crossview.cli.opening import (
 from crossview.cli.progress import warnings_as_lines, watching, watching_comparison
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
+from crossview.evaluation import convert as converting
 from crossview.evaluation import evaluate as evaluating
 from crossview.evaluation import train as training
 from crossview.evaluation.drift import drift_warnings
@@ -47,7 +48,6 @@ from crossview.report.evaluation import evaluation_tables
 from crossview.report.model import model_tables, training_summary
 from crossview.report.tables import class_table, comparison_notes, comparison_table
 from crossview.streams.duck import identifier, literal
-from crossview.streams.encode import ViewEncoder
 from crossview.streams.source import find_reader, is_query
 from crossview.streams.text import CsvFormat
 from crossview.streams.write import check_table, write_csv, writing
@@ -376,14 +376,24 @@ def inspect(model: str, top: int, weights: str | None) -> None:
     fitted = persistence.load(model)
     encoder, learner = None, fitted
     if isinstance(fitted, Pipeline):
-        # a scaler of views knows no columns
-        encoder = fitted[0] if isinstance(fitted[0], ViewEncoder) else None
-        learner = fitted[-1]
+        encoder, learner = fitted[0], fitted[-1]
     if learner_of_class(type(learner).__name__) is None:
         raise InputError("holds no learner to inspect", file=str(model))
     console = make_console()
     for part in model_tables(learner, encoder, persistence.read_info(model), top=top):
         console.print(part)
+
+
+def convert(rows: Rows, output: str, *, task: str) -> None:
+    """``crossview convert``."""
+    answer = converting.convert(
+        rows.table, rows.columns.label, output, **rows.columns.arguments(), task=task
+    )
+    lines = [f"{answer.n_rows:,} rows, wrote {output}"]
+    if answer.labels:
+        lines.append("labels: " + ", ".join(f"{i} is {one}" for one, i in answer.labels.items()))
+    words = [word for name, (part,) in answer.views.items() for word in ("--view", f"{name}={part}")]
+    print("\n".join([*lines, f"its views: {shlex.join(words)}"]), file=sys.stderr)
 
 
 def datasets(name: str, output: str) -> None:

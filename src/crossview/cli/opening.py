@@ -23,6 +23,7 @@ from rich.console import Console
 
 from crossview.catalog.learners import find_learner
 from crossview.catalog.metrics import check_metric
+from crossview.catalog.readers import READERS
 from crossview.cli.words import as_options
 from crossview.errors import InputError, closest_names
 from crossview.evaluation import describe as describing
@@ -32,6 +33,7 @@ from crossview.files import DESCRIPTION, Kind, check_writable, replacing
 from crossview.report.description import description_table
 from crossview.streams.duck import named_files
 from crossview.streams.join import join_tables
+from crossview.streams.rows import open_rows
 from crossview.streams.source import find_reader, is_query
 from crossview.streams.table import TableStream, open_table
 from crossview.streams.view_columns import KINDS, plan_columns
@@ -70,7 +72,10 @@ DEFAULTS: dict[str, Any] = {
 
 
 # a comparison is stored as .json
-_SUFFIXES = {"csv": ".csv", "json": ".jsonl", "parquet": ".parquet"}
+_SUFFIXES = {
+    **{reader.name: reader.suffixes[0] for reader in READERS if reader.suffixes},
+    "json": ".jsonl",
+}
 
 
 @dataclass
@@ -186,13 +191,21 @@ def open_source(
 
     Returns
     -------
-    source : TableStream or str
+    source : TableStream, RowStream or str
         What the library takes.
     """
-    if find_reader(source, columns.reading.get("format"))[0].kind != "columnar":
-        if columns.reading:
-            raise InputError("has no columns, so there is nothing to say of them", file=source)
-        return source
+    reader, files = find_reader(source, columns.reading.get("format"))
+    if reader.kind == "sparse":
+        said = [name for name in columns.reading if name != "format"]
+        said += [kind for kind, names in columns.kinds.items() if names]
+        if said or ignored or join is not None:
+            what = f"--{said[0]}" if said else "--join" if join is not None else repr(ignored[0])
+            raise InputError(f"{what} is about columns, and {reader.name} has views", file=files[0])
+        how = {"format": reader.name}
+        if reader.takes_views:
+            how |= {"views": columns.views, "hash_bits": columns.encoding.get("hash_bits", 18)}
+            columns.views = None  # the stream has them
+        return open_rows(source, **how)
     table = open_table(source, **columns.reading)
     if join is not None:
         table = _joined(source, table, join)
@@ -226,7 +239,7 @@ class Join(NamedTuple):
 def check_columns(table: Any, names: Sequence[str | None]) -> None:
     """Raise an error for a column that an open table does not have."""
     if not isinstance(table, TableStream):
-        if not is_query(table):
+        if not (isinstance(table, str) and is_query(table)):
             return
         table = open_table(table)
     for name in names:

@@ -21,9 +21,13 @@ from crossview.streams.prefetch import prefetch
 from crossview.streams.rows import RowStream, open_rows
 from crossview.streams.source import RowBatch, find_reader
 from crossview.streams.table import TableStream, open_table
+from crossview.streams.view_reader import ViewReader
 from crossview.views import MultiView
 
 __all__ = ["FittedModel", "ModelColumns", "ModelRows"]
+
+# what `keep` calls the tags of Vowpal Wabbit
+TAG = "tag"
 
 
 class FittedModel:
@@ -110,9 +114,12 @@ class FittedModel:
             raise InputError(f"missing_columns={missing_columns!r}; give error or null")
         if isinstance(self.encoder, ViewEncoder):
             return ModelColumns(X, self.encoder, [*keep, *typed], typed, missing_columns)
-        if keep or typed:
-            raise InputError("keep= copies columns, and these rows have none")
-        return ModelRows(X, self.encoder, self.file)
+        tags = list(keep) == [TAG]
+        if typed or (keep and not tags):
+            raise InputError(
+                f"keep= copies columns, and these rows have none ({TAG}: the tags of Vowpal Wabbit)"
+            )
+        return ModelRows(X, self.encoder, self.file, tags=tags)
 
     def drift_counter(self) -> DriftCounter | None:
         """Return what compares rows with those of training; None if that is not known."""
@@ -210,8 +217,8 @@ class ModelRows:
     null_columns: Sequence[str] = ()
     keep: Sequence[str] = ()
 
-    def __init__(self, X: Any, scaler: Any, model: str | None) -> None:
-        self._scaler = scaler
+    def __init__(self, X: Any, scaler: Any, model: str | None, *, tags: bool = False) -> None:
+        self._scaler, self._tags = scaler, tags
         self._rows: MultiView | RowStream
         sparse = not isinstance(X, MultiView | RowStream | TableStream)
         if isinstance(X, TableStream) or (sparse and find_reader(X)[0].kind != "sparse"):
@@ -221,6 +228,10 @@ class ModelRows:
                 file=model,
             )
         self._rows = X if isinstance(X, MultiView) else open_rows(X)
+        if isinstance(scaler, ViewReader) and isinstance(self._rows, RowStream):
+            self._rows = self._rows.read_as(scaler.reading, tags=tags)
+        if tags and (isinstance(self._rows, MultiView) or self._rows.reader.name != "vw"):
+            raise InputError(f"keep={TAG!r}: only rows of Vowpal Wabbit files have tags")
 
     @property
     def n_rows(self) -> int:
@@ -238,8 +249,8 @@ class ModelRows:
         return None if isinstance(self._rows, MultiView) else self._rows.files[0]
 
     def kinds_of_kept(self) -> list[Any]:
-        """No column is copied."""
-        return []
+        """No column is copied but the tags."""
+        return [pyarrow().string()] if self._tags else []
 
     def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
         if isinstance(self._rows, MultiView):
@@ -249,4 +260,4 @@ class ModelRows:
         for batch in batches:
             with with_row_location(batch):
                 X = batch.X if self._scaler is None else self._scaler.transform(batch.X)
-            yield [], X, batch
+            yield [pyarrow().array(batch.tags)] if self._tags else [], X, batch

@@ -17,7 +17,6 @@ from crossview.evaluation.sources import input_files
 from crossview.evaluation.tasks import gives_probabilities
 from crossview.evaluation.weights import ColumnNames
 from crossview.streams.arrow import pyarrow
-from crossview.streams.encode import ViewEncoder
 from crossview.streams.write import check_table, writing
 from crossview.views import MultiView
 
@@ -177,8 +176,7 @@ class Predictions:
         self.n_rows = 0
         self.missing_views = list(self._source.missing_views)
         self.null_columns = list(self._source.null_columns)
-        named_by = fitted.encoder if isinstance(fitted.encoder, ViewEncoder) else None
-        self._names = ColumnNames(self._learner, named_by)
+        self._names = ColumnNames(self._learner, fitted.encoder)
         self._drift = fitted.drift_counter()
         self.schema = self._make_schema()
 

@@ -23,6 +23,7 @@ from crossview.evaluation.row_columns import check_weights
 from crossview.labels import has_label
 from crossview.streams.rows import RowStream
 from crossview.streams.source import RowBatch
+from crossview.streams.view_reader import ViewReader
 from crossview.streams.view_scaler import ViewScaler
 from crossview.views import MultiView, ViewLayout
 
@@ -79,7 +80,8 @@ class LabeledRows(LabeledSource):
             what = "X is a MultiView" if isinstance(source, MultiView) else "the file holds views"
             raise InputError(f"{what} and has no column {weight!r}; give weight= as an array")
         self._weights = None if weight is None else check_weights(weight)
-        self.encoder = ViewScaler() if scale_views else None
+        self.encoder = _encoder(source, scale_views)
+        self._weighted = not isinstance(source, MultiView) and source.weighted
         self._numbers = check_task(task) == "regression"
         self._unlabeled = unlabeled and not self._numbers
         self._source = source
@@ -126,21 +128,18 @@ class LabeledRows(LabeledSource):
         if given is None and self._y is not None:
             self.some_unlabeled = not has_label(self._y).all()
             return read_classes(self._y, unlabeled=self._unlabeled)
-        found: set[Any] = set()
-        for batch in self._row_batches():
-            known = has_label(batch.y)
-            if not (self._unlabeled or known.all()):
-                row = batch.first_row + int(known.argmin())
-                raise InputError(
-                    f"the label is missing; {missing_label()}", file=batch.file, row=row
-                )
-            self.some_unlabeled |= not known.all()
-            found.update(np.unique(batch.y[known]).tolist())
-            if given is not None:  # the first labels determine their type
-                break
         if given is None:
+            assert not isinstance(self._source, MultiView)
+            found, unlabeled = self._source.labels()
+            if unlabeled is not None and not self._unlabeled:
+                file, row = unlabeled
+                raise InputError(f"the label is missing; {missing_label()}", file=file, row=row)
+            self.some_unlabeled = unlabeled is not None
             return check_classes(found, None, unlabeled=self.some_unlabeled)
-        kinds = {type(label) for label in found} or {str}
+        # the first labels determine their type
+        first = next(iter(self._row_batches()), None)
+        labels = [] if first is None else first.y[has_label(first.y)].tolist()
+        kinds = {type(label) for label in labels} or {str}
         return check_classes([kind(value) for kind in kinds for value in given], None)
 
     def _row_batches(self) -> Iterator[RowBatch]:
@@ -176,7 +175,9 @@ class LabeledRows(LabeledSource):
         for batch in self._row_batches():
             if not len(batch.X):
                 continue
-            weight = None if self._weights is None else self._weights[done : done + len(batch.X)]
+            weight = batch.weight if self._weighted else None
+            if self._weights is not None:
+                weight = self._weights[done : done + len(batch.X)]
             done += len(batch.X)
             if weight is not None and len(weight) != len(batch.X):
                 break
@@ -193,13 +194,24 @@ class LabeledRows(LabeledSource):
             raise InputError(f"{len(self._weights)} weights for {done} rows or more")
 
 
+def _encoder(source: MultiView | RowStream, scale_views: bool) -> ViewScaler | None:
+    """What reads other files as these, or scales the views."""
+    reading = None if isinstance(source, MultiView) else source.reading
+    if reading is not None:
+        return ViewReader(**reading, scale_views=scale_views)
+    return ViewScaler() if scale_views else None
+
+
 def _check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.ndarray:
     """The labels, if all are among the classes."""
     known = has_label(y)
     if not (unlabeled or known.all()):
         raise InputError(f"the label is missing; {missing_label()}", row=int(known.argmin()))
     unknown = np.zeros(len(y), dtype=bool)
-    unknown[known] = ~np.isin(np.asarray(y[known].tolist()), classes)
+    labels = y[known]
+    if labels.dtype == object:
+        labels = np.asarray(labels.tolist())
+    unknown[known] = ~np.isin(labels, classes)
     if unknown.any():
         row = int(unknown.argmax())
         names = ", ".join(map(str, classes.tolist()))

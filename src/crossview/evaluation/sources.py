@@ -17,6 +17,7 @@ from crossview.streams.encode import ViewEncoder
 from crossview.streams.rows import RowStream, open_rows
 from crossview.streams.source import find_reader, is_query
 from crossview.streams.table import TableStream, open_table
+from crossview.streams.view_reader import ViewReader
 from crossview.views import MultiView
 
 __all__ = [
@@ -57,7 +58,7 @@ def open_labeled(
     """
     if _is_rows(source):
         what = "X is a MultiView and" if isinstance(source, MultiView) else "the file"
-        if views is not None:
+        if views is not None and isinstance(source, MultiView | RowStream):
             raise InputError(f"{what} names its views; leave views= at None")
         encoded = {"bins": None, "tf_idf": False, "ngrams": 1}
         for name, default in encoded.items():
@@ -69,9 +70,9 @@ def open_labeled(
             raise InputError(f"{what} has no column {options['time']!r}; time= is for tables")
         for_rows = ("task", "unlabeled", "classes", "scale_views", "weight")
         rows = {key: options[key] for key in for_rows if key in options}
-        return LabeledRows(
-            source if isinstance(source, MultiView) else open_rows(source), y, **rows
-        )
+        if not isinstance(source, MultiView):
+            source = open_rows(source, views=views, hash_bits=options.get("hash_bits", 18))
+        return LabeledRows(source, y, **rows)
     if y is None:
         raise InputError("which column is the label? Name it: --label COLUMN, or y='COLUMN'")
     if not (isinstance(ngrams, int) and ngrams >= 1):
@@ -99,7 +100,10 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
     if not isinstance(encoder, ViewEncoder):
         if not _is_rows(source):
             raise InputError("the model has no encoder, so it cannot read tables; give it views")
-        return open_labeled(source, y, scale_views=encoder is not None, **options)
+        if isinstance(encoder, ViewReader) and not isinstance(source, MultiView):
+            source = open_rows(source).read_as(encoder.reading)
+        scaled = getattr(encoder, "scale_views", encoder is not None)
+        return open_labeled(source, y, scale_views=scaled, **options)
     if _is_rows(source):
         raise InputError("the model reads the columns of a table, and X holds views")
     table = open_table(source)

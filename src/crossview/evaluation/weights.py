@@ -13,7 +13,7 @@ from crossview.errors import InputError
 from crossview.evaluation.training.result import steps
 from crossview.persistence import load
 from crossview.streams.arrow import pyarrow
-from crossview.streams.encode import Meaning, ViewEncoder
+from crossview.streams.encode import Meaning
 from crossview.streams.write import check_table, writing
 
 if TYPE_CHECKING:
@@ -87,13 +87,14 @@ class ColumnNames:
     ----------
     learner : learner
         A fitted one.
-    encoder : ViewEncoder, default=None
-        It names the columns; without it those of X are named, or counted.
+    encoder : ViewEncoder, ViewReader or ViewScaler, default=None
+        It names the columns, but for a scaler, which knows none; then those of X are named, or
+        counted.
     """
 
     def __init__(self, learner: Any, encoder: Any = None) -> None:
         self._learner = learner
-        self._encoder = encoder
+        self._encoder = encoder if hasattr(encoder, "explain_columns") else None
 
     def meanings(self, view: str, columns: Sequence[int]) -> list[Meaning]:
         """Return what columns of a view mean, by their positions in it."""
@@ -136,8 +137,6 @@ class WeightTable:
     def __init__(self, model: Any) -> None:
         fitted = load(model) if isinstance(model, str | os.PathLike) else model
         encoder, learner = steps(fitted)
-        if not isinstance(encoder, ViewEncoder):  # a scaler of views knows no columns
-            encoder = None
         entry = learner_of_class(type(learner).__name__)
         if entry is None:
             raise InputError(f"{type(learner).__name__} has no weights; give a fitted model")

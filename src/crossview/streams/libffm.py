@@ -53,7 +53,6 @@ class LibffmSource(TextRowSource):
     """
 
     format = "libffm"
-    adds = True
     explanations = {  # noqa: RUF012 - as the base class declares it
         grammar.BAD_LABEL: "{word} is no label, which is a number (nan: no label); if the classes "
         "have names, number them",
@@ -80,6 +79,7 @@ class LibffmSource(TextRowSource):
         for one in self._resolved():
             n_slots = one.n_slots(self.hash_bits)
             folded = one.high - one.low >= n_slots
+            self.adds |= folded
             fields[one.field] = one.low, slot, n_slots, folded
             slot += n_slots
         return _Fields(fields)

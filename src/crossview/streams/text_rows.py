@@ -14,7 +14,7 @@ from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.rows import TextRows
 from crossview.streams.prefetch import prefetch
 from crossview.streams.source import RowBatch
-from crossview.streams.whole_lines import whole_lines
+from crossview.streams.whole_lines import PART_BYTES, whole_lines
 from crossview.views import MultiView, ViewLayout
 
 __all__ = ["FirstPass", "Parser", "TextRowSource", "column_lists", "integers"]
@@ -98,13 +98,15 @@ class TextRowSource:
         What each view holds, as the file names it; None: see the formats.
     hash_bits : int, default=18
         Slots of a view, as a power of two, where its columns are hashed or folded.
+    tags : bool, default=False
+        Whether batches have the tags of rows, where the format has some.
     part_bytes : int, default=4194304
         Bytes that are read at a time; it changes no result.
     """
 
     format: ClassVar[str]
     # whether entries of the same column are added up; otherwise they are an error
-    adds: ClassVar[bool] = False
+    adds = False
     explanations: ClassVar[Mapping[int, str]] = {}
 
     def __init__(
@@ -112,7 +114,8 @@ class TextRowSource:
         files: list[str],
         views: Mapping[str, Any] | None = None,
         hash_bits: int = 18,
-        part_bytes: int = 1 << 22,
+        tags: bool = False,
+        part_bytes: int = PART_BYTES,
     ) -> None:
         if not 1 <= hash_bits <= 30:
             raise InputError(f"hash_bits={hash_bits}; give a number from 1 to 30")
@@ -120,6 +123,7 @@ class TextRowSource:
         self.n_rows: int | None = None
         self.hash_bits = hash_bits
         self._given = None if views is None else column_lists(views)
+        self._tags = tags
         self._part_bytes = part_bytes
         self._first_pass: FirstPass | None = None
         self._layout: ViewLayout | None = None

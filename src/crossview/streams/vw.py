@@ -93,8 +93,13 @@ class VwSource(TextRowSource):
         grammar.NEW_NAMESPACE: f"{{word}} is one namespace more than {MOST_NAMESPACES:,}; are they "
         "names of features?",
     }
-    keep_tags = False
     _groups: dict[str, list[str]] | None = None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether a row has a weight other than 1."""
+        self.first_pass()
+        return self._scanned.weighted
 
     def _scanner(self) -> Parser:
         self._scanned = _Namespaces({}, 1, False)
@@ -104,7 +109,7 @@ class VwSource(TextRowSource):
         view_of = {
             name: v for v, names in enumerate(self._resolved().values()) for name in names
         }
-        return _Namespaces(view_of, 1 << self.hash_bits, self.keep_tags)
+        return _Namespaces(view_of, 1 << self.hash_bits, self._tags)
 
     def _views(self) -> dict[str, list[str]]:
         return self._resolved()
