@@ -84,7 +84,8 @@ def _is_description(file: Path) -> bool:
         content = json.loads(file.read_bytes())
     except ValueError:
         return False
-    return isinstance(content, dict) and {"n_rows", "columns", "about_table"} <= content.keys()
+    of_table, of_rows = {"n_rows", "columns", "about_table"}, {"n_rows", "views", "unlabeled"}
+    return isinstance(content, dict) and (of_table <= content.keys() or of_rows <= content.keys())
 
 
 def _is_evaluation(file: Path) -> bool:

@@ -4,6 +4,8 @@ A new public learner is checked without an entry here, as the representative of 
 entry is for parameters that take another path of the code, or share a loop with others.
 """
 
+import tempfile
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +34,7 @@ from crossview import (
     SoftConfidenceWeightedClassifier,
     SupportTensorMachineClassifier,
     ViewEncoder,
+    open_rows,
 )
 
 N_COLUMNS = 12
@@ -339,4 +342,8 @@ def run_every_loop(*, backwards=False):
     MultiViewSVMPerf(measure="g_mean").fit(X, y)
     MultiViewSVMPerf(measure="average_precision").fit(X, y)
     ViewEncoder().fit_transform(pd.DataFrame(np.ones((3, 2)), columns=["a__x", "b__y"]))
+    with tempfile.TemporaryDirectory() as folder:
+        for end, line in (("svm", "1 1:2"), ("ffm", "1 1:1:2"), ("vw", "1 |a b")):
+            Path(folder, f"t.{end}").write_text(f"{line}\n")
+            list(open_rows(Path(folder, f"t.{end}")))
     ViewEncoder(text=["a__x"], tf_idf=True).fit_transform(pd.DataFrame({"a__x": ["some words"]}))

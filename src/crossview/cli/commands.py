@@ -392,8 +392,9 @@ def convert(rows: Rows, output: str, *, task: str) -> None:
     lines = [f"{answer.n_rows:,} rows, wrote {output}"]
     if answer.labels:
         lines.append("labels: " + ", ".join(f"{i} is {one}" for one, i in answer.labels.items()))
-    words = [word for name, (part,) in answer.views.items() for word in ("--view", f"{name}={part}")]
-    print("\n".join([*lines, f"its views: {shlex.join(words)}"]), file=sys.stderr)
+    views = [f"{name}={','.join(parts)}" for name, parts in answer.views.items()]
+    options = shlex.join(word for view in views for word in ("--view", view))
+    print("\n".join([*lines, f"its views: {options}"]), file=sys.stderr)
 
 
 def datasets(name: str, output: str) -> None:

@@ -27,13 +27,14 @@ from crossview.catalog.readers import READERS
 from crossview.cli.words import as_options
 from crossview.errors import InputError, closest_names
 from crossview.evaluation import describe as describing
+from crossview.evaluation.describe_rows import describe_rows
 from crossview.evaluation.evaluating.windows import parse_window
 from crossview.evaluation.table_columns import predictors
 from crossview.files import DESCRIPTION, Kind, check_writable, replacing
-from crossview.report.description import description_table
+from crossview.report.description import description_table, rows_table
 from crossview.streams.duck import named_files
 from crossview.streams.join import join_tables
-from crossview.streams.rows import open_rows
+from crossview.streams.rows import RowStream, open_rows
 from crossview.streams.source import find_reader, is_query
 from crossview.streams.table import TableStream, open_table
 from crossview.streams.view_columns import KINDS, plan_columns
@@ -201,7 +202,7 @@ def open_source(
         if said or ignored or join is not None:
             what = f"--{said[0]}" if said else "--join" if join is not None else repr(ignored[0])
             raise InputError(f"{what} is about columns, and {reader.name} has views", file=files[0])
-        how = {"format": reader.name}
+        how: dict[str, Any] = {"format": reader.name}
         if reader.takes_views:
             how |= {"views": columns.views, "hash_bits": columns.encoding.get("hash_bits", 18)}
             columns.views = None  # the stream has them
@@ -274,6 +275,9 @@ def check_exists(model: str) -> None:
 
 def describe(source: str, columns: Columns, *, task: str, json: str | None) -> None:
     """``crossview describe``."""
+    if not is_query(source) and find_reader(source, columns.reading.get("format"))[0].takes_views:
+        _describe_rows(open_source(source, columns), json)
+        return
     table = open_table(source, **columns.reading)
     if json not in (None, STANDARD):
         check_writable(json, DESCRIPTION, named_files(source) if is_query(source) else table.files)
@@ -293,6 +297,24 @@ def describe(source: str, columns: Columns, *, task: str, json: str | None) -> N
     console.print(f"\n{description.n_rows:,} rows, {len(description.columns):,} columns")
     for warning in description.warnings:
         console.print(f"warning: {as_options(warning)}")
+
+
+def _describe_rows(stream: RowStream, json: str | None) -> None:
+    """``crossview describe`` of sparse rows."""
+    if json not in (None, STANDARD):
+        check_writable(json, DESCRIPTION, stream.files)
+    description = describe_rows(stream)
+    if json is not None:
+        text = jsonlib.dumps(description.to_dict(), indent=1, ensure_ascii=False) + "\n"
+        write_text(json, text, DESCRIPTION)
+    if json == STANDARD:
+        return
+    console = make_console()
+    console.print(rows_table(description))
+    labels = ", ".join(f"{label}: {n:,}" for label, n in description.labels.items())
+    if description.unlabeled:
+        labels = ", ".join(filter(None, [labels, f"none: {description.unlabeled:,}"]))
+    console.print(f"\n{description.n_rows:,} rows" + (f", labels {labels}" if labels else ""))
 
 
 def warn(rows: Rows, task: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from crossview.evaluation.describe import ColumnDescription, Description
+from crossview.evaluation.describe_rows import RowsDescription
 from crossview.report.fitting_table import FittingTable
 
-__all__ = ["description_table"]
+__all__ = ["description_table", "rows_table"]
 
 HEADER = ["column", "view", "kind", "examples", "different", "missing", "range", "relation"]
 
@@ -48,3 +49,33 @@ def _cells(one: ColumnDescription, description: Description) -> list[str]:
         limits,
         "" if one.relation is None else f"{one.relation:.2f}",
     ]
+
+
+def rows_table(description: RowsDescription) -> FittingTable:
+    """Return a `RowsDescription` as a table: one row per view.
+
+    Parameters
+    ----------
+    description : RowsDescription
+        Of sparse rows.
+
+    Returns
+    -------
+    FittingTable
+        To be printed.
+    """
+    n_rows = max(description.n_rows, 1)
+    return FittingTable(
+        ["view", "columns", "used", "entries per row", "empty", "range"],
+        [
+            [
+                one.name,
+                f"{one.width:,}",
+                f"{one.used:,}",
+                f"{one.entries / n_rows:.3g}",
+                f"{100.0 * one.empty_rows / n_rows:.2g} %" if one.empty_rows else "",
+                "" if one.minimum is None else f"{one.minimum:.6g} to {one.maximum:.6g}",
+            ]
+            for one in description.views
+        ],
+    )

@@ -65,8 +65,7 @@ class LibffmSource(TextRowSource):
         grammar.BAD_VALUE: "{word} has no finite number after the second colon; leave out what is "
         "0 or missing",
         grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
-        grammar.TWICE: "{word} is the second entry of its field and index in this row; leave one "
-        "out, or add them up",
+        grammar.TWICE: "the row has a field and index twice; leave one out, or add them up",
     }
     _ranges: list[FieldRange] | None = None
 

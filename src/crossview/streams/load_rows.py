@@ -20,7 +20,7 @@ _BATCH_ROWS = 1 << 16
 def load_svmlight(
     source: Any, *, views: Mapping[str, Any] | None = None
 ) -> tuple[MultiView, np.ndarray]:
-    """Load svmlight or LIBSVM files, with ranges of columns as views.
+    r"""Load svmlight or LIBSVM files, with ranges of columns as views.
 
     Lines are ``label index:value ... # comment``, separated by blanks or tabs; ``qid:n`` is passed
     over.  Numbers are correct to the last bit.
@@ -62,7 +62,7 @@ def load_svmlight(
     >>> from crossview import load_svmlight
     >>> path = os.path.join(tempfile.mkdtemp(), "rows.svm")
     >>> with open(path, "w") as file:
-    ...     print("+1 1:0.5 3:2", "-1 2:1 # a comment", sep="\\n", file=file)
+    ...     print("+1 1:0.5 3:2", "-1 2:1 # a comment", sep="\n", file=file)
     >>> X, y = load_svmlight(path, views={"page": "1:2", "link": "3:"})
     >>> X, y
     (MultiView(2 rows, page: 2, link: 1), array([ 1, -1]))
@@ -74,7 +74,7 @@ def load_svmlight(
 def load_libffm(
     source: Any, *, views: Mapping[str, Any] | None = None, hash_bits: int = 30
 ) -> tuple[MultiView, np.ndarray]:
-    """Load libffm files, with fields as views.
+    r"""Load libffm files, with fields as views.
 
     Lines are ``label field:index:value ...``.  An index belongs to its field: the same index in two
     fields is two columns.
@@ -113,7 +113,7 @@ def load_libffm(
     >>> from crossview import load_libffm
     >>> path = os.path.join(tempfile.mkdtemp(), "rows.ffm")
     >>> with open(path, "w") as file:
-    ...     print("1 0:5:1 1:7:0.5", "0 0:6:1 1:5:2", sep="\\n", file=file)
+    ...     print("1 0:5:1 1:7:0.5", "0 0:6:1 1:5:2", sep="\n", file=file)
     >>> X, y = load_libffm(path, views={"user": "0", "ad": "1"})
     >>> X["user"].toarray().tolist(), X["ad"].toarray().tolist()
     ([[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.0, 0.5], [2.0, 0.0, 0.0]])
@@ -129,7 +129,7 @@ def load_vw(
     hash_bits: int = 18,
     return_weight: bool = False,
 ) -> tuple[MultiView, np.ndarray] | tuple[MultiView, np.ndarray, np.ndarray]:
-    """Load Vowpal Wabbit files with simple labels, with namespaces as views.
+    r"""Load Vowpal Wabbit files with simple labels, with namespaces as views.
 
     Lines are ``[label [weight]] ['tag]|namespace[:scale] name[:value] ... |...``.
 
@@ -172,7 +172,7 @@ def load_vw(
     >>> from crossview import load_vw
     >>> path = os.path.join(tempfile.mkdtemp(), "rows.vw")
     >>> with open(path, "w") as file:
-    ...     print("1 2.0 'a|user tom age:3 |ad big", "-1 |user ann", sep="\\n", file=file)
+    ...     print("1 2.0 'a|user tom age:3 |ad big", "-1 |user ann", sep="\n", file=file)
     >>> X, y, weight = load_vw(path, hash_bits=8, return_weight=True)
     >>> X, y, weight
     (MultiView(2 rows, user: 256, ad: 256), array([ 1, -1]), array([2., 1.]))

@@ -95,8 +95,8 @@ class RowWriter:
             for name in layout.names:
                 if _NAME.fullmatch(name) is None:
                     raise InputError(
-                        f"view {name!r}: the name of a namespace has no blank, bar or colon; rename "
-                        "the view"
+                        f"view {name!r}: the name of a namespace has no blank, bar or colon; "
+                        "rename the view"
                     )
 
     def write(self, X: MultiView, y: np.ndarray, weight: np.ndarray | None = None) -> None:

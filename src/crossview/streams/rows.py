@@ -126,7 +126,7 @@ def open_rows(
     tags: bool = False,
     batch_rows: int = 10_000,
 ) -> RowStream:
-    """Open files of sparse rows for reading in batches, in constant memory.
+    r"""Open files of sparse rows for reading in batches, in constant memory.
 
     Batches have ``X``, a `MultiView`, ``y``, the labels, ``weight`` and ``tags``, and say where
     they were read: ``file`` and ``first_row``.
@@ -176,7 +176,7 @@ def open_rows(
     >>> from crossview import open_rows
     >>> path = os.path.join(tempfile.mkdtemp(), "rows.svm")
     >>> with open(path, "w") as file:
-    ...     print("+1 1:0.5 3:2", "-1 2:1", sep="\\n", file=file)
+    ...     print("+1 1:0.5 3:2", "-1 2:1", sep="\n", file=file)
     >>> for batch in open_rows(path, views={"page": "1:2", "link": "3:"}):
     ...     print(batch.X, batch.y, batch.X["page"].toarray().tolist())
     MultiView(2 rows, page: 2, link: 1) [ 1 -1] [[0.5, 0.0], [0.0, 1.0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,8 +56,7 @@ class SvmlightSource(TextRowSource):
         grammar.BAD_VALUE: "{word} has no finite number after the colon; leave out what is 0 or "
         "missing",
         grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
-        grammar.TWICE: "{word} is the second entry of its column in this row; leave one out, or "
-        "add them up",
+        grammar.TWICE: "the row has a column twice; leave one out, or add them up",
     }
     _ranges: list[ColumnRange] | None = None
 
@@ -134,7 +134,7 @@ def parse_ranges(views: dict[str, list[str]]) -> list[ColumnRange]:
 def check_disjoint(ranges: list[ColumnRange]) -> None:
     """Raise an error for a column in two ranges."""
     ordered = sorted(ranges, key=lambda one: one.low)
-    for one, other in zip(ordered, ordered[1:], strict=False):
+    for one, other in pairwise(ordered):
         if one.high is not None and other.low <= one.high:
             raise InputError(
                 f"column {other.low} is in view {one.view!r} and again in {other.view!r}; give "

@@ -237,8 +237,7 @@ class TextRowSource:
         if len(same):
             row = int(np.searchsorted(matrix.indptr, same[0], side="right")) - 1
             raise InputError(
-                f"an entry is twice in line {int(part.rows.lines[row]) + 1}; leave one out, or add "
-                "them up",
+                f"{self.explanations[grammar.TWICE]} (line {int(part.rows.lines[row]) + 1})",
                 file=file,
                 row=part.first_row + row,
             )
@@ -339,5 +338,3 @@ def column_lists(views: Mapping[str, Any]) -> dict[str, list[str]]:
         if not lists[str(name)]:
             raise InputError(f"view {name!r} has no columns; leave it out or give it columns")
     return lists
-
-

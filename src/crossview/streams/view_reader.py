@@ -14,7 +14,7 @@ __all__ = ["ViewReader"]
 
 
 class ViewReader(ViewScaler):
-    """Reader of views from sparse files, which also scales them as `ViewScaler` does.
+    r"""Reader of views from sparse files, which also scales them as `ViewScaler` does.
 
     `train` makes one for rows of svmlight, libffm and Vowpal Wabbit files, so that the model knows
     how to read other files in the same way.  Its parameters are those of `open_rows`.
@@ -36,7 +36,7 @@ class ViewReader(ViewScaler):
     >>> from crossview import train
     >>> path = os.path.join(tempfile.mkdtemp(), "rows.svm")
     >>> with open(path, "w") as file:
-    ...     print("+1 1:0.5 3:2", "-1 2:1 3:1", sep="\\n", file=file)
+    ...     print("+1 1:0.5 3:2", "-1 2:1 3:1", sep="\n", file=file)
     >>> train(path, model="pa:squared").fitted[0]
     ViewReader(format='svmlight', views={'all': ['1:3']})
     """

@@ -106,9 +106,7 @@ class VwSource(TextRowSource):
         return self._scanned
 
     def _parser(self) -> Parser:
-        view_of = {
-            name: v for v, names in enumerate(self._resolved().values()) for name in names
-        }
+        view_of = {name: v for v, names in enumerate(self._resolved().values()) for name in names}
         return _Namespaces(view_of, 1 << self.hash_bits, self._tags)
 
     def _views(self) -> dict[str, list[str]]:

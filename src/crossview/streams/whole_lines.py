@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError
+from crossview.kernels.text.words import PADDING
 from crossview.streams.arrow import first_line, pyarrow
 
 __all__ = ["whole_lines"]
@@ -41,9 +42,9 @@ def whole_lines(file: str, part_bytes: int = PART_BYTES) -> Iterator[tuple[np.nd
     text : ndarray of uint8
         The buffer.
     end : int
-        Number of bytes that are valid; the last of them is a newline.
+        Number of bytes that are valid; the last of them is a newline, and padding follows.
     """
-    buffers = [np.empty(part_bytes, dtype=np.uint8) for _ in range(2)]
+    buffers = [_buffer(part_bytes) for _ in range(2)]
     with _opened(file) as stream:
         start = bytes(stream.read(len(BYTE_ORDER_MARK)))
         rest = np.frombuffer(b"" if start == BYTE_ORDER_MARK else start, dtype=np.uint8)
@@ -69,7 +70,7 @@ def whole_lines(file: str, part_bytes: int = PART_BYTES) -> Iterator[tuple[np.nd
                 cut = end
             rest = buffer[cut:end]
             if cut:
-                yield _read_only(buffer), cut
+                yield _with_padding(buffer), cut
             if at_end:
                 return
 
@@ -78,13 +79,20 @@ def _with_room(buffer: np.ndarray, content: np.ndarray, n_used: int) -> np.ndarr
     """The buffer, or a larger one with the same content where too much of it is used."""
     if 2 * n_used < len(buffer):
         return buffer
-    larger = np.empty(4 * n_used + 4, dtype=np.uint8)
+    larger = _buffer(4 * n_used + 4)
     larger[: len(content)] = content
     return larger
 
 
-def _read_only(buffer: np.ndarray) -> np.ndarray:
-    view = buffer.view()
+def _buffer(n_bytes: int) -> np.ndarray:
+    """A buffer that is followed by padding."""
+    return np.zeros(n_bytes + PADDING, dtype=np.uint8)[:n_bytes]
+
+
+def _with_padding(buffer: np.ndarray) -> np.ndarray:
+    """The buffer with what follows, read-only."""
+    assert buffer.base is not None
+    view = buffer.base.view()
     view.flags.writeable = False
     return view
 
@@ -101,7 +109,7 @@ def _last_newline(buffer: np.ndarray) -> int:
 
 def _fill(stream: Any, buffer: np.ndarray, start: int) -> int:
     """Read until the buffer is full or the file ends; return where it ends."""
-    memory = memoryview(buffer)
+    memory = memoryview(buffer.data)
     while start < len(buffer):
         n = stream.readinto(memory[start:])
         if not n:

@@ -15,10 +15,8 @@ from crossview.kernels.text.rows import (
     NEWLINE,
     POSITION,
     ROW,
-    TWICE,
-    UNSORTED,
     WRONG,
-    insert,
+    end_row,
     read_index,
     read_label,
     read_value,
@@ -53,8 +51,8 @@ def parse_libffm(text, at, fields, seen, rows):
 @inlined_borrowing
 def _read_entries(text, p, at, fields, seen, rows):
     """Read the entries of a row; returns where they end, or what is wrong and where."""
-    entry, row = at[ENTRY], at[ROW]
-    first = entry
+    start, entry, first = p, at[ENTRY], at[ENTRY]
+    is_sorted, adds = True, False
     while True:
         p = skip_blanks(text, p)
         if text[p] == NEWLINE:
@@ -74,20 +72,14 @@ def _read_entries(text, p, at, fields, seen, rows):
         index -= lowest
         if folded:
             index &= n_slots - 1
+            adds = True
         if 0 <= index < n_slots:
             if entry == np.uint64(len(rows.indices)):
                 return p, FULL
             slot = np.uint32(slot + index)
-            if entry == first or rows.indices[entry - ONE] < slot:
-                rows.indices[entry], rows.values[entry] = slot, value
-                entry += ONE
-            else:
-                placed = insert(rows, first, entry, slot, value)
-                if placed == 1 and not folded:
-                    return p, TWICE
-                at[UNSORTED] |= np.uint64(placed == 2)
-                entry += np.uint64(placed != 1)
+            is_sorted &= entry == first or rows.indices[entry - ONE] < slot
+            rows.indices[entry], rows.values[entry] = slot, value
+            entry += ONE
         p = q
-    rows.lines[row], rows.indptr[row + ONE] = at[LINE], entry
-    at[ROW], at[ENTRY] = row + ONE, entry
-    return p, DONE
+    status = end_row(at, rows, entry, is_sorted, adds)
+    return p if status == DONE else start, status

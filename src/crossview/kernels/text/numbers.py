@@ -158,9 +158,9 @@ def _nearest_bits(w, q):
         mantissa >>= np.uint64(-power + 1)
         mantissa = (mantissa + (mantissa & ONE)) >> ONE
         return _float_bits(mantissa, 0 if mantissa >> np.uint64(MANTISSA_BITS) == ZERO else 1)
-    if low <= ONE and -4 <= q <= 23 and mantissa & np.uint64(3) == ONE:
-        if mantissa << shift == high:  # halfway: to the even one
-            mantissa &= ~ONE
+    is_odd = low <= ONE and -4 <= q <= 23 and mantissa & np.uint64(3) == ONE
+    if is_odd and mantissa << shift == high:  # halfway: to the even one
+        mantissa &= ~ONE
     mantissa = (mantissa + (mantissa & ONE)) >> ONE
     if mantissa >> np.uint64(MANTISSA_BITS + 1) != ZERO:
         mantissa >>= ONE
@@ -191,9 +191,9 @@ def _long_number(text, start, end, exponent):
     bits = np.empty(1, dtype=np.uint64)
     bits[0] = _nearest_bits(w, exponent + n_left)
     # all further digits together are less than one in the last of these
-    if n_left and _nearest_bits(w + ONE, exponent + n_left) != bits[0]:
-        if _exceeds_half(text, start, end, exponent, bits[0]):
-            bits[0] += ONE
+    between_two = n_left > 0 and _nearest_bits(w + ONE, exponent + n_left) != bits[0]
+    if between_two and _exceeds_half(text, start, end, exponent, bits[0]):
+        bits[0] += ONE
     return bits.view(np.float64)[0]
 
 

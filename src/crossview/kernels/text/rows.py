@@ -25,8 +25,8 @@ DONE, FULL, BAD_LABEL, NO_LABEL, BAD_FIELD, BAD_INDEX, BAD_VALUE, TOO_LARGE, TWI
 NO_BAR, BAD_WEIGHT, HAS_BASE, NEW_NAMESPACE = range(9, 13)
 
 MAX_INDEX_DIGITS = np.uint64(18)
-# an entry that belongs to the left is moved up to so many places; SciPy sorts longer disorder
-MOST_MOVES = np.uint64(64)
+# rows of more entries are left to SciPy, if they are not sorted
+MOST_SORTED = np.uint64(64)
 
 
 class TextRows(NamedTuple):
@@ -93,26 +93,45 @@ def read_value(text, p):
     return value, q, TOO_LARGE if abs(value) > MAX_FLOAT else DONE
 
 
-@inlined_borrowing
-def insert(rows, first, entry, slot, value):
-    """Put an entry where it belongs in the row that begins at ``first``.
+@borrowing
+def sort_row(rows, first, entry, adds):
+    """Sort the entries of a row from ``first``; returns its end, and what is wrong.
 
-    Returns 0; 1 if the slot is there already (the value is added to it); or 2 if it belongs too far
-    to the left, and is the last one now.
+    The place of an entry is the number of those before it, which needs no branch.  Entries of the
+    same slot are added up in their order if ``adds``, and are an error otherwise.
     """
     indices, values = rows.indices, rows.values
-    k = entry
-    while k > first and indices[k - ONE] > slot:
-        k -= ONE
-        if entry - k > MOST_MOVES:
-            indices[entry], values[entry] = slot, value
-            return 2
-    if k > first and indices[k - ONE] == slot:
-        values[k - ONE] += value
-        return 1
-    p = entry
-    while p > k:
-        indices[p], values[p] = indices[p - ONE], values[p - ONE]
-        p -= ONE
-    indices[k], values[k] = slot, value
-    return 0
+    if entry + entry - first > np.uint64(len(indices)):
+        return entry, FULL
+    for i in range(first, entry):
+        slot, place = indices[i], entry
+        for j in range(first, i):
+            place += np.uint64(indices[j] <= slot)
+        for j in range(i, entry):
+            place += np.uint64(indices[j] < slot)
+        indices[place], values[place] = slot, values[i]
+    end = first
+    for i in range(entry, entry + entry - first):
+        if end > first and indices[end - ONE] == indices[i]:
+            if not adds:
+                return entry, TWICE
+            values[end - ONE] += values[i]
+        else:
+            indices[end], values[end] = indices[i], values[i]
+            end += ONE
+    return end, DONE
+
+
+@inlined_borrowing
+def end_row(at, rows, entry, is_sorted, adds):
+    """Finish a row with the entries up to here; returns what is wrong."""
+    row, first, status = at[ROW], at[ENTRY], DONE
+    if not is_sorted:
+        if entry - first > MOST_SORTED:
+            at[UNSORTED] = ONE
+        else:
+            entry, status = sort_row(rows, first, entry, adds)
+    if status == DONE:
+        rows.lines[row], rows.indptr[row + ONE] = at[LINE], entry
+        at[ROW], at[ENTRY] = row + ONE, entry
+    return status

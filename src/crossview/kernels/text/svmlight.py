@@ -16,11 +16,9 @@ from crossview.kernels.text.rows import (
     NEWLINE,
     POSITION,
     ROW,
-    TWICE,
-    UNSORTED,
     WRONG,
+    end_row,
     ends_word,
-    insert,
     line_end,
     read_index,
     read_label,
@@ -74,8 +72,8 @@ def _skip_query(text, p):
 @inlined_borrowing
 def _read_entries(text, p, at, ranges, seen, rows):
     """Read the entries of a row; returns where they end, or what is wrong and where."""
-    entry, row, r = at[ENTRY], at[ROW], ZERO
-    first, n_ranges = entry, np.uint64(len(ranges))
+    start, entry, first, r = p, at[ENTRY], at[ENTRY], ZERO
+    n_ranges, is_sorted = np.uint64(len(ranges)), True
     lowest, highest = seen[0], seen[1]
     while True:
         p = skip_blanks(text, p)
@@ -96,16 +94,10 @@ def _read_entries(text, p, at, ranges, seen, rows):
             if entry == np.uint64(len(rows.indices)):
                 return p, FULL
             slot = np.uint32(index - ranges[r, 0] + ranges[r, 2])
-            if entry == first or rows.indices[entry - ONE] < slot:
-                rows.indices[entry], rows.values[entry] = slot, value
-            else:
-                placed = insert(rows, first, entry, slot, value)
-                if placed == 1:
-                    return p, TWICE
-                at[UNSORTED] |= np.uint64(placed == 2)
+            is_sorted &= entry == first or rows.indices[entry - ONE] < slot
+            rows.indices[entry], rows.values[entry] = slot, value
             entry += ONE
         p = q
     seen[0], seen[1] = lowest, highest
-    rows.lines[row], rows.indptr[row + ONE] = at[LINE], entry
-    at[ROW], at[ENTRY] = row + ONE, entry
-    return line_end(text, p), DONE
+    status = end_row(at, rows, entry, is_sorted, False)
+    return line_end(text, p) if status == DONE else start, status

@@ -1,7 +1,8 @@
-"""The grammar of Vowpal Wabbit: ``[label [weight]] ['tag]|namespace[:scale] name[:value] ... |...``.
+"""The grammar of Vowpal Wabbit.
 
-A name that is a whole number is a slot, modulo the number of slots; another one is hashed as
-scikit-learn's FeatureHasher does it.
+A line is ``[label [weight]] ['tag]|namespace[:scale] name[:value] ... |...``.  A name that is a
+whole number is a slot, modulo the number of slots; another one is hashed as scikit-learn's
+FeatureHasher does it.
 """
 
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing
-from crossview.kernels.rows import FOUR, ONE, THREE, TWO, ZERO
+from crossview.kernels.rows import EIGHT, FOUR, ONE, ZERO
 from crossview.kernels.text.numbers import is_digit, read_number
 from crossview.kernels.text.rows import (
     BAD_LABEL,
@@ -32,18 +33,17 @@ from crossview.kernels.text.rows import (
     QUOTE,
     ROW,
     TOO_LARGE,
-    UNSORTED,
     WRONG,
-    TextRows,
+    end_row,
     ends_word,
-    insert,
     skip_blanks,
 )
+from crossview.kernels.text.words import bytes_below, equal_bytes, first_mark, load_word
 
 WORD = np.uint64(0xFFFFFFFF)
 FNV_START, FNV_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 # the bytes of a name: all but white space, the bar and the colon
-IN_NAME = np.array([not (c == BAR or c == COLON or c == 32 or 9 <= c <= 13) for c in range(256)])
+IN_NAME = np.array([chr(c) not in " \t\n\v\f\r|:" for c in range(256)])
 # the first slot of a namespace that is in no view
 NO_SLOT = -1
 
@@ -123,31 +123,29 @@ def _read_label(text, p, row, more, rows):
 @inlined_borrowing
 def _read_namespaces(text, p, at, spaces, rows):
     """Read the namespaces of a row; returns where they end, or what is wrong and where."""
-    entry, row = at[ENTRY], at[ROW]
-    first, space = entry, ZERO
+    start, entry, space, is_sorted = p, at[ENTRY], ZERO, True
     while text[p] == BAR:
-        start = p + ONE
-        q, found = start, FNV_START
+        name = p + ONE
+        q, found = name, FNV_START
         while IN_NAME[text[q]]:
             found = (found ^ np.uint64(text[q])) * FNV_FACTOR
             q += ONE
         space = _find(spaces.hashes, found, space)
         if space == np.uint64(len(spaces.hashes)):
-            return start, NEW_NAMESPACE
+            return name, NEW_NAMESPACE
         scale = 1.0
         if text[q] == COLON:
             scale, end = read_number(text, q + ONE)
             if end == q + ONE or not ends_name(text[end]):
                 return q + ONE, BAD_VALUE
             q = end
-        p, entry, status = _read_features(
-            text, q, (first, entry, at), spaces.slots[space], spaces.mask, scale, rows
-        )
+        place = (at[ENTRY], entry, is_sorted)
+        slots = (spaces.slots[space], spaces.mask)
+        p, entry, is_sorted, status = _read_features(text, q, place, slots, scale, rows)
         if status != DONE:
             return p, status
-    rows.lines[row], rows.indptr[row + ONE] = at[LINE], entry
-    at[ROW], at[ENTRY] = row + ONE, entry
-    return p, DONE
+    status = end_row(at, rows, entry, is_sorted, True)
+    return p if status == DONE else start, status
 
 
 @inlined_borrowing
@@ -163,17 +161,16 @@ def _find(hashes, found, last):
 
 
 @borrowing
-def _read_features(text, p, place, base, mask, scale, rows):
+def _read_features(text, p, place, slots, scale, rows):
     """Read features up to a bar or the end of the line."""
-    first, entry, at = place
+    first, entry, is_sorted = place
+    base, mask = slots
     anonymous = 0
     while True:
         p = skip_blanks(text, p)
         if text[p] == NEWLINE or text[p] == BAR:
-            return p, entry, DONE
-        q = p
-        while IN_NAME[text[q]]:
-            q += ONE
+            return p, entry, is_sorted, DONE
+        q = _name_end(text, p)
         if q == p:  # without a name: the position among such
             slot = anonymous
             anonymous += 1
@@ -183,23 +180,34 @@ def _read_features(text, p, place, base, mask, scale, rows):
         if text[q] == COLON:
             value, end = read_number(text, q + ONE)
             if end == q + ONE or not ends_name(text[end]):
-                return p, entry, BAD_VALUE
+                return p, entry, is_sorted, BAD_VALUE
             q = end
         value *= scale
         if not abs(value) <= MAX_FLOAT:
-            return p, entry, TOO_LARGE
+            return p, entry, is_sorted, TOO_LARGE
         if base >= 0:
             if entry == np.uint64(len(rows.indices)):
-                return p, entry, FULL
+                return p, entry, is_sorted, FULL
             slot = np.uint32(base + (slot & mask))
-            if entry == first or rows.indices[entry - ONE] < slot:
-                rows.indices[entry], rows.values[entry] = slot, value
-                entry += ONE
-            else:
-                placed = insert(rows, first, entry, slot, value)
-                at[UNSORTED] |= np.uint64(placed == 2)
-                entry += np.uint64(placed != 1)
+            is_sorted &= entry == first or rows.indices[entry - ONE] < slot
+            rows.indices[entry], rows.values[entry] = slot, value
+            entry += ONE
         p = q
+
+
+@inlined_borrowing
+def _name_end(text, p):
+    """The first byte from p that is not in a name."""
+    while True:
+        word = load_word(text, p)
+        marks = bytes_below(word, 33) | equal_bytes(word, BAR) | equal_bytes(word, COLON)
+        if marks == ZERO:
+            p += EIGHT
+            continue
+        p += first_mark(marks)
+        if not IN_NAME[text[p]]:
+            return p
+        p += ONE
 
 
 @inlined_borrowing
@@ -226,17 +234,11 @@ def hash_bytes(text, start, end):
     c1, c2 = np.uint64(0xCC9E2D51), np.uint64(0x1B873593)
     h, p = ZERO, start
     while p + FOUR <= end:
-        k = np.uint64(text[p]) | (np.uint64(text[p + ONE]) << np.uint64(8))
-        k |= np.uint64(text[p + TWO]) << np.uint64(16)
-        k |= np.uint64(text[p + THREE]) << np.uint64(24)
+        k = load_word(text, p) & WORD
         h ^= (_rotate((k * c1) & WORD, np.uint64(15)) * c2) & WORD
         h = (_rotate(h, np.uint64(13)) * np.uint64(5) + np.uint64(0xE6546B64)) & WORD
         p += FOUR
-    k, shift = ZERO, ZERO
-    while p < end:
-        k |= np.uint64(text[p]) << shift
-        shift += np.uint64(8)
-        p += ONE
+    k = load_word(text, p) & ((ONE << (EIGHT * (end - p))) - ONE)
     h ^= (_rotate((k * c1) & WORD, np.uint64(15)) * c2) & WORD
     h ^= end - start
     h ^= h >> np.uint64(16)
