@@ -206,7 +206,10 @@ def open_source(
         if reader.takes_views:
             how |= {"views": columns.views, "hash_bits": columns.encoding.get("hash_bits", 18)}
             columns.views = None  # the stream has them
-        return open_rows(source, **how)
+        stream = open_rows(source, **how)
+        if "scale_views" in columns.encoding:  # it is learned from: all labels are needed
+            stream.start()
+        return stream
     table = open_table(source, **columns.reading)
     if join is not None:
         table = _joined(source, table, join)

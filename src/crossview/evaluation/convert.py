@@ -99,7 +99,7 @@ def convert(
     >>> answer.n_rows, answer.labels, answer.views["mean"]
     (569, {'benign': 0, 'malignant': 1}, ['1:20'])
     >>> load_svmlight(path, views=answer.views)[0]
-    MultiView(569 rows, mean: 20, standard_error: 20, worst: 20)
+    MultiView(569 rows, mean: 20, error: 20, worst: 20)
     """
     path = os.fspath(output)
     format = format_to_write(path, input_files(X))

@@ -11,8 +11,9 @@ from crossview.errors import InputError
 from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.libffm import parse_libffm
 from crossview.kernels.text.rows import TextRows
+from crossview.streams.parsed_rows import Parser
 from crossview.streams.svmlight import NONE_SEEN
-from crossview.streams.text_rows import Parser, TextRowSource
+from crossview.streams.text_rows import TextRowSource
 
 __all__ = ["LibffmSource"]
 
@@ -33,7 +34,25 @@ class FieldRange(NamedTuple):
         return int(min(self.high - self.low + 1, 1 << hash_bits))
 
 
+EXPLANATIONS = {
+    grammar.BAD_LABEL: "{word} is no label, which is a number (nan: no label); if the classes "
+    "have names, number them",
+    grammar.NO_LABEL: "the row begins with the entry {word} and not with a label; write nan "
+    "where there is none",
+    grammar.BAD_FIELD: "{word} is no entry field:index:value with a field from 0 to "
+    f"{MOST_FIELDS - 1}",
+    grammar.BAD_INDEX: "{word} is no entry field:index:value with a whole number of up to 18 "
+    "digits as the index",
+    grammar.BAD_VALUE: "{word} has no finite number after the second colon; leave out what is "
+    "0 or missing",
+    grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
+    grammar.TWICE: "the row has a field and index twice; leave one out, or add them up",
+}
+
+
 class _Fields(Parser):
+    explanations = EXPLANATIONS
+
     def __init__(self, fields: np.ndarray) -> None:
         self.fields = fields
         self.seen = np.tile(np.array(NONE_SEEN), (MOST_FIELDS, 1))
@@ -53,20 +72,7 @@ class LibffmSource(TextRowSource):
     """
 
     format = "libffm"
-    explanations = {  # noqa: RUF012 - as the base class declares it
-        grammar.BAD_LABEL: "{word} is no label, which is a number (nan: no label); if the classes "
-        "have names, number them",
-        grammar.NO_LABEL: "the row begins with the entry {word} and not with a label; write nan "
-        "where there is none",
-        grammar.BAD_FIELD: "{word} is no entry field:index:value with a field from 0 to "
-        f"{MOST_FIELDS - 1}",
-        grammar.BAD_INDEX: "{word} is no entry field:index:value with a whole number of up to 18 "
-        "digits as the index",
-        grammar.BAD_VALUE: "{word} has no finite number after the second colon; leave out what is "
-        "0 or missing",
-        grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
-        grammar.TWICE: "the row has a field and index twice; leave one out, or add them up",
-    }
+    twice = EXPLANATIONS[grammar.TWICE]
     _ranges: list[FieldRange] | None = None
 
     def _scanner(self) -> Parser:

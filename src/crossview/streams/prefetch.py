@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
-__all__ = ["prefetch", "stopped_by"]
+__all__ = ["Background", "prefetch", "stopped_by"]
 
 # a handler of signals such as polars' lets a wait go on after Ctrl-C
 POLL_SECONDS = 0.1
@@ -74,6 +74,38 @@ def prefetch(items: Iterable[Item]) -> Iterator[Item]:
         finally:
             asked.put(False)
             _end(thread, stop)
+
+
+class Background(Generic[Item]):
+    """A function that runs in a thread, and its result.
+
+    Parameters
+    ----------
+    work : callable
+        Called without arguments.
+    """
+
+    def __init__(self, work: Callable[[], Item]) -> None:
+        self._made: list[Item] = []
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(
+            target=copy_context().run, args=(self._run, work), name="crossview-ahead", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self, work: Callable[[], Item]) -> None:
+        try:
+            self._made.append(work())
+        except BaseException as error:
+            self._error = error
+
+    def result(self) -> Item:
+        """Return what the function returned, or raise what it raised; Ctrl-C ends the wait."""
+        while self._thread.is_alive():
+            self._thread.join(POLL_SECONDS)
+        if self._error is not None:
+            raise self._error
+        return self._made[0]
 
 
 def _draw(

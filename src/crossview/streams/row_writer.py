@@ -122,8 +122,9 @@ class RowWriter:
         heads = _heads(y, weight, self._format)
         entries = self._entries(matrix)
         bounds = matrix.indptr.tolist()
+        empty = ["|"] if self._format == "vw" else []
         lines = (
-            " ".join([head, *entries[low:high]])
+            " ".join([head, *(entries[low:high] or empty)])
             for head, low, high in zip(heads, bounds, bounds[1:], strict=False)
         )
         self._file.write("".join(f"{line}\n" for line in lines).encode())

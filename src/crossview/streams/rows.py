@@ -70,6 +70,11 @@ class RowStream:
         """Whether rows have a weight other than 1."""
         return getattr(self._source, "weighted", False)
 
+    def start(self) -> None:
+        """Begin in a thread what has to be read before the rows, labels and columns."""
+        if hasattr(self._source, "start_first_pass"):
+            self._source.start_first_pass()
+
     def labels(self) -> tuple[set[Any], tuple[str | None, int] | None]:
         """Return the different labels, and where the first row without one is, from one pass."""
         if hasattr(self._source, "first_pass"):

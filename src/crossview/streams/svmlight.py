@@ -12,7 +12,8 @@ from crossview.errors import InputError
 from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.rows import TextRows
 from crossview.kernels.text.svmlight import parse_svmlight
-from crossview.streams.text_rows import Parser, TextRowSource
+from crossview.streams.parsed_rows import Parser
+from crossview.streams.text_rows import TextRowSource
 
 __all__ = ["SvmlightSource"]
 
@@ -28,7 +29,23 @@ class ColumnRange(NamedTuple):
     high: int | None  # None: the last one of the file
 
 
+EXPLANATIONS = {
+    grammar.BAD_LABEL: "{word} is no label, which is a number (nan: no label); if the classes "
+    "have names, number them",
+    grammar.NO_LABEL: "the row begins with the entry {word} and not with a label; write nan "
+    "where there is none",
+    grammar.BAD_INDEX: "{word} is no entry index:value with a whole number of up to 18 digits "
+    "as the index",
+    grammar.BAD_VALUE: "{word} has no finite number after the colon; leave out what is 0 or "
+    "missing",
+    grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
+    grammar.TWICE: "the row has a column twice; leave one out, or add them up",
+}
+
+
 class _Ranges(Parser):
+    explanations = EXPLANATIONS
+
     def __init__(self, ranges: np.ndarray) -> None:
         self.ranges = ranges
         self.seen = np.array(NONE_SEEN)
@@ -46,18 +63,7 @@ class SvmlightSource(TextRowSource):
     """
 
     format = "svmlight"
-    explanations = {  # noqa: RUF012 - as the base class declares it
-        grammar.BAD_LABEL: "{word} is no label, which is a number (nan: no label); if the classes "
-        "have names, number them",
-        grammar.NO_LABEL: "the row begins with the entry {word} and not with a label; write nan "
-        "where there is none",
-        grammar.BAD_INDEX: "{word} is no entry index:value with a whole number of up to 18 digits "
-        "as the index",
-        grammar.BAD_VALUE: "{word} has no finite number after the colon; leave out what is 0 or "
-        "missing",
-        grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
-        grammar.TWICE: "the row has a column twice; leave one out, or add them up",
-    }
+    twice = EXPLANATIONS[grammar.TWICE]
     _ranges: list[ColumnRange] | None = None
 
     def _scanner(self) -> Parser:

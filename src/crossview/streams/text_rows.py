@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from crossview.errors import InputError
-from crossview.kernels.text import rows as grammar
-from crossview.kernels.text.rows import TextRows
-from crossview.streams.prefetch import prefetch
+from crossview.streams.parsed_rows import Parser, Part, read_parts
+from crossview.streams.prefetch import Background
 from crossview.streams.source import RowBatch
-from crossview.streams.whole_lines import PART_BYTES, whole_lines
+from crossview.streams.whole_lines import PART_BYTES
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["FirstPass", "Parser", "TextRowSource", "column_lists", "integers"]
+__all__ = ["FirstPass", "TextRowSource", "column_lists", "integers"]
 
 # more labels than a learner takes; they are numbers to predict
 MOST_LABELS = 1001
-FIRST_ROOM, ROWS_OF_FIRST_PASS = 1 << 16, 1 << 14
+ROWS_OF_FIRST_PASS = 1 << 14
 MOST_COLUMNS = 2**31 - 1
-_SHOWN = 40
 
 
 @dataclass
@@ -57,36 +55,6 @@ class FirstPass:
             self.labels.update(np.unique(labels[new])[:MOST_LABELS].tolist())
 
 
-class Parser:
-    """The grammar of one pass over the files; a format fills it in."""
-
-    def parse(self, text: np.ndarray, at: np.ndarray, rows: TextRows) -> int:
-        """Read rows until the text ends, there is no room, or a byte is wrong."""
-        raise NotImplementedError
-
-    def take(self, text: np.ndarray, first: int, end: int) -> None:
-        """Keep what is only in the text of these rows."""
-
-    def extras(self, n: int) -> dict[str, Any]:
-        """Return the weights of the first n rows, and what else a `RowBatch` has."""
-        return {}
-
-    def resume(self, status: int, text: np.ndarray, p: int) -> bool:
-        """Return whether parsing can go on, after what stopped it was looked at."""
-        return False
-
-
-class _Part(NamedTuple):
-    """Consecutive rows of one file, until the parser goes on."""
-
-    rows: TextRows
-    n_rows: int
-    n_entries: int
-    first_row: int
-    is_sorted: bool
-    extras: dict[str, Any]
-
-
 class TextRowSource:
     """Files of one text format whose rows have labels and views.
 
@@ -105,9 +73,9 @@ class TextRowSource:
     """
 
     format: ClassVar[str]
-    # whether entries of the same column are added up; otherwise they are an error
+    # whether entries of the same column are added up; otherwise they are an error, and which
     adds = False
-    explanations: ClassVar[Mapping[int, str]] = {}
+    twice = ""
 
     def __init__(
         self,
@@ -126,6 +94,7 @@ class TextRowSource:
         self._tags = tags
         self._part_bytes = part_bytes
         self._first_pass: FirstPass | None = None
+        self._under_way: Background[FirstPass] | None = None
         self._layout: ViewLayout | None = None
 
     # --- what a format says ----------------------------------------------------------------
@@ -170,12 +139,23 @@ class TextRowSource:
     def first_pass(self) -> FirstPass:
         """Return what a pass over the files finds out; it is made once."""
         if self._first_pass is None:
-            found, scanner = FirstPass(), self._scanner()
-            for file in self.files:
-                for part in self._read(file, ROWS_OF_FIRST_PASS, scanner):
-                    found.count(part.rows.labels[: part.n_rows], file, part.first_row)
-            self._first_pass, self.n_rows = found, found.n_rows
+            self.start_first_pass()
+            assert self._under_way is not None
+            self._first_pass = self._under_way.result()
+            self.n_rows = self._first_pass.n_rows
         return self._first_pass
+
+    def start_first_pass(self) -> None:
+        """Begin the first pass in a thread, while others load what comes after it."""
+        if self._under_way is None:
+            self._under_way = Background(self._make_first_pass)
+
+    def _make_first_pass(self) -> FirstPass:
+        found, scanner = FirstPass(), self._scanner()
+        for file in self.files:
+            for part in read_parts(file, ROWS_OF_FIRST_PASS, scanner, self._part_bytes):
+                found.count(part.rows.labels[: part.n_rows], file, part.first_row)
+        return found
 
     # --- rows ------------------------------------------------------------------------------
 
@@ -183,39 +163,12 @@ class TextRowSource:
         """Yield the rows."""
         layout, parser = self.layout, self._parser()
         for file in self.files:
-            for part in self._read(file, batch_rows, parser):
+            for part in read_parts(file, batch_rows, parser, self._part_bytes):
                 labels = integers(part.rows.labels[: part.n_rows])
                 X = MultiView.from_matrix(self._matrix(part, layout, file), layout)
                 yield RowBatch(X, labels, file, part.first_row, **part.extras)
 
-    def _read(self, file: str, batch_rows: int, parser: Parser) -> Iterator[_Part]:
-        """Rows of a file, so many at a time."""
-        at, first_row = np.zeros(grammar.N_STATE, dtype=np.uint64), 0
-        rows = _allocate(batch_rows, FIRST_ROOM)
-        for text, end in prefetch(whole_lines(file, self._part_bytes)):
-            at[grammar.POSITION], at[grammar.END] = 0, end
-            while True:
-                before = int(at[grammar.ROW])
-                status = parser.parse(text, at, rows)
-                n_rows, n_entries = int(at[grammar.ROW]), int(at[grammar.ENTRY])
-                parser.take(text, before, n_rows)
-                if status == grammar.FULL:
-                    rows = _larger(rows, n_rows, n_entries)
-                elif status != grammar.DONE:
-                    p = int(at[grammar.WRONG])
-                    if not parser.resume(status, text, p):
-                        raise self._error(status, text, at, (file, first_row + n_rows))
-                elif n_rows < batch_rows:
-                    break
-                else:
-                    yield _part(rows, at, first_row, parser)
-                    first_row += n_rows
-                    rows = _allocate(batch_rows, n_entries + n_entries // 8 + FIRST_ROOM // 16)
-                    at[grammar.ROW] = at[grammar.ENTRY] = at[grammar.UNSORTED] = 0
-        if at[grammar.ROW]:
-            yield _part(rows, at, first_row, parser)
-
-    def _matrix(self, part: _Part, layout: ViewLayout, file: str) -> sp.csr_array:
+    def _matrix(self, part: Part, layout: ViewLayout, file: str) -> sp.csr_array:
         n = part.n_entries
         indptr = part.rows.indptr[: part.n_rows + 1].view(np.int64)
         indices = part.rows.indices[:n].view(np.int32)
@@ -230,63 +183,17 @@ class TextRowSource:
         matrix.has_canonical_format = True
         return matrix
 
-    def _check_unique(self, matrix: sp.csr_array, part: _Part, file: str) -> None:
+    def _check_unique(self, matrix: sp.csr_array, part: Part, file: str) -> None:
         """Raise an error for a row that has a column twice, far apart."""
         same = np.flatnonzero(matrix.indices[1:] == matrix.indices[:-1]) + 1
         same = same[~np.isin(same, matrix.indptr)]
         if len(same):
             row = int(np.searchsorted(matrix.indptr, same[0], side="right")) - 1
             raise InputError(
-                f"{self.explanations[grammar.TWICE]} (line {int(part.rows.lines[row]) + 1})",
+                f"{self.twice} (line {int(part.rows.lines[row]) + 1})",
                 file=file,
                 row=part.first_row + row,
             )
-
-    def _error(
-        self, status: int, text: np.ndarray, at: np.ndarray, where: tuple[str, int]
-    ) -> InputError:
-        """What is wrong, and its line and column."""
-        wrong, start = int(at[grammar.WRONG]), int(at[grammar.POSITION])
-        word = bytes(text[wrong : wrong + 4 * _SHOWN]).split()[:1]
-        shown = word[0].decode(errors="replace") if word else ""
-        if text[wrong] in b" \t\r\n|":
-            shown = "the end of the line" if text[wrong] in b"\r\n" else "|"
-        elif len(shown) > _SHOWN:
-            shown = f"{shown[:_SHOWN]!r}..."
-        else:
-            shown = repr(shown)
-        message = self.explanations[status].format(word=shown)
-        line = int(at[grammar.LINE]) + 1
-        file, row = where
-        return InputError(
-            f"{message} (line {line}, column {wrong - start + 1})", file=file, row=row
-        )
-
-
-def _allocate(n_rows: int, n_entries: int) -> TextRows:
-    return TextRows(
-        np.empty(n_rows),
-        np.empty(n_rows, dtype=np.uint64),
-        np.zeros(n_rows + 1, dtype=np.uint64),
-        np.empty(n_entries, dtype=np.uint32),
-        np.empty(n_entries),
-    )
-
-
-def _larger(rows: TextRows, n_rows: int, n_entries: int) -> TextRows:
-    """The same rows, with room for more entries."""
-    larger = _allocate(len(rows.labels), 2 * len(rows.values))
-    for mine, theirs, n in zip(
-        larger, rows, (n_rows, n_rows, n_rows + 1, n_entries, n_entries), strict=True
-    ):
-        mine[:n] = theirs[:n]
-    return larger
-
-
-def _part(rows: TextRows, at: np.ndarray, first_row: int, parser: Parser) -> _Part:
-    n_rows, n_entries = int(at[grammar.ROW]), int(at[grammar.ENTRY])
-    is_sorted = not at[grammar.UNSORTED]
-    return _Part(rows, n_rows, n_entries, first_row, is_sorted, parser.extras(n_rows))
 
 
 def integers(labels: np.ndarray) -> np.ndarray:

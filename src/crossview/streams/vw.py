@@ -10,7 +10,8 @@ from crossview.errors import InputError
 from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.rows import TextRows
 from crossview.kernels.text.vw import NO_SLOT, Namespaces, VwRows, parse_vw
-from crossview.streams.text_rows import Parser, TextRowSource
+from crossview.streams.parsed_rows import Parser
+from crossview.streams.text_rows import TextRowSource
 
 __all__ = ["VwSource"]
 
@@ -19,8 +20,24 @@ DEFAULT = "default"
 MOST_NAMESPACES = 10_000
 
 
+EXPLANATIONS = {
+    grammar.BAD_LABEL: "{word} is no simple label, which is one number; rows of several "
+    "labels or costs are not supported, and classes with names are to be numbered",
+    grammar.BAD_WEIGHT: "{word} is no importance weight, a number of 0 or more",
+    grammar.HAS_BASE: "{word} is an initial prediction, which no learner here takes; leave it out",
+    grammar.NO_BAR: "the line ends without a bar |, behind which features begin",
+    grammar.BAD_VALUE: "{word} has no finite number after the colon; leave out what is 0 or "
+    "missing",
+    grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
+    grammar.NEW_NAMESPACE: f"{{word}} is one namespace more than {MOST_NAMESPACES:,}; are they "
+    "names of features?",
+}
+
+
 class _Namespaces(Parser):
     """Reads rows, and learns the names of namespaces."""
+
+    explanations = EXPLANATIONS
 
     def __init__(self, view_of: dict[str, int], n_slots: int, keep_tags: bool) -> None:
         self.view_of = view_of
@@ -80,19 +97,6 @@ class VwSource(TextRowSource):
 
     format = "vw"
     adds = True
-    explanations = {  # noqa: RUF012 - as the base class declares it
-        grammar.BAD_LABEL: "{word} is no simple label, which is one number; rows of several "
-        "labels or costs are not supported, and classes with names are to be numbered",
-        grammar.BAD_WEIGHT: "{word} is no importance weight, a number of 0 or more",
-        grammar.HAS_BASE: "{word} is an initial prediction, which no learner here takes; leave it "
-        "out",
-        grammar.NO_BAR: "the line ends without a bar |, behind which features begin",
-        grammar.BAD_VALUE: "{word} has no finite number after the colon; leave out what is 0 or "
-        "missing",
-        grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
-        grammar.NEW_NAMESPACE: f"{{word}} is one namespace more than {MOST_NAMESPACES:,}; are they "
-        "names of features?",
-    }
     _groups: dict[str, list[str]] | None = None
 
     @property

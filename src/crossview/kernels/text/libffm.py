@@ -51,7 +51,7 @@ def parse_libffm(text, at, fields, seen, rows):
 @inlined_borrowing
 def _read_entries(text, p, at, fields, seen, rows):
     """Read the entries of a row; returns where they end, or what is wrong and where."""
-    start, entry, first = p, at[ENTRY], at[ENTRY]
+    start, entry, first = skip_blanks(text, p), at[ENTRY], at[ENTRY]
     is_sorted, adds = True, False
     while True:
         p = skip_blanks(text, p)
