@@ -86,15 +86,6 @@ def test_a_class_may_be_missing_where_parameters_are_chosen(protocol):
             )
 
 
-def test_of_few_rows_per_class_there_is_no_learning_curve():
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(20), 8)
-    X = MultiView({"a": np.eye(20)[y] + 0.3 * rng.normal(size=(160, 20))})
-    answer = compare(X, y, models=["view:a"], grid=ONE, budget=None, cv=3)
-    assert answer.curve is None or len(answer.curve.points) > 1
-    assert answer.best.value > 0.5
-
-
 def test_groups_belong_to_all_rows_also_to_those_without_label():
     X, y, known = make_few()
     groups = np.arange(150) // 5
