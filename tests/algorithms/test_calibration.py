@@ -104,7 +104,7 @@ def test_long_streams_leave_rows_out_wherever_they_are_cut(K):
 
 
 def test_is_back_after_a_change():
-    # the scores tell a fifth of what they did; without forgetting, 4,000 rows would not undo 100,000
+    # the scores tell a fifth of what they did; without forgetting 4,000 rows do not undo 100,000
     n, rng = 104_000, np.random.default_rng(0)
     scores, slope = rng.normal(size=(n, 1)), np.where(np.arange(n) < 100_000, 5.0, 1.0)
     eta = slope * scores[:, 0]
