@@ -28,6 +28,7 @@ SCIKIT_LEARN = """
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import SGDClassifier
 X, y = load_svmlight_file({file!r})
+X.indices, X.indptr = X.indices.astype("int32"), X.indptr.astype("int32")
 SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", max_iter=1, tol=None).fit(X, y)
 """
 READ = """
@@ -100,14 +101,14 @@ def commands(model: Path, sol: str | None) -> dict:
         "`crossview train` from Parquet": crossview("parquet", "--label", "click"),
         "Vowpal Wabbit": lambda files: [
             *(sys.executable, "-m", "vowpalwabbit", "-d", files["vw"], "--loss_function", "hinge"),
-            *("-b", "20", "--quiet", "-f", model),
+            *("-b", "20", "--quiet", "-f", f"{model}.vw"),
         ],
         "scikit-learn, svmlight": lambda files: [
             *(sys.executable, "-c", SCIKIT_LEARN.format(file=str(files["svm"]))),
         ],
     }
     if sol is not None:
-        found["SOL, svmlight"] = lambda files: [sol, "-a", "pa1", files["svm"], model]
+        found["SOL, svmlight"] = lambda files: [sol, "-a", "pa1", files["svm"], f"{model}.sol"]
     return found
 
 
