@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from crossview import (
     InputError,
     MultiView,
+    ViewReader,
+    compare,
     convert,
     evaluate,
     load,
@@ -29,6 +31,8 @@ from crossview import (
     weights,
 )
 from crossview.cli import main
+from crossview.evaluation.rows import LabeledRows
+from crossview.evaluation.train import TrainingObserver
 from crossview.kernels.text.numbers import read_number
 from crossview.streams.libffm import LibffmSource
 from crossview.streams.svmlight import SvmlightSource
@@ -300,6 +304,58 @@ def test_a_file_in_two_parts_is_one_stream(clicks, tmp_path):
     assert names == {str(i) for i in range(1, 13)}
 
 
+def test_a_run_that_was_killed_goes_on(clicks, tmp_path, monkeypatch):
+    class Killed(Exception):
+        pass
+
+    class Killer(TrainingObserver):
+        n_rows = 0
+
+        def add_rows(self, n_rows):
+            self.n_rows += n_rows
+            if self.n_rows > 300:
+                raise Killed
+
+    _, _, how = clicks
+    monkeypatch.setattr(LabeledRows, "batch_rows", 100)
+    file, views = next(iter(how.items()))
+    given = {"model": "pa:squared", "in_order": True, "views": views}
+    whole = train(file, **given)
+    kept = {"checkpoint": tmp_path / "run.st", "every": 0}
+    with pytest.raises(Killed):
+        train(file, **given, **kept, observer=Killer())
+    resumed = train(file, **given, **kept, resume=True)
+    np.testing.assert_array_equal(resumed.learner.coef_, whole.learner.coef_)
+    assert resumed.accuracy == whole.accuracy
+
+
+def test_weights_and_missing_labels(tmp_path):
+    rng = np.random.default_rng(1)
+    X = MultiView({name: sp.csr_array(rng.normal(size=(90, 3))) for name in "ab"})
+    y = np.where(X["a"].toarray()[:, 0] > 0, 1.0, -1.0)
+    convert(X, y, tmp_path / "t.vw")
+    lines = (tmp_path / "t.vw").read_text().splitlines()
+    weight = np.where(np.arange(90) % 3, 1.0, 2.5)
+    heavy = [f"{line.replace(' ', f' {w} ', 1)}\n" for line, w in zip(lines, weight, strict=True)]
+    (tmp_path / "w.vw").write_text("".join(heavy))
+    given = {"model": "pa:squared", "in_order": True}
+    from_file = train(tmp_path / "w.vw", hash_bits=2, **given)
+    X2, y2 = load_vw(tmp_path / "t.vw", hash_bits=2)
+    in_memory = train(X2, y2, weight=weight, **given)
+    np.testing.assert_array_equal(from_file.learner.coef_, in_memory.learner.coef_)
+    with pytest.raises(InputError, match="compared by folds"):
+        compare(tmp_path / "w.vw", hash_bits=2, models=["pa:squared"], progressive=True)
+    # nan, and no label
+    y[60:] = np.nan
+    for end in ("svm", "vw"):
+        answer = convert(X, y, tmp_path / f"u.{end}")
+        with pytest.raises(InputError, match="row 60: the label is missing"):
+            train(tmp_path / f"u.{end}", views=answer.views, model="pa:squared")
+        half = {"model": "keco", "settings": {"n_iterations": 20}, "hash_bits": 2}
+        trained = train(tmp_path / f"u.{end}", views=answer.views, **half)
+        assert (trained.rows, trained.unlabeled) == (60, 30)
+
+
 def test_the_commands(clicks, tmp_path, monkeypatch, capsys):
     _, _, how = clicks
     svm, vw = next(iter(how)), list(how)[-1]
@@ -377,3 +433,20 @@ def test_damaged_files_are_read_or_refused(tmp_path):
     (tmp_path / "d.svm.gz").write_bytes(gzip.compress(SVMLIGHT.encode())[:40])
     with pytest.raises(InputError, match=r"is damaged, or no gzip file"):
         load_svmlight(tmp_path / "d.svm.gz")
+
+
+@pytest.mark.parametrize(
+    ("format", "views", "hash_bits"),
+    [
+        ("svmlight", {"a": ["x"]}, 18),
+        ("svmlight", {"a": ["1:"]}, 18),
+        ("libffm", {"a": ["1:2"]}, 18),
+        ("csv", {"a": ["1:2"]}, 18),
+        ("vw", {}, 18),
+        ("vw", {"a": ["b"]}, 31),
+        ("vw", ["a"], 18),
+    ],
+)
+def test_a_reader_from_a_made_up_file_is_refused(format, views, hash_bits):
+    with pytest.raises(InputError, match="a ViewReader has a format"):
+        ViewReader(format, views, hash_bits).check_params()

@@ -42,7 +42,7 @@ Source = Annotated[
         help=f"A file ({', '.join(suffix for one in READERS for suffix in one.suffixes)}), a glob "
         "of them, a query such as "
         "\"SELECT ... FROM 'a.parquet' JOIN 'b.csv' USING (id) ORDER BY time\", an https:// or "
-        "s3:// address, or - for CSV on stdin.",
+        "s3:// address, or - for stdin (CSV, or --format).",
     ),
 ]
 Model = Annotated[
@@ -60,7 +60,8 @@ Views = Annotated[
         "--view",
         metavar="NAME=COLUMNS",
         help="A view and its columns: names or globs, with commas between. Once for each view. "
-        "Without it, columns called VIEW__COLUMN are grouped.",
+        "Without it, columns called VIEW__COLUMN are grouped. Of svmlight files ranges such as "
+        "page=1:1840, of libffm fields, of Vowpal Wabbit namespaces.",
     ),
 ]
 Text = Annotated[
@@ -723,7 +724,10 @@ def predict(
     ] = "-",
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Copy a column of SOURCE, such as an id."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Copy a column of SOURCE, such as an id; of Vowpal Wabbit files tag.",
+        ),
     ] = None,
     threshold: PredictionThreshold = None,
     positive: Annotated[

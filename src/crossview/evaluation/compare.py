@@ -26,6 +26,7 @@ from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.read_labels import check_seed
 from crossview.evaluation.result import Comparison
 from crossview.evaluation.row_columns import read_groups
+from crossview.evaluation.rows import LabeledRows
 from crossview.evaluation.sources import open_labeled
 from crossview.evaluation.stream import compare_stream
 from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
@@ -273,8 +274,10 @@ def compare(
         else Classification(source.classes, positive, metric=metric, threshold=threshold)
     )
     run = Run([], predicted, seed, epochs, grid or {})
-    run.weighted = weight is not None
+    run.weighted = weight is not None or (isinstance(source, LabeledRows) and source.weighted)
     if progressive:
+        if run.weighted:
+            raise InputError("rows with weights are compared by folds; leave progressive out")
         if extend is not None:
             raise InputError("a progressive comparison is not extended; compare all models again")
         run.learners = choose_learners(

@@ -9,7 +9,8 @@ ENCODING: dict[str, ParameterDoc] = {
         "mapping of str to columns",
         """
         As for `ViewEncoder`: view name -> column names or globs.  None: a column called
-        ``user__age`` belongs to the view ``user``.  A glob never matches the label.
+        ``user__age`` belongs to the view ``user``.  A glob never matches the label.  Of svmlight,
+        libffm and Vowpal Wabbit files as for `open_rows`.
         """,
     ),
     "text": ("sequence of str", "As for `ViewEncoder`: columns of free text."),
@@ -17,7 +18,8 @@ ENCODING: dict[str, ParameterDoc] = {
     "numeric": ("sequence of str", "As for `ViewEncoder`: columns that must be numbers."),
     "hash_bits": (
         "int",
-        "As for `ViewEncoder`: each view has ``2**hash_bits`` slots for categories and words.",
+        "As for `ViewEncoder` (of libffm and Vowpal Wabbit files as for `open_rows`): each view has "
+        "``2**hash_bits`` slots for categories and words.",
     ),
     "ngrams": (
         "int",

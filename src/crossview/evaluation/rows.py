@@ -59,8 +59,10 @@ class LabeledRows(LabeledSource):
         The labels, sorted; empty where they are numbers.
     some_unlabeled : bool
         Whether some rows have no label, where ``unlabeled`` allows it and the labels were read.
-    encoder : ViewScaler or None
-        Scales the views; None: they stay as they are.
+    encoder : ViewReader, ViewScaler or None
+        Scales the views, and of text files reads others; None: they stay as they are.
+    weighted : bool
+        Whether the file has weights other than 1.
     """
 
     batch_rows = 10_000
@@ -81,7 +83,7 @@ class LabeledRows(LabeledSource):
             raise InputError(f"{what} and has no column {weight!r}; give weight= as an array")
         self._weights = None if weight is None else check_weights(weight)
         self.encoder = _encoder(source, scale_views)
-        self._weighted = not isinstance(source, MultiView) and source.weighted
+        self.weighted = not isinstance(source, MultiView) and source.weighted
         self._numbers = check_task(task) == "regression"
         self._unlabeled = unlabeled and not self._numbers
         self._source = source
@@ -175,7 +177,7 @@ class LabeledRows(LabeledSource):
         for batch in self._row_batches():
             if not len(batch.X):
                 continue
-            weight = batch.weight if self._weighted else None
+            weight = batch.weight if self.weighted else None
             if self._weights is not None:
                 weight = self._weights[done : done + len(batch.X)]
             done += len(batch.X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,14 @@ from crossview.streams.view_scaler import ViewScaler
 from crossview.views import MultiView
 
 __all__ = ["ViewReader"]
+
+
+# what the parts of a view look like where no pass over a file is needed
+_PARTS = {
+    "svmlight": re.compile(r"\d{1,18}:\d{1,18}"),
+    "libffm": re.compile(r"\d{1,5}:\d{1,18}:\d{1,18}"),
+    "vw": re.compile(r".*", re.DOTALL),
+}
 
 
 class ViewReader(ViewScaler):
@@ -66,11 +75,27 @@ class ViewReader(ViewScaler):
             and views
             and all(isinstance(parts, list) and parts for parts in views.values())
             and all(isinstance(part, str) for parts in views.values() for part in parts)
-            and isinstance(self.format, str)
-            and isinstance(self.hash_bits, int)
+            and self.format in _PARTS
+            and all(_PARTS[self.format].fullmatch(p) for parts in views.values() for p in parts)
+            and type(self.hash_bits) is int
+            and 1 <= self.hash_bits <= 30
             and isinstance(self.scale_views, bool)
         ):
-            raise InputError("a ViewReader has a format, and for each view a list of text")
+            raise InputError(
+                "a ViewReader has a format, and what each view holds, such as {'page': ['1:1840']}"
+            )
+
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Restore the header that `get_header` returned.
+
+        Parameters
+        ----------
+        header : mapping
+            As from JSON.
+        """
+        super().set_header(header)
+        if self.layout_.names != tuple(self.views):
+            raise InputError(f"a ViewReader of {list(self.views)} has the views {self.layout_}")
 
     def explain_columns(self, view: str, columns: Sequence[int]) -> list[Meaning]:
         """Return what columns of a view are called in the files.
