@@ -24,6 +24,7 @@ Contents:
 - [One pass over a CSR matrix](#one-pass-over-a-csr-matrix)
 - [Learners with a covariance](#learners-with-a-covariance)
 - [Training from a file](#training-from-a-file)
+- [Training from text with views](#training-from-text-with-views)
 - [Multi-view machines](#multi-view-machines)
 - [KeCo](#keco)
 - [SVMs trained for a measure](#svms-trained-for-a-measure)
@@ -77,6 +78,20 @@ Parquet with plain strings. Both learn the rows in order (`--in-order`). Goals:
 - as many rows per second as Vowpal Wabbit;
 - a peak memory under 1 GB;
 - the first row learned within 3 s of a warm start, and `--help` in under 0.3 s."""
+
+FORMATS = """## Training from text with views
+
+How fast does `crossview train` learn from the files of other programs, and what does it need?
+
+Command: `python benchmarks/formats.py` (`--sol sol_train` measures SOL, too)
+
+The same rows as above, one-hot; PA-I on all columns, one pass in order. Whole processes are timed. A
+first pass finds labels and columns, while scikit-learn loads; a second one learns. scikit-learn reads
+the file into memory. Goals:
+
+- from svmlight text at most 0.8 of SOL's time, from Vowpal Wabbit text at most 0.4 of its time;
+- svmlight text parsed with at least 500 MB/s on one core;
+- a peak memory under 300 MB, of which imports are 260 MB (`import crossview.cli.commands`)."""
 
 MACHINES = """## Multi-view machines
 
@@ -189,8 +204,9 @@ def main() -> None:
     csr = run([sys.executable, here / "csr_pass.py"]).output.strip()
     covariance = run([sys.executable, here / "covariance.py"]).output.strip()
     stream = run([sys.executable, here / "stream.py", *keep]).output.strip()
+    formats = run([sys.executable, here / "formats.py", *keep]).output.strip()
     models = run([sys.executable, here / "machines.py"]).output.strip()
-    parts = [head, CSR, csr, COVARIANCE, covariance, STREAM, stream]
+    parts = [head, CSR, csr, COVARIANCE, covariance, STREAM, stream, FORMATS, formats]
     kernels = run([sys.executable, here / "keco.py"]).output.strip()
     measures = run([sys.executable, here / "performance.py"]).output.strip()
     parts += [MACHINES, models, MACHINES_SEEN, KECO, kernels]

@@ -305,7 +305,7 @@ def test_a_file_in_two_parts_is_one_stream(clicks, tmp_path):
 
 
 def test_a_run_that_was_killed_goes_on(clicks, tmp_path, monkeypatch):
-    class Killed(Exception):
+    class KilledError(Exception):
         pass
 
     class Killer(TrainingObserver):
@@ -314,7 +314,7 @@ def test_a_run_that_was_killed_goes_on(clicks, tmp_path, monkeypatch):
         def add_rows(self, n_rows):
             self.n_rows += n_rows
             if self.n_rows > 300:
-                raise Killed
+                raise KilledError
 
     _, _, how = clicks
     monkeypatch.setattr(LabeledRows, "batch_rows", 100)
@@ -322,7 +322,7 @@ def test_a_run_that_was_killed_goes_on(clicks, tmp_path, monkeypatch):
     given = {"model": "pa:squared", "in_order": True, "views": views}
     whole = train(file, **given)
     kept = {"checkpoint": tmp_path / "run.st", "every": 0}
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         train(file, **given, **kept, observer=Killer())
     resumed = train(file, **given, **kept, resume=True)
     np.testing.assert_array_equal(resumed.learner.coef_, whole.learner.coef_)
