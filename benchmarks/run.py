@@ -85,9 +85,9 @@ How fast does `crossview train` learn from the files of other programs, and what
 
 Command: `python benchmarks/formats.py` (`--sol sol_train` measures SOL, too)
 
-The same rows as above, one-hot; PA-I on all columns, one pass in order. Whole processes are timed. A
-first pass finds labels and columns, while scikit-learn loads; a second one learns. scikit-learn reads
-the file into memory. Goals:
+The same rows as above, one-hot; PA-I on all columns, one pass in order. Whole processes are timed.
+A first pass finds labels and columns, while scikit-learn loads; a second one learns. scikit-learn
+reads the file into memory. Goals:
 
 - from svmlight text at most 0.8 of SOL's time, from Vowpal Wabbit text at most 0.4 of its time;
 - svmlight text parsed with at least 500 MB/s on one core;

@@ -18,8 +18,8 @@ ENCODING: dict[str, ParameterDoc] = {
     "numeric": ("sequence of str", "As for `ViewEncoder`: columns that must be numbers."),
     "hash_bits": (
         "int",
-        "As for `ViewEncoder`, and of libffm and Vowpal Wabbit files for `open_rows`: each view has "
-        "``2**hash_bits`` slots for categories and words.",
+        "As for `ViewEncoder`, and of libffm and Vowpal Wabbit files as for `open_rows`: each view "
+        "has ``2**hash_bits`` slots for categories and words.",
     ),
     "ngrams": (
         "int",
