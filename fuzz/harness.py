@@ -52,6 +52,20 @@ def memory_folder() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
+def change_bytes(content: bytes, rng: np.random.Generator) -> bytes:
+    """Cut, insert or change bytes."""
+    changed = bytearray(content)
+    kind = rng.integers(4)
+    if kind == 0:
+        return bytes(changed[: rng.integers(len(changed))])
+    if kind == 1:
+        at = int(rng.integers(len(changed)))
+        changed[at:at] = rng.bytes(int(rng.integers(1, 20)))
+    for _ in range(int(rng.integers(1, 9))):
+        changed[int(rng.integers(len(changed)))] = int(rng.integers(256))
+    return bytes(changed)
+
+
 def fuzz(trial: Trial, options: argparse.Namespace) -> int:
     """Run trials for some time, or some number of them; return 1 if one failed."""
     if options.only is not None:
@@ -86,6 +100,7 @@ def fuzz(trial: Trial, options: argparse.Namespace) -> int:
             rest = range(i + 1, child.trials.stop)
         if status and rest:
             waiting.append(rest)
+    gc.unfreeze()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     n, seconds = sum(ends.values()), used.ru_utime + used.ru_stime
     counts = ", ".join(f"{count:,} {how}" for how, count in sorted(ends.items()))
