@@ -28,7 +28,7 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 # a trial that takes longer hangs, and one that asks for more is greedy
 SECONDS, MEGABYTES = 30, 1024
 # trials of one process
-BATCH = 2000
+BATCH = 500
 # how often a failure is printed
 SHOWN = 3
 

@@ -61,7 +61,7 @@ def columns_by_chance(rng: np.random.Generator) -> dict[str, Any]:
         lambda: pa.array(pick(few), pa.string()),
         lambda: pa.array(pick(TEXTS), pa.large_string()),
         lambda: pa.array(pick(few), pa.string_view()),
-        lambda: pa.array(pick(["a", "b"])).dictionary_encode(),
+        lambda: pa.array(pick(["a", "b"]), pa.string()).dictionary_encode(),
         lambda: pa.array(pick([b"\xff\xfe", b"", b"a"]), pa.binary()),
         lambda: pa.array(pick([b"0" * 16, b"\xff" * 16]), pa.uuid()),
         lambda: pa.array(pick([True, False])),

@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "datasets": {"errors", "files", "views"},
     "persistence": {"errors", "files", "catalog"},
     "evaluation": {
-        *("errors", "labels", "files", "catalog", "views"),
+        *("errors", "labels", "files", "schema", "catalog", "views"),
         *("batch", "estimators", "streams", "persistence"),
     },
     "report": {"errors", "catalog", "evaluation"},

@@ -37,9 +37,11 @@ from crossview.evaluation import compare as comparing
 from crossview.evaluation import evaluate as evaluating
 from crossview.evaluation import train as training
 from crossview.evaluation.drift import drift_warnings
+from crossview.evaluation.fitted_model import FittedModel
 from crossview.evaluation.predict import Predictions, predict_inputs
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.sources import input_files
+from crossview.evaluation.training.info import read_training_info
 from crossview.evaluation.weights import weights as write_weights
 from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
 from crossview.files import COMPARISON, EVALUATION, check_writable
@@ -224,7 +226,7 @@ def train(
         k = cost = None
         warn(rows, task)
     else:  # which has its own
-        shown = (persistence.read_info(init).get("metric") or {}).get("name", "metric")
+        shown = (FittedModel(init).info.get("metric") or {}).get("name", "metric")
     with (
         standard_output(output) as file,
         warnings_as_lines(),
@@ -382,7 +384,7 @@ def inspect(model: str, top: int, weights: str | None) -> None:
     if learner_of_class(type(learner).__name__) is None:
         raise InputError("holds no learner to inspect", file=str(model))
     console = make_console()
-    for part in model_tables(learner, encoder, persistence.read_info(model), top=top):
+    for part in model_tables(learner, encoder, read_training_info(model, learner), top=top):
         console.print(part)
 
 

@@ -13,8 +13,9 @@ from crossview.errors import InputError
 from crossview.evaluation.drift import DriftCounter, read_reference
 from crossview.evaluation.read_labels import Located, with_row_location
 from crossview.evaluation.tasks import Classification
+from crossview.evaluation.training.info import read_training_info
 from crossview.evaluation.training.result import steps
-from crossview.persistence import load, read_info
+from crossview.persistence import load
 from crossview.streams.arrow import pyarrow
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.prefetch import prefetch
@@ -51,10 +52,10 @@ class FittedModel:
     def __init__(self, model: Any) -> None:
         self.file = os.fspath(model) if isinstance(model, str | os.PathLike) else None
         fitted = model if self.file is None else load(self.file)
-        self.info = {} if self.file is None else read_info(self.file)
         self.encoder, self.learner = steps(fitted)
         if not hasattr(self.learner, "view_scores"):
             raise InputError("holds no model that predicts", file=self.file)
+        self.info = {} if self.file is None else read_training_info(self.file, self.learner)
         known = hasattr(self.learner, "classes_")
         self.classes = self.learner.classes_.tolist() if known else None
 

@@ -74,7 +74,10 @@ class Target:
             except pa.ArrowException:
                 self.usable = False
         elif self.usable:
-            self.values = self._codes_of(labels.dictionary_encode())
+            try:
+                self.values = self._codes_of(labels.dictionary_encode())
+            except pa.ArrowNotImplementedError:  # lists, structs
+                self.usable = False
         if not self.usable:
             self.values = None
 

@@ -139,7 +139,7 @@ def one_line(file: str | None, header_lines: int = 1) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
-        kinds = [OSError, pyarrow().ArrowException]
+        kinds = [OSError, UnicodeDecodeError, pyarrow().ArrowException]
         if "duckdb" in sys.modules:  # else it cannot have raised this
             kinds.append(sys.modules["duckdb"].Error)
         if not isinstance(error, tuple(kinds)):

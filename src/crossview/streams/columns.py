@@ -174,16 +174,23 @@ def as_codes(column: Column, array: pa.Array) -> Coded:
     if pa.types.is_floating(dictionary.type):
         dictionary = _whole_as_integers(column, array)
     if not _is_string(dictionary.type):
-        dictionary = dictionary.cast(pa.string())
+        try:
+            dictionary = dictionary.cast(pa.string())
+        except pa.ArrowInvalid:
+            what = "holds bytes that are not UTF-8; convert it, or leave the column out"
+            raise InputError(what, column=column.name) from None
     return Coded(dictionary, codes.to_numpy())
 
 
 def _fits(column: Column, kind: pa.DataType) -> bool:
+    import pyarrow as pa
     from pyarrow import types
 
     inside = kind.value_type if types.is_dictionary(kind) else kind
     if column.kind == "text":
         return _is_string(inside)
+    if isinstance(inside, pa.BaseExtensionType):  # such as UUID
+        return False
     return _is_category(kind) or (column.declared and not types.is_nested(kind))
 
 

@@ -159,7 +159,8 @@ def _numbers(values: Any) -> np.ndarray:
     """Float64, NaN where the value is missing."""
     import pyarrow as pa
 
-    return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    values = values.cast(pa.float64(), safe=False)  # rounds whole numbers beyond 2^53
+    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _encoded(values: Any, column: str) -> Any:
@@ -169,7 +170,7 @@ def _encoded(values: Any, column: str) -> Any:
 
     if isinstance(values, pa.DictionaryArray):
         return values
-    if pa.types.is_nested(values.type):
+    if pa.types.is_nested(values.type) or isinstance(values.type, pa.BaseExtensionType):
         raise InputError(
             f"holds {values.type}, which makes no slices; take text, numbers or dates",
             column=column,
