@@ -16,6 +16,7 @@ from crossview.labels import has_label
 
 __all__ = [
     "check_label",
+    "check_some_weight",
     "class_codes",
     "class_weights",
     "classes_from_json",
@@ -126,8 +127,19 @@ def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
             raise InputError(f"sample_weight={sample_weight!r}; give a number of 0 or more")
         return np.full(n_rows, float(sample_weight))
     return check_sample_weight(
-        sample_weight, np.empty(n_rows), dtype=np.float64, copy=True, ensure_non_negative=True
+        sample_weight,
+        np.empty(n_rows),
+        dtype=np.float64,
+        copy=True,
+        ensure_non_negative=True,
+        allow_all_zero_weights=True,  # as a piece of a stream may have them
     )
+
+
+def check_some_weight(weight: np.ndarray) -> None:
+    """Raise an error if no row of a training set counts."""
+    if not weight.any():
+        raise InputError("all sample weights are zero: there is nothing to learn; leave them out")
 
 
 def class_weights(
