@@ -7,12 +7,13 @@ import glob
 import json
 import os
 import tempfile
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crossview.errors import InputError
+from crossview.files import temporary_folder
 from crossview.streams.prefetch import prefetch, stopped_by
 
 if TYPE_CHECKING:
@@ -39,6 +40,14 @@ MEMORY_OF_ROWS = "2GB"
 # of the search for types: as long as there is room, DuckDB keeps the text that it has read
 MEMORY_OF_TYPES = "256MB"
 
+_CONFIG: dict[str, Any] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "preserve_insertion_order": "true",
+    "memory_limit": MEMORY_OF_ROWS,
+}
+
 
 @contextmanager
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
@@ -52,17 +61,10 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         raise InputError(
             "reading CSV, JSON lines and SQL needs duckdb: pip install 'crossview[cli]'"
         ) from None
-    config: dict[str, Any] = {
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "python_enable_replacements": "false",
-        "preserve_insertion_order": "true",
-        "memory_limit": MEMORY_OF_ROWS,
-        "temp_directory": os.path.join(
-            tempfile.gettempdir(), f"crossview-duckdb-{uuid.uuid4().hex}"
-        ),
-    }
-    with duckdb.connect(":memory:", config=config) as connection:
+    with (
+        temporary_folder(Path(tempfile.gettempdir())) as folder,
+        duckdb.connect(":memory:", config=_CONFIG | {"temp_directory": str(folder)}) as connection,
+    ):
         connection.execute("SET enable_progress_bar = false")  # stdout is for predictions
         yield connection
 
