@@ -3,9 +3,9 @@
 python benchmarks/long_run.py --updates 1e8 --seconds 600
 
 The columns have scales from 1e-6 to 1e6, which change places between blocks of rows, as do the
-labels; so the blocks cost nothing to make.  Rows whose step would be too long are refused, which the
-table says as the share of blocks of 8,192 rows.  A learner that would take longer than ``--seconds``
-makes fewer updates.  It fails if a state is not finite, or a covariance not positive definite.
+labels; so the blocks cost nothing to make.  Rows whose step would be too long are refused; the
+table has the share of the blocks, of 8,192 rows each, with such a row.  A learner that would take
+longer than ``--seconds`` makes fewer updates.  It fails if a state is not finite, or a covariance not positive definite.
 """
 
 from __future__ import annotations

@@ -75,7 +75,8 @@ def save(
     Raises
     ------
     InputError
-        Model files do not support the type of the model, or the file cannot be written.
+        Model files do not support the type of the model, its parameters were changed and its
+        state does not fit them, or the file cannot be written.
 
     Examples
     --------
@@ -90,6 +91,8 @@ def save(
     arrays: dict[str, np.ndarray] = {}
     header: list[dict[str, Any]] = []
     for name, step in steps:
+        if hasattr(step, "check_fits_state"):
+            step.check_fits_state()
         header.append({"name": name, **_estimator_to_json(step), "header": step.get_header()})
         for key, array in step.get_state().items():
             arrays[f"{name}/{key}"] = np.ascontiguousarray(array)
