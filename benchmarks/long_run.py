@@ -5,7 +5,8 @@ python benchmarks/long_run.py --updates 1e8 --seconds 600
 The columns have scales from 1e-6 to 1e6, which change places between blocks of rows, as do the
 labels; so the blocks cost nothing to make.  Rows whose step would be too long are refused; the
 table has the share of the blocks, of 8,192 rows each, with such a row.  A learner that would take
-longer than ``--seconds`` makes fewer updates.  It fails if a state is not finite, or a covariance not positive definite.
+longer than ``--seconds`` (of the processor) makes fewer updates.  It fails if a state is not
+finite, or a covariance not positive definite.
 """
 
 from __future__ import annotations
@@ -66,13 +67,13 @@ def run(entry: Learner, updates: float, seconds: float) -> tuple[list[str], bool
 
     def learn(first: int, count: int) -> float:
         nonlocal refused
-        begin = time.perf_counter()
+        begin = time.process_time()
         for i in range(first, first + count):
             try:
                 model.partial_fit(*blocks[i % BLOCKS], **classes)
             except InputError:  # of a row whose step is too long; all others are learned
                 refused += 1
-        return time.perf_counter() - begin
+        return time.process_time() - begin
 
     learn(0, 1)  # compiles
     pace = learn(1, BLOCKS) / BLOCKS

@@ -111,12 +111,11 @@ def test_parameters_that_are_set_later_fit_the_state_or_are_one_line(any_learner
             use(model)
         except ValueError as error:
             message = str(error)
-        else:
-            crossview.save(model, tmp_path / "model")
-            assert_same_state(crossview.load(tmp_path / "model"), model)
-            continue
-        assert "changed" in message or f"{name}=" in message
-        assert "\n" not in message
-        with pytest.raises(InputError, match=r"changed|="):
-            crossview.save(model, tmp_path / "other")
-        use(model.set_params(**{name: given[name]}))
+            assert "\n" not in message
+            assert "changed" in message or name.rstrip("s") in message
+            if "changed" in message:
+                with pytest.raises(InputError, match="changed"):
+                    crossview.save(model, tmp_path / "model")
+            use(model.set_params(**{name: given[name]}))
+        crossview.save(model, tmp_path / "model")
+        assert_same_state(crossview.load(tmp_path / "model"), model)

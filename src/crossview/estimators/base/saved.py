@@ -41,7 +41,7 @@ class SavedState(RowReader):
             raise an error.
         """
         super().set_params(**params)
-        self._params_changed = bool(params) and hasattr(self, "_state")
+        self._params_changed = hasattr(self, "_state")
         return self
 
     def check_fits_state(self) -> None:
@@ -54,9 +54,9 @@ class SavedState(RowReader):
         """
         if not self._params_changed:
             return
-        self._validate_params()
         again = type(self)(**self.get_params(deep=False))
         try:
+            again._validate_params()
             again.set_header(self.get_header())
             again.set_state(self.get_state())
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
