@@ -346,7 +346,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=memory_folder()) as name:
         folder = Path(name)
         make_models(folder)
-        for i in range(200):  # loads what all need
+        for i in range(min(200, options.trials)):  # loads what all need
             with suppress(Exception):  # is found again
                 trial(folder, np.random.default_rng([0, i]))
         return fuzz(lambda rng: trial(folder, rng), options)

@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from crossview import InputError, MultiView, Perceptron, load, train
+from crossview import InputError, MultiView, Perceptron, load, save, train
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.metrics import ErrorTally, RunningThreshold, Tally
 from crossview.evaluation.rows import LabeledRows
 from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position
+from crossview.persistence import load_progress
 from training_runs import COLUMNS, KINDS, Killed, Killer, contents, make_table
 
 
@@ -143,6 +144,22 @@ def test_rows_and_positions_come_back(sparse, tmp_path):
     difference = kept.tail.matrix - rows.matrix
     assert abs(difference).sum() == 0.0
     assert kept.tail.layout == rows.layout
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("number", 0), ("batches", -1), ("unlabeled", None), ("order", {}), ("order", 3)],
+)
+def test_a_position_that_is_made_up_is_refused(name, value, tmp_path):
+    X, y, given = arguments("pa:squared", {"epochs": 2}, tmp_path / "model.st")
+    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+    with pytest.raises(Killed):
+        train(X, y, **given, **kept, observer=Killer(200))
+    header, state = load_progress(kept["checkpoint"])
+    header["position"][name] = value
+    save(load(kept["checkpoint"]), kept["checkpoint"], progress=(header, state))
+    with pytest.raises(InputError, match=r"damaged checkpoint|random numbers"):
+        train(X, y, **given, **kept)
 
 
 @pytest.mark.parametrize(

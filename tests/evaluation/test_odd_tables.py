@@ -110,3 +110,39 @@ def test_a_text_file_is_read_or_refused_in_one_line(name, tmp_path):
     with pytest.raises(InputError, match=message) as caught:
         crossview.open_table(path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_any_use_of_a_column_works_or_is_one_line(name, model, tmp_path):
+    table = tmp_path / "t.parquet"
+    pq.write_table(pa.table(TABLE | {name: COLUMNS[name]}), table)
+    for use in (
+        lambda: crossview.describe(table, name),
+        lambda: crossview.evaluate(model, table, name),
+        lambda: crossview.evaluate(model, table, "l", by=[name]),
+        lambda: crossview.evaluate(model, table, "l", time=name),
+        lambda: crossview.train(table, "l", views={"v": [name]}, categorical=[name]),
+    ):
+        message = ""
+        try:
+            use()
+        except InputError as error:
+            message = str(error)
+        assert "\n" not in message
+
+
+def test_whole_numbers_that_no_float_holds_make_slices(model):
+    table = pa.table(TABLE | {"big": [2**63 - 1 - i for i in range(N)]})
+    (one,) = crossview.evaluate(model, table, "l", by=["big"]).by
+    assert sum(part.n_rows for part in one.slices) == N
+
+
+def test_names_that_are_no_text_or_hold_a_line_break(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table(TABLE), path)
+    path.write_bytes(path.read_bytes().replace(b"a__x", b"\xf6__x"))
+    with pytest.raises(InputError, match="can't decode byte"):
+        crossview.open_table(path)
+    with pytest.raises(InputError, match="no label column 'none'") as caught:
+        crossview.train(pa.table(TABLE | {"a\nb": [1] * N, "c\u2028d": [1] * N}), "none")
+    assert len(str(caught.value).splitlines()) == 1
