@@ -134,7 +134,7 @@ def test_any_use_of_a_column_works_or_is_one_line(name, model, tmp_path):
 def test_whole_numbers_that_no_float_holds_make_slices(model):
     table = pa.table(TABLE | {"big": [2**63 - 1 - i for i in range(N)]})
     (one,) = crossview.evaluate(model, table, "l", by=["big"]).by
-    assert sum(part.n_rows for part in one.slices) == N
+    assert sum(part.rows for part in one.slices) == N
 
 
 def test_names_that_are_no_text_or_hold_a_line_break(tmp_path):
