@@ -26,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
 # a trial that takes longer hangs, and one that asks for more is greedy
-SECONDS, MEGABYTES = 30, 1024
+SECONDS, MEGABYTES = 120, 1024
 # trials of one process
 BATCH = 500
 # how often a failure is printed

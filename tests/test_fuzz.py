@@ -47,7 +47,7 @@ def trial(rng):
         time.sleep(60)
     return "works"
 
-harness.SECONDS = 1
+harness.SECONDS = 2
 options = harness.parser("").parse_args(["--trials", "60", "--jobs", "1"])
 raise SystemExit(harness.fuzz(trial, options))
 """
