@@ -112,6 +112,8 @@ def find_slices(table: TableStream, column: str) -> ByValue:
 
     counts: Counter[Any] = Counter()
     sample = NumberSample()
+    if column not in table.column_names:  # such as one without a name
+        raise InputError(f"no column {column!r}")
     number = _is_number(table.schema.field(column).type)
     for batch in table.select([column]):
         values = batch.data.column(0)
