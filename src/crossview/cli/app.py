@@ -507,10 +507,10 @@ def compare(
             opening.check_names(task=task, metric=metric, k=k, cost=cost, models=model or [])
             table = opening.open_source(file, columns, ignored=in_no_view)
 
-        from crossview.cli import commands
+        from crossview.cli.commands.compare import run
 
         rows = opening.Rows(source, table, columns, in_no_view)
-        commands.compare(rows, json=json, add=add or [], models=model or [], options=options)
+        run(rows, json=json, add=add or [], models=model or [], options=options)
 
 
 @app.command()
@@ -679,9 +679,9 @@ def train(
         joined = opening.parse_join(join, on)
         table = opening.open_source(file, columns, ignored=in_no_view, join=joined)
 
-        from crossview.cli import commands
+        from crossview.cli.commands.train import run
 
-        commands.train(
+        run(
             opening.Rows(source, table, columns, in_no_view),
             model=model,
             init=init,
@@ -767,9 +767,9 @@ def predict(
     with opening.model_and_source(model, source, columns) as (model_file, file):
         table = opening.open_source(file, columns)
 
-        from crossview.cli import commands
+        from crossview.cli.commands.predict import run
 
-        commands.predict(
+        run(
             model_file,
             opening.Rows(source, table, columns),
             output,
@@ -874,9 +874,9 @@ def evaluate(
         table = opening.open_source(file, columns, join=opening.parse_join(join, on))
         opening.check_columns(table, [label, time, *(by or [])])
 
-        from crossview.cli import commands
+        from crossview.cli.commands.evaluate import run
 
-        commands.evaluate(
+        run(
             model_file,
             opening.Rows(source, table, columns),
             label,
@@ -916,9 +916,9 @@ def inspect(
     with opening.standard_input(model) as file:
         opening.check_exists(file)
 
-        from crossview.cli import commands
+        from crossview.cli.commands.inspect import run
 
-        commands.inspect(file, top, weights)
+        run(file, top, weights)
 
 
 @app.command()
@@ -932,6 +932,6 @@ def datasets(
     ],
 ) -> None:
     """Write a bundled table with views, to try things on."""
-    from crossview.cli import commands
+    from crossview.cli.commands.datasets import run
 
-    commands.datasets(name, output)
+    run(name, output)

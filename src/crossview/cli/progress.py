@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.progress import (
@@ -23,9 +23,11 @@ from rich.table import Column
 
 from crossview.errors import LabelOrderWarning
 from crossview.evaluation.comparing.observer import ComparisonObserver
-from crossview.evaluation.progressive import Record
-from crossview.evaluation.result import Comparison
 from crossview.evaluation.training.result import TrainingObserver
+
+if TYPE_CHECKING:
+    from crossview.evaluation.progressive import Record
+    from crossview.evaluation.result import Comparison
 
 __all__ = ["warnings_as_lines", "watching", "watching_comparison"]
 

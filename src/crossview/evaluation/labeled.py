@@ -162,7 +162,7 @@ class LabeledTable(LabeledSource):
         }
         encoder = clone(self.encoder).set_params(views={view: mine}, **kinds)
         narrow = copy.copy(self)
-        narrow._use(self.stream, encoder.fit(self.stream.select(mine).schema.empty_table()))
+        narrow._use(self.stream, encoder.fit(_no_rows(self.stream.select(mine))))
         return narrow
 
     def _find_classes(self, given: Sequence[Any] | None) -> np.ndarray:
@@ -237,6 +237,13 @@ class LabeledTable(LabeledSource):
         """Return the rows as views; ``learn`` lets the encoder learn each row before."""
         with with_row_location(batch):
             return (encoder.partial_fit_transform if learn else encoder.transform)(batch.X)
+
+
+def _no_rows(stream: TableStream) -> pa.Table:
+    """The columns of a stream, without rows; `empty_table` would import pandas."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([], schema=stream.schema)
 
 
 def _table(data: pa.RecordBatch) -> pa.Table:

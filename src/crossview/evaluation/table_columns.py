@@ -41,6 +41,8 @@ def predictors(
     table : pyarrow.Table
         All other columns, of which `plan_columns` makes views.
     """
+    import pyarrow as pa
+
     names = stream.column_names
     if label is not None and label not in names:
         file = stream.files[0] if stream.files else None
@@ -51,4 +53,5 @@ def predictors(
                 f"view {view!r} names the label column; leave it out of the views", column=label
             )
     left_out = {label, *ignored}
-    return stream.schema.empty_table().select([name for name in names if name not in left_out])
+    empty = pa.Table.from_batches([], schema=stream.schema)  # `empty_table` imports pandas
+    return empty.select([name for name in names if name not in left_out])

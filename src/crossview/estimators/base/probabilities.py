@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -220,6 +219,8 @@ def _out_of_fold_scores(
     if n_folds < 2:
         return learner._joint_scores(rows_at(learner._read(X, reset=False), known))
     scores = np.empty((len(known), learner._n_scores()))
+    from sklearn.model_selection import StratifiedKFold  # it takes long to load
+
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
     for _, test in folds.split(codes, codes):
         others = weight.copy()

@@ -1,4 +1,4 @@
-"""The commands: options to library calls, results to text."""
+"""``crossview compare``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
-from sklearn.pipeline import Pipeline
 
-from crossview import datasets as bundled
-from crossview import persistence
-from crossview.catalog.learners import learner_of_class
-from crossview.catalog.metrics import check_metric
 from crossview.cli.opening import (
     STANDARD,
     Columns,
@@ -26,31 +20,22 @@ from crossview.cli.opening import (
     literal_value,
     make_console,
     open_source,
-    parse_settings,
-    standard_output,
     warn,
     write_text,
 )
-from crossview.cli.progress import warnings_as_lines, watching, watching_comparison
+from crossview.cli.progress import warnings_as_lines, watching_comparison
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
-from crossview.evaluation import evaluate as evaluating
-from crossview.evaluation import train as training
-from crossview.evaluation.drift import drift_warnings
-from crossview.evaluation.predict import Predictions, predict_inputs
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.sources import input_files
-from crossview.evaluation.weights import weights as write_weights
 from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
-from crossview.files import COMPARISON, EVALUATION, check_writable
-from crossview.report.evaluation import evaluation_tables
-from crossview.report.model import model_tables, training_summary
+from crossview.files import COMPARISON, check_writable
 from crossview.report.tables import class_table, comparison_notes, comparison_table
 from crossview.streams.duck import identifier, literal
-from crossview.streams.encode import ViewEncoder
 from crossview.streams.source import find_reader, is_query
 from crossview.streams.text import CsvFormat
-from crossview.streams.write import check_table, write_csv, writing
+
+__all__ = ["run"]
 
 # beyond, the file of --json has them
 MOST_CLASSES_SHOWN = 20
@@ -58,7 +43,7 @@ MOST_CLASSES_SHOWN = 20
 INTERRUPTED = 130
 
 
-def compare(
+def run(
     rows: Rows,
     *,
     json: str | None,
@@ -204,85 +189,6 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Rows) -> str:
     )
 
 
-def train(
-    rows: Rows,
-    *,
-    output: str,
-    init: Path | None,
-    settings: Sequence[str],
-    task: str,
-    metric: str | None,
-    k: str | None,
-    cost: Any,
-    threshold: str,
-    progress: bool | None,
-    **options: Any,
-) -> None:
-    """``crossview train``."""
-    if init is None:
-        shown = metric = check_metric(metric, task=task, k=literal_value(k or "none"), cost=cost)
-        k = cost = None
-        warn(rows, task)
-    else:  # which has its own
-        shown = (persistence.read_info(init).get("metric") or {}).get("name", "metric")
-    with (
-        standard_output(output) as file,
-        warnings_as_lines(),
-        watching(metric=shown, show=progress) as observer,
-    ):
-        trained = training.train(
-            rows.table,
-            rows.columns.label,
-            **rows.columns.arguments(),
-            **options,
-            settings=parse_settings(settings),
-            init=init,
-            output=file,
-            task=task,
-            metric=metric,
-            k=literal_value(k or "none"),
-            cost=cost,
-            threshold=literal_value(threshold),
-            observer=observer,
-        )
-    wrote = [] if output == STANDARD else [f"wrote {output}"]
-    print("\n".join([*_summary(trained), *wrote]), file=sys.stderr)
-
-
-def _summary(trained: training.Trained) -> list[str]:
-    """How a training went, in lines."""
-    rows = f"{trained.rows:,} rows"
-    if trained.unlabeled:
-        rows += f" with a label and {trained.unlabeled:,} without"
-    if trained.order is not None:
-        rows += f" {trained.order}"
-    if trained.earlier:
-        rows += f", {trained.earlier:,} of them before"
-    lines = []
-    if trained.passes is None:
-        lines.append(f"{rows}, {training_summary(trained.learner)}, {trained.seconds:.1f} s")
-    else:
-        passes = "1 pass" if trained.passes == 1 else f"{trained.passes} passes"
-        new = trained.rows - trained.earlier + trained.unlabeled
-        speed = new * trained.passes / trained.seconds
-        lines.append(f"{rows}, {passes}, {trained.seconds:.1f} s, {speed:,.0f} rows/s")
-    if trained.skipped:
-        lines.append(f"{trained.skipped:,} unlabeled rows were skipped")
-    if trained.metric is not None:
-        form = ".4g" if trained.task == "regression" else ".4f"
-        values = {"loss": trained.loss, "accuracy": trained.accuracy}
-        if trained.task == "regression":
-            values.pop("accuracy")
-        values[trained.metric["name"]] = trained.metric["value"]
-        words = ", ".join(
-            f"{name} {np.nan if value is None else value:{form}}" for name, value in values.items()
-        )
-        lines.append(f"each row predicted before it was learned: {words}")
-    if trained.threshold is not None:
-        lines.append(f"{trained.positive}: where its probability is above {trained.threshold:.3g}")
-    return lines
-
-
 def _with_label(source: str, columns: Columns, classes: Sequence[Any]) -> str:
     """A query for the rows of a source that have a label."""
     rows, label = f"({source})", columns.label or ""
@@ -295,100 +201,3 @@ def _with_label(source: str, columns: Columns, classes: Sequence[Any]) -> str:
             options = [*types, *CsvFormat.of(columns.reading).as_sql()]
             rows = f"read_csv({', '.join([rows, *options])})" if options else rows
     return f"SELECT * FROM {rows} WHERE {identifier(label)} IS NOT NULL"
-
-
-def predict(
-    model: str,
-    rows: Rows,
-    output: str,
-    *,
-    keep: Sequence[str],
-    missing_columns: str,
-    threshold: str | None,
-    positive: str | None,
-    explain: int | None,
-) -> None:
-    """``crossview predict``."""
-    own = {} if threshold is None else {"threshold": literal_value(threshold)}
-    own["missing_columns"] = missing_columns
-    to_stdout = output == STANDARD
-    if not to_stdout:
-        check_table(output, predict_inputs(model, rows.table))
-    own["explain"] = explain
-    predictions = Predictions(model, rows.table, keep=keep, positive=positive, **own)
-    for view in predictions.missing_views:
-        print(
-            f"crossview: view {view!r} is missing in {rows.source}; scored without it",
-            file=sys.stderr,
-        )
-    for column in predictions.null_columns:
-        print(f"crossview: column {column!r} is missing in {rows.source}: null", file=sys.stderr)
-    schema = predictions.schema
-    with write_csv(sys.stdout.buffer, schema) if to_stdout else writing(output, schema) as write:
-        for batch in predictions:
-            write(batch)
-    for line in drift_warnings(predictions.drift):
-        print(f"crossview: warning: {line}", file=sys.stderr)
-    if not to_stdout:
-        print(f"{predictions.n_rows:,} rows, wrote {output}", file=sys.stderr)
-
-
-def evaluate(
-    model: str,
-    rows: Rows,
-    label: str | None,
-    *,
-    json: str | None,
-    k: str | None,
-    threshold: str | None,
-    **options: Any,
-) -> None:
-    """``crossview evaluate``."""
-    if json not in (None, STANDARD):
-        check_writable(json, EVALUATION, predict_inputs(model, rows.table))
-    if threshold is not None:
-        options["threshold"] = literal_value(threshold)
-    options["k"] = literal_value(k or "none")
-    answer = evaluating.evaluate(model, rows.table, label, **options)
-    try:  # first the tables, then the file, and each also if the other one fails
-        with redirect_stdout(sys.stderr if json == STANDARD else sys.stdout):
-            console = make_console()
-            console.print(f"{rows.source}, {answer.summary}")
-            for part in evaluation_tables(answer):
-                console.print(part)
-            sys.stdout.flush()
-    finally:
-        if json is not None:
-            text = jsonlib.dumps(answer.to_dict(), indent=1, ensure_ascii=False)
-            write_text(json, text + "\n", EVALUATION)
-
-
-def inspect(model: str, top: int, weights: str | None) -> None:
-    """``crossview inspect``."""
-    if top < 0:
-        raise InputError(f"--top {top}; give 0 or more")
-    if weights is not None:
-        with standard_output(weights, ".csv") as file:
-            n_rows = write_weights(model, file)
-        if weights != STANDARD:
-            print(f"{n_rows:,} weights, wrote {weights}", file=sys.stderr)
-        return
-    fitted = persistence.load(model)
-    encoder, learner = None, fitted
-    if isinstance(fitted, Pipeline):
-        # a scaler of views knows no columns
-        encoder = fitted[0] if isinstance(fitted[0], ViewEncoder) else None
-        learner = fitted[-1]
-    if learner_of_class(type(learner).__name__) is None:
-        raise InputError("holds no learner to inspect", file=str(model))
-    console = make_console()
-    for part in model_tables(learner, encoder, persistence.read_info(model), top=top):
-        console.print(part)
-
-
-def datasets(name: str, output: str) -> None:
-    """``crossview datasets``."""
-    with standard_output(output, ".csv") as file:
-        bundled.write(name, file)
-    if output != STANDARD:
-        print(f"wrote {output}", file=sys.stderr)
