@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,8 @@ __all__ = [
     "named_files",
     "quoted_path",
     "read_batches",
+    "schema_of",
+    "sniff_csv",
 ]
 
 
@@ -74,11 +76,22 @@ def load_remote(duck: Any, query: str) -> None:
             duck.execute("LOAD httpfs")
 
 
-def describe(duck: Any, table: str) -> list[tuple]:
-    """Return the name and type of each column of a table function, and more that DuckDB knows."""
+def describe(duck: Any, table: str) -> list[tuple[str, str]]:
+    """Return the name and type of each column of a table function."""
+    return [row[:2] for row in _find_types(duck, f"DESCRIBE FROM {table}")]
+
+
+def sniff_csv(duck: Any, file: str, options: str) -> list[tuple[str, str]]:
+    """Return the name and type of each column of a CSV file."""
+    query = f"SELECT columns FROM sniff_csv({file}, {options})"
+    ((columns,),) = _find_types(duck, query)
+    return [(column["name"], column["type"]) for column in columns]
+
+
+def _find_types(duck: Any, query: str) -> list[tuple]:
+    """The answer to a query that reads the rows only to find types."""
     import duckdb
 
-    query = f"DESCRIBE FROM {table}"
     try:
         duck.execute(f"SET memory_limit = '{MEMORY_OF_TYPES}'")
         return list(duck.sql(query).fetchall())
@@ -87,6 +100,16 @@ def describe(duck: Any, table: str) -> list[tuple]:
         return list(duck.sql(query).fetchall())
     finally:
         duck.execute(f"SET memory_limit = '{MEMORY_OF_ROWS}'")
+
+
+def schema_of(duck: Any, types: Mapping[str, str]) -> pa.Schema:
+    """Return the Arrow schema of columns with these DuckDB types."""
+    import pyarrow as pa
+
+    kinds = list(dict.fromkeys(types.values()))
+    nulls = ", ".join(f"NULL::{kind}" for kind in kinds)
+    arrow = dict(zip(kinds, duck.sql(f"SELECT {nulls}").to_arrow_table().schema.types, strict=True))
+    return pa.schema([(name, arrow[kind]) for name, kind in types.items()])
 
 
 def empty_table(relation: Any) -> Any:
