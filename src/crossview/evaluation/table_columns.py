@@ -51,4 +51,14 @@ def predictors(
                 f"view {view!r} names the label column; leave it out of the views", column=label
             )
     left_out = {label, *ignored}
-    return stream.schema.empty_table().select([name for name in names if name not in left_out])
+    return _without_rows([field for field in stream.schema if field.name not in left_out])
+
+
+def _without_rows(fields: Sequence[pa.Field]) -> pa.Table:
+    """A table of these columns; one array per type, as Arrow takes long to make thousands."""
+    import pyarrow as pa
+
+    types = list(dict.fromkeys(field.type for field in fields))
+    one_of_each = pa.schema([(str(i), kind) for i, kind in enumerate(types)]).empty_table()
+    empty = dict(zip(types, one_of_each.columns, strict=True))
+    return pa.table([empty[field.type] for field in fields], schema=pa.schema(fields))

@@ -64,7 +64,9 @@ def read_wide(
                 block_size=BLOCK_BYTES, column_names=names, skip_rows=int(format.header)
             ),
             parse_options=csv.ParseOptions(
-                delimiter=format.delimiter, quote_char=format.quote or False, newlines_in_values=True
+                delimiter=format.delimiter,
+                quote_char=format.quote or False,
+                newlines_in_values=True,
             ),
             convert_options=csv.ConvertOptions(
                 column_types={name: _TYPES[kind] for name, kind in types.items()},
