@@ -17,6 +17,7 @@ from crossview.evaluation.read_labels import (
     missing_label,
     read_classes,
     read_targets,
+    share_long,
     with_row_location,
 )
 from crossview.evaluation.row_columns import check_weights
@@ -115,7 +116,7 @@ class LabeledRows(LabeledSource):
     def _labels_in_memory(self, X: MultiView, y: Any) -> np.ndarray:
         if isinstance(y, str) or y is None:
             raise InputError("X is a MultiView, so y is an array of labels and not a column name")
-        labels = read_targets(y) if self._numbers else np.asarray(y)
+        labels = read_targets(y) if self._numbers else share_long(np.asarray(y))
         if not self._numbers:
             read_classes(labels, unlabeled=self._unlabeled)
         if len(labels) != len(X):
