@@ -21,7 +21,7 @@ from crossview.evaluation.read_labels import (
     with_row_location,
 )
 from crossview.evaluation.row_columns import check_weights
-from crossview.labels import has_label
+from crossview.labels import has_label, known_labels
 from crossview.streams.rows import RowStream
 from crossview.streams.source import RowBatch
 from crossview.streams.view_scaler import ViewScaler
@@ -200,7 +200,7 @@ def _check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.nda
     if not (unlabeled or known.all()):
         raise InputError(f"the label is missing; {missing_label()}", row=int(known.argmin()))
     unknown = np.zeros(len(y), dtype=bool)
-    unknown[known] = ~np.isin(np.asarray(y[known].tolist()), classes)
+    unknown[known] = ~np.isin(known_labels(y), classes)
     if unknown.any():
         row = int(unknown.argmax())
         names = ", ".join(map(str, classes.tolist()))
