@@ -216,6 +216,31 @@ def test_fields_may_hold_commas_quotes_line_ends_and_hashes(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "how", "names"),
+    [
+        ("price, eur\tcolor\n1\tred\n2\tblue\n", {}, ["price, eur", "color"]),
+        ('"a,1";"b,2"\n1,5;2\n3,5;4\n', {"decimal": ","}, ["a,1", "b,2"]),
+        ("a|b\nx, y|1,5\nz, w|2,5\n", {"decimal": ","}, ["a", "b"]),
+        (
+            "id,title,genres\n1,Toy Story,Ad|An|Ch\n2,Jumanji,Ad|Ch|Fa\n",
+            {},
+            ["id", "title", "genres"],
+        ),
+        ("text\nhello; you\nand; me\n", {}, ["text"]),
+        # in which the sniffer sees one column, and the first line decides
+        ('id\ttext\n1\t5" disk\n2\t"odd\n3\tx\n', {"quote": ""}, ["id", "text"]),
+        ('id\ttext\n1\t"a" b\n', {"quote": ""}, ["id", "text"]),
+    ],
+)
+def test_the_delimiter_is_found(text, how, names, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    stream = open_table(path, **how)
+    assert stream.column_names == names
+    assert stream.n_rows == text.count("\n") - 1
+
+
 WIDE_ROWS = '''n,x,words,flag,when
 1,1.5,"a,b",True,2026-01-01
 -2,,"say ""hi""",false,2026-01-02

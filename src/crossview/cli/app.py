@@ -104,8 +104,7 @@ Delimiter = Annotated[
     str | None,
     typer.Option(
         metavar="CHARACTER",
-        help="CSV: what divides two fields, such as ; or \\t. Default: a comma, or what the first "
-        "line has instead of commas.",
+        help="CSV: what divides two fields, such as ; or \\t. Default: what the first rows say.",
     ),
 ]
 Quote = Annotated[

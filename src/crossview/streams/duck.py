@@ -33,6 +33,7 @@ __all__ = [
     "read_batches",
     "schema_of",
     "sniff_csv",
+    "sniff_delimiter",
 ]
 
 
@@ -40,6 +41,8 @@ __all__ = [
 MEMORY_OF_ROWS = "2GB"
 # of the search for types: as long as there is room, DuckDB keeps the text that it has read
 MEMORY_OF_TYPES = "256MB"
+# from which the delimiter is found
+ROWS_OF_DELIMITER = 100
 
 
 @contextmanager
@@ -86,6 +89,25 @@ def sniff_csv(duck: Any, file: str, options: str) -> list[tuple[str, str]]:
     query = f"SELECT columns FROM sniff_csv({file}, {options})"
     ((columns,),) = _find_types(duck, query)
     return [(column["name"], column["type"]) for column in columns]
+
+
+def sniff_delimiter(file: str, quote: str) -> str | None:
+    """Return what divides the fields of a CSV file; None if that is not clear.
+
+    Parameters
+    ----------
+    file : str
+        Its name.
+    quote : str
+        What encloses a field.
+    """
+    options = f"quote={literal(quote)}, escape={literal(quote)}, comment='', header=true, skip=0"
+    options += f", all_varchar=true, sample_size={ROWS_OF_DELIMITER}"
+    query = f"SELECT delimiter, columns FROM sniff_csv({quoted_path(file)}, {options})"
+    with connection() as duck, contextlib.suppress(Exception):  # reading says what is wrong
+        ((delimiter, columns),) = duck.sql(query).fetchall()
+        return str(delimiter) if len(columns) > 1 else None
+    return None
 
 
 def _find_types(duck: Any, query: str) -> list[tuple]:

@@ -32,6 +32,7 @@ from crossview.streams.duck import (
     read_batches,
     schema_of,
     sniff_csv,
+    sniff_delimiter,
 )
 from crossview.streams.source import TableBatch
 from crossview.streams.wide import WIDE, fits_types, read_wide
@@ -253,11 +254,11 @@ class CsvSource(_TextSource):
 
     def _read_options(self) -> str:
         names, delimiter = _header(self.files[0], self._format)
-        self._delimiter = delimiter
+        self._format = self._format._replace(delimiter=delimiter)
         for file in self.files[1:]:
-            theirs, their_delimiter = _header(file, self._format)
+            theirs, _ = _header(file, self._format)
             check_same_columns(theirs, names, file, self.files[0])
-            if theirs != names or their_delimiter != delimiter:
+            if theirs != names:
                 raise InputError(
                     f"has its columns in another order than {self.files[0]}", file=file
                 )
@@ -276,11 +277,14 @@ class CsvSource(_TextSource):
     def _read(self, file: str, columns: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
         types = {name: self._types[name] for name in columns}
         done = 0
-        if len(self._types) > WIDE and fits_types(types.values()) and len(self._delimiter) == 1:
+        if (
+            len(self._types) > WIDE
+            and fits_types(types.values())
+            and len(self._format.delimiter or "") == 1
+        ):
             names = list(self._types)
-            format = self._format._replace(delimiter=self._delimiter)
             try:
-                for data in read_wide(file, names, types, format, batch_rows):
+                for data in read_wide(file, names, types, self._format, batch_rows):
                     yield data
                     done += data.num_rows
                 return
@@ -361,9 +365,14 @@ def _header(file: str, format: CsvFormat) -> tuple[list[str], str]:
 
 
 def _find_delimiter(file: str, first: str, format: CsvFormat) -> str:
-    """A comma, but for .tsv and for a first line without commas."""
+    """What DuckDB sees between two fields of the first rows, or else what the first line has.
+
+    DuckDB sees one column where a row is too long or too short, or has an odd quote.
+    """
     if os.path.splitext(file.lower().removesuffix(".gz").removesuffix(".zst"))[1] == ".tsv":
         return "\t"
+    if sniffed := sniff_delimiter(file, format.quote):
+        return sniffed
     delimiters = [",", "\t", ";", "|"]
     delimiters.sort(key=lambda delimiter: delimiter == format.decimal)
     return next((delimiter for delimiter in delimiters if delimiter in first), ",")
