@@ -189,14 +189,14 @@ def test_bad_weights_are_one_line(table, capsys):
     for more, message in (
         (["wight"], "no column 'wight'"),
         (["t__words"], "column 't__words': holds string, and weights are numbers"),
-        (["day", "--progressive"], "--weight is for comparing by folds; leave it out"),
         (["day", "--model", "svmperf"], "'svmperf' is trained for f1, which takes no weights"),
     ):
         status, _, err = run(capsys, "compare", *words, *more)
         assert status == 2
         assert message in err[-1]
-    _, out, _ = run(capsys, "compare", *words, "day", "--model", "view:n", "--cv", "2")
-    assert "--weight day" in out[-1]
+    for mode in (["--cv", "2"], ["--progressive"]):
+        _, out, _ = run(capsys, "compare", *words, "day", "--model", "view:n", *mode)
+        assert "--weight day" in out[-1]
     views, y = crossview.MultiView({"a": np.eye(4), "b": np.eye(4)}), [0, 1, 0, 1]
     for weight, message in (
         ("day", "X is a MultiView and has no column 'day'; give weight= as an array"),
