@@ -294,6 +294,20 @@ def describe(
     categorical: Categorical = None,
     numeric: Numeric = None,
     task: Task = "classification",
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column of times, dates or numbers: checked as for train, and in no view.",
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column of weights: checked as for train, and in no view.",
+        ),
+    ] = None,
     json: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write everything to this file too; - for stdout only."),
@@ -320,7 +334,7 @@ def describe(
         _reading(format, null, decimal, delimiter, quote, header),
     )
     with opening.standard_input(source, columns) as file:
-        opening.describe(file, columns, task=task, json=json)
+        opening.describe(file, columns, json=json, task=task, time=time, weight=weight)
 
 
 @app.command()
@@ -508,7 +522,7 @@ def compare(
 
         from crossview.cli import commands
 
-        rows = opening.Rows(source, table, columns, in_no_view)
+        rows = opening.Rows(source, table, columns, in_no_view, weight)
         commands.compare(rows, json=json, add=add or [], models=model or [], options=options)
 
 
@@ -681,7 +695,7 @@ def train(
         from crossview.cli import commands
 
         commands.train(
-            opening.Rows(source, table, columns, in_no_view),
+            opening.Rows(source, table, columns, in_no_view, weight),
             model=model,
             init=init,
             settings=settings or [],

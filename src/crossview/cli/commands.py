@@ -77,7 +77,7 @@ def compare(
         given = [command["options"].get(name) for name in ("groups", "time", "weight")]
         in_no_view = [name for name in given if name is not None]
         table = open_source(source, columns, ignored=in_no_view) if add else source
-        rows = Rows(source, table, columns, in_no_view)
+        rows = Rows(source, table, columns, in_no_view, command["options"].get("weight"))
         json = json or (stored if add else None)
     if json not in (None, STANDARD):
         check_writable(json, COMPARISON, input_files(rows.table))

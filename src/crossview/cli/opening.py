@@ -241,6 +241,7 @@ class Rows(NamedTuple):
     table: Any
     columns: Columns
     in_no_view: Sequence[str] = ()
+    weight: str | None = None
 
 
 @contextmanager
@@ -259,14 +260,13 @@ def check_exists(model: str) -> None:
         raise InputError("no such model file", file=model)
 
 
-def describe(source: str, columns: Columns, *, task: str, json: str | None) -> None:
+def describe(source: str, columns: Columns, *, json: str | None, **options: Any) -> None:
     """``crossview describe``."""
     table = open_table(source, **columns.reading)
     if json not in (None, STANDARD):
         check_writable(json, DESCRIPTION, named_files(source) if is_query(source) else table.files)
-    description = describing.describe(
-        table, columns.label, views=columns.views, **columns.kinds, task=task
-    )
+    what: dict[str, Any] = {"views": columns.views, **columns.kinds, **options}
+    description = describing.describe(table, columns.label, **what)
     if json is not None:
         text = jsonlib.dumps(description.to_dict(), indent=1, ensure_ascii=False) + "\n"
         write_text(json, text, DESCRIPTION)
@@ -290,7 +290,7 @@ def warn(rows: Rows, task: str) -> None:
     if not isinstance(table, TableStream) or table.ordered:  # sorting takes long
         return
     options = {"views": columns.views, **columns.kinds, "task": task, "ignored": rows.in_no_view}
-    description = describing.describe_head(table, columns.label, **options)
+    description = describing.describe_head(table, columns.label, weight=rows.weight, **options)
     for warning in description.warnings:
         print(f"crossview: warning: {as_options(warning)}", file=sys.stderr)
 
