@@ -779,6 +779,8 @@ def predict(
     columns = opening.Columns.parse(None, None, {}, {}, reading)
     with opening.model_and_source(model, source, columns) as (model_file, file):
         table = opening.open_source(file, columns)
+        opening.check_columns(table, keep or [])
+        opening.check_columns_of_model(model_file, table, missing_columns)
 
         from crossview.cli import commands
 
@@ -886,6 +888,7 @@ def evaluate(
     with opening.model_and_source(model, source, columns) as (model_file, file):
         table = opening.open_source(file, columns, join=opening.parse_join(join, on))
         opening.check_columns(table, [label, time, *(by or [])])
+        opening.check_columns_of_model(model_file, table)
 
         from crossview.cli import commands
 

@@ -27,8 +27,9 @@ from crossview.cli.words import as_options
 from crossview.errors import InputError, closest_names
 from crossview.evaluation import describe as describing
 from crossview.evaluation.evaluating.windows import parse_window
-from crossview.evaluation.table_columns import predictors
+from crossview.evaluation.table_columns import columns_of_model, predictors
 from crossview.files import DESCRIPTION, Kind, check_writable, replacing
+from crossview.model_header import read_view_columns
 from crossview.report.description import description_table
 from crossview.streams.duck import named_files
 from crossview.streams.join import join_tables
@@ -232,6 +233,15 @@ def check_columns(table: Any, names: Sequence[str | None]) -> None:
     for name in names:
         if name is not None and name not in table.column_names:
             raise InputError(f"no column {name!r}{closest_names(name, table.column_names)}")
+
+
+def check_columns_of_model(model: str, table: Any, missing_columns: str = "error") -> None:
+    """Raise an error for a column of a model that an open table does not have."""
+    views = read_view_columns(model)
+    if isinstance(table, str) and is_query(table):
+        table = open_table(table)
+    if views and isinstance(table, TableStream):
+        columns_of_model(table, views, missing_columns)
 
 
 class Rows(NamedTuple):
