@@ -25,6 +25,7 @@ from crossview import (
     MultiViewMachineRegressor,
     MultiViewPAClassifier,
     MultiViewSVMPerf,
+    OnlineStackingClassifier,
     PAMClassifier,
     PassiveAggressiveClassifier,
     PegasosClassifier,
@@ -113,7 +114,8 @@ def expected_failures(estimator):
     whole = getattr(estimator, "covariance", "diagonal") != "diagonal" and not isinstance(
         estimator, ConfidenceWeightedClassifier | SoftConfidenceWeightedClassifier
     )
-    if has_covariance and not (sees_rows_again or whole):
+    stacked = isinstance(estimator, OnlineStackingClassifier)  # calibrated scores are enough
+    if has_covariance and not (sees_rows_again or whole or stacked):
         reasons["check_class_weight_classifiers"] = CLASS_WEIGHT_REASON
     return reasons
 

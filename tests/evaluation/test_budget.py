@@ -189,6 +189,24 @@ def test_those_of_infinite_value_come_first_with_half_of_the_time():
     assert make_plan({"c": costs["c"]}, values, folds, 1.0).dropped == set()
 
 
+def test_a_yardstick_learns_from_fewer_rows_rather_than_not_at_all():
+    costs = {"ours": make_cost(0.01), "yardstick": make_cost(n_settings=1, n_splits=1)}
+    values, folds = {"ours": 0.5, "yardstick": math.inf}, {"ours": 1, "yardstick": 1}
+    assert make_plan(costs, values, folds, 2.7).dropped == {"yardstick"}
+    costs["yardstick"].learns_less = True
+    plan = make_plan(costs, values, folds, 2.7)
+    assert not plan.dropped
+    assert plan.tuning["ours"] == LEVELS[0]
+    assert plan.tuning["yardstick"].learned == 1 / 2
+    assert costs["yardstick"].fold(plan.tuning["yardstick"]) == pytest.approx(1 / 64 + 0.5 + 0.75)
+    assert "learned from 4,800 of 9,600 rows" in in_words(
+        plan.tuning["yardstick"], costs["yardstick"]
+    )
+    assert make_plan(costs, values, folds, 0.1).tuning["yardstick"].learned == 1 / 64
+    costs["yardstick"].growth = 0.0  # fewer rows save nothing
+    assert make_plan(costs, values, folds, 2.0).dropped == {"yardstick"}
+
+
 def test_of_learners_as_slow_the_better_ones_stay():
     names = ["a", "b", "c", "d"]
     costs = {name: make_cost() for name in names}

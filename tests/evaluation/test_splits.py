@@ -61,6 +61,31 @@ def test_a_group_is_never_learned_and_scored():
     assert answer.rows[0].scores != thorough(X, y, **given).rows[0].scores
 
 
+@pytest.mark.parametrize("protocol", ["groups", "in_order"])
+def test_a_class_may_be_missing_where_parameters_are_chosen(protocol):
+    rng = np.random.default_rng(0)
+    y, n = rng.integers(0, 4, 300), 300
+    groups = rng.integers(0, 6, n)
+    groups[y == 3] = rng.integers(6, 8, (y == 3).sum())
+    if protocol == "in_order":  # the class comes late
+        y[:60][y[:60] == 3] = 0
+    X = MultiView({"a": 2.0 * np.eye(4)[y] + rng.normal(size=(n, 4)), "b": rng.normal(size=(n, 2))})
+    given = {"groups": groups, "cv": 2} if protocol == "groups" else {"in_order": True, "cv": 3}
+    run = Run([], Classification(np.unique(y)), 0, None, {})
+    folds = split_rows(run, y, Protocol(**given))
+    lacking = [set(y[f.train]) - set(y[f.train][train]) for f in folds for train, _ in f.inner]
+    # of groups the splits that have all classes choose, in order there is one split
+    assert any(lacking) == (protocol == "in_order")
+    assert protocol == "in_order" or {len(f.inner) for f in folds} == {2}
+    answer = thorough(X, y, models=["view:a", "yardstick:majority"], grid=ONE, **given)
+    assert answer.best.model == "view:a"
+    if protocol == "in_order":
+        with pytest.raises(InputError, match="class 3 is missing where parameters are chosen"):
+            thorough(
+                X, y, models=["view:a"], grid=ONE | {"epochs": [2]}, metric="log_loss", **given
+            )
+
+
 def test_groups_belong_to_all_rows_also_to_those_without_label():
     X, y, known = make_few()
     groups = np.arange(150) // 5

@@ -145,7 +145,7 @@ def test_scores_are_those_of_plain_scikit_learn():
     X, y = make_views()
     linear = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
     trees = HistGradientBoostingClassifier(
-        max_leaf_nodes=8, min_samples_leaf=7, early_stopping=False, random_state=0
+        max_leaf_nodes=8, max_bins=63, min_samples_leaf=7, early_stopping=False, random_state=0
     )
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     scores, later = [], []
@@ -176,7 +176,7 @@ def test_numbers_are_those_of_plain_scikit_learn():
     X, y = make_numbers()
     Z = StandardScaler().fit_transform(X.matrix)
     trees = HistGradientBoostingRegressor(
-        max_leaf_nodes=8, min_samples_leaf=15, early_stopping=False, random_state=0
+        max_leaf_nodes=8, max_bins=63, min_samples_leaf=15, early_stopping=False, random_state=0
     )
     for name, setting, expected in (
         ("ridge", {"alpha": 10.0}, Ridge(alpha=10.0).fit(Z, y).predict(Z)),

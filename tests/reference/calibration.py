@@ -12,6 +12,16 @@ def blocks(weight):
         start = end
 
 
+def newton(theta, H, gradient, least=1e-3):
+    """The minimum of gradient @ d + d @ (1 + H) @ d / 2 over the θ + d with θ_0 >= least."""
+    A = np.eye(len(theta)) + H
+    d = -np.linalg.solve(A, gradient)
+    if theta[0] + d[0] < least:
+        d[0] = least - theta[0]
+        d[1:] = -np.linalg.solve(A[1:, 1:], gradient[1:] + A[1:, 0] * d[0])
+    return theta + d
+
+
 def calibration_of_two(scores, y, weight, M=100.0):
     """θ and scale after the rows, and p of each row before its update; y is 0 or 1."""
     theta, H, squares, count, n, ps = np.array([1.0, 0.0]), np.zeros((2, 2)), 0.0, 0.0, 0.0, []
@@ -28,7 +38,7 @@ def calibration_of_two(scores, y, weight, M=100.0):
         lam = min(n / (n + 2 * w.sum()), M / (M + w @ g**2))
         squares, count = lam * squares + w @ s**2, lam * count + w.sum()
         H = lam * H + (phi.T * w * h) @ phi
-        theta = theta - np.linalg.solve(np.eye(2) + H, phi.T @ (w * g))
+        theta = newton(theta, H, phi.T @ (w * g))
     return theta, np.sqrt(squares / count), np.array(ps)
 
 
@@ -61,5 +71,5 @@ def calibration_of_several(scores, y, weight, M=100.0):
             lam * count + w.sum(),
         )
         H = lam * H + hessian
-        theta = theta - np.linalg.solve(np.eye(K + 1) + H, gradient)
+        theta = newton(theta, H, gradient)
     return theta, np.sqrt(squares / count), np.array(ps)

@@ -12,7 +12,10 @@ Several classes (temperature scaling, Guo et al. 2017, with an offset per class)
 θ = (a, b) minimizes the log loss of the rows so far by online Newton steps (Hazan, Agarwal and
 Kale 2007).  With φ the derivative of a z + b with respect to θ, a block of rows makes the step
 
-    H <- λ H + Σ h φ φ',    θ <- θ - (I + H)^-1 Σ g φ.
+    H <- λ H + Σ h φ φ',    θ <- θ - (I + H)^-1 Σ g φ,
+
+where a stays at 0.001 or more: of the steps that keep it there it is the one that lowers the loss
+most.  So a higher score is never less probable, also where scores are worse than chance.
 
 A block is one row at the beginning and 64 rows after the first 4,000, of which three of four are
 then left out, because a step per row would take half as long as learning the row.  For several
@@ -46,6 +49,8 @@ __all__ = [
 EVIDENCE = 100.0
 # rows of a block, from ROWS_OF_BLOCK² rows on
 ROWS_OF_BLOCK = 64
+# of a, so that probabilities and scores have the same order
+LEAST_SLOPE = 1e-3
 # log odds beyond which exp overflows
 MOST = 700.0
 
@@ -150,7 +155,7 @@ def _softmax(state, scale, z, p):
 
 @borrowing
 def end_block(state, K):
-    """H <- λ H + Σ h φ φ' and θ <- θ - (I + H)^-1 Σ g φ; the next block begins."""
+    """H <- λ H + Σ h φ φ' and θ <- θ - (I + H)^-1 Σ g φ, a >= 0.001; the next block begins."""
     sums, block, G = 1 + K, 4 + 3 * K, 7 + 5 * K
     weight, error = state[G - 1], state[ERROR]
     state[N] += weight
@@ -165,7 +170,7 @@ def end_block(state, K):
         ratio = state[ab + c] / (1.0 + state[bb + c])
         top -= ratio * state[G + 1 + c]
         bottom -= ratio * state[ab + c]
-    step = top / bottom
+    step = min(top / bottom, state[0] - LEAST_SLOPE)
     state[0] -= step
     for c in range(K):
         state[1 + c] -= (state[G + 1 + c] - state[ab + c] * step) / (1.0 + state[bb + c])
@@ -293,7 +298,7 @@ def calibrate_several(scores, codes, weight, state, z, p, return_proba):
 def fit(
     scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, *, log_odds: bool = False
 ) -> np.ndarray:
-    """Return the calibration that minimizes the log loss of rows plus ½ |θ - θ_0|².
+    """Return the calibration that minimizes the log loss of rows plus ½ |θ - θ_0|², a >= 0.001.
 
     ``scores`` are of rows that were not learned; the parameters are those of `calibrate`.
     θ_0 = (1, 0); if scores are log odds, θ_0 leaves them as they are.
@@ -317,7 +322,8 @@ def fit(
         slope = np.append((g * z).sum(), g.sum(axis=0))
         return loss + 0.5 * ((new - first) ** 2).sum(), slope + new - first
 
-    theta[:] = minimize(objective, first, jac=True, method="L-BFGS-B").x
+    bounds = [(LEAST_SLOPE, None), *[(None, None)] * K]
+    theta[:] = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds).x
     p = probabilities(scores, state)
     h = (p[:, :1] * p[:, 1:] if K == 1 else p) * weight[:, None]
     d = z if K == 1 else z - (p * z).sum(axis=1, keepdims=True)

@@ -62,6 +62,9 @@ class ComparisonRow:
         the one with the least is recommended.
     yardstick : bool
         Whether it is a model of another library, to measure the others by.
+    learned : float
+        Share of the training rows that it learned from: below 1 for a yardstick that would take too
+        long for the budget.
     difference : Posterior or None
         Of the metric, to the best row: below 0 is worse, also where lower values are better.  None
         for the best row itself.
@@ -101,6 +104,7 @@ class ComparisonRow:
     epochs: int = 1
     effort: int = 0
     yardstick: bool = False
+    learned: float = 1.0
     difference: Posterior | None = None
     p: float | None = None
     p_adjusted: float | None = None

@@ -185,10 +185,22 @@ class Classification(_Stratified):
         return threshold if self.positive == 1 else 1.0 - threshold
 
     def scores(self, model: Any, X: Any, *, probabilities: bool = False) -> Scored:
-        """Return what a fitted model says of the rows."""
+        """Return what a fitted model says of the rows; a class that it has not seen comes last."""
         scores = np.asarray(model.decision_function(X))
         p = model.probabilities(scores) if probabilities else None
-        return Scored(scores, p, self.encode(model.decide(scores)))
+        predicted = self.encode(model.decide(scores))
+        seen = self.encode(model.classes_)
+        if len(seen) < len(self.classes):
+            scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+            scores = self._in_all_classes(scores, seen, scores.min(axis=1, keepdims=True) - 1.0)
+            p = None if p is None else self._in_all_classes(p, seen, 0.0)
+        return Scored(scores, p, predicted)
+
+    def _in_all_classes(self, values: np.ndarray, seen: np.ndarray, missing: Any) -> np.ndarray:
+        """Return a column for each class of the task; those not among the seen ones are missing."""
+        whole = np.broadcast_to(missing, (len(values), len(self.classes))).copy()
+        whole[:, seen] = values
+        return whole
 
     def score_then_learn(
         self, model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None = None

@@ -81,6 +81,10 @@ def _about_yardsticks(c: Comparison) -> list[str]:
             f"{short_value(c, abs(c.best.value - ours.value))} behind {c.best.model}; "
             f"{_chance(c, ours, 'it')}"
         )
+    less = [row for row in c.rows if row.learned < 1.0]
+    if less:
+        names = ", ".join(f"{row.model} from {row.learned:.0%} of the rows" for row in less)
+        sentences.append(f"to keep within the budget, yardsticks learned from fewer rows: {names}")
     if any(row.model in CONSTANT for row in c.equals):
         what = "mean" if c.task == "regression" else "most frequent class"
         sentences.append(f"no model is clearly better than always predicting the {what}")

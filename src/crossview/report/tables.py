@@ -316,10 +316,15 @@ def _cells(c: Comparison, *, wide: bool) -> tuple[list[str], list[list[str]]]:
                 *([number(row.threshold, 2)] if cuts else []),
                 *(number(getattr(row, name), decimals) for name in others),
                 *([speed(row.rows_per_second)] if wide else []),
-                _setting(row.setting),
+                _setting(row.setting) + _share(row.learned),
             ]
         )
     return header, rows
+
+
+def _share(learned: float) -> str:
+    """What a model learned from, unless it is all training rows."""
+    return "" if learned == 1.0 else f" ({learned:.0%} of rows)"
 
 
 def _setting(setting: dict[str, Any]) -> str:

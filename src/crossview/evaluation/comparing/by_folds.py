@@ -108,7 +108,8 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     learner = comparison.learners.get(final.recommended.model)
     if learner is not None and final.folds > 1:
         again = Again(run, final.recommended, learner, folds, resources.jobs, final.test_share)
-        if wanted.curve and comparison.planner.allows_curve(learner.name):
+        whole = final.recommended.learned == 1.0
+        if wanted.curve and whole and comparison.planner.allows_curve(learner.name):
             resources.observer.say(f"learning curve of {learner.name}")
             final.curve = learning_curve(again)
         elif wanted.curve:

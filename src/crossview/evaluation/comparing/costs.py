@@ -57,6 +57,7 @@ class Costs:
             n_inner=len(fold.inner[0][0]),
             n_train=len(fold.y_train),
             n_refined=sum(passes),
+            learns_less=learner.yardstick,
         )
         # what ours are measured by is dropped last
         self.values[learner.name] = math.inf if learner.yardstick else probe.value

@@ -355,6 +355,7 @@ def _summary(learner: Learner, scores: list[FoldScore], run: Run) -> ComparisonR
         title=learner.title,
         model=learner.name,
         effort=learner.effort,
+        learned=float(np.mean([score.learned for score in scores])),
         yardstick=learner.yardstick,
         value=float(np.mean(values)),
         std=float(np.std(values, ddof=1)) if len(values) > 1 else math.nan,

@@ -180,7 +180,7 @@ class Fold:
         return replace(self, X_test=X_test)
 
     def take(self, rows: np.ndarray) -> Fold | None:
-        """Return the fold with some of its training rows; None if an inner split lacks rows."""
+        """Return the fold with some of its training rows; None if an inner split lacks classes."""
         position = np.full(len(self.y_train), -1)
         position[rows] = np.arange(len(rows))
         inner = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from crossview.evaluation.comparing.tuning import HALVING, Tuning
 from crossview.evaluation.comparing.work import Probe
@@ -23,6 +24,8 @@ APART = 3
 LEAST_GROWTH, USUAL_GROWTH = 0.5, 0.75
 # the fewest rows that choose a setting
 FEWEST_ROWS = 100
+# a yardstick rather learns from fewer rows than is left out
+FEWER = 1 / 2
 
 
 @dataclass
@@ -43,6 +46,8 @@ class Cost:
         Rows that learn in one of them, and in the whole training part.
     n_refined : int
         Passes that are made to try further settings, from the best one on.
+    learns_less : bool
+        Whether it may learn from fewer rows in the end.
     correction : float
         How much longer it took than that, so far.
     """
@@ -55,10 +60,11 @@ class Cost:
     n_inner: int
     n_train: int
     n_refined: int = 0
+    learns_less: bool = False
     correction: float = 1.0
 
     @classmethod
-    def of_probe(cls, probe: Probe, **numbers: int) -> Cost:
+    def of_probe(cls, probe: Probe, **numbers: Any) -> Cost:
         """Return the cost by the largest slice, and by a smaller one, which tells how it grows.
 
         Parameters
@@ -83,6 +89,18 @@ class Cost:
         growth = min(max(growth, 0.0 if seconds[-1] > 0.05 else LEAST_GROWTH), 3.0)
         return cls(rows[-1], seconds[-1], growth, **numbers)
 
+    @property
+    def levels(self) -> list[Tuning]:
+        """What it may spend, from all to least; enough rows choose the setting."""
+        enough = [one for one in LEVELS[1:] if one.share * self.n_inner >= FEWEST_ROWS]
+        enough.insert(0, LEVELS[0])
+        levels, learned = enough, FEWER
+        while self.learns_less and learned * self.n_inner >= FEWEST_ROWS:
+            share = min(enough[-1].share, learned)
+            levels = [*levels, enough[-1]._replace(share=share, learned=learned)]
+            learned *= FEWER
+        return levels
+
     def fit(self, n: float) -> float:
         """Seconds of one fit of n rows."""
         return self.correction * self.seconds * (n / self.rows) ** self.growth
@@ -105,8 +123,8 @@ class Cost:
         splits = self.splits(tuning)
         n_refined = self.n_refined if tuning.refined else 0
         refined = n_refined * splits * self.fit(tuning.share * self.n_inner)
-        settled = splits * self.fit(self.n_inner) if tuning.share < 1.0 else 0.0
-        return refined + settled + self.fit(self.n_train)
+        settled = splits * self.fit(tuning.learned * self.n_inner) if tuning.share < 1.0 else 0.0
+        return refined + settled + self.fit(tuning.learned * self.n_train)
 
     def fold(self, tuning: Tuning) -> float:
         """Seconds of one fold."""
@@ -114,10 +132,7 @@ class Cost:
 
     def least(self) -> float:
         """Seconds of one fold, with as little as possible spent on choosing a setting."""
-        level = 0
-        while _can_reduce(self, level):
-            level += 1
-        return self.fold(LEVELS[level])
+        return min(self.fold(level) for level in self.levels if level.learned == 1.0)
 
 
 @dataclass
@@ -152,7 +167,8 @@ def make_plan(
     than their part give: first settings, then rows that choose between settings, always the learner
     that takes longest.  If that is not enough, learners are dropped: of those that take at least
     half as long as the slowest one, the one that did worst on the first slice.  Those of infinite
-    value come first, as long as they leave half of the time to the others.
+    value come first, as long as they leave half of the time to the others; those that take more
+    than that learn from fewer rows, if they may, and are dropped only if that is not enough.
 
     Parameters
     ----------
@@ -185,12 +201,14 @@ def make_plan(
     kept, more = set(costs), begun or {}
 
     def spent(name: str) -> float:
-        return more.get(name, 0.0) + folds[name] * costs[name].fold(LEVELS[level[name]])
+        return more.get(name, 0.0) + folds[name] * costs[name].fold(costs[name].levels[level[name]])
 
     while (total := sum(spent(name) for name in kept)) > seconds and kept:
         above = _above_their_part(kept, values, spent, seconds)
         equal = {name for name in kept if spent(name) > seconds / len(kept)}
         reducible = [name for name in equal.union(above) if _can_reduce(costs[name], level[name])]
+        if not reducible:
+            reducible = [name for name in above if _can_reduce(costs[name], level[name], rows=True)]
         if reducible:
             level[max(reducible, key=lambda name: (spent(name), name))] += 1
             continue
@@ -200,7 +218,8 @@ def make_plan(
         slow = [name for name in above if 2 * spent(name) >= most]
         kept.remove(min(slow, key=lambda name: (values[name], -spent(name), name)))
         level = dict.fromkeys(level, 0)  # what is freed is for the others
-    return Plan({name: LEVELS[level[name]] for name in kept}, set(costs) - kept, total)
+    tuning = {name: costs[name].levels[level[name]] for name in kept}
+    return Plan(tuning, set(costs) - kept, total)
 
 
 def _above_their_part(
@@ -218,19 +237,19 @@ def _above_their_part(
     return [name for name in group if spent(name) >= part / len(group)]
 
 
-def _can_reduce(cost: Cost, level: int) -> bool:
-    """Whether the next level is cheaper, and leaves rows enough to choose by."""
-    if level + 1 == len(LEVELS):
-        return False
-    rows = LEVELS[level + 1].share * cost.n_inner
-    return rows >= FEWEST_ROWS and any(
-        cost.fold(LEVELS[more]) < cost.fold(LEVELS[level]) for more in range(level + 1, len(LEVELS))
-    )
+def _can_reduce(cost: Cost, level: int, rows: bool = False) -> bool:
+    """Whether some further level is cheaper; with ``rows`` also one that learns from fewer."""
+    now, *further = cost.levels[level:]
+    return any(cost.fold(one) < cost.fold(now) for one in further if rows or one.learned == 1.0)
 
 
 def in_words(tuning: Tuning, cost: Cost) -> str:
     """Return what a level leaves out."""
     words = []
+    if tuning.learned < 1.0:
+        words.append(
+            f"learned from {round(tuning.learned * cost.n_train):,} of {cost.n_train:,} rows"
+        )
     if tuning.splits is not None and cost.n_splits > tuning.splits:
         words.append(f"{tuning.splits} of {cost.n_splits} inner folds")
     if tuning.halving and cost.n_settings > 1:

@@ -168,7 +168,7 @@ class Planner:
         for name, tuning in plan.tuning.items():
             cost = self.costs.known[name]
             if words := in_words(tuning, cost):
-                more = cost.tune(LEVELS[0]) - cost.tune(tuning)
+                more = cost.fold(LEVELS[0]) - cost.fold(tuning)
                 self.saved[name] = words, self.saved.get(name, ("", 0.0))[1] + more
 
     @property

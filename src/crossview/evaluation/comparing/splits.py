@@ -125,6 +125,9 @@ def _inner(run: Run, y: np.ndarray, groups: np.ndarray | None, in_order: bool) -
     else:
         splitter = run.task.inner_folds(y, run.seed, grouped=groups is not None)
     splits = list(splitter.split(np.zeros(n), y, groups))
+    if isinstance(run.task, Classification) and groups is not None:
+        # a model of all classes says more
+        splits = [one for one in splits if not len(np.setdiff1d(y, y[one[0]]))] or splits
     return splits[:1] if n > MOST_ROWS_FOR_INNER_FOLDS else splits
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from crossview.catalog.learner import Learner
+from crossview.errors import InputError
 from crossview.evaluation.comparing.candidates import quadratic_cost
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
@@ -53,15 +54,18 @@ class Tuning(NamedTuple):
         Whether all settings are tried on a quarter of the rows first, and the best quarter of
         them on all rows.
     share : float
-        Share of the training rows.
+        Share of the training rows that choose the setting.
     refined : bool
         Whether further parameters are tried from the best setting on.
+    learned : float
+        Share of the training rows that the model learns from in the end.
     """
 
     splits: int | None = None
     halving: bool = False
     share: float = 1.0
     refined: bool = True
+    learned: float = 1.0
 
 
 @dataclass
@@ -255,13 +259,14 @@ class Tuner:
         return chosen
 
     def settle(self, chosen: Chosen) -> Chosen:
-        """Return the setting with the threshold and the calibration of all training rows.
+        """Return the setting with the threshold and the calibration of all rows that are learned.
 
         A share of them is enough to choose a setting, and not for these: scores grow with the rows.
         """
         if self.tuning.share == 1.0:
             return chosen
-        return self.evaluate([(chosen.order, chosen.setting)], self.inner, 1.0)[0]
+        whole = self.tuning.learned
+        return self.evaluate([(chosen.order, chosen.setting)], self.inner, whole)[0]
 
     def _unit(self, value: float) -> float:
         """What a gain is a share of."""
@@ -333,6 +338,12 @@ class Tuner:
         weight = None if self.fold.weights is None else self.fold.weights[held_out]
         if calibrates:  # the map depends on the scores alone, and any of the models can hold it
             model = scored[0][0]
+            if len(lacking := np.setdiff1d(self.labels, model.classes_)):
+                raise InputError(
+                    f"class {lacking.tolist()[0]!r} is missing where parameters are chosen, and "
+                    f"metric {run.metric!r} needs its probability; take fewer folds, or leave the "
+                    "class out"
+                )
             model.set_threshold(None).calibrate(together.scores, y, weight)
             together = run.task.decide(together.scores, model.probabilities(together.scores))
         if run.task.tunes:

@@ -18,6 +18,7 @@ from crossview.evaluation.comparing.compiling import seconds_of_compiling
 from crossview.evaluation.comparing.failures import or_failure
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.comparing.splits import draw_rows
 from crossview.evaluation.comparing.tuning import (
     Chosen,
     Tuner,
@@ -94,6 +95,8 @@ class FoldScore:
         Rows of each class predicted as each class.
     passes : int
         Passes over the training rows.
+    learned : float
+        Share of the training rows that the model learned from.
     rows_per_second : float
         Of the fit on the training part.
     """
@@ -106,6 +109,7 @@ class FoldScore:
     threshold: float | None = None
     confusion: np.ndarray | None = None
     passes: int = 1
+    learned: float = 1.0
     rows_per_second: float = math.nan
 
 
@@ -196,18 +200,28 @@ def finish_fold(
         chosen = tuner.settle(tuner.refine(chosen))
         del tuner  # with its rows
         fold = fold.of_setting(chosen.setting)
-        model, seconds = fit_model(run, learner, fold, chosen)
+        model, seconds = fit_model(run, learner, fold, chosen, tuning.learned)
         score = score_model(run, learner, model, fold, chosen)
+        score.learned = tuning.learned
         made = getattr(model, "n_iter_", getattr(model, "n_epochs", 1))
         score.passes = made if learner.streams else 1
-        steps = model.n_steps_ if learner.draws_rows else len(fold.y_train) * score.passes
+        learned = tuning.learned * len(fold.y_train)
+        steps = model.n_steps_ if learner.draws_rows else learned * score.passes
         score.rows_per_second = steps / seconds
         return score, time.perf_counter() - begin
 
 
-def fit_model(run: Run, learner: Learner, fold: Fold, chosen: Chosen) -> tuple[Any, float]:
-    """Return a model in the chosen setting, with its threshold, and the seconds of its fit."""
+def fit_model(
+    run: Run, learner: Learner, fold: Fold, chosen: Chosen, learned: float = 1.0
+) -> tuple[Any, float]:
+    """Return a model in the chosen setting, with its threshold, and the seconds of its fit.
+
+    It learns from all training rows, or from a share of them.
+    """
     X, y, weight = fold.training_rows(learner)
+    if learned < 1.0:
+        rows = draw_rows(run.task, y, round(learned * len(y)), run.seed)
+        X, y, weight = X[rows], y[rows], None if weight is None else weight[rows]
     model = make_model(run, learner, chosen.setting)
     start = time.perf_counter()
     model.fit(X, y, weight)
