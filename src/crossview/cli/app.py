@@ -104,8 +104,7 @@ Delimiter = Annotated[
     str | None,
     typer.Option(
         metavar="CHARACTER",
-        help="CSV: what divides two fields, such as ; or \\t. Default: a comma, or what the first "
-        "line has instead of commas.",
+        help="CSV: what divides two fields, such as ; or \\t. Default: what the first rows say.",
     ),
 ]
 Quote = Annotated[
@@ -295,6 +294,20 @@ def describe(
     categorical: Categorical = None,
     numeric: Numeric = None,
     task: Task = "classification",
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column of times, dates or numbers: checked as for train, and in no view.",
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column of weights: checked as for train, and in no view.",
+        ),
+    ] = None,
     json: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write everything to this file too; - for stdout only."),
@@ -321,7 +334,7 @@ def describe(
         _reading(format, null, decimal, delimiter, quote, header),
     )
     with opening.standard_input(source, columns) as file:
-        opening.describe(file, columns, task=task, json=json)
+        opening.describe(file, columns, json=json, task=task, time=time, weight=weight)
 
 
 @app.command()
@@ -509,7 +522,7 @@ def compare(
 
         from crossview.cli.commands.compare import run
 
-        rows = opening.Rows(source, table, columns, in_no_view)
+        rows = opening.Rows(source, table, columns, in_no_view, weight)
         run(rows, json=json, add=add or [], models=model or [], options=options)
 
 
@@ -682,7 +695,7 @@ def train(
         from crossview.cli.commands.train import run
 
         run(
-            opening.Rows(source, table, columns, in_no_view),
+            opening.Rows(source, table, columns, in_no_view, weight),
             model=model,
             init=init,
             settings=settings or [],
@@ -766,6 +779,8 @@ def predict(
     columns = opening.Columns.parse(None, None, {}, {}, reading)
     with opening.model_and_source(model, source, columns) as (model_file, file):
         table = opening.open_source(file, columns)
+        opening.check_columns(table, keep or [])
+        opening.check_columns_of_model(model_file, table, missing_columns)
 
         from crossview.cli.commands.predict import run
 
@@ -873,6 +888,7 @@ def evaluate(
     with opening.model_and_source(model, source, columns) as (model_file, file):
         table = opening.open_source(file, columns, join=opening.parse_join(join, on))
         opening.check_columns(table, [label, time, *(by or [])])
+        opening.check_columns_of_model(model_file, table)
 
         from crossview.cli.commands.evaluate import run
 

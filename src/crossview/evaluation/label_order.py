@@ -11,7 +11,7 @@ import numpy as np
 
 from crossview.errors import LabelOrderWarning
 from crossview.evaluation.metrics.resumable import Resumable
-from crossview.labels import has_label
+from crossview.labels import known_labels
 
 __all__ = ["LabelOrder"]
 
@@ -57,7 +57,7 @@ class LabelOrder(Resumable):
         """Count more labels; rows without one are ignored."""
         if not len(self._classes):
             return
-        known = np.asarray(y[has_label(y)].tolist())
+        known = known_labels(y)
         if not len(known):
             return
         codes = np.searchsorted(self._classes, known)

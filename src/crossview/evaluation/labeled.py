@@ -20,6 +20,7 @@ from crossview.evaluation.read_labels import (
     number_or_nan,
     read_classes,
     read_targets,
+    share_long,
     with_row_location,
 )
 from crossview.evaluation.row_columns import (
@@ -113,7 +114,7 @@ class LabeledTable(LabeledSource):
         stream = open_table(source)
         self.ordered, self.in_memory = stream.ordered, stream.in_memory
         self._label = y if isinstance(y, str) else None
-        self._y = None if isinstance(y, str) else np.asarray(y)
+        self._y = None if isinstance(y, str) else share_long(np.asarray(y))
         if self._y is not None and self._numbers:
             self._y = read_targets(self._y)
         self._weight = weight if isinstance(weight, str) else None

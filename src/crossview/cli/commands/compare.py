@@ -62,7 +62,7 @@ def run(
         given = [command["options"].get(name) for name in ("groups", "time", "weight")]
         in_no_view = [name for name in given if name is not None]
         table = open_source(source, columns, ignored=in_no_view) if add else source
-        rows = Rows(source, table, columns, in_no_view)
+        rows = Rows(source, table, columns, in_no_view, command["options"].get("weight"))
         json = json or (stored if add else None)
     if json not in (None, STANDARD):
         check_writable(json, COMPARISON, input_files(rows.table))
@@ -148,7 +148,7 @@ def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> N
         console.print(note)
     for row in dict.fromkeys((answer.best.model, answer.recommended.model)):
         if answer.row(row).yardstick:
-            code = _python(answer, answer.row(row), rows)
+            code = _python(answer, answer.row(row), rows, given.get("weight"))
             print(f"\nTrain {row} on all rows:\n\n{code}")
     entry = answer.entry(answer.recommended)
     if entry is None:
@@ -169,9 +169,11 @@ def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> N
     print(f"\nTrain it on all rows:\n{shlex.join(command)}")
 
 
-def _python(answer: Comparison, row: ComparisonRow, rows: Rows) -> str:
+def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | None) -> str:
     """The Python that trains a yardstick."""
-    columns = rows.columns
+    columns, threshold = rows.columns, answer.threshold
+    if weight is not None and threshold == "tuned":  # scikit-learn tunes none with weights
+        threshold = row.threshold
     given = columns.arguments()
     given["ngram_range"] = (1, given.pop("ngrams", 1))
     encoding = {key: value for key, value in given.items() if value not in (None, [])}
@@ -182,10 +184,11 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Rows) -> str:
         source=rows.source,
         reading=columns.reading,
         label=columns.label,
+        weight=weight,
         encoding=None if columns.label is None else encoding,
         metric=answer.metric if answer.tuned else None,
         positive=answer.positive,
-        threshold=answer.threshold if answer.tuned else None,
+        threshold=threshold if answer.tuned else None,
     )
 
 
