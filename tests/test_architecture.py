@@ -21,7 +21,8 @@ MAY_IMPORT = {
     "estimators": {"errors", "schema", "labels", "views", "batch", "kernels", "algorithms"},
     "streams": {"errors", "files", "schema", "catalog", "views", "_jit", "kernels", "batch"},
     "datasets": {"errors", "files", "views"},
-    "persistence": {"errors", "files", "catalog"},
+    "model_header": {"errors"},
+    "persistence": {"errors", "files", "catalog", "model_header"},
     "evaluation": {
         *("errors", "labels", "files", "schema", "catalog", "views"),
         *("batch", "estimators", "streams", "persistence"),
@@ -29,7 +30,7 @@ MAY_IMPORT = {
     "report": {"errors", "catalog", "evaluation"},
     "cli": {
         *("errors", "labels", "files", "catalog", "views"),
-        *("streams", "datasets", "persistence", "evaluation", "report"),
+        *("streams", "datasets", "model_header", "persistence", "evaluation", "report"),
     },
     "crossview": {"catalog"},  # public names load on first use
     "__main__": {"cli"},

@@ -1,5 +1,6 @@
 """A run that stops at any moment goes on as if it had not."""
 
+import io
 import shutil
 import signal
 import subprocess
@@ -11,11 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from crossview import InputError, MultiView, Perceptron, load, save, train
+from crossview.cli.progress import watching
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.metrics import ErrorTally, RunningThreshold, Tally
 from crossview.evaluation.rows import LabeledRows
 from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position
+from crossview.evaluation.training.result import TrainingObserver
 from crossview.persistence import load_progress
 from training_runs import COLUMNS, KINDS, Killed, Killer, contents, make_table
 
@@ -24,6 +27,40 @@ from training_runs import COLUMNS, KINDS, Killed, Killer, contents, make_table
 def short_batches(monkeypatch):
     monkeypatch.setattr(LabeledTable, "batch_rows", 37)
     monkeypatch.setattr(LabeledRows, "batch_rows", 37)
+
+
+class Rows(TrainingObserver):
+    """Counts rows as a bar does, and stops a run after some of them."""
+
+    def __init__(self, most):
+        self.most, self.starts, self.done = most, [], 0
+
+    def start_pass(self, number, n_passes, n_rows, n_done=0):
+        self.starts.append((number, n_rows, n_done))
+        self.done = n_done
+
+    def add_rows(self, n_rows):
+        self.done += n_rows
+        if self.done > self.most:
+            raise Killed
+
+
+def test_a_run_that_goes_on_tells_how_far_it_was(tmp_path):
+    table = make_table().drop_columns(["number"])
+    given = {"model": "keco", "settings": {"schedule": "stream"}, **COLUMNS}
+    given |= {"checkpoint": tmp_path / "c.st", "every": 0.0}
+    n = table.num_rows
+    with pytest.raises(Killed):
+        train(table, "y", **given, observer=(first := Rows(100)))
+    # the checkpoint of a batch is written after its rows were told
+    assert (first.starts, first.done) == ([(1, n, 0)], 111)
+    train(table, "y", **given, resume=True, observer=(second := Rows(n)))
+    assert (second.starts, second.done) == ([(1, n, 74)], n)
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    with watching(metric="f1", file=terminal) as observer:
+        observer.start_pass(1, 1, n, 74)
+        assert [(task.completed, task.total) for task in observer.bar.tasks] == [(74, n)]
 
 
 def arguments(model, options, path):

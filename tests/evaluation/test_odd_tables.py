@@ -1,5 +1,6 @@
 """Tables that hold something unusual: it works, or one line says what is wrong."""
 
+import tracemalloc
 import uuid
 from pathlib import Path
 
@@ -78,6 +79,25 @@ def test_a_label_is_no_long_text():
     long = pa.table(TABLE | {"l": ["p", "q" * 100_000] * (N // 2)})
     with pytest.raises(InputError, match=r"'q{20}\.\.\.' has 100,000 characters, and a class 256"):
         crossview.train(long, "l")
+
+
+def test_a_long_label_is_in_memory_once_and_not_in_every_row():
+    n, width = 4000, 250
+    rng = np.random.default_rng(0)
+    views = {"a__x": rng.normal(size=n), "b__y": rng.normal(size=n)}
+    positive = views["a__x"] + views["b__y"] > 0.5
+    values, peaks = [], []
+    for label in ("p", "p", "p" * width):  # the first run imports and compiles
+        table = pa.table(views | {"l": np.where(positive, label, "q").tolist()})
+        tracemalloc.start()
+        answer = crossview.train(table, "l", model="pa:concatenated")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        values.append([answer.loss, answer.metric])
+        assert answer.fitted[-1].classes_.tolist() == [label, "q"]
+    assert values[1] == values[2]
+    # an array of text is as wide as the longest one in every row: 4 bytes per character
+    assert peaks[2] - peaks[1] < 0.5 * n * width
 
 
 @pytest.mark.parametrize("seed", [-1, 2**40])

@@ -16,7 +16,6 @@ from crossview.labels import has_label
 
 __all__ = [
     "check_label",
-    "check_some_weight",
     "class_codes",
     "class_weights",
     "classes_from_json",
@@ -132,14 +131,8 @@ def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
         dtype=np.float64,
         copy=True,
         ensure_non_negative=True,
-        allow_all_zero_weights=True,  # as a piece of a stream may have them
+        allow_all_zero_weights=True,  # as of a part of a stream
     )
-
-
-def check_some_weight(weight: np.ndarray) -> None:
-    """Raise an error if no row of a training set counts."""
-    if not weight.any():
-        raise InputError("all sample weights are zero: there is nothing to learn; leave them out")
 
 
 def class_weights(

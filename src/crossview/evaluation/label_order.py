@@ -11,7 +11,7 @@ import numpy as np
 
 from crossview.errors import LabelOrderWarning
 from crossview.evaluation.metrics.resumable import COUNT, Resumable, counts_of_shape
-from crossview.labels import has_label
+from crossview.labels import known_labels
 from crossview.schema import Array
 
 __all__ = ["LabelOrder"]
@@ -65,7 +65,7 @@ class LabelOrder(Resumable):
         """Count more labels; rows without one are ignored."""
         if not len(self._classes):
             return
-        known = np.asarray(y[has_label(y)].tolist())
+        known = known_labels(y)
         if not len(known):
             return
         codes = np.searchsorted(self._classes, known)

@@ -158,7 +158,7 @@ def as_codes(column: Column, array: pa.Array) -> Coded:
     if not empty and not _fits(column, array.type):
         raise _changed(column, array)
     if empty:
-        return Coded(pa.array([], pa.string()), np.full(len(array), -1, dtype=np.int32))
+        return Coded(pa.nulls(0, pa.string()), np.full(len(array), -1, dtype=np.int32))
     if not isinstance(array, pa.DictionaryArray):
         if pa.types.is_string_view(array.type):
             array = array.cast(pa.large_string())

@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 from crossview.batch import read_only
 from crossview.errors import InputError
 from crossview.estimators.base.learner import ViewLearner
-from crossview.estimators.targets import check_some_weight
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
 
@@ -62,7 +61,6 @@ class OnlineLearner(ViewLearner):
         # the values are not checked in advance: the first pass reports a nonfinite row
         rows = self._read(X, reset=True, checked=False)
         target, weight = self._first_targets(y, sample_weight, rows)
-        check_some_weight(weight)
         random_state = check_random_state(self.random_state)
         n = len(rows.indptr) - 1
         for epoch in range(self.n_epochs):

@@ -18,7 +18,6 @@ from crossview.estimators.kernel.progress import progress_bar
 from crossview.estimators.kernel.state import KernelState
 from crossview.estimators.kernel.training import DrawOptions, TrainingSet, learn_drawn
 from crossview.estimators.kernel.values import ViewKernels, without_overflowing_rows
-from crossview.estimators.targets import check_some_weight
 from crossview.kernels.rows import Rows
 
 __all__ = ["KernelLearner", "draw_options", "read_training_set", "training_kernels"]
@@ -37,7 +36,6 @@ class KernelLearner(KernelState):
             )
         rows = self._read(X, reset=True)
         labels, weight = self._first_targets(y, sample_weight, rows)
-        check_some_weight(weight)
         self._warn_of_one_view(labels)
         random_state = check_random_state(self.random_state)
         self._prepare(rows)

@@ -18,7 +18,7 @@ from crossview.estimators.base import OnlineClassifier, OnlineLearner, OnlineReg
 from crossview.estimators.machines.early_stopping import EarlyStopping, split_held_out
 from crossview.estimators.machines.model import MachineModel
 from crossview.estimators.machines.state import cast_state, insert_class
-from crossview.estimators.targets import check_some_weight, row_weights
+from crossview.estimators.targets import row_weights
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 
@@ -111,7 +111,6 @@ class MachineLearner(MachineModel):
         self._check_optimizer()
         rows = self._read(X, reset=not self._warm_starts())
         target, weight = self._first_targets(y, sample_weight, rows)
-        check_some_weight(weight)
         target = np.asarray(target, dtype=np.float64)
         if not self._warm_starts():
             self._init_intercepts(target, weight)

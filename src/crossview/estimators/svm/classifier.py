@@ -24,7 +24,7 @@ from crossview.estimators.documentation import document_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, VIEWS
 from crossview.estimators.svm.attributes import SVMPerfAttributes
 from crossview.estimators.svm.constants import ConstantFeatures
-from crossview.estimators.targets import check_some_weight, row_weights
+from crossview.estimators.targets import row_weights
 from crossview.kernels.rows import Rows
 
 __all__ = ["MultiViewSVMPerf"]
@@ -299,7 +299,6 @@ class MultiViewSVMPerf(SVMPerfAttributes):
         rows = self._read(X, reset=True)
         y = self._labels(y, rows)
         weight = row_weights(sample_weight, len(y))
-        check_some_weight(weight)
         if (weight == 0.0).any():
             here = np.flatnonzero(weight)
             return rows_at(rows, here), y[here], weight[here]

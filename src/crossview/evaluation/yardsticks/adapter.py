@@ -13,12 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from crossview.batch import rows_at, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
-from crossview.estimators.targets import (
-    check_some_weight,
-    class_codes,
-    read_numbers,
-    row_weights,
-)
+from crossview.estimators.targets import class_codes, read_numbers, row_weights
 from crossview.evaluation.yardsticks.matrix import ViewMatrix
 from crossview.views import MultiView, ViewLayout
 
@@ -73,7 +68,6 @@ class _PipelineLearner(ViewLearner):
     ) -> tuple[Any, np.ndarray, np.ndarray | None]:
         """Return the rows whose weight is not 0, their positions and, if they differ, weights."""
         weight = row_weights(sample_weight, len(rows.indptr) - 1)
-        check_some_weight(weight)
         used = np.flatnonzero(weight)
         different = len(np.unique(weight[used])) > 1
         rows = rows if len(used) == len(weight) else rows_at(rows, used)
