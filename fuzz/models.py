@@ -1,33 +1,27 @@
 """Mutants of model files: each is refused with `InputError`, or works.
 
 ``python fuzz/models.py --seconds 600`` saves a small model of each kind, changes bytes, arrays and
-headers of the files by chance, and loads, predicts and learns with what comes of it.  The mutants
-run in processes of their own, so that a crash is seen as a crash; each says which mutant it begins.
-
-Mutant i depends on seed and i only: ``--only i`` repeats it.  ``--plain`` runs the loops as plain
-Python, which tells an index out of range from one that happens to hit memory of the process.
+headers of the files by chance, and loads, predicts and learns with what comes of it, and goes on
+training from it.  ``--plain`` runs the loops as plain Python, which tells an index out of range
+from one that happens to hit memory of the process.
 """
 
-import argparse
-import faulthandler
+import copy
+import inspect
 import json
 import os
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 import traceback
 import warnings
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))
-
-# a mutant that takes longer hangs, and one that asks for more is greedy
-SECONDS, MEGABYTES = 30, 1024
+from harness import change_bytes, fuzz, memory_folder, parser
 
 WEIRD = [
     *(None, True, False, -1, 0, 1, 2, 7, 2**31, 2**40, 2**63, -(2**70), 0.5, -0.0, 1e308),
@@ -49,6 +43,7 @@ def make_corpus(folder: Path) -> None:
 
     import crossview
     from contract.instances import CASES, learn, make_rows, new, streams
+    from training_runs import Killed, Killer
 
     for n_classes in (2, 3):
         X, y = make_rows(n_classes, rows=40)
@@ -90,6 +85,35 @@ def make_corpus(folder: Path) -> None:
     crossview.save(Pipeline([("encoder", encoder), ("learner", learner)]), folder / "encoded")
     scaler = crossview.ViewScaler().fit(views)
     crossview.save(Pipeline([("scaler", scaler), ("learner", learner)]), folder / "scaled")
+    # what has its metadata, and the counts from which training goes on
+    for name, options in TRAINED.items():
+        rows = labeled_table(1100 if name == "arow" else 40)
+        crossview.train(rows, model=name, output=folder / f"trained-{name}", **options)
+    with suppress(Killed):
+        crossview.train(
+            labeled_table(40), **checkpointed(folder / "checkpoint"), observer=Killer(50)
+        )
+
+
+TRAINED = {
+    "pa:squared": {"y": "y", "hash_bits": 4, "text": ["t__words"]},
+    "arow": {"y": "y", "hash_bits": 4},
+    "fm": {"y": "number", "task": "regression", "hash_bits": 4},
+}
+
+
+def labeled_table(n: int) -> object:
+    """Return rows, all with a label."""
+    from training_runs import make_table
+
+    rows = make_table(n)
+    return rows.filter(rows["y"].is_valid())
+
+
+def checkpointed(path: Path) -> dict:
+    """Return the options of a run that is kept in a file."""
+    kept = {"checkpoint": path, "every": 0.0, "resume": True, "epochs": 2}
+    return {"y": "y", "model": "scw", "hash_bits": 4, **kept}
 
 
 def probe(path: Path) -> str:
@@ -102,9 +126,17 @@ def probe(path: Path) -> str:
 
     try:
         model = crossview.load(path)
-        crossview.persistence.read_info(path)
+        info = crossview.persistence.read_info(path)
     except InputError as error:
-        return "refused" if "\n" not in str(error) else "failed two lines"
+        if "\n" in str(error):
+            raise ValueError(f"more than one line: {error}") from error
+        return "refused"
+    if info:
+        attempt(lambda: crossview.train(labeled_table(8), init=path))
+        attempt(lambda: list(crossview.predict(path, labeled_table(8), keep=["y"])))
+        attempt(lambda: crossview.evaluate(path, labeled_table(8)))
+    elif b"position" in path.read_bytes():
+        attempt(lambda: crossview.train(labeled_table(40), **checkpointed(path)))
     learner, encoder = (model[-1], model[0]) if hasattr(model, "steps") else (model, None)
     if encoder is not None and hasattr(encoder, "feature_name"):
         columns = encoder.feature_names_in_
@@ -114,17 +146,15 @@ def probe(path: Path) -> str:
         attempt(lambda: model.predict(X))
     d = learner.layout_.n_columns if encoder is not None else learner.n_features_in_
     if d < 10**6:
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(5, d)) * (rng.random((5, d)) < 0.7)
+        X = np.random.default_rng(0).normal(size=(5, d)) * ROWS_OF_ZEROS
         if encoder is not None:
             X = crossview.MultiView.from_matrix(X, learner.layout_)
         attempt(lambda: learner.view_scores(X))
-        attempt(lambda: model.predict(X))
         attempt(lambda: learner.predict_proba(X))
-        for part in [np.array([0, 1, 2]), np.array([3]), np.array([4])]:
-            attempt(lambda part=part: teach(learner, X[part], len(part)))
+        attempt(lambda: learner.partial_fit(X[:3], labels_of(learner, 3)))
+        attempt(lambda: learner.partial_fit(X[3:], labels_of(learner, 2)))
         attempt(lambda: model.predict(X))
-    for row in ({"a": {"x": 1.0, "new": 2.0}, "c": {"z": 1.0}}, {"x": 1.0}, {0: 1.0, 11: 2.0}):
+    for row in ({"a": {"x": 1.0, "new": 2.0}, "c": {"z": 1.0}}, {0: 1.0, 11: 2.0}):
         attempt(lambda row=row: learner.predict_one(row))
         attempt(lambda row=row: learner.learn_one(row, labels_of(learner, 1)[0]))
     attempt(lambda: learner.learn_one({"a": {"x": 1.0}}, "a new class"))
@@ -133,15 +163,14 @@ def probe(path: Path) -> str:
     return "works"
 
 
+# one row is empty
+ROWS_OF_ZEROS = np.array([1.0, 1.0, 0.0, 1.0, 1.0])[:, None]
+
+
 def labels_of(learner: object, n: int) -> list:
     """Return labels that the learner knows, or numbers."""
     classes = getattr(learner, "classes_", np.arange(3.0))
     return [classes[i % len(classes)] for i in range(n)]
-
-
-def teach(learner: object, X: object, n: int) -> None:
-    """Learn n rows."""
-    learner.partial_fit(X, labels_of(learner, n))
 
 
 def attempt(call: object) -> None:
@@ -166,32 +195,42 @@ def attempt(call: object) -> None:
 # --- mutants --------------------------------------------------------------------------------------
 
 
-def mutate(content: bytes, rng: np.random.Generator) -> bytes:
+class Model(NamedTuple):
+    """A model file, and what it holds."""
+
+    name: str
+    content: bytes
+    arrays: dict[str, np.ndarray]
+    metadata: dict[str, str]
+
+    @classmethod
+    def read(cls, file: Path) -> "Model":
+        """Read it as any other tool would."""
+        from safetensors import safe_open
+
+        with safe_open(file, framework="numpy") as content:
+            arrays = {key: content.get_tensor(key) for key in content.keys()}  # noqa: SIM118
+            return cls(file.name, file.read_bytes(), arrays, content.metadata())
+
+
+def mutate(model: Model, rng: np.random.Generator) -> bytes:
     """Return a changed file."""
-    if rng.random() < 0.15:
-        return change_bytes(content, rng)
-    size = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8 : 8 + size])
-    metadata = header.pop("__metadata__")
-    data = content[8 + size :]
-    dtypes = {"F64": "f8", "F32": "f4", "I64": "i8", "U64": "u8", "U32": "u4", "U8": "u1"}
-    dtypes["BOOL"] = "b1"
-    arrays = {
-        name: np.frombuffer(data[slice(*one["data_offsets"])], dtypes[one["dtype"]])
-        .reshape(one["shape"])
-        .copy()
-        for name, one in header.items()
-    }
-    steps = json.loads(metadata["steps"])
+    if rng.random() < 0.1:
+        return change_bytes(model.content, rng)
+    arrays, metadata = dict(model.arrays), dict(model.metadata)
     for _ in range(rng.integers(1, 3)):
         if rng.random() < 0.6:
             change_array(arrays, rng)
         else:
-            change_json({"steps": steps}, rng)
-    metadata["steps"] = json.dumps(steps)
+            part = rng.choice(
+                ["steps", "steps", "steps", *sorted(metadata.keys() & {"info", "progress"})]
+            )
+            root = {"root": json.loads(metadata[part])}
+            change_json(root, rng)
+            metadata[part] = json.dumps(root["root"])
     if rng.random() < 0.02:
         depth = int(rng.integers(10, 100_000))
-        metadata[str(rng.choice(list(metadata)))] = "[" * depth + "]" * depth
+        metadata[str(rng.choice(sorted(metadata)))] = "[" * depth + "]" * depth
     return sealed(arrays, metadata)
 
 
@@ -203,26 +242,12 @@ def sealed(arrays: dict, metadata: dict) -> bytes:
     return b"".join(content_of(arrays, metadata | {"sha256": checksum(arrays, metadata)}))
 
 
-def change_bytes(content: bytes, rng: np.random.Generator) -> bytes:
-    """Cut, insert or change bytes."""
-    changed = bytearray(content)
-    kind = rng.integers(4)
-    if kind == 0:
-        return bytes(changed[: rng.integers(len(changed))])
-    if kind == 1:
-        at = int(rng.integers(len(changed)))
-        changed[at:at] = rng.bytes(int(rng.integers(1, 20)))
-    for _ in range(int(rng.integers(1, 9))):
-        changed[int(rng.integers(len(changed)))] = int(rng.integers(256))
-    return bytes(changed)
-
-
 def change_array(arrays: dict, rng: np.random.Generator) -> None:
     """Change values, shape, type or name of an array."""
     if not arrays:
         return
     name = str(rng.choice(sorted(arrays)))
-    array = arrays[name]
+    array = arrays[name] = arrays[name].copy()
     kind = rng.integers(10)
     if kind <= 4 and array.size:
         flat = array.reshape(-1)
@@ -275,137 +300,42 @@ def change_json(root: object, rng: np.random.Generator) -> None:
         owner[key] += int(rng.choice([-1, 1, 2, 2**20]))
     elif kind == 3:
         other, inner = found[rng.integers(1, len(found))]
-        owner[key] = json.loads(json.dumps(other[inner]))
+        owner[key] = copy.deepcopy(other[inner])
     else:
         owner[key] = WEIRD[rng.integers(len(WEIRD))]
 
 
-# --- processes ------------------------------------------------------------------------------------
-
-
-def work(corpus: Path, seed: int, first: int, step: int) -> None:
-    """Run the mutants first, first + step, ...; say each before it begins, and how it ended."""
-    warnings.simplefilter("ignore")
-    np.seterr(all="ignore")
-    files = sorted(corpus.iterdir())
-    contents = [file.read_bytes() for file in files]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "mutant"
-        for content in contents[:: max(1, len(contents) // 8)]:
-            path.write_bytes(content)
-            assert probe(path) == "works"
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        resource.setrlimit(resource.RLIMIT_AS, (used + MEGABYTES * 2**20,) * 2)
-        i = first
-        while True:
-            rng = np.random.default_rng([seed, i])
-            which = int(rng.integers(len(files)))
-            path.write_bytes(mutate(contents[which], rng))
-            print(f"begin {i} {files[which].name}", flush=True)
-            faulthandler.dump_traceback_later(SECONDS, exit=True)  # a hang
-            try:
-                print(f"end {probe(path)}", flush=True)
-            except Exception as error:
-                where = traceback.extract_tb(error.__traceback__)[-1]
-                place = f"{Path(where.filename).name}:{where.lineno}"
-                text = f"{type(error).__name__}: {str(error)[:200]} ({place})"
-                print("end failed " + " ".join(text.split()), flush=True)
-            faulthandler.cancel_dump_traceback_later()
-            i += step
+# --- trials ---------------------------------------------------------------------------------------
 
 
 def main() -> int:
     """Run mutants for some time, or some number of them; return 1 if one failed."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=600.0)
-    parser.add_argument("--mutants", type=int, default=10**9, help="stop after as many")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--only", type=int, help="run one mutant in this process")
-    parser.add_argument("--plain", action="store_true", help="run the loops as plain Python")
-    parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--plain", action="store_true", help="run the loops as plain Python")
+    options = options.parse_args()
     if options.plain:
         os.environ["NUMBA_DISABLE_JIT"] = "1"
-    if options.worker:
-        corpus, first, step = options.worker
-        work(Path(corpus), options.seed, int(first), int(step))
-    with tempfile.TemporaryDirectory() as folder:
-        corpus = Path(folder)
-        warnings.simplefilter("ignore")
-        make_corpus(corpus)
-        if options.only is not None:
-            rng = np.random.default_rng([options.seed, options.only])
-            files = sorted(corpus.iterdir())
-            file = files[int(rng.integers(len(files)))]
-            file.write_bytes(mutate(file.read_bytes(), rng))
-            print(file.name, probe(file))
-            return 0
-        return run(corpus, options)
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    inspect.signature = cache(inspect.signature)  # scikit-learn asks for it at every step
+    with tempfile.TemporaryDirectory(dir=memory_folder()) as name:
+        folder = Path(name)
+        make_corpus(folder)
+        models = [Model.read(file) for file in sorted(folder.iterdir())]
+        for model in models:  # loads and compiles what all need
+            assert probe(folder / model.name) == "works", model.name
 
+        def trial(rng: np.random.Generator) -> str:
+            model = models[rng.integers(len(models))]
+            path = folder / f"mutant-{os.getpid()}"
+            path.write_bytes(mutate(model, rng))
+            try:
+                return probe(path)
+            except Exception as error:
+                error.args = (f"{model.name}: {error}",)
+                raise
 
-def run(corpus: Path, options: argparse.Namespace) -> int:
-    """Watch the workers; start one anew after the mutant that ended it."""
-    counts = {"refused": 0, "works": 0, "failed": 0}
-    stop = time.monotonic() + options.seconds
-    workers = [Worker(corpus, options, first) for first in range(options.jobs)]
-    while time.monotonic() < stop and sum(counts.values()) < options.mutants:
-        for worker in workers:
-            how = worker.next()
-            counts[how.split()[0]] += 1
-            if how.startswith("failed"):
-                print(f"mutant {worker.at} of {worker.file} {how}", flush=True)
-    for worker in workers:
-        worker.process.kill()
-        worker.process.wait()
-    total = sum(counts.values())
-    print(
-        f"{total:,} mutants of {len(list(corpus.iterdir()))} models: "
-        f"{counts['refused']:,} refused, {counts['works']:,} harmless, {counts['failed']:,} failed"
-    )
-    return int(counts["failed"] > 0)
-
-
-class Worker:
-    """A process that runs every n-th mutant."""
-
-    def __init__(self, corpus: Path, options: argparse.Namespace, first: int) -> None:
-        self.corpus, self.options, self.at, self.file = corpus, options, first, ""
-        self.start(first)
-
-    def start(self, first: int) -> None:
-        """Begin at a mutant."""
-        options = self.options
-        command = [
-            sys.executable,
-            "-X",
-            "faulthandler",
-            str(HERE / "models.py"),
-            "--seed",
-            str(options.seed),
-        ]
-        command += ["--plain"] * options.plain
-        command += ["--worker", str(self.corpus), str(first), str(options.jobs)]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-
-    def next(self) -> str:
-        """Return how the next mutant ended."""
-        for line in self.process.stdout:
-            word, _, rest = line.strip().partition(" ")
-            if word == "end":
-                return rest
-            if word == "begin":
-                number, _, self.file = rest.partition(" ")
-                self.at = int(number)
-        trace = self.process.stderr.read().splitlines()
-        error = [line.strip() for line in trace if "/crossview/" in line][:1] or trace[-1:]
-        code = self.process.wait()
-        if not self.file:
-            raise RuntimeError(f"a worker did not start: {error}")
-        self.start(self.at + self.options.jobs)
-        return f"failed with exit status {code} {error}"
+        return fuzz(trial, options)
 
 
 if __name__ == "__main__":

@@ -24,15 +24,16 @@ MAY_IMPORT = {
         *("_jit", "kernels", "batch"),
     },
     "datasets": {"errors", "files", "views"},
-    "persistence": {"errors", "files", "catalog"},
+    "model_header": {"errors"},
+    "persistence": {"errors", "files", "catalog", "model_header"},
     "evaluation": {
-        *("errors", "labels", "files", "catalog", "views"),
+        *("errors", "labels", "files", "schema", "catalog", "views"),
         *("batch", "estimators", "streams", "persistence"),
     },
     "report": {"errors", "catalog", "evaluation"},
     "cli": {
         *("errors", "labels", "files", "catalog", "views"),
-        *("streams", "datasets", "persistence", "evaluation", "report"),
+        *("streams", "datasets", "model_header", "persistence", "evaluation", "report"),
     },
     "crossview": {"catalog"},  # public names load on first use
     "__main__": {"cli"},

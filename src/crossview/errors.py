@@ -31,6 +31,7 @@ class InputError(ValueError):
         row: int | None = None,
         column: str | None = None,
     ) -> None:
+        message = " ".join(message.splitlines())  # names of columns may hold line breaks
         super().__init__(message)
         self.message = message
         self.file = file

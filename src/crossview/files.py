@@ -34,6 +34,7 @@ __all__ = [
     "check_writable",
     "is_stream",
     "replacing",
+    "temporary_folder",
 ]
 
 _PREFIX = ".crossview-unfinished-"
@@ -220,7 +221,7 @@ def replacing(path: str | os.PathLike[str], kind: Kind | None = None) -> Iterato
             return
         target = _target(path)
         # in the same folder, so that the rename is atomic
-        with _temporary_folder(target.parent) as folder:
+        with temporary_folder(target.parent) as folder:
             unfinished = folder / target.name
             yield unfinished
             with unfinished.open("rb+") as file:
@@ -251,8 +252,19 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def _temporary_folder(parent: Path) -> Iterator[Path]:
-    """Yield a folder that is removed in the end, and locked by this process."""
+def temporary_folder(parent: Path) -> Iterator[Path]:
+    """Yield a folder that is removed in the end, and remove those of processes that died.
+
+    Parameters
+    ----------
+    parent : Path
+        Where it is made, and they are looked for.
+
+    Yields
+    ------
+    folder : Path
+        It is locked by this process.
+    """
     _remove_stale(parent)
     with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as folder:
         descriptor = None

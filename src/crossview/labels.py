@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["has_label"]
+__all__ = ["has_label", "known_labels"]
 
 
 def has_label(y: Any) -> np.ndarray:
@@ -35,6 +35,33 @@ def has_label(y: Any) -> np.ndarray:
     if y.dtype.kind != "O":
         return np.ones(len(y), dtype=bool)
     return np.fromiter((_is_present(label) for label in y), dtype=bool, count=len(y))
+
+
+def known_labels(y: np.ndarray) -> np.ndarray:
+    """Return the labels that are present, with the type of their values; text stays as it is.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        The labels.
+
+    Returns
+    -------
+    labels : ndarray
+        Without missing ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview.labels import known_labels
+    >>> known_labels(np.array([1, None, 0], dtype=object))
+    array([1, 0])
+    """
+    labels = y[has_label(y)]
+    # as an array of text, all would be as wide as the longest
+    if labels.dtype.kind != "O" or (len(labels) and isinstance(labels[0], str)):
+        return labels
+    return np.asarray(labels.tolist())
 
 
 def _is_present(label: Any) -> bool:

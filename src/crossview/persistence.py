@@ -13,7 +13,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,11 +22,10 @@ from sklearn.pipeline import Pipeline
 from crossview.catalog import saved_classes
 from crossview.errors import InputError
 from crossview.files import MODEL, replacing
+from crossview.model_header import FORMAT, VERSION, read_header
 
 __all__ = ["checksum", "content_of", "load", "load_progress", "read_info", "save"]
 
-FORMAT = "crossview-model"
-VERSION = 5
 # the part of the file that is no step of the model
 PROGRESS = "progress"
 
@@ -75,7 +73,8 @@ def save(
     Raises
     ------
     InputError
-        Model files do not support the type of the model, or the file cannot be written.
+        Model files do not support the type of the model, its parameters were changed and its
+        state does not fit them, or the file cannot be written.
 
     Examples
     --------
@@ -90,6 +89,8 @@ def save(
     arrays: dict[str, np.ndarray] = {}
     header: list[dict[str, Any]] = []
     for name, step in steps:
+        if hasattr(step, "check_fits_state"):
+            step.check_fits_state()
         header.append({"name": name, **_estimator_to_json(step), "header": step.get_header()})
         for key, array in step.get_state().items():
             arrays[f"{name}/{key}"] = np.ascontiguousarray(array)
@@ -182,7 +183,7 @@ def _content(path: str | os.PathLike) -> tuple[dict[str, str], dict[str, np.ndar
     """Return the header and the arrays, if the checksum is theirs."""
     from safetensors import SafetensorError, safe_open
 
-    metadata = _metadata(path)
+    metadata = read_header(path)
     try:
         with safe_open(str(path), framework="numpy") as file:
             arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a dict
@@ -240,38 +241,11 @@ def read_info(path: str | os.PathLike) -> dict[str, Any]:
     InputError
         As for `load`; the checksum is not checked.
     """
-    metadata = _metadata(path)
+    metadata = read_header(path)
     try:
         return dict(json.loads(metadata["info"]))
     except DAMAGE as error:
         raise _damaged(error, path) from error
-
-
-def _metadata(path: str | os.PathLike) -> dict[str, str]:
-    """Return the header of a model file; `InputError` if the file is not a valid one."""
-    from safetensors import SafetensorError, safe_open
-
-    if not Path(path).is_file():
-        raise InputError("no such model file", file=str(path))
-    try:
-        with safe_open(str(path), framework="numpy") as file:
-            metadata = dict(file.metadata() or {})
-    except (SafetensorError, OSError) as error:
-        raise InputError(
-            f"is not a model file, or is truncated ({error})", file=str(path)
-        ) from error
-    if metadata.get("format") != FORMAT:
-        raise InputError("is a safetensors file, but not a crossview model", file=str(path))
-    version = metadata.get("version", "")
-    if version != str(VERSION):
-        older = version.isdigit() and int(version) < VERSION
-        raise InputError(
-            f"was written by {'an older' if older else 'a newer'} version of crossview (format "
-            f"{version}, and this one reads {VERSION}); "
-            f"{'train the model again' if older else 'upgrade crossview'}",
-            file=str(path),
-        )
-    return metadata
 
 
 def checksum(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> str:

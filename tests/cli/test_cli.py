@@ -95,7 +95,7 @@ def test_ctrl_c_shows_the_table_of_the_finished_folds(here, capsys, monkeypatch)
 
         return compare(*args, observer=Stopping(), **options)
 
-    monkeypatch.setattr("crossview.cli.commands.comparing.compare", interrupted)
+    monkeypatch.setattr("crossview.cli.commands.compare.comparing.compare", interrupted)
     command = ["compare", "bc.parquet", "--label", "diagnosis", "--thorough"]
     command += ["--model", "perceptron", "--model", "view:error", "--json", "c.json"]
     stop_after = 2
@@ -205,7 +205,7 @@ def test_compare_in_stream_order(here, capsys):
 )
 def test_a_budget_has_a_unit(text, seconds, here, monkeypatch):
     given = []
-    monkeypatch.setattr("crossview.cli.commands.compare", lambda *a, **k: given.append(k))
+    monkeypatch.setattr("crossview.cli.commands.compare.run", lambda *a, **k: given.append(k))
     command = ["compare", "bc.parquet", "--label", "diagnosis", "--budget", text]
     assert main(command) == main([*command, "--thorough"]) == 0
     assert [one["options"]["budget"] for one in given] == [seconds, None]

@@ -175,6 +175,33 @@ def test_a_comparison_by_folds_learns_with_the_weights(table, capsys):
             assert answer.row(name).scores[f] == right
 
 
+def test_times_and_weights_are_described_and_large_weights_warned_of(table, capsys):
+    heavy = "n__w: the weights have a mean of 50, which multiplies C and every step of learning; "
+    for mean, warned in ((50.0, True), (0.05, True), (5.0, False)):
+        rows = table.append_column("n__w", pa.array(np.tile([0.5, 1.5], 60) * mean))
+        pyarrow.parquet.write_table(rows, "w.parquet")
+        given = ["w.parquet", "--label", "y", "--weight", "n__w"]
+        out = run(capsys, "describe", *given, "--time", "times")[1]
+        err = run(capsys, "train", *given, "--model", "view:n", "-o", "m.st")[2]
+        for lines in (out, err):
+            assert any("the weights have a mean" in line for line in lines) == warned
+            if mean == 50.0:
+                assert any(heavy in line for line in lines)
+        views = {one.name: one.view for one in crossview.describe(rows, "y", weight="n__w").columns}
+        assert (views["n__x"], views["n__w"]) == ("n", None)
+    missing = rows.set_column(3, "times", pa.array([1.0] * 7 + [None] + [2.0] * 112))
+    pyarrow.parquet.write_table(missing, "w.parquet")
+    for words, message in (
+        (["--time", "times"], "w.parquet, row 7, column 'times': the time is missing"),
+        (["--time", "t__words"], "'t__words': holds string, and times are timestamps"),
+        (["--weight", "t__words"], "'t__words': holds string, and weights are numbers"),
+        (["--weight", "n__ww"], "no column 'n__ww'; did you mean 'n__w'?"),
+    ):
+        status, _, err = run(capsys, "describe", *given[:3], *words)
+        assert (status, len(err)) == (2, 1)
+        assert message in err[0]
+
+
 def test_bad_weights_are_one_line(table, capsys):
     for value, what in (
         (-1.0, "-1.0 is no weight; give a finite number, 0 or more"),
@@ -189,14 +216,14 @@ def test_bad_weights_are_one_line(table, capsys):
     for more, message in (
         (["wight"], "no column 'wight'"),
         (["t__words"], "column 't__words': holds string, and weights are numbers"),
-        (["day", "--progressive"], "--weight is for comparing by folds; leave it out"),
         (["day", "--model", "svmperf"], "'svmperf' is trained for f1, which takes no weights"),
     ):
         status, _, err = run(capsys, "compare", *words, *more)
         assert status == 2
         assert message in err[-1]
-    _, out, _ = run(capsys, "compare", *words, "day", "--model", "view:n", "--cv", "2")
-    assert "--weight day" in out[-1]
+    for mode in (["--cv", "2"], ["--progressive"]):
+        _, out, _ = run(capsys, "compare", *words, "day", "--model", "view:n", *mode)
+        assert "--weight day" in out[-1]
     views, y = crossview.MultiView({"a": np.eye(4), "b": np.eye(4)}), [0, 1, 0, 1]
     for weight, message in (
         ("day", "X is a MultiView and has no column 'day'; give weight= as an array"),

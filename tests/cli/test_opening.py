@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
+import crossview
 from command_line import HERE, python, read_csv, run
 
 HEAVY = "{'numba', 'sklearn', 'scipy.stats'}"
@@ -59,6 +61,36 @@ def test_without_arguments_and_with_h_there_is_help_on_stdout(capsys):
 )
 def test_what_is_mistyped_is_told_before_anything_heavy_loads(argv, message, tmp_path):
     (tmp_path / "t.csv").write_text("a__x,a__z,y\n1,2,p\n3,4,q\n")
+    code = (
+        f"import sys; from crossview.cli import main; status = main({argv!r})\n"
+        f"print(sorted({HEAVY} & set(sys.modules))); sys.exit(status)"
+    )
+    done = python("-c", code, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "[]\n"), done.stderr
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["t.csv"], "no column 'a__x'; did you mean 'a__xx'?"),
+        (
+            ["u.csv"],
+            "u.csv: has none of the model's columns (a__x, a__z, b__w, ...); it has y",
+        ),
+        (["SELECT y FROM 'u.csv'"], "has none of the model's columns"),
+        (["t.csv", "--missing-columns", "null", "--keep", "Y"], "no column 'Y'; did you mean 'y'?"),
+        (["t.csv", "--missing-columns", "nulls"], "--missing-columns nulls; give error or null"),
+        (["v.csv"], "v.csv: no such file; did you mean"),
+    ],
+)
+def test_columns_are_those_of_the_model_before_anything_heavy_loads(more, message, tmp_path):
+    table = pa.table({"a__x": [1, 2, 3, 4], "a__z": [2, 1, 3, 1], "b__w": [1, 0, 1, 1]})
+    crossview.train(table, [0, 1, 0, 1], model="pa:squared", output=tmp_path / "m.st")
+    (tmp_path / "t.csv").write_text("a__xx,a__z,b__w,y\n1,2,3,p\n")
+    (tmp_path / "u.csv").write_text("y\np\n")
+    argv = ["predict", "m.st", *more]
     code = (
         f"import sys; from crossview.cli import main; status = main({argv!r})\n"
         f"print(sorted({HEAVY} & set(sys.modules))); sys.exit(status)"

@@ -3,6 +3,7 @@
 import os
 import stat
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import crossview
 from command_line import python, read_csv, run
 from crossview import InputError, files
+from crossview.streams.duck import connection
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="links and devices of POSIX")
 LABEL = ["--label", "diagnosis"]
@@ -129,3 +131,24 @@ def test_folders_of_dead_processes_go_and_those_of_others_stay(tmp_path):
         unfinished.write_text("mine")
     assert output.read_text() == "mine"
     assert list(tmp_path.iterdir()) == [output]
+
+
+@POSIX
+def test_the_folder_of_a_query_that_was_killed_goes_with_the_next_one(tmp_path, monkeypatch):
+    script = (
+        "import os\n"
+        "from crossview.streams.duck import connection\n"
+        "with connection() as duck:\n"
+        "    (folder,) = duck.execute(\"SELECT current_setting('temp_directory')\").fetchone()\n"
+        "    open(folder + '/spilled', 'w').close()\n"
+        "    os.kill(os.getpid(), 9)"
+    )
+    assert python("-c", script, more={"TMPDIR": str(tmp_path)}).returncode == -9
+    (left,) = tmp_path.iterdir()
+    assert [file.name for file in left.iterdir()] == ["spilled"]
+    os.utime(left, (0, 0))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with connection():
+        (own,) = tmp_path.iterdir()
+        assert own != left
+    assert not list(tmp_path.iterdir())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from contract.instances import assert_same_state, learn, targets
+from contract.instances import assert_same_state, learn, scores_of, targets
 from crossview import (
     InputError,
 )
@@ -14,7 +14,11 @@ def test_a_row_of_weight_zero_is_not_learned(stream_learner, table):
     X, y = table
     keep = np.arange(len(y)) % 3 > 0
     weighted = learn(clone(stream_learner), X, y, sample_weight=keep.astype(float))
-    assert_same_state(weighted, learn(clone(stream_learner), X[keep], y[keep], classes=y))
+    rest = learn(clone(stream_learner), X[keep], y[keep], classes=y)
+    assert_same_state(weighted, rest)
+    # a part of a stream in which all weights are 0; it ends a block of the calibration
+    learn(rest, X[:3], y[:3], classes=y, sample_weight=np.zeros(3))
+    np.testing.assert_allclose(scores_of(rest, X), scores_of(weighted, X), rtol=0.01)
 
 
 def test_learn_one_and_partial_fit_weigh_a_row_alike(stream_learner_of_loop, table):

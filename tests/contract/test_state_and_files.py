@@ -1,5 +1,6 @@
 """What was learned survives files, predictions and calls that fail."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -8,8 +9,16 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 
 import crossview
-from contract.instances import assert_same_state, learn, make_rows, targets
-from crossview import InputError
+from contract.instances import (
+    N_COLUMNS,
+    assert_same_state,
+    learn,
+    make_rows,
+    scores_of,
+    streams,
+    targets,
+)
+from crossview import InputError, Perceptron
 
 
 def test_predicting_never_learns(any_learner, table):
@@ -71,3 +80,42 @@ def test_a_failed_partial_fit_changes_nothing(stream_classifier_of_loop):
     with pytest.raises(InputError, match="row 30"):
         learner.partial_fit(X, y)
     assert_same_state(learner, before)
+
+
+# parameters that decide which arrays a state has, or how large they are
+CHANGES = [
+    *(("coupling", name) for name in ("squared", "absolute", "independent", "concatenated")),
+    *(("covariance", name) for name in ("full", "diagonal", "low-rank")),
+    *(("geometry", "mahalanobis"), ("geometry", "euclidean"), ("rank", 3), ("views", [N_COLUMNS])),
+    *(("average", True), ("average", False), ("fit_intercept", False), ("calibration", "none")),
+    *(("kernel", "linear"), ("kernel", "rbf"), ("approximation", "fourier"), ("budget", 7)),
+    *(("n_factors", 5), ("experts", [("pa", Perceptron())])),
+]
+
+
+def test_parameters_that_are_set_later_fit_the_state_or_are_one_line(any_learner, tmp_path):
+    X, y = make_rows(rows=30)
+    fitted = learn(any_learner, X, y)
+    given = fitted.get_params(deep=False)
+
+    def use(model):
+        assert np.isfinite(scores_of(model, X)).all()
+        if streams(model):
+            learn(model, X, y)
+
+    for name, value in CHANGES:
+        if name not in given:
+            continue
+        model = copy.deepcopy(fitted).set_params(**{name: value})
+        try:
+            use(model)
+        except ValueError as error:
+            message = str(error)
+            assert "\n" not in message
+            assert "changed" in message or name.rstrip("s") in message
+            if "changed" in message:
+                with pytest.raises(InputError, match="changed"):
+                    crossview.save(model, tmp_path / "model")
+            use(model.set_params(**{name: given[name]}))
+        crossview.save(model, tmp_path / "model")
+        assert_same_state(crossview.load(tmp_path / "model"), model)

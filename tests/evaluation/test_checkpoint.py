@@ -1,5 +1,6 @@
 """A run that stops at any moment goes on as if it had not."""
 
+import io
 import shutil
 import signal
 import subprocess
@@ -10,12 +11,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from crossview import InputError, MultiView, load, train
+from crossview import InputError, MultiView, Perceptron, load, save, train
+from crossview.cli.progress import watching
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.metrics import ErrorTally, RunningThreshold, Tally
 from crossview.evaluation.rows import LabeledRows
 from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position
+from crossview.evaluation.training.result import TrainingObserver
+from crossview.persistence import load_progress
 from training_runs import COLUMNS, KINDS, Killed, Killer, contents, make_table
 
 
@@ -23,6 +27,40 @@ from training_runs import COLUMNS, KINDS, Killed, Killer, contents, make_table
 def short_batches(monkeypatch):
     monkeypatch.setattr(LabeledTable, "batch_rows", 37)
     monkeypatch.setattr(LabeledRows, "batch_rows", 37)
+
+
+class Rows(TrainingObserver):
+    """Counts rows as a bar does, and stops a run after some of them."""
+
+    def __init__(self, most):
+        self.most, self.starts, self.done = most, [], 0
+
+    def start_pass(self, number, n_passes, n_rows, n_done=0):
+        self.starts.append((number, n_rows, n_done))
+        self.done = n_done
+
+    def add_rows(self, n_rows):
+        self.done += n_rows
+        if self.done > self.most:
+            raise Killed
+
+
+def test_a_run_that_goes_on_tells_how_far_it_was(tmp_path):
+    table = make_table().drop_columns(["number"])
+    given = {"model": "keco", "settings": {"schedule": "stream"}, **COLUMNS}
+    given |= {"checkpoint": tmp_path / "c.st", "every": 0.0}
+    n = table.num_rows
+    with pytest.raises(Killed):
+        train(table, "y", **given, observer=(first := Rows(100)))
+    # the checkpoint of a batch is written after its rows were told
+    assert (first.starts, first.done) == ([(1, n, 0)], 111)
+    train(table, "y", **given, resume=True, observer=(second := Rows(n)))
+    assert (second.starts, second.done) == ([(1, n, 74)], n)
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    with watching(metric="f1", file=terminal) as observer:
+        observer.start_pass(1, 1, n, 74)
+        assert [(task.completed, task.total) for task in observer.bar.tasks] == [(74, n)]
 
 
 def arguments(model, options, path):
@@ -132,6 +170,7 @@ def test_rows_and_positions_come_back(sparse, tmp_path):
     rows = fitted[0].transform(X.slice(0, 9))
     if not sparse:
         rows = MultiView({"a": np.arange(6.0).reshape(3, 2), "b": np.ones((3, 1))})
+        fitted = Perceptron().fit(rows, [0, 1, 0])
     checkpoint = Checkpoint(tmp_path / "kept.st", 0.0, {"the seed": 1}, resume=True)
     assert checkpoint.read() is None
     position = Position(2, 7, np.random.default_rng(3).bit_generator.state, 1, 2)
@@ -142,6 +181,22 @@ def test_rows_and_positions_come_back(sparse, tmp_path):
     difference = kept.tail.matrix - rows.matrix
     assert abs(difference).sum() == 0.0
     assert kept.tail.layout == rows.layout
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("number", 0), ("batches", -1), ("unlabeled", None), ("order", {}), ("order", 3)],
+)
+def test_a_position_that_is_made_up_is_refused(name, value, tmp_path):
+    X, y, given = arguments("pa:squared", {"epochs": 2}, tmp_path / "model.st")
+    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+    with pytest.raises(Killed):
+        train(X, y, **given, **kept, observer=Killer(200))
+    header, state = load_progress(kept["checkpoint"])
+    header["position"][name] = value
+    save(load(kept["checkpoint"]), kept["checkpoint"], progress=(header, state))
+    with pytest.raises(InputError, match=r"damaged checkpoint|random numbers"):
+        train(X, y, **given, **kept)
 
 
 @pytest.mark.parametrize(
@@ -165,10 +220,10 @@ def test_counts_come_back(make, some):
 
 def test_counts_of_another_kind_are_refused():
     state = Tally(3).get_state()
-    with pytest.raises(InputError, match="no counts of the same kind"):
+    with pytest.raises(InputError, match="of the counts"):
         Tally(2).set_state(state)
     state.pop("loss")
-    with pytest.raises(InputError, match="no counts of the same kind"):
+    with pytest.raises(InputError, match="of the counts"):
         Tally(3).set_state(state)
 
 

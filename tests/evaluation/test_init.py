@@ -155,3 +155,37 @@ def test_by_the_command_in_place_with_the_kinds_of_the_model(tmp_path, monkeypat
     ):
         assert main([*more, *options]) == 2
         assert message in capsys.readouterr().err
+
+
+def with_counts(first, **changed):
+    """What a finished model keeps, with other counts."""
+    header, counts = first.progress
+    return header, counts | {name.replace("__", "."): value for name, value in changed.items()}
+
+
+def test_what_is_made_up_is_a_damaged_file(table, tmp_path):
+    rows = table.filter(table["y"].is_valid())
+    first = train(rows.slice(0, 60), "y", model="pa:squared", **COLUMNS)
+    info, path = first.info, tmp_path / "made_up.st"
+    finished = first.progress[0]["finished"]
+    for change, progress in (
+        ({"threshold": 7.0}, first.progress),
+        ({"positive": "none such"}, first.progress),
+        ({"view_shares": {"n": 1.0}}, first.progress),
+        ({"rows_of_view_shares": "many"}, first.progress),
+        ({"task": "regression"}, first.progress),
+        ({"rows": info["rows"] + 1}, first.progress),
+        ({}, ({"finished": finished | {"skipped": -1}}, first.progress[1])),
+        ({}, ({"finished": finished | {"threshold": []}}, first.progress[1])),
+        ({}, with_counts(first, tally__loss=np.empty(0))),
+        ({}, with_counts(first, tally__n_rows=np.array([-1]))),
+        ({}, with_counts(first, labels___last=np.array([2]))),
+        ({}, with_counts(first, last__n_rows=np.empty(0))),
+        # a histogram, and a threshold that would never have been placed again: an endless loop
+        ({}, with_counts(first, tally__histogram=np.array([[1 << 15], [1]]))),
+        ({}, with_counts(first, threshold___next_position=np.array([1]))),
+    ):
+        save(first.fitted, path, info=info | change, progress=progress)
+        with pytest.raises(InputError, match=r"damaged|the counts") as caught:
+            train(rows.slice(60), init=path)
+        assert "\n" not in str(caught.value)

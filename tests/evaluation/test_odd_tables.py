@@ -1,5 +1,6 @@
 """Tables that hold something unusual: it works, or one line says what is wrong."""
 
+import tracemalloc
 import uuid
 from pathlib import Path
 
@@ -80,6 +81,25 @@ def test_a_label_is_no_long_text():
         crossview.train(long, "l")
 
 
+def test_a_long_label_is_in_memory_once_and_not_in_every_row():
+    n, width = 4000, 250
+    rng = np.random.default_rng(0)
+    views = {"a__x": rng.normal(size=n), "b__y": rng.normal(size=n)}
+    positive = views["a__x"] + views["b__y"] > 0.5
+    values, peaks = [], []
+    for label in ("p", "p", "p" * width):  # the first run imports and compiles
+        table = pa.table(views | {"l": np.where(positive, label, "q").tolist()})
+        tracemalloc.start()
+        answer = crossview.train(table, "l", model="pa:concatenated")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        values.append([answer.loss, answer.metric])
+        assert answer.fitted[-1].classes_.tolist() == [label, "q"]
+    assert values[1] == values[2]
+    # an array of text is as wide as the longest one in every row: 4 bytes per character
+    assert peaks[2] - peaks[1] < 0.5 * n * width
+
+
 @pytest.mark.parametrize("seed", [-1, 2**40])
 def test_a_seed_fits_the_generators(seed):
     for function in (crossview.train, crossview.compare):
@@ -110,3 +130,41 @@ def test_a_text_file_is_read_or_refused_in_one_line(name, tmp_path):
     with pytest.raises(InputError, match=message) as caught:
         crossview.open_table(path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_any_use_of_a_column_works_or_is_one_line(name, model, tmp_path):
+    table = tmp_path / "t.parquet"
+    pq.write_table(pa.table(TABLE | {name: COLUMNS[name]}), table)
+    for use in (
+        lambda: crossview.describe(table, name),
+        lambda: crossview.evaluate(model, table, name),
+        lambda: crossview.evaluate(model, table, "l", by=[name]),
+        lambda: crossview.evaluate(model, table, "l", time=name),
+        lambda: crossview.train(table, "l", views={"v": [name]}, categorical=[name]),
+    ):
+        message = ""
+        try:
+            use()
+        except InputError as error:
+            message = str(error)
+        assert "\n" not in message
+
+
+def test_whole_numbers_that_no_float_holds_make_slices(model):
+    table = pa.table(TABLE | {"big": [2**63 - 1 - i for i in range(N)]})
+    (one,) = crossview.evaluate(model, table, "l", by=["big"]).by
+    assert sum(part.rows for part in one.slices) == N
+    with pytest.raises(InputError, match="no column ''"):
+        crossview.evaluate(model, table.append_column("", table["big"]), "l", by=[""])
+
+
+def test_names_that_are_no_text_or_hold_a_line_break(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table(TABLE), path)
+    path.write_bytes(path.read_bytes().replace(b"a__x", b"\xf6__x"))
+    with pytest.raises(InputError, match="can't decode byte"):
+        crossview.open_table(path)
+    with pytest.raises(InputError, match="no label column 'none'") as caught:
+        crossview.train(pa.table(TABLE | {"a\nb": [1] * N, "c\u2028d": [1] * N}), "none")
+    assert len(str(caught.value).splitlines()) == 1

@@ -19,21 +19,25 @@ from crossview.evaluation.significance import holm
 from reference.jackknife import block_jackknife
 
 
-def test_progressive_by_hand():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_progressive_by_hand(weighted):
     X, y = make_noisy(120)
+    w = np.random.default_rng(1).integers(0, 4, 120) / 2 if weighted else None
     models = ["view:strong", "view:weak", "pa:squared", "scw", "mvm"]
-    answer = compare(X, y, progressive=True, grid=ONE, threshold=None, models=models)
+    given = {"grid": ONE, "threshold": None, "models": models, "weight": w}
+    answer = compare(X, y, progressive=True, **given)
     assert (answer.n_rows, answer.n_scored) == (120, 108)
     true, predictions = y[12:], {}
     for name in models:
         learner = find_learner(name, "classification", X.layout.names)
         seen = learner.select_view(X)
         model = learner.make(**learner.candidates(ONE)[0], random_state=0)
-        model.partial_fit(seen[:12], y[:12], classes=["no", "yes"])
+        own = np.ones(120) if w is None else w
+        model.partial_fit(seen[:12], y[:12], classes=["no", "yes"], sample_weight=own[:12])
         predicted = []
         for i in range(12, 120):
             predicted += model.predict(seen[i]).tolist()
-            model.partial_fit(seen[i], y[i : i + 1])
+            model.partial_fit(seen[i], y[i : i + 1], sample_weight=own[i : i + 1])
         predictions[learner.name] = np.array(predicted)
         row = answer.row(learner.name)
         assert row.value == pytest.approx(f1_score(true, predicted, pos_label="yes"))

@@ -3,6 +3,8 @@
 import pickle
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from scipy.special import expit
@@ -378,6 +380,32 @@ def test_the_code_gives_the_same_predictions(entry, tmp_path):
     X = ViewEncoder(**encoding).fit_transform(names["X"])
     model = entry.make(random_state=0, **setting).fit(X, names["y"])
     np.testing.assert_array_equal(names["model"].predict(names["X"]), model.predict(X))
+
+
+@pytest.mark.parametrize("name", ["logistic-regression", "late-fusion", "majority"])
+def test_the_code_fits_with_weights(name, tmp_path):
+    path = str(tmp_path / "tumors.parquet")
+    datasets.write("breast-cancer", path)
+    table = pq.read_table(path)
+    weight = np.random.default_rng(0).integers(1, 4, 569) / 2
+    pq.write_table(table.append_column("mean__w", pa.array(weight)), path)
+    encoding = {"views": {"mean": [c for c in table.column_names if c.startswith("mean__")]}}
+    encoding["views"]["worst"] = "worst__*"
+    entry, data = named(name), Shape(("mean", "worst"), 569, 2)
+    where = {"source": path, "label": "diagnosis", "weight": "mean__w", "encoding": encoding}
+    setting = entry.candidates()[-1]
+    cut = {"threshold": 0.9, "positive": "malignant"}
+    names = run(training_code(entry, setting, data, **where, **cut))
+    assert "mean__w" not in names["X"].column_names
+    X = ViewEncoder(**encoding).fit_transform(names["X"])
+    model = entry.make(random_state=0, **setting).fit(X, names["y"], weight)
+    expected = model.predict(X)
+    if name != "majority":
+        above = model.predict_proba(X)[:, list(model.classes_).index("malignant")] >= 0.9
+        expected = np.where(above, "malignant", "benign")
+    np.testing.assert_array_equal(names["model"].predict(names["X"]), expected)
+    with pytest.raises(InputError, match="tunes no threshold with weights"):
+        training_code(entry, setting, data, **where, threshold="tuned")
 
 
 def test_the_code_places_the_threshold():

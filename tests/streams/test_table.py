@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crossview import InputError, open_table
+from crossview.streams import text as text_module
+from crossview.streams import wide
 from crossview.streams.prefetch import prefetch
 from crossview.streams.table import TableStream
 
@@ -212,6 +214,77 @@ def test_fields_may_hold_commas_quotes_line_ends_and_hashes(tmp_path):
         "two\nlines",
         "#4",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "names"),
+    [
+        ("price, eur\tcolor\n1\tred\n2\tblue\n", {}, ["price, eur", "color"]),
+        ('"a,1";"b,2"\n1,5;2\n3,5;4\n', {"decimal": ","}, ["a,1", "b,2"]),
+        ("a|b\nx, y|1,5\nz, w|2,5\n", {"decimal": ","}, ["a", "b"]),
+        (
+            "id,title,genres\n1,Toy Story,Ad|An|Ch\n2,Jumanji,Ad|Ch|Fa\n",
+            {},
+            ["id", "title", "genres"],
+        ),
+        ("text\nhello; you\nand; me\n", {}, ["text"]),
+        # in which the sniffer sees one column, and the first line decides
+        ('id\ttext\n1\t5" disk\n2\t"odd\n3\tx\n', {"quote": ""}, ["id", "text"]),
+        ('id\ttext\n1\t"a" b\n', {"quote": ""}, ["id", "text"]),
+    ],
+)
+def test_the_delimiter_is_found(text, how, names, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    stream = open_table(path, **how)
+    assert stream.column_names == names
+    assert stream.n_rows == text.count("\n") - 1
+
+
+WIDE_ROWS = '''n,x,words,flag,when
+1,1.5,"a,b",True,2026-01-01
+-2,,"say ""hi""",false,2026-01-02
+,1e-400,"",true,
+ 7 , 7,  ,,2026-01-03
+
+0x1F,NaN,"two
+lines",FALSE,2026-01-03
+6,-inf,NA,True,2026-01-03
+4,5.,é{more},True,2026-01-03
+4,Infinity,x,True,2026-01-03
+'''
+
+
+@pytest.mark.parametrize(("delimiter", "null"), [(",", ()), (";", ("NA",)), ("||", ())])
+@pytest.mark.parametrize("more", ["", "z" * 300])  # which is longer than a block, and refused
+def test_thousands_of_columns_are_read_as_a_few_are(delimiter, null, more, tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    text = WIDE_ROWS.format(more=more).replace(",", delimiter)
+    path.write_text(text.replace("\n", "\r\n"), newline="", encoding="utf-8")
+    how = {"delimiter": delimiter, "null": null}
+    narrow = open_table(path, **how)
+    chosen = [["words", "n"], ["x"], ["flag", "words"], narrow.column_names]
+    expected = [rows(narrow.select(names)) for names in chosen]
+    monkeypatch.setattr(text_module, "WIDE", 0)
+    monkeypatch.setattr(wide, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(wide, "CELLS", 1)
+    stream = open_table(path, batch_rows=2, **how)
+    assert stream.schema == narrow.schema
+    assert [repr(rows(stream.select(names))) for names in chosen] == list(map(repr, expected))
+
+
+def test_thousands_of_columns_do_not_go_through_duckdb(tmp_path, monkeypatch):
+    names = [f"a{i}" for i in range(wide.WIDE + 1)]
+    path = tmp_path / "a.csv"
+    path.write_text(f"{','.join(names)}\n" + f"{'1,' * wide.WIDE}x\n" * 3)
+    stream = open_table(path)
+
+    def refuse(*args):
+        raise AssertionError("takes a time quadratic in the columns")
+
+    monkeypatch.setattr(text_module, "read_batches", refuse)
+    assert rows(stream.select(names[-2:])) == [{names[-2]: 1, names[-1]: "x"}] * 3
+    assert [batch.data.num_columns for batch in stream] == [len(names)]
 
 
 def test_no_line_is_a_comment(tmp_path):

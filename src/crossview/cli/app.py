@@ -105,8 +105,7 @@ Delimiter = Annotated[
     str | None,
     typer.Option(
         metavar="CHARACTER",
-        help="CSV: what divides two fields, such as ; or \\t. Default: a comma, or what the first "
-        "line has instead of commas.",
+        help="CSV: what divides two fields, such as ; or \\t. Default: what the first rows say.",
     ),
 ]
 Quote = Annotated[
@@ -296,6 +295,20 @@ def describe(
     categorical: Categorical = None,
     numeric: Numeric = None,
     task: Task = "classification",
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column of times, dates or numbers: checked as for train, and in no view.",
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column of weights: checked as for train, and in no view.",
+        ),
+    ] = None,
     json: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write everything to this file too; - for stdout only."),
@@ -322,7 +335,7 @@ def describe(
         _reading(format, null, decimal, delimiter, quote, header),
     )
     with opening.standard_input(source, columns) as file:
-        opening.describe(file, columns, task=task, json=json)
+        opening.describe(file, columns, json=json, task=task, time=time, weight=weight)
 
 
 @app.command()
@@ -508,10 +521,10 @@ def compare(
             opening.check_names(task=task, metric=metric, k=k, cost=cost, models=model or [])
             table = opening.open_source(file, columns, ignored=in_no_view)
 
-        from crossview.cli import commands
+        from crossview.cli.commands.compare import run
 
-        rows = opening.Rows(source, table, columns, in_no_view)
-        commands.compare(rows, json=json, add=add or [], models=model or [], options=options)
+        rows = opening.Rows(source, table, columns, in_no_view, weight)
+        run(rows, json=json, add=add or [], models=model or [], options=options)
 
 
 @app.command()
@@ -680,10 +693,10 @@ def train(
         joined = opening.parse_join(join, on)
         table = opening.open_source(file, columns, ignored=in_no_view, join=joined)
 
-        from crossview.cli import commands
+        from crossview.cli.commands.train import run
 
-        commands.train(
-            opening.Rows(source, table, columns, in_no_view),
+        run(
+            opening.Rows(source, table, columns, in_no_view, weight),
             model=model,
             init=init,
             settings=settings or [],
@@ -770,10 +783,12 @@ def predict(
     columns = opening.Columns.parse(None, None, {}, {}, reading)
     with opening.model_and_source(model, source, columns) as (model_file, file):
         table = opening.open_source(file, columns)
+        opening.check_columns(table, keep or [])
+        opening.check_columns_of_model(model_file, table, missing_columns)
 
-        from crossview.cli import commands
+        from crossview.cli.commands.predict import run
 
-        commands.predict(
+        run(
             model_file,
             opening.Rows(source, table, columns),
             output,
@@ -877,10 +892,11 @@ def evaluate(
     with opening.model_and_source(model, source, columns) as (model_file, file):
         table = opening.open_source(file, columns, join=opening.parse_join(join, on))
         opening.check_columns(table, [label, time, *(by or [])])
+        opening.check_columns_of_model(model_file, table)
 
-        from crossview.cli import commands
+        from crossview.cli.commands.evaluate import run
 
-        commands.evaluate(
+        run(
             model_file,
             opening.Rows(source, table, columns),
             label,
@@ -920,9 +936,9 @@ def inspect(
     with opening.standard_input(model) as file:
         opening.check_exists(file)
 
-        from crossview.cli import commands
+        from crossview.cli.commands.inspect import run
 
-        commands.inspect(file, top, weights)
+        run(file, top, weights)
 
 
 @app.command()
@@ -971,9 +987,9 @@ def convert(
     with opening.standard_input(source, columns) as file:
         table = opening.open_source(file, columns)
 
-        from crossview.cli import commands
+        from crossview.cli.commands.convert import run
 
-        commands.convert(opening.Rows(source, table, columns), output, task=task)
+        run(opening.Rows(source, table, columns), output, task=task)
 
 
 @app.command()
@@ -987,6 +1003,6 @@ def datasets(
     ],
 ) -> None:
     """Write a bundled table with views, to try things on."""
-    from crossview.cli import commands
+    from crossview.cli.commands.datasets import run
 
-    commands.datasets(name, output)
+    run(name, output)

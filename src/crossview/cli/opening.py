@@ -29,8 +29,9 @@ from crossview.errors import InputError, closest_names
 from crossview.evaluation import describe as describing
 from crossview.evaluation.describe_rows import describe_rows
 from crossview.evaluation.evaluating.windows import parse_window
-from crossview.evaluation.table_columns import predictors
+from crossview.evaluation.table_columns import columns_of_model, predictors
 from crossview.files import DESCRIPTION, Kind, check_writable, replacing
+from crossview.model_header import read_view_columns
 from crossview.report.description import description_table, rows_table
 from crossview.streams.duck import named_files
 from crossview.streams.join import join_tables
@@ -251,6 +252,15 @@ def check_columns(table: Any, names: Sequence[str | None]) -> None:
             raise InputError(f"no column {name!r}{closest_names(name, table.column_names)}")
 
 
+def check_columns_of_model(model: str, table: Any, missing_columns: str = "error") -> None:
+    """Raise an error for a column of a model that an open table does not have."""
+    views = read_view_columns(model)
+    if isinstance(table, str) and is_query(table):
+        table = open_table(table)
+    if views and isinstance(table, TableStream):
+        columns_of_model(table, views, missing_columns)
+
+
 class Rows(NamedTuple):
     """A source as the user names it, as it is open, and what the options say of it."""
 
@@ -258,6 +268,7 @@ class Rows(NamedTuple):
     table: Any
     columns: Columns
     in_no_view: Sequence[str] = ()
+    weight: str | None = None
 
 
 @contextmanager
@@ -276,7 +287,7 @@ def check_exists(model: str) -> None:
         raise InputError("no such model file", file=model)
 
 
-def describe(source: str, columns: Columns, *, task: str, json: str | None) -> None:
+def describe(source: str, columns: Columns, *, json: str | None, **options: Any) -> None:
     """``crossview describe``."""
     if not is_query(source) and find_reader(source, columns.reading.get("format"))[0].takes_views:
         _describe_rows(open_source(source, columns), json)
@@ -284,9 +295,8 @@ def describe(source: str, columns: Columns, *, task: str, json: str | None) -> N
     table = open_table(source, **columns.reading)
     if json not in (None, STANDARD):
         check_writable(json, DESCRIPTION, named_files(source) if is_query(source) else table.files)
-    description = describing.describe(
-        table, columns.label, views=columns.views, **columns.kinds, task=task
-    )
+    what: dict[str, Any] = {"views": columns.views, **columns.kinds, **options}
+    description = describing.describe(table, columns.label, **what)
     if json is not None:
         text = jsonlib.dumps(description.to_dict(), indent=1, ensure_ascii=False) + "\n"
         write_text(json, text, DESCRIPTION)
@@ -328,7 +338,7 @@ def warn(rows: Rows, task: str) -> None:
     if not isinstance(table, TableStream) or table.ordered:  # sorting takes long
         return
     options = {"views": columns.views, **columns.kinds, "task": task, "ignored": rows.in_no_view}
-    description = describing.describe_head(table, columns.label, **options)
+    description = describing.describe_head(table, columns.label, weight=rows.weight, **options)
     for warning in description.warnings:
         print(f"crossview: warning: {as_options(warning)}", file=sys.stderr)
 

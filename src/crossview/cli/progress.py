@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.progress import (
@@ -23,9 +23,11 @@ from rich.table import Column
 
 from crossview.errors import LabelOrderWarning
 from crossview.evaluation.comparing.observer import ComparisonObserver
-from crossview.evaluation.progressive import Record
-from crossview.evaluation.result import Comparison
 from crossview.evaluation.training.result import TrainingObserver
+
+if TYPE_CHECKING:
+    from crossview.evaluation.progressive import Record
+    from crossview.evaluation.result import Comparison
 
 __all__ = ["warnings_as_lines", "watching", "watching_comparison"]
 
@@ -41,7 +43,7 @@ class _Lines(TrainingObserver):
         self.metric, self.file = metric, file
         self.first = True
 
-    def start_pass(self, number: int, n_passes: int, n_rows: int | None) -> None:
+    def start_pass(self, number: int, n_passes: int, n_rows: int | None, n_done: int = 0) -> None:
         self.first = True
         if number > 1:
             self.file.write(_words_of_pass(number, n_passes))
@@ -73,14 +75,14 @@ class _Bar(TrainingObserver):
         self.task = bar.add_task("", visible=False)
         self.counted = False
 
-    def start_pass(self, number: int, n_passes: int, n_rows: int | None) -> None:
+    def start_pass(self, number: int, n_passes: int, n_rows: int | None, n_done: int = 0) -> None:
         self.counted = bool(n_rows)
         if not self.counted:
-            self.lines.start_pass(number, n_passes, n_rows)
+            self.lines.start_pass(number, n_passes, n_rows, n_done)
             return
         if number > 1:
             self.bar.console.print(_words_of_pass(number, n_passes), end="", highlight=False)
-        self.bar.reset(self.task, total=n_rows, visible=True)
+        self.bar.reset(self.task, total=n_rows, completed=n_done, visible=True)
 
     def add_rows(self, n_rows: int) -> None:
         self.bar.advance(self.task, n_rows)

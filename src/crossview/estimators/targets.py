@@ -126,7 +126,12 @@ def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
             raise InputError(f"sample_weight={sample_weight!r}; give a number of 0 or more")
         return np.full(n_rows, float(sample_weight))
     return check_sample_weight(
-        sample_weight, np.empty(n_rows), dtype=np.float64, copy=True, ensure_non_negative=True
+        sample_weight,
+        np.empty(n_rows),
+        dtype=np.float64,
+        copy=True,
+        ensure_non_negative=True,
+        allow_all_zero_weights=True,  # as of a part of a stream
     )
 
 

@@ -127,8 +127,8 @@ def compare(
     weight : array-like of shape (n_samples,) or str, default=None
         How much each row counts in learning and calibration, 0 or more; 0: not at all.  The name of
         a column: its values; the column is in no view.  Metrics, thresholds and the encoder count
-        each row once.  Divide them by their mean if that is far from 1.  Not with ``progressive``.
-        Models trained for a metric that is no sum over rows are left out.
+        each row once.  Divide them by their mean if that is far from 1.  Models trained for a
+        metric that is no sum over rows are left out.
     progressive : bool, default=False
         Whether to use progressive validation in place of folds: predict, score, then learn each
         row, in order, in memory for one batch.  The first part of the stream (a tenth, at most
@@ -241,8 +241,6 @@ def compare(
     metric = check_metric(metric, task=task, k=k, cost=cost)
     check_classes_only(task, positive=positive, cost=cost, threshold=threshold)
     _check_options(task, grid or {}, epochs, progressive)
-    if progressive and weight is not None:
-        raise InputError("weight= is for comparing by folds; leave it out, or progressive")
     check_seed(seed)
     if not rope >= 0.0:
         raise InputError(f"rope={rope}; give 0 or more")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,9 +12,16 @@ import numpy as np
 
 from crossview.catalog.names import check_task
 from crossview.errors import InputError
+from crossview.evaluation.row_columns import (
+    RowColumns,
+    about_weights,
+    check_weight_column,
+    weights_of,
+)
 from crossview.evaluation.summaries import MOST_DISTINCT, NumberSummary, Target, ValueSummary
 from crossview.evaluation.table_columns import predictors
 from crossview.streams.columns import kind_of, match_names
+from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream, open_table
 from crossview.streams.view_columns import KINDS, columns_of_views
 
@@ -133,6 +141,8 @@ def describe(
     numeric: Sequence[str] = (),
     task: str = "classification",
     ignored: Sequence[str] = (),
+    time: str | None = None,
+    weight: str | None = None,
 ) -> Description:
     """Return what a table holds, and what may be wrong with it.
 
@@ -155,14 +165,22 @@ def describe(
     task : {"classification", "regression"}, default="classification"
         Whether the label is a class or a number.
     ignored : sequence of str, default=()
-        Columns that are in no view, such as one of times.
+        Columns that are in no view.
+    time, weight : str, default=None
+        Columns of times and of weights, as for `train`: they are in no view, and checked as there.
 
     Returns
     -------
     Description
         The columns, each with its kind, view, different and missing values, range, examples and
         relation to the label, and warnings: of text that looks like numbers, of numbers that look
-        like identifiers, of constants, and of columns that leak the label.
+        like identifiers, of constants, of columns that leak the label, and of weights whose mean is
+        far from 1.
+
+    Raises
+    ------
+    InputError
+        Times or weights are of another type, or one is missing, or a weight is negative.
 
     Notes
     -----
@@ -186,7 +204,9 @@ def describe(
     check_task(task)
     table = open_table(X)
     label = y if isinstance(y, str) else None
-    others = predictors(table, label, views, ignored)
+    row_columns = RowColumns(table, time, weight)
+    in_no_view = [*ignored, *(name for name in (time, weight) if name is not None)]
+    others = predictors(table, label, views, in_no_view)
     if label is not None:
         table = table.as_written([label])
     declared: dict[str, str] = {}
@@ -203,7 +223,8 @@ def describe(
     about += _about_names(table)
     view_of = {column: view for view, group in grouped.items() for column in group}
     one_pass = _Pass(table, label, view_of, declared, Target(task == "regression"))
-    n_rows = one_pass.read(table, labels)
+    n_rows = one_pass.read(row_columns.watch(table), labels)
+    about += row_columns.warnings()
     return Description(n_rows, label, list(one_pass.describe(n_rows)), about)
 
 
@@ -254,13 +275,13 @@ class _Pass:
     def _is_read_as_number(self, name: str) -> bool:
         return self.kinds[name] == "numeric" and _holds_numbers(self.types[name])
 
-    def read(self, table: TableStream, labels: np.ndarray | None) -> int:
+    def read(self, batches: Iterable[TableBatch], labels: np.ndarray | None) -> int:
         """Take all rows; return how many there are."""
         import pyarrow as pa
 
         n_rows = 0
         step = max(256, MOST_CELLS // max(1, len(self.names)))
-        for batch in table:
+        for batch in batches:
             for start in range(0, batch.data.num_rows, step):
                 data = batch.data.slice(start, step)
                 if self.label is not None:
@@ -460,7 +481,9 @@ class _Warnings:
             )
 
 
-def describe_head(table: TableStream, y: str | None, **options: Any) -> Description:
+def describe_head(
+    table: TableStream, y: str | None, *, weight: str | None = None, **options: Any
+) -> Description:
     """Return what the first 10,000 rows of a table hold, or of a very wide one no rows.
 
     Its warnings leave out what learning refuses with an error, and the label.
@@ -471,6 +494,8 @@ def describe_head(table: TableStream, y: str | None, **options: Any) -> Descript
         The table; it is read up to the first batch.
     y : str or None
         The column of the labels.
+    weight : str, default=None
+        The column of the weights, which is among ``ignored``.
     **options
         As for `describe`.
 
@@ -490,6 +515,11 @@ def describe_head(table: TableStream, y: str | None, **options: Any) -> Descript
     refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]
     for one in refused:
         one.warnings.clear()
+    if weight is not None and batch is not None:
+        with suppress(InputError):  # which learning raises
+            check_weight_column(table, weight)
+            mean = float(weights_of(batch, weight).mean())
+            answer.about_table.extend(about_weights(weight, mean))
     for one in answer.columns:
         one.warnings[:] = [words for words in one.warnings if not words.startswith(NOT_FINITE)]
     return answer

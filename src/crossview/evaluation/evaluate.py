@@ -169,9 +169,7 @@ def _task(fitted: FittedModel, metric: str | None, k: Any, cost: Any, positive: 
     """What is predicted, and the metric that decides."""
     name = "regression" if fitted.classes is None else "classification"
     trained = fitted.info.get("metric")
-    default = TASKS[name][0]
-    if isinstance(trained, dict) and isinstance(trained.get("name"), str):
-        default = trained["name"]
+    default = trained["name"] if trained else TASKS[name][0]
     metric = check_metric(metric, task=name, k=k, cost=cost, default=default)
     check_classes_only(name, positive=positive, cost=cost)
     if fitted.classes is None:

@@ -12,9 +12,11 @@ import numpy as np
 from crossview.errors import InputError
 from crossview.evaluation.drift import DriftCounter, read_reference
 from crossview.evaluation.read_labels import Located, with_row_location
+from crossview.evaluation.table_columns import check_missing_columns, columns_of_model
 from crossview.evaluation.tasks import Classification
+from crossview.evaluation.training.info import read_training_info
 from crossview.evaluation.training.result import steps
-from crossview.persistence import load, read_info
+from crossview.persistence import load
 from crossview.streams.arrow import pyarrow
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.prefetch import prefetch
@@ -55,10 +57,10 @@ class FittedModel:
     def __init__(self, model: Any) -> None:
         self.file = os.fspath(model) if isinstance(model, str | os.PathLike) else None
         fitted = model if self.file is None else load(self.file)
-        self.info = {} if self.file is None else read_info(self.file)
         self.encoder, self.learner = steps(fitted)
         if not hasattr(self.learner, "view_scores"):
             raise InputError("holds no model that predicts", file=self.file)
+        self.info = {} if self.file is None else read_training_info(self.file, self.learner)
         known = hasattr(self.learner, "classes_")
         self.classes = self.learner.classes_.tolist() if known else None
 
@@ -110,8 +112,7 @@ class FittedModel:
         ModelColumns or ModelRows
             Iterate over it.
         """
-        if missing_columns not in ("error", "null"):
-            raise InputError(f"missing_columns={missing_columns!r}; give error or null")
+        check_missing_columns(missing_columns)
         if isinstance(self.encoder, ViewEncoder):
             return ModelColumns(X, self.encoder, [*keep, *typed], typed, missing_columns)
         tags = list(keep) == [TAG]
@@ -157,19 +158,8 @@ class ModelColumns:
         views = encoder.view_columns()
         table = open_table(X)
         known = set(table.column_names)
-        absent = [v for v, group in views.items() if known.isdisjoint(group)]
-        if len(absent) == len(views):
-            needed = [column for group in views.values() for column in group]
-            raise InputError(
-                f"has none of the model's columns ({', '.join(needed[:5])}, ...); "
-                f"it has {', '.join(table.column_names[:5])}, ...",
-                file=X if isinstance(X, str) else None,
-            )
-        here = [column for v, group in views.items() if v not in absent for column in group]
-        self.missing_views, self.null_columns = absent, []
-        if missing_columns == "null":
-            self.null_columns = [column for column in here if column not in known]
-            here = [column for column in here if column in known]
+        here, absent, nulls = columns_of_model(table, views, missing_columns)
+        self.missing_views, self.null_columns = absent, nulls
         of_views = [column for view in absent for column in views[view]]
         self._absent_columns = [*of_views, *self.null_columns]
         self.keep = list(keep)

@@ -10,8 +10,9 @@ from typing import TypeVar
 import numpy as np
 
 from crossview.errors import LabelOrderWarning
-from crossview.evaluation.metrics.resumable import Resumable
-from crossview.labels import has_label
+from crossview.evaluation.metrics.resumable import COUNT, Resumable, counts_of_shape
+from crossview.labels import known_labels
+from crossview.schema import Array
 
 __all__ = ["LabelOrder"]
 
@@ -45,7 +46,7 @@ class LabelOrder(Resumable):
         Rows of each class.
     """
 
-    STATE = ("_last", "n_changes", "counts")
+    OPTIONAL = ("_last",)
 
     def __init__(self, classes: np.ndarray) -> None:
         self._classes = classes
@@ -53,11 +54,18 @@ class LabelOrder(Resumable):
         self.n_changes = 0
         self.counts = np.zeros(len(classes), dtype=np.int64)
 
+    def _state_schema(self) -> dict[str, Array]:
+        return {
+            "_last": Array("i8", (1,), 0, len(self._classes) - 1),
+            "n_changes": COUNT,
+            "counts": counts_of_shape(self.counts.shape),
+        }
+
     def update(self, y: np.ndarray) -> None:
         """Count more labels; rows without one are ignored."""
         if not len(self._classes):
             return
-        known = np.asarray(y[has_label(y)].tolist())
+        known = known_labels(y)
         if not len(known):
             return
         codes = np.searchsorted(self._classes, known)

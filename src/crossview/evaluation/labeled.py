@@ -20,6 +20,7 @@ from crossview.evaluation.read_labels import (
     number_or_nan,
     read_classes,
     read_targets,
+    share_long,
     with_row_location,
 )
 from crossview.evaluation.row_columns import (
@@ -113,7 +114,7 @@ class LabeledTable(LabeledSource):
         stream = open_table(source)
         self.ordered, self.in_memory = stream.ordered, stream.in_memory
         self._label = y if isinstance(y, str) else None
-        self._y = None if isinstance(y, str) else np.asarray(y)
+        self._y = None if isinstance(y, str) else share_long(np.asarray(y))
         if self._y is not None and self._numbers:
             self._y = read_targets(self._y)
         self._weight = weight if isinstance(weight, str) else None
@@ -162,7 +163,7 @@ class LabeledTable(LabeledSource):
         }
         encoder = clone(self.encoder).set_params(views={view: mine}, **kinds)
         narrow = copy.copy(self)
-        narrow._use(self.stream, encoder.fit(self.stream.select(mine).schema.empty_table()))
+        narrow._use(self.stream, encoder.fit(_no_rows(self.stream.select(mine))))
         return narrow
 
     def _find_classes(self, given: Sequence[Any] | None) -> np.ndarray:
@@ -237,6 +238,13 @@ class LabeledTable(LabeledSource):
         """Return the rows as views; ``learn`` lets the encoder learn each row before."""
         with with_row_location(batch):
             return (encoder.partial_fit_transform if learn else encoder.transform)(batch.X)
+
+
+def _no_rows(stream: TableStream) -> pa.Table:
+    """The columns of a stream, without rows; `empty_table` would import pandas."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([], schema=stream.schema)
 
 
 def _table(data: pa.RecordBatch) -> pa.Table:

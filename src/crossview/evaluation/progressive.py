@@ -15,7 +15,7 @@ from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError
 from crossview.estimators.validation import select_rows
 from crossview.evaluation.label_order import LabelOrder
-from crossview.evaluation.metrics.resumable import Resumable
+from crossview.evaluation.metrics.resumable import COUNT, Resumable, sum_of
 from crossview.evaluation.tasks import (
     Classification,
     Regression,
@@ -24,6 +24,7 @@ from crossview.evaluation.tasks import (
     gives_probabilities,
 )
 from crossview.labels import has_label
+from crossview.schema import Array
 
 __all__ = ["ProgressiveValidation", "Record", "Windows", "progressive"]
 
@@ -147,10 +148,11 @@ def progressive(
 class _LastRecord(Resumable):
     """Rows and loss of the last record that was yielded."""
 
-    STATE = ("n_rows", "loss")
-
     def __init__(self) -> None:
         self.n_rows, self.loss = 0, 0.0
+
+    def _state_schema(self) -> dict[str, Array]:
+        return {"n_rows": COUNT, "loss": sum_of()}
 
 
 class Windows(Resumable):
@@ -168,25 +170,25 @@ class Windows(Resumable):
         ``metric`` and its ``value``.
     """
 
-    STATE = ("n_rows",)
-
     def __init__(self, task: Task, every: int, tell: Callable[[dict[str, Any]], None]) -> None:
         self.task, self.every, self._tell = task, every, tell
         self.n_rows = 0
         self.tally: Any = task.tally()
+
+    def _state_schema(self) -> dict[str, Array]:
+        return {"n_rows": COUNT}
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Return the counts as arrays."""
         tally = {f"tally.{name}": array for name, array in self.tally.get_state().items()}
         return super().get_state() | tally
 
-    def set_state(self, state: dict[str, np.ndarray]) -> None:
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on from counts that `get_state` returned."""
-        super().set_state(state)
         prefix = "tally."
-        self.tally.set_state(
-            {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
-        )
+        tally = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
+        super().set_state({k: v for k, v in state.items() if not k.startswith(prefix)})
+        self.tally.set_state(tally)
 
     @property
     def left(self) -> int:

@@ -21,14 +21,17 @@ __all__ = [
     "number_or_nan",
     "read_classes",
     "read_targets",
+    "share_long",
     "with_label",
     "with_row_location",
 ]
 
 # a column with more values than this was meant to be something else
 MOST_CLASSES = 1000
-# beyond this it was meant to be a text, and arrays of labels, all as long, would fill the memory
+# beyond this it was meant to be a text
 MOST_CHARACTERS = 256
+# 16 characters
+LONG_BYTES = 64
 MAX_SEED = 2**32 - 1
 # beyond this, squares of squares overflow
 MAX_ABS_TARGET = 1e75
@@ -114,7 +117,18 @@ def check_classes(
             "(a number to predict: task='regression')",
             column=label,
         )
-    return np.asarray(found)
+    return share_long(np.asarray(found))
+
+
+def share_long(labels: np.ndarray) -> np.ndarray:
+    """Return labels whose texts are in memory once: long ones as references, not side by side.
+
+    An array of text is as wide as its longest one, in every row.
+    """
+    if labels.dtype.kind != "U" or labels.dtype.itemsize <= LONG_BYTES:
+        return labels
+    values, codes = np.unique(labels, return_inverse=True)
+    return values.astype(object)[codes]
 
 
 def check_seed(seed: int) -> None:

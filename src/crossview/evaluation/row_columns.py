@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError
 from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_weight_column", "check_weights", "read_groups", "read_order", "weights_of"]
+__all__ = [
+    "RowColumns",
+    "about_weights",
+    "check_weight_column",
+    "check_weights",
+    "read_groups",
+    "read_order",
+    "weights_of",
+]
+
+# a mean weight that changes no learner much
+USUAL_WEIGHTS = (0.1, 10.0)
 
 
 def read_groups(table: TableStream, name: str) -> np.ndarray:
@@ -50,10 +62,16 @@ def read_order(table: TableStream, name: str) -> np.ndarray:
         Positions of the rows; equal times keep their order.
     """
     import pyarrow.compute as pc
+
+    _check_time_column(table, name)
+    return np.asarray(pc.sort_indices(_column(table, name, "time")), dtype=np.intp)  # stable
+
+
+def _check_time_column(table: TableStream, name: str) -> None:
+    """Raise an error if there is no such column, or if it holds no times."""
     from pyarrow import types
 
-    times = _column(table, name, "time")
-    kind = times.type
+    kind = _type_of(table, name)
     numbers = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     if not (numbers or types.is_temporal(kind)):
         raise InputError(
@@ -61,7 +79,6 @@ def read_order(table: TableStream, name: str) -> np.ndarray:
             "example with CAST(... AS TIMESTAMP)",
             column=name,
         )
-    return np.asarray(pc.sort_indices(times), dtype=np.intp)  # a stable sort
 
 
 def check_weights(weight: Any) -> np.ndarray:
@@ -82,8 +99,7 @@ def check_weight_column(table: TableStream, name: str) -> None:
     """Raise an error if there is no such column, or if it holds no numbers."""
     from pyarrow import types
 
-    kind = table.select([name]).schema.field(name).type
-    kind = kind.value_type if types.is_dictionary(kind) else kind
+    kind = _type_of(table, name)
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
         raise InputError(f"holds {kind}, and weights are numbers", column=name)
 
@@ -102,6 +118,53 @@ def weights_of(batch: TableBatch, name: str) -> np.ndarray:
     return numbers
 
 
+def about_weights(name: str, mean: float) -> list[str]:
+    """Return a warning if the mean weight is far from 1."""
+    least, most = USUAL_WEIGHTS
+    if not mean > 0.0 or least <= mean <= most:
+        return []
+    return [
+        f"{name}: the weights have a mean of {mean:.3g}, which multiplies C and every step of "
+        "learning; divide them by it"
+    ]
+
+
+class RowColumns:
+    """Checks of the columns of times and weights, as learning makes them, in one pass.
+
+    Parameters
+    ----------
+    table : TableStream
+        With all of its columns.
+    time, weight : str or None
+        The columns, where there are any.
+    """
+
+    def __init__(self, table: TableStream, time: str | None, weight: str | None) -> None:
+        self.time, self.weight = time, weight
+        self._total, self._n_rows = 0.0, 0
+        if time is not None:
+            _check_time_column(table, time)
+        if weight is not None:
+            check_weight_column(table, weight)
+
+    def watch(self, batches: Iterable[TableBatch]) -> Iterator[TableBatch]:
+        """Yield the batches; a bad time or weight is named by file and row."""
+        for batch in batches:
+            if self.time is not None:
+                _check_complete(batch, self.time, "time")
+            if self.weight is not None:
+                self._total += float(weights_of(batch, self.weight).sum())
+            self._n_rows += batch.data.num_rows
+            yield batch
+
+    def warnings(self) -> list[str]:
+        """Return what may be wrong with the rows so far."""
+        if self.weight is None or not self._n_rows:
+            return []
+        return about_weights(self.weight, self._total / self._n_rows)
+
+
 def _first_bad_weight(numbers: np.ndarray) -> int | None:
     bad = ~((numbers >= 0.0) & (numbers < np.inf))
     return int(bad.argmax()) if bad.any() else None
@@ -116,18 +179,26 @@ def _explain_weight(value: Any) -> str:
 def _column(table: TableStream, name: str, what: str) -> pa.ChunkedArray:
     """A column without dictionaries; a missing value is named by file and row."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    if name not in table.column_names:
-        raise InputError(f"no column {name!r}{closest_names(name, table.column_names)}")
-    kind = table.schema.field(name).type
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kind = _type_of(table, name)
     pieces = []
     for batch in table.select([name]):
-        column = batch.data.column(0)
-        missing = pc.is_null(column, nan_is_null=True)
-        if pc.any(missing).as_py():
-            row = batch.first_row + int(pc.index(missing, True).as_py())
-            raise InputError(f"the {what} is missing", file=batch.file, row=row, column=name)
-        pieces.append(column.cast(kind))
+        _check_complete(batch, name, what)
+        pieces.append(batch.data.column(0).cast(kind))
     return pa.chunked_array(pieces, type=kind)
+
+
+def _type_of(table: TableStream, name: str) -> pa.DataType:
+    """What a column holds, whether or not it is stored as a dictionary."""
+    kind = table.select([name]).schema.field(name).type
+    return getattr(kind, "value_type", kind)
+
+
+def _check_complete(batch: TableBatch, name: str, what: str) -> None:
+    """Raise an error for the first row of a batch without a value."""
+    import pyarrow.compute as pc
+
+    missing = pc.is_null(batch.data.column(name), nan_is_null=True)
+    if pc.any(missing).as_py():
+        row = batch.first_row + int(pc.index(missing, True).as_py())
+        raise InputError(f"the {what} is missing", file=batch.file, row=row, column=name)

@@ -17,10 +17,11 @@ from crossview.evaluation.read_labels import (
     missing_label,
     read_classes,
     read_targets,
+    share_long,
     with_row_location,
 )
 from crossview.evaluation.row_columns import check_weights
-from crossview.labels import has_label
+from crossview.labels import has_label, known_labels
 from crossview.streams.rows import RowStream
 from crossview.streams.source import RowBatch
 from crossview.streams.view_reader import ViewReader
@@ -119,7 +120,7 @@ class LabeledRows(LabeledSource):
     def _labels_in_memory(self, X: MultiView, y: Any) -> np.ndarray:
         if isinstance(y, str) or y is None:
             raise InputError("X is a MultiView, so y is an array of labels and not a column name")
-        labels = read_targets(y) if self._numbers else np.asarray(y)
+        labels = read_targets(y) if self._numbers else share_long(np.asarray(y))
         if not self._numbers:
             read_classes(labels, unlabeled=self._unlabeled)
         if len(labels) != len(X):
@@ -210,10 +211,7 @@ def _check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.nda
     if not (unlabeled or known.all()):
         raise InputError(f"the label is missing; {missing_label()}", row=int(known.argmin()))
     unknown = np.zeros(len(y), dtype=bool)
-    labels = y[known]
-    if labels.dtype == object:
-        labels = np.asarray(labels.tolist())
-    unknown[known] = ~np.isin(labels, classes)
+    unknown[known] = ~np.isin(known_labels(y), classes)
     if unknown.any():
         row = int(unknown.argmax())
         names = ", ".join(map(str, classes.tolist()))

@@ -55,11 +55,11 @@ def compare_stream(
     n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
     encoder: Any = None if source.encoder is None else clone(source.encoder)
     labels = LabelOrder(source.classes)
-    batches = labels.watch((X, y) for X, y, _ in source.encoded(encoder, learn=True, first=n_first))
+    batches = labels.watch(source.encoded(encoder, learn=True, first=n_first))
     progress = _ProgressiveRun(run, observer)
     # 1. the first part chooses the parameters; the model that learned it best continues
-    for X, y in islice(batches, 1):
-        progress.choose(X, y)
+    for batch in islice(batches, 1):
+        progress.choose(*batch)
 
     def answer() -> Comparison:
         return make_answer(
@@ -78,8 +78,8 @@ def compare_stream(
 
     # 2. all that comes after it is scored, then learned
     next_answer = least_rows(run.metric)
-    for X, y in batches:
-        progress.score_then_learn(X, y)
+    for batch in batches:
+        progress.score_then_learn(*batch)
         observer.say(f"{progress.n_scored:,} rows scored")
         if progress.n_scored >= next_answer:  # each costs a test per pair of models
             observer.partial(answer())
@@ -115,14 +115,14 @@ class _ProgressiveRun:
         self.seconds, self.learned = np.zeros(M), np.zeros(M)
         self.n_first = self.n_scored = self.n_unlabeled = 0
 
-    def choose(self, X: MultiView, y: np.ndarray) -> None:
+    def choose(self, X: MultiView, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Choose the parameters of each learner on these rows."""
         known, rest = self.run.by_label(y)
         self.n_first, self.n_unlabeled = len(known), len(rest)
         self.run.task.check_first(y[known], len(rest))
         for learner in self.run.learners:
             self.observer.say(f"choosing on the first {len(y)} rows: {learner.title}")
-            model, setting, scored = self._choose(learner, X, y)
+            model, setting, scored = self._choose(learner, X, y, weight)
             self.models.append(model)
             self.chosen.append(setting)
             self.thresholds.append(self.run.task.running_threshold())
@@ -130,19 +130,18 @@ class _ProgressiveRun:
             self.blocks.append(self.run.task.block_tally(scored))
 
     def _choose(
-        self, learner: Learner, X: MultiView, y: np.ndarray
+        self, learner: Learner, X: MultiView, y: np.ndarray, weight: np.ndarray | None
     ) -> tuple[Any, dict[str, Any], Scored]:
         """The model that did best on these rows, each scored before it was learned.
 
         Where it gets a threshold, it is judged at its best one.
         """
         task = self.run.task
-        known, _ = self.run.by_label(y)
-        targets = y[known]
+        targets = y[self.run.by_label(y)[0]]
         best: tuple | None = None
         for setting in learner.candidates(self.run.grid):
             model = self.run.make(learner, learner.on_stream(setting))
-            scored = self._scores(learner, model, X, y, known)
+            scored = self._scores(learner, model, X, y, weight)
             if isinstance(task, Classification) and task.tunes:
                 _, value = task.tune(targets, scored)
             else:
@@ -155,24 +154,30 @@ class _ProgressiveRun:
         return best[1:]
 
     def _scores(
-        self, learner: Learner, model: Any, X: MultiView, y: np.ndarray, known: np.ndarray
+        self,
+        learner: Learner,
+        model: Any,
+        X: MultiView,
+        y: np.ndarray,
+        weight: np.ndarray | None,
     ) -> Scored:
         """Scores of the rows with label, each before it is learned; no other row is scored."""
-        seen = learner.select_view(X)
+        seen, (known, _) = learner.select_view(X), self.run.by_label(y)
         if len(known) == len(y) or learner.learns_unlabeled:
-            return self.run.task.score_then_learn(model, seen, y).take(known)
+            return self.run.task.score_then_learn(model, seen, y, weight).take(known)
         if not len(known):
             return Scored(np.empty(0))
-        return self.run.task.score_then_learn(model, seen[known], y[known])
+        own = None if weight is None else weight[known]
+        return self.run.task.score_then_learn(model, seen[known], y[known], own)
 
-    def score_then_learn(self, X: MultiView, y: np.ndarray) -> None:
+    def score_then_learn(self, X: MultiView, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Score these rows by each model, then let it learn them."""
         run = self.run
         known, rest = run.by_label(y)
         targets = y[known]
         for i, (learner, model) in enumerate(zip(run.learners, self.models, strict=True)):
             start = time.perf_counter()
-            scored = self._scores(learner, model, X, y, known)
+            scored = self._scores(learner, model, X, y, weight)
             self.seconds[i] += time.perf_counter() - start
             self.learned[i] += len(y) if learner.learns_unlabeled else len(known)
             if len(known):

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from crossview.streams.arrow import integers
 from crossview.streams.columns import Column, as_codes
 
 __all__ = ["MOST_DISTINCT", "NumberSummary", "Target", "ValueSummary"]
@@ -74,7 +75,10 @@ class Target:
             except pa.ArrowException:
                 self.usable = False
         elif self.usable:
-            self.values = self._codes_of(labels.dictionary_encode())
+            try:
+                self.values = self._codes_of(labels.dictionary_encode())
+            except pa.ArrowNotImplementedError:  # lists, structs
+                self.usable = False
         if not self.usable:
             self.values = None
 
@@ -140,7 +144,7 @@ class ValueSummary:
 
         self.name = name
         self._column = Column(name, view or "", "categorical", True)
-        self.values = pa.array([], pa.large_string())
+        self.values = pa.nulls(0, pa.large_string())
         # per value, and in the last row for missing ones: rows of each class, or n, Σ y and Σ y²
         self._sums = np.zeros((1, 1))
         self.like = Likeness()
@@ -157,7 +161,7 @@ class ValueSummary:
         self.n_missing += int(counts[0])
         # only what occurs, each once
         used = np.flatnonzero(counts[1:])
-        unique = dictionary.take(pa.array(used)).cast(pa.large_string()).dictionary_encode()
+        unique = dictionary.take(integers(used)).cast(pa.large_string()).dictionary_encode()
         of_code = np.full(len(dictionary) + 1, -1)
         of_code[used] = unique.indices.to_numpy()
         rows = of_code[codes]
@@ -170,7 +174,7 @@ class ValueSummary:
         places = places.copy()
         places[new] = len(self.values) + np.arange(len(new))
         if len(new):
-            more = unique.dictionary.take(pa.array(new))
+            more = unique.dictionary.take(integers(new))
             self.values = pa.chunked_array([self.values, more]).combine_chunks()
         if len(self.values) > MOST_DISTINCT:
             self.complete = False

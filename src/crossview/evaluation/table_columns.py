@@ -6,7 +6,7 @@ It loads nothing heavy, so that the command line names a mistyped column at once
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crossview.errors import InputError, closest_names
 from crossview.streams.table import TableStream
@@ -14,7 +14,7 @@ from crossview.streams.table import TableStream
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["predictors"]
+__all__ = ["ColumnsOfModel", "check_missing_columns", "columns_of_model", "predictors"]
 
 
 def predictors(
@@ -41,6 +41,8 @@ def predictors(
     table : pyarrow.Table
         All other columns, of which `plan_columns` makes views.
     """
+    import pyarrow as pa
+
     names = stream.column_names
     if label is not None and label not in names:
         file = stream.files[0] if stream.files else None
@@ -51,4 +53,65 @@ def predictors(
                 f"view {view!r} names the label column; leave it out of the views", column=label
             )
     left_out = {label, *ignored}
-    return stream.schema.empty_table().select([name for name in names if name not in left_out])
+    fields = [field for field in stream.schema if field.name not in left_out]
+    return pa.Table.from_batches([], schema=pa.schema(fields))  # `empty_table` imports pandas
+
+
+class ColumnsOfModel(NamedTuple):
+    """Which columns of a model a table has.
+
+    Attributes
+    ----------
+    here : list of str
+        Those to read.
+    missing_views : list of str
+        Views of which the table has no column.
+    null_columns : list of str
+        Columns of other views that it has not, where that is allowed.
+    """
+
+    here: list[str]
+    missing_views: list[str]
+    null_columns: list[str]
+
+
+def check_missing_columns(missing_columns: str) -> None:
+    """Raise an error for what is no way to take a missing column."""
+    if missing_columns not in ("error", "null"):
+        raise InputError(f"missing_columns={missing_columns!r}; give error or null")
+
+
+def columns_of_model(
+    table: TableStream, views: Mapping[str, list[str]], missing_columns: str
+) -> ColumnsOfModel:
+    """Return which columns of a model a table has, if they are enough.
+
+    Parameters
+    ----------
+    table : TableStream
+        The table.
+    views : mapping of str to list of str
+        The columns of each view of the model.
+    missing_columns : {"error", "null"}
+        As for `crossview.predict`.
+
+    Returns
+    -------
+    ColumnsOfModel
+        Those that are there, and what is missing.
+    """
+    check_missing_columns(missing_columns)
+    known = set(table.column_names)
+    absent = [view for view, group in views.items() if known.isdisjoint(group)]
+    if len(absent) == len(views):
+        needed = [column for group in views.values() for column in group]
+        raise InputError(
+            f"has none of the model's columns ({', '.join(needed[:5])}, ...); "
+            f"it has {', '.join(table.column_names[:5])}, ...",
+            file=table.files[0] if table.files else None,
+        )
+    wanted = [column for view, group in views.items() if view not in absent for column in group]
+    nulls = [column for column in wanted if column not in known]
+    if nulls and missing_columns == "error":
+        raise InputError(f"no column {nulls[0]!r}{closest_names(nulls[0], table.column_names)}")
+    return ColumnsOfModel([column for column in wanted if column in known], absent, nulls)

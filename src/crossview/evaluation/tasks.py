@@ -7,14 +7,6 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    ShuffleSplit,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
 
 from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.catalog.names import TASKS, unknown_name
@@ -111,7 +103,9 @@ class _Stratified:
 
     def folds(self, k: int, seed: int, *, grouped: bool = False) -> Any:
         """Return shuffled folds with each class in proportion; by groups as nearly as they can."""
-        kind = StratifiedGroupKFold if grouped else StratifiedKFold
+        from sklearn import model_selection  # not for those who only train: it takes long to load
+
+        kind = model_selection.StratifiedGroupKFold if grouped else model_selection.StratifiedKFold
         return kind(k, shuffle=True, random_state=seed)
 
     def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
@@ -121,7 +115,9 @@ class _Stratified:
 
     def one_split(self, seed: int) -> Any:
         """Return one split of 80 to 20."""
-        return StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
+        from sklearn import model_selection
+
+        return model_selection.StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
 
 
 class Classification(_Stratified):
@@ -371,7 +367,11 @@ class Regression:
 
     def folds(self, k: int, seed: int, *, grouped: bool = False) -> Any:
         """Return shuffled folds."""
-        return (GroupKFold if grouped else KFold)(k, shuffle=True, random_state=seed)
+        from sklearn import model_selection
+
+        return (model_selection.GroupKFold if grouped else model_selection.KFold)(
+            k, shuffle=True, random_state=seed
+        )
 
     def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
         """Return three folds, or as many as there are rows."""
@@ -379,7 +379,9 @@ class Regression:
 
     def one_split(self, seed: int) -> Any:
         """Return one split of 80 to 20."""
-        return ShuffleSplit(1, test_size=0.2, random_state=seed)
+        from sklearn import model_selection
+
+        return model_selection.ShuffleSplit(1, test_size=0.2, random_state=seed)
 
 
 Task = Classification | Regression

@@ -19,6 +19,7 @@ __all__ = [
     "check_unique",
     "column_names",
     "first_line",
+    "integers",
     "one_line",
     "pyarrow",
     "release_unused",
@@ -33,6 +34,13 @@ def pyarrow() -> Any:
     except ImportError:
         raise InputError("reading tables needs pyarrow: pip install 'crossview[cli]'") from None
     return pyarrow
+
+
+def integers(values: np.ndarray) -> Any:
+    """Return 64-bit integers as an Arrow array; ``pyarrow.array`` would import pandas."""
+    pa = pyarrow()
+    values = np.ascontiguousarray(values, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
 
 
 def release_unused() -> None:
@@ -139,7 +147,7 @@ def one_line(file: str | None, header_lines: int = 1) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
-        kinds = [OSError, pyarrow().ArrowException]
+        kinds = [OSError, UnicodeDecodeError, pyarrow().ArrowException]
         if "duckdb" in sys.modules:  # else it cannot have raised this
             kinds.append(sys.modules["duckdb"].Error)
         if not isinstance(error, tuple(kinds)):

@@ -158,7 +158,7 @@ def as_codes(column: Column, array: pa.Array) -> Coded:
     if not empty and not _fits(column, array.type):
         raise _changed(column, array)
     if empty:
-        return Coded(pa.array([], pa.string()), np.full(len(array), -1, dtype=np.int32))
+        return Coded(pa.nulls(0, pa.string()), np.full(len(array), -1, dtype=np.int32))
     if not isinstance(array, pa.DictionaryArray):
         if pa.types.is_string_view(array.type):
             array = array.cast(pa.large_string())
@@ -174,16 +174,23 @@ def as_codes(column: Column, array: pa.Array) -> Coded:
     if pa.types.is_floating(dictionary.type):
         dictionary = _whole_as_integers(column, array)
     if not _is_string(dictionary.type):
-        dictionary = dictionary.cast(pa.string())
+        try:
+            dictionary = dictionary.cast(pa.string())
+        except pa.ArrowInvalid:
+            what = "holds bytes that are not UTF-8; convert it, or leave the column out"
+            raise InputError(what, column=column.name) from None
     return Coded(dictionary, codes.to_numpy())
 
 
 def _fits(column: Column, kind: pa.DataType) -> bool:
+    import pyarrow as pa
     from pyarrow import types
 
     inside = kind.value_type if types.is_dictionary(kind) else kind
     if column.kind == "text":
         return _is_string(inside)
+    if isinstance(inside, pa.BaseExtensionType):  # such as UUID
+        return False
     return _is_category(kind) or (column.declared and not types.is_nested(kind))
 
 

@@ -7,12 +7,13 @@ import glob
 import json
 import os
 import tempfile
-import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crossview.errors import InputError
+from crossview.files import temporary_folder
 from crossview.streams.prefetch import prefetch, stopped_by
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ __all__ = [
     "named_files",
     "quoted_path",
     "read_batches",
+    "schema_of",
+    "sniff_csv",
+    "sniff_delimiter",
 ]
 
 
@@ -38,6 +42,16 @@ __all__ = [
 MEMORY_OF_ROWS = "2GB"
 # of the search for types: as long as there is room, DuckDB keeps the text that it has read
 MEMORY_OF_TYPES = "256MB"
+# from which the delimiter is found
+ROWS_OF_DELIMITER = 100
+
+_CONFIG: dict[str, Any] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "preserve_insertion_order": "true",
+    "memory_limit": MEMORY_OF_ROWS,
+}
 
 
 @contextmanager
@@ -52,17 +66,10 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         raise InputError(
             "reading CSV, JSON lines and SQL needs duckdb: pip install 'crossview[cli]'"
         ) from None
-    config: dict[str, Any] = {
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "python_enable_replacements": "false",
-        "preserve_insertion_order": "true",
-        "memory_limit": MEMORY_OF_ROWS,
-        "temp_directory": os.path.join(
-            tempfile.gettempdir(), f"crossview-duckdb-{uuid.uuid4().hex}"
-        ),
-    }
-    with duckdb.connect(":memory:", config=config) as connection:
+    with (
+        temporary_folder(Path(tempfile.gettempdir())) as folder,
+        duckdb.connect(":memory:", config=_CONFIG | {"temp_directory": str(folder)}) as connection,
+    ):
         connection.execute("SET enable_progress_bar = false")  # stdout is for predictions
         yield connection
 
@@ -74,11 +81,41 @@ def load_remote(duck: Any, query: str) -> None:
             duck.execute("LOAD httpfs")
 
 
-def describe(duck: Any, table: str) -> list[tuple]:
-    """Return the name and type of each column of a table function, and more that DuckDB knows."""
+def describe(duck: Any, table: str) -> list[tuple[str, str]]:
+    """Return the name and type of each column of a table function."""
+    return [row[:2] for row in _find_types(duck, f"DESCRIBE FROM {table}")]
+
+
+def sniff_csv(duck: Any, file: str, options: str) -> list[tuple[str, str]]:
+    """Return the name and type of each column of a CSV file."""
+    query = f"SELECT columns FROM sniff_csv({file}, {options})"
+    ((columns,),) = _find_types(duck, query)
+    return [(column["name"], column["type"]) for column in columns]
+
+
+def sniff_delimiter(file: str, quote: str) -> str | None:
+    """Return what divides the fields of a CSV file; None if that is not clear.
+
+    Parameters
+    ----------
+    file : str
+        Its name.
+    quote : str
+        What encloses a field.
+    """
+    options = f"quote={literal(quote)}, escape={literal(quote)}, comment='', header=true, skip=0"
+    options += f", all_varchar=true, sample_size={ROWS_OF_DELIMITER}"
+    query = f"SELECT delimiter, columns FROM sniff_csv({quoted_path(file)}, {options})"
+    with connection() as duck, contextlib.suppress(Exception):  # reading says what is wrong
+        ((delimiter, columns),) = duck.sql(query).fetchall()
+        return str(delimiter) if len(columns) > 1 else None
+    return None
+
+
+def _find_types(duck: Any, query: str) -> list[tuple]:
+    """The answer to a query that reads the rows only to find types."""
     import duckdb
 
-    query = f"DESCRIBE FROM {table}"
     try:
         duck.execute(f"SET memory_limit = '{MEMORY_OF_TYPES}'")
         return list(duck.sql(query).fetchall())
@@ -87,6 +124,16 @@ def describe(duck: Any, table: str) -> list[tuple]:
         return list(duck.sql(query).fetchall())
     finally:
         duck.execute(f"SET memory_limit = '{MEMORY_OF_ROWS}'")
+
+
+def schema_of(duck: Any, types: Mapping[str, str]) -> pa.Schema:
+    """Return the Arrow schema of columns with these DuckDB types."""
+    import pyarrow as pa
+
+    kinds = list(dict.fromkeys(types.values()))
+    nulls = ", ".join(f"NULL::{kind}" for kind in kinds)
+    arrow = dict(zip(kinds, duck.sql(f"SELECT {nulls}").to_arrow_table().schema.types, strict=True))
+    return pa.schema([(name, arrow[kind]) for name, kind in types.items()])
 
 
 def empty_table(relation: Any) -> Any:

@@ -118,6 +118,9 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
             types = [type(value) for value in column]
             if types != [str, str, str, bool] or column.kind not in KINDS:
                 raise InputError(f"the encoder has the column {column!r}, which is of no kind")
+        names = [column.name for column in columns]
+        if len(set(names)) < len(names) or not set(names) <= set(header["feature_names_in"]):
+            raise InputError("the columns of the encoder contradict each other")
         self._start(columns)
 
     def get_state(self) -> dict[str, np.ndarray]:

@@ -87,7 +87,10 @@ class Shuffled(Generic[Batch]):
 
     def set_order(self, state: Mapping[str, Any]) -> None:
         """Let the next iteration have the order of that before which the state was this one."""
-        self._rng.bit_generator.state = state
+        try:
+            self._rng.bit_generator.state = state
+        except (LookupError, OverflowError, TypeError, ValueError):
+            raise InputError("the order of a pass is no state of random numbers") from None
 
     def __iter__(self) -> Iterator[Batch]:
         self.order_state = self._rng.bit_generator.state

@@ -218,7 +218,8 @@ def open_table(
     decimal : {".", ","}, default="."
         Of CSV: what stands before the decimals of a number.
     delimiter : str, default=None
-        Of CSV: what divides two fields.  None: a comma, or what the first line has
+        Of CSV: what divides two fields.  None: what DuckDB sees between those of the first rows;
+        where these differ in length or have odd quotes, a comma, or what the first line has
         of tab, semicolon and bar if it has no comma.
     quote : str, default='"'
         Of CSV: what encloses a field that contains the delimiter; twice, it is itself.  Empty:

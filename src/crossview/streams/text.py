@@ -10,8 +10,8 @@ import csv
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -26,13 +26,19 @@ from crossview.streams.arrow import (
 from crossview.streams.duck import (
     connection,
     describe,
-    empty_table,
     identifier,
     literal,
     quoted_path,
     read_batches,
+    schema_of,
+    sniff_csv,
+    sniff_delimiter,
 )
 from crossview.streams.source import TableBatch
+from crossview.streams.wide import WIDE, fits_types, read_wide
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["CsvFormat", "CsvSource", "JsonSource"]
 
@@ -104,7 +110,7 @@ class _TextSource:
     words: tuple[str, ...] = ("DATE", "TIME")
     # whether yes and no stay words; true and false are lower case
     words_for_booleans = False
-    _booleans: Set[str] = frozenset()
+    _booleans: frozenset[str] = frozenset()
 
     def __init__(self, files: list[str]) -> None:
         self.files: Sequence[str] = files
@@ -115,7 +121,7 @@ class _TextSource:
         where = files[0] if len(files) == 1 else None
         with connection() as duck, one_line(where, self.header_lines):
             try:
-                found = describe(duck, f"{self.reader}({paths}, {self._options}, {inference})")
+                found = self._find_types(duck, paths, f"{self._options}, {inference}")
             except Exception:
                 self._find_bad_row(duck)
                 raise
@@ -123,12 +129,14 @@ class _TextSource:
                 self._find_bad_row(duck)
                 raise InputError("its rows do not share the same columns", file=where)
             # "NULL": no value in any row
-            kinds = [row[1].replace('"NULL"', "VARCHAR") for row in found]
+            kinds = [kind.replace('"NULL"', "VARCHAR") for _, kind in found]
             self._types = dict(zip(self._names(found), kinds, strict=True))
             if self.words_for_booleans:
-                self._booleans = {name for name, kind in self._types.items() if kind == "BOOLEAN"}
+                self._booleans = frozenset(
+                    name for name, kind in self._types.items() if kind == "BOOLEAN"
+                )
                 self._types |= dict.fromkeys(self._booleans, "VARCHAR")
-            self.schema = empty_table(self._rows(duck, files[0], list(self._types))).schema
+            self.schema = schema_of(duck, self._types)
 
     def as_written(self, columns: Sequence[str]) -> Self:
         """Return the same rows, where these columns are text unless they are numbers."""
@@ -165,11 +173,15 @@ class _TextSource:
         """How DuckDB is to read the files."""
         raise NotImplementedError
 
-    def _names(self, columns: list[tuple]) -> list[str]:
-        """The names of the columns that DuckDB found."""
-        return [row[0] for row in columns]
+    def _find_types(self, duck: Any, paths: str, options: str) -> list[tuple[str, str]]:
+        """The names of the columns, and the types that fit all rows."""
+        return describe(duck, f"{self.reader}({paths}, {options})")
 
-    def _misread(self, columns: list[tuple]) -> bool:
+    def _names(self, columns: list[tuple[str, str]]) -> list[str]:
+        """The names of the columns that DuckDB found."""
+        return [name for name, _ in columns]
+
+    def _misread(self, columns: list[tuple[str, str]]) -> bool:
         """Whether DuckDB took a bad row for something else than it is."""
         raise NotImplementedError
 
@@ -180,16 +192,8 @@ class _TextSource:
     def _rows(self, duck: Any, file: str, columns: list[str]) -> Any:
         """The relation of one file, with these columns or all of them."""
         types = ", ".join(f"{literal(c)}: {literal(t)}" for c, t in self._types.items())
-        if not self._booleans and 2 * len(columns) > len(self._types):
-            chosen = "*"  # DuckDB takes long to look up thousands of names
-        else:
-            names = [(name, identifier(name)) for name in columns]
-            chosen = ", ".join(
-                f"if(lower({c}) IN ('true', 'false'), lower({c}), {c}) AS {c}"
-                if name in self._booleans
-                else c
-                for name, c in names
-            )
+        whole = 2 * len(columns) > len(self._types)  # DuckDB takes long to look up many names
+        chosen = "*" if whole else ", ".join(map(identifier, columns))
         return duck.sql(
             f"SELECT {chosen} FROM "
             f"{self.reader}({quoted_path(file)}, {self._options}{self.fixed}, columns={{{types}}})"
@@ -209,13 +213,28 @@ class _TextSource:
     def _batches(
         self, columns: list[str], batch_rows: int, files: Sequence[str]
     ) -> Iterator[TableBatch]:
+        for file in files:
+            row = 0
+            with one_line(file, self.header_lines):
+                for data in self._read(file, columns, batch_rows):
+                    yield TableBatch(self._lower_booleans(data.select(columns)), file, row)
+                    row += data.num_rows
+
+    def _read(self, file: str, columns: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a file, with these columns at least."""
         with connection() as duck:
-            for file in files:
-                row = 0
-                with one_line(file, self.header_lines):
-                    for data in read_batches(duck, self._rows(duck, file, columns), batch_rows):
-                        yield TableBatch(data.select(columns), file, row)
-                        row += data.num_rows
+            yield from read_batches(duck, self._rows(duck, file, columns), batch_rows)
+
+    def _lower_booleans(self, data: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows with true and false in lower case."""
+        import pyarrow.compute as pc
+
+        for name in self._booleans.intersection(data.schema.names):
+            column = data.column(name)
+            lower = pc.utf8_lower(column)
+            column = pc.if_else(pc.is_in(lower, pyarrow().array(["true", "false"])), lower, column)
+            data = data.set_column(data.schema.get_field_index(name), name, column)
+        return data
 
 
 class CsvSource(_TextSource):
@@ -223,7 +242,7 @@ class CsvSource(_TextSource):
 
     reader = "read_csv"
     words_for_booleans = True
-    inference = "sample_size=-1, files_to_sniff=-1"
+    inference = "sample_size=-1"
     fixed = ", auto_detect=false"
 
     def __init__(self, files: list[str], format: CsvFormat | None = None) -> None:
@@ -235,10 +254,11 @@ class CsvSource(_TextSource):
 
     def _read_options(self) -> str:
         names, delimiter = _header(self.files[0], self._format)
+        self._format = self._format._replace(delimiter=delimiter)
         for file in self.files[1:]:
-            theirs, their_delimiter = _header(file, self._format)
+            theirs, _ = _header(file, self._format)
             check_same_columns(theirs, names, file, self.files[0])
-            if theirs != names or their_delimiter != delimiter:
+            if theirs != names:
                 raise InputError(
                     f"has its columns in another order than {self.files[0]}", file=file
                 )
@@ -249,12 +269,39 @@ class CsvSource(_TextSource):
             f"decimal_separator={literal(self._format.decimal)}, dateformat='%Y-%m-%d'"
         )
 
-    def _names(self, columns: list[tuple]) -> list[str]:
+    def _find_types(self, duck: Any, paths: str, options: str) -> list[tuple[str, str]]:
+        if len(self.files) == 1:  # which takes less time per column
+            return sniff_csv(duck, quoted_path(self.files[0]), options)
+        return super()._find_types(duck, paths, f"{options}, files_to_sniff=-1")
+
+    def _read(self, file: str, columns: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+        types = {name: self._types[name] for name in columns}
+        done = 0
+        if (
+            len(self._types) > WIDE
+            and fits_types(types.values())
+            and len(self._format.delimiter or "") == 1
+        ):
+            names = list(self._types)
+            try:
+                for data in read_wide(file, names, types, self._format, batch_rows):
+                    yield data
+                    done += data.num_rows
+                return
+            except pyarrow().ArrowInvalid:  # DuckDB takes it, or says what is wrong
+                pass
+        for data in super()._read(file, columns, batch_rows):
+            new = data.slice(min(done, data.num_rows))
+            done -= data.num_rows - new.num_rows
+            if new.num_rows:
+                yield new
+
+    def _names(self, columns: list[tuple[str, str]]) -> list[str]:
         if self._format.header:
             return super()._names(columns)
         return _header(self.files[0], self._format)[0]
 
-    def _misread(self, columns: list[tuple]) -> bool:
+    def _misread(self, columns: list[tuple[str, str]]) -> bool:
         # a row that is too long can make DuckDB see another column
         names = _header(self.files[0], self._format)[0]
         return len(columns) != len(names) or self._names(columns) != names
@@ -281,9 +328,9 @@ class JsonSource(_TextSource):
         layout = "auto" if array else "newline_delimited"
         return f"format='{layout}', dateformat='%Y-%m-%d'"
 
-    def _misread(self, columns: list[tuple]) -> bool:
+    def _misread(self, columns: list[tuple[str, str]]) -> bool:
         # DuckDB's way to say that not all rows are objects
-        return [row[:2] for row in columns] == [("json", "JSON")]
+        return columns == [("json", "JSON")]
 
     def _find_bad_row(self, duck: Any) -> None:
         for file in self.files:
@@ -318,9 +365,14 @@ def _header(file: str, format: CsvFormat) -> tuple[list[str], str]:
 
 
 def _find_delimiter(file: str, first: str, format: CsvFormat) -> str:
-    """A comma, but for .tsv and for a first line without commas."""
+    """What DuckDB sees between two fields of the first rows, or else what the first line has.
+
+    DuckDB sees one column where a row is too long or too short, or has an odd quote.
+    """
     if os.path.splitext(file.lower().removesuffix(".gz").removesuffix(".zst"))[1] == ".tsv":
         return "\t"
+    if sniffed := sniff_delimiter(file, format.quote):
+        return sniffed
     delimiters = [",", "\t", ";", "|"]
     delimiters.sort(key=lambda delimiter: delimiter == format.decimal)
     return next((delimiter for delimiter in delimiters if delimiter in first), ",")

@@ -66,9 +66,9 @@ def add_to_diagonal(
 
 
 def forget_older_half(S: Covariance, bias: float, rank: int) -> Covariance:
-    """Reduce the older half of the rows to the diagonal, in views with ``rank`` stored rows."""
+    """Reduce the older half of the rows to the diagonal, in views with ``rank`` or more of them."""
     views = range(len(S.d))
-    n_leaving = [(int(k) + 1) // 2 if k == rank else 0 for k in S.kept]
+    n_leaving = [(int(k) + 1) // 2 if k >= rank else 0 for k in S.kept]
     staying = [kept_rows(S, v, n_leaving[v], int(S.kept[v])) for v in views]
     D, d = S.D.copy(), S.d.copy()
     for v in views:

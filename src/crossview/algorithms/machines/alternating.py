@@ -25,8 +25,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, lsmr
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.svm import LinearSVC
 
 from crossview.algorithms.losses import LOGISTIC, SOFTMAX
 from crossview.algorithms.machines.batch import count_touches, sum_slopes
@@ -111,6 +109,9 @@ def support_machines(
     for X_v, (lo, hi) in zip(views, pairwise(ptr), strict=True):
         size = np.sqrt(np.mean((X_v @ A[lo:hi]) ** 2, axis=0))
         A[lo:hi] /= np.where(size > 0.0, size, 1.0)
+    from sklearn.linear_model import LogisticRegression  # they take long to load
+    from sklearn.svm import LinearSVC
+
     counts = weight[order] > 0.0
     C = 1.0 / (objective.alpha * n)
     for _ in range(n_iter):

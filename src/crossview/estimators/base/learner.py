@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+
+from crossview.errors import InputError
 from crossview.estimators.base.explained import ExplainedLearner
 
 
@@ -48,6 +51,8 @@ class ViewLearner(ExplainedLearner):
             The fitted learner.
         """
         self.check_params()
+        if sample_weight is not None and not np.asarray(sample_weight).any():
+            raise InputError("every sample weight is zero, so there is nothing to learn")
         if not self._warm_starts():
             self._forget()
         try:

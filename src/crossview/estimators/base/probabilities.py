@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +17,7 @@ from crossview.errors import InputError
 from crossview.estimators.base.learner import ViewLearner
 from crossview.estimators.targets import class_codes, read_labels, row_weights
 from crossview.estimators.validation import StrOptions
+from crossview.labels import known_labels
 from crossview.schema import MAX_FINITE, Array
 
 __all__ = ["CalibratedLearner", "calibration_schema", "check_probabilities"]
@@ -175,7 +175,7 @@ class CalibratedLearner(ViewLearner):
         y = np.asarray(y).reshape(-1)
         weight = row_weights(sample_weight, len(y))
         known = np.flatnonzero(self._is_labeled(y) & (weight > 0.0))
-        labels = np.asarray(y[known].tolist())
+        labels = known_labels(y[known])
         self._calibrate_on(_out_of_fold_scores(self, X, y, weight, known), labels, weight[known])
 
     def _calibrate_on(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
@@ -215,11 +215,13 @@ def _out_of_fold_scores(
 
     If a class has one row, there are no folds, and they are the scores of ``learner`` itself.
     """
-    codes = class_codes(np.asarray(y[known].tolist()), learner.classes_)
+    codes = class_codes(known_labels(y[known]), learner.classes_)
     n_folds = min(FOLDS, int(np.bincount(codes, minlength=len(learner.classes_)).min()))
     if n_folds < 2:
         return learner._joint_scores(rows_at(learner._read(X, reset=False), known))
     scores = np.empty((len(known), learner._n_scores()))
+    from sklearn.model_selection import StratifiedKFold  # it takes long to load
+
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
     for _, test in folds.split(codes, codes):
         others = weight.copy()

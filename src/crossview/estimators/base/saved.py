@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.errors import InputError
 from crossview.estimators.base.rows import RowReader
 from crossview.estimators.columns import NamedColumns
+from crossview.kernels.rows import Rows
 from crossview.schema import Array, check_header, check_state
 from crossview.views import ViewLayout
 
@@ -121,3 +122,60 @@ class SavedState(RowReader):
         used = np.sort(column_map[column_map >= 0])
         n = self.layout_.n_columns
         return len(column_map) == d and len(used) == n and bool((used == np.arange(n)).all())
+
+
+class CheckedParams(SavedState):
+    """Base class of all learners: parameters that are set after `fit` fit what was learned."""
+
+    # whether parameters were set that the learned state may not fit
+    _params_changed = False
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; a fitted learner goes on with them, if its learned state fits them.
+
+        Parameters
+        ----------
+        **params : any
+            By name.
+
+        Returns
+        -------
+        self : object
+            The learner.  Where the state does not fit, as with another covariance, all but `fit`
+            raise an error.
+        """
+        super().set_params(**params)
+        self._params_changed = hasattr(self, "_state")
+        return self
+
+    def check_fits_state(self) -> None:
+        """Raise an error if the learned state does not fit parameters that were set since.
+
+        Raises
+        ------
+        InputError
+            The message says what does not fit.
+        """
+        if not self._params_changed:
+            return
+        again = type(self)(**self.get_params(deep=False))
+        try:
+            again._validate_params()
+            again.set_header(self.get_header())
+            again.set_state(self.get_state())
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise InputError(
+                f"the parameters were changed, and what was learned does not fit them ({error}); "
+                "fit again, or set them back"
+            ) from error
+        self._params_changed = False
+
+    def _read(self, X: Any, *, reset: bool, checked: bool = True) -> Rows:
+        if reset:
+            self._params_changed = False
+        self.check_fits_state()
+        return super()._read(X, reset=reset, checked=checked)
+
+    def _read_one(self, x: Any, *, learn: bool) -> Rows:
+        self.check_fits_state()
+        return super()._read_one(x, learn=learn)

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.kernel_approximation import Nystroem, RBFSampler
 
 from crossview.batch import make_rows, matrix_of, views_of
 from crossview.kernels.rows import Rows
@@ -133,6 +132,8 @@ class ViewApproximation:
         return self
 
     def _new(self, v: int, n: int, random_state: Any = None) -> Any:
+        from sklearn.kernel_approximation import Nystroem, RBFSampler  # they take long to load
+
         gamma = float(self.kernel.gammas[v])
         if self.kernel.method == "fourier":
             return RBFSampler(gamma=gamma, n_components=n, random_state=random_state)

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.metrics import accuracy_score
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -236,6 +234,8 @@ def _folds(cv: Any, labels: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.
     if labels.shape[1] > 1:
         kinds = np.where(labeled, labels.argmax(axis=1), -1)
     if isinstance(cv, Integral):
+        from sklearn.model_selection import StratifiedKFold  # it takes long to load
+
         cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
         fewest = int(np.unique(kinds[labeled], return_counts=True)[1].min())
         if fewest < cv.get_n_splits():
@@ -249,8 +249,8 @@ def _score(scoring: str, labels: np.ndarray, scores: np.ndarray) -> float:
     """Return the metric of the test rows; NaN if it is not defined."""
     if scoring == "accuracy":
         if labels.shape[1] > 1:
-            return float(accuracy_score(labels.argmax(axis=1), scores.argmax(axis=1)))
-        return float(accuracy_score(labels[:, 0] > 0.0, scores[:, 0] > 0.0))
+            return float(np.mean(labels.argmax(axis=1) == scores.argmax(axis=1)))
+        return float(np.mean((labels[:, 0] > 0.0) == (scores[:, 0] > 0.0)))
     each = [
         area_under_curve(own > 0.0, score)
         for own, score in zip(labels.T, scores.T, strict=True)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 __all__ = ["EarlyStopping", "split_held_out"]
 
@@ -32,6 +31,8 @@ def split_held_out(
             labels = None
     if n_held_out >= n or not weight.any():
         return rows, rows[:0]
+    from sklearn.model_selection import train_test_split  # it takes long to load
+
     train, held_out = train_test_split(
         rows, test_size=n_held_out, stratify=labels, random_state=random_state
     )

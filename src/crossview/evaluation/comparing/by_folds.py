@@ -26,6 +26,7 @@ from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import FoldRows, Protocol, split_rows
 from crossview.evaluation.result import Comparison, ComparisonRow, LeftOut
 from crossview.evaluation.sources import Labeled
+from crossview.labels import known_labels
 
 __all__ = ["Wanted", "compare_folds"]
 
@@ -130,7 +131,7 @@ def _load(run: Run, source: Labeled, protocol: Protocol) -> tuple[Data, Protocol
             raise InputError(f"{len(protocol.groups)} groups for {len(y)} rows")
         protocol = dataclasses.replace(protocol, groups=protocol.groups[labeled])
     if len(unlabeled):
-        y = np.asarray(y[labeled].tolist())
+        y = known_labels(y)
     parts = (X, y, labeled, unlabeled, source.encoder, source.layout)
     return Data(*parts, weight=rows.weight), protocol
 

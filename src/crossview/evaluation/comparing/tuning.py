@@ -20,6 +20,7 @@ from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import Split, draw_rows
 from crossview.evaluation.metrics import is_bounded, least_rows
 from crossview.evaluation.tasks import Classification, Scored, join
+from crossview.labels import known_labels
 
 __all__ = [
     "Chosen",
@@ -333,7 +334,7 @@ class Tuner:
         assert isinstance(run.task, Classification)
         together = join([one for _, one in scored])
         held_out = np.concatenate([test for _, test in inner])
-        y = np.asarray(self.labels[held_out].tolist())
+        y = known_labels(self.labels[held_out])
         weight = None if self.fold.weights is None else self.fold.weights[held_out]
         if calibrates:  # the map depends on the scores alone, and any of the models can hold it
             model = scored[0][0]

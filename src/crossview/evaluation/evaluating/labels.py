@@ -116,7 +116,7 @@ def _distinct(labels: Any) -> tuple[list[Any], np.ndarray]:
         places: dict[Any, int] = {}
         index = [places.setdefault(value, len(places)) for value in labels.tolist()]
         return list(places), np.array(index, dtype=np.intp)
-    if pa.types.is_nested(labels.type):
+    if pa.types.is_nested(labels.type) or isinstance(labels.type, pa.BaseExtensionType):
         raise InputError(f"the label holds {labels.type}; labels are text, numbers or booleans")
     if str(labels.type) == "string_view":
         labels = labels.cast(pa.large_string())

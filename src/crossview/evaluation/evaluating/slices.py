@@ -112,6 +112,8 @@ def find_slices(table: TableStream, column: str) -> ByValue:
 
     counts: Counter[Any] = Counter()
     sample = NumberSample()
+    if column not in table.column_names:  # such as one without a name
+        raise InputError(f"no column {column!r}")
     number = _is_number(table.schema.field(column).type)
     for batch in table.select([column]):
         values = batch.data.column(0)
@@ -159,7 +161,8 @@ def _numbers(values: Any) -> np.ndarray:
     """Float64, NaN where the value is missing."""
     import pyarrow as pa
 
-    return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    values = values.cast(pa.float64(), safe=False)  # rounds whole numbers beyond 2^53
+    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _encoded(values: Any, column: str) -> Any:
@@ -169,7 +172,7 @@ def _encoded(values: Any, column: str) -> Any:
 
     if isinstance(values, pa.DictionaryArray):
         return values
-    if pa.types.is_nested(values.type):
+    if pa.types.is_nested(values.type) or isinstance(values.type, pa.BaseExtensionType):
         raise InputError(
             f"holds {values.type}, which makes no slices; take text, numbers or dates",
             column=column,

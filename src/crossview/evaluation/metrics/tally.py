@@ -19,7 +19,8 @@ from crossview.evaluation.metrics.measure import (
     value_of_order,
 )
 from crossview.evaluation.metrics.probability import CALIBRATION_BINS, count_in_bins
-from crossview.evaluation.metrics.resumable import Resumable
+from crossview.evaluation.metrics.resumable import COUNT, Resumable, counts_of_shape, sum_of
+from crossview.schema import Array
 
 __all__ = ["ErrorTally", "Tally"]
 
@@ -71,8 +72,6 @@ class Tally(Resumable):
     (0.667, 1.0)
     """
 
-    STATE = ("n_rows", "loss", "confusion", "histogram", "sums", "bins")
-
     def __init__(self, n_classes: int, *, positive: int = 1) -> None:
         self.n_classes = n_classes
         self.positive = positive
@@ -83,6 +82,16 @@ class Tally(Resumable):
         of_rows = [name for name, metric in METRICS.items() if metric.kind == "probability"]
         self.sums = dict.fromkeys(of_rows, 0.0)
         self.bins = np.zeros((3, CALIBRATION_BINS))
+
+    def _state_schema(self) -> dict[str, Array]:
+        return {
+            "n_rows": COUNT,
+            "loss": sum_of(),
+            "confusion": counts_of_shape(self.confusion.shape),
+            "histogram": counts_of_shape(self.histogram.shape),
+            "sums": sum_of(len(self.sums), low=-np.inf),
+            "bins": Array("f8", self.bins.shape, 0.0),
+        }
 
     def update(
         self,
@@ -190,12 +199,13 @@ class ErrorTally(Resumable):
     (1.414, 1.0)
     """
 
-    STATE = ("n_rows", "loss", "sums")
-
     def __init__(self) -> None:
         self.n_rows = 0
         self.loss = 0.0
         self.sums = dict.fromkeys(metric_names("regression"), 0.0)
+
+    def _state_schema(self) -> dict[str, Array]:
+        return {"n_rows": COUNT, "loss": sum_of(), "sums": sum_of(len(self.sums))}
 
     def update(self, y: np.ndarray, predictions: np.ndarray) -> None:
         """Count some more rows.

@@ -7,6 +7,8 @@ to predict; all are tried, from the counts of both classes below each threshold.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from crossview.catalog.metrics import metric_of
@@ -16,7 +18,8 @@ from crossview.evaluation.metrics.measure import (
     value_of_confusion,
     values_of_confusions,
 )
-from crossview.evaluation.metrics.resumable import Resumable
+from crossview.evaluation.metrics.resumable import COUNT, Resumable, counts_of_shape
+from crossview.schema import Array
 
 __all__ = ["RunningThreshold", "best_threshold"]
 
@@ -125,7 +128,7 @@ class RunningThreshold(Resumable):
     0.25
     """
 
-    STATE = ("counts", "n_rows", "threshold", "_next_position")
+    OPTIONAL = ("threshold",)
 
     def __init__(self, name: str, *, positive: int = 1) -> None:
         self.name, self.positive = name, positive
@@ -133,6 +136,20 @@ class RunningThreshold(Resumable):
         self.n_rows = 0
         self.threshold: float | None = None
         self._next_position = 1
+
+    def _state_schema(self) -> dict[str, Array]:
+        return {
+            "counts": counts_of_shape(self.counts.shape),
+            "n_rows": COUNT,
+            "threshold": Array("f8", (1,), 0.0, 1.0),
+            "_next_position": Array("i8", (1,), 1, np.iinfo(np.int64).max),
+        }
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from counts that `get_state` of an equal object returned."""
+        super().set_state(state)
+        if self._next_position <= self.n_rows:
+            raise InputError("the threshold of the counts was not placed where it must have been")
 
     def decide(
         self, codes: np.ndarray, scores: np.ndarray, probabilities: np.ndarray

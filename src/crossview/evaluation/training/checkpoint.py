@@ -12,12 +12,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from crossview.errors import InputError
+from crossview.evaluation.training.result import steps
 from crossview.evaluation.training.start import FINISHED
 from crossview.files import check_writable
 from crossview.persistence import load, load_progress, save
+from crossview.schema import Array, check_header, check_state
 from crossview.views import MultiView, ViewLayout
 
 __all__ = ["Checkpoint", "Kept", "Position"]
+
+
+POSITION: dict[str, Any] = {
+    **dict.fromkeys(["number", "batches", "unlabeled", "skipped"], int),
+    "order": (dict, None),
+}
 
 
 @dataclass
@@ -41,6 +49,10 @@ class Position:
     order: dict[str, Any] | None = None
     unlabeled: int = 0
     skipped: int = 0
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return what cannot be negative."""
+        return self.batches, self.unlabeled, self.skipped
 
 
 @dataclass
@@ -107,8 +119,6 @@ class Checkpoint:
         state = {f"counts/{name}": array for name, array in kept.counts.items()}
         state |= {f"windows/{name}": array for name, array in kept.windows.items()}
         if kept.tail is not None:
-            layout = kept.tail.layout
-            header["views"] = [list(layout.names), [int(width) for width in layout.widths]]
             state |= {f"tail/{name}": array for name, array in _rows_as_arrays(kept.tail).items()}
         save(kept.fitted, self.path, progress=(header, state))
 
@@ -132,15 +142,18 @@ class Checkpoint:
                     "it to train from the first row",
                     file=str(self.path),
                 )
+        check_header(header["position"], POSITION, "the position")
         position = Position(**header["position"])
+        if not (position.number >= 1 and min(position.counts()) >= 0):
+            raise ValueError("its position")
         parts: dict[str, dict[str, np.ndarray]] = {"counts": {}, "tail": {}, "windows": {}}
         for name, array in state.items():
             part, _, rest = name.partition("/")
             parts[part][rest] = array
-        tail = None
-        if parts["tail"]:
-            tail = _rows_of_arrays(parts["tail"], ViewLayout(*header["views"]))
-        return Kept(load(self.path), position, parts["counts"], tail, parts["windows"])
+        fitted = load(self.path)
+        layout = steps(fitted)[1].layout_
+        tail = _rows_of_arrays(parts["tail"], layout) if parts["tail"] else None
+        return Kept(fitted, position, parts["counts"], tail, parts["windows"])
 
     def remove(self) -> None:
         """Remove the file: the run is over."""
@@ -157,6 +170,17 @@ def _rows_as_arrays(X: MultiView) -> dict[str, np.ndarray]:
 
 
 def _rows_of_arrays(arrays: dict[str, np.ndarray], layout: ViewLayout) -> MultiView:
+    d = layout.n_columns
+    schema = {"rows": Array("f8", ("n", d))}
+    if "rows" not in arrays:
+        schema = {
+            "data": Array("f8", ("nonzero",)),
+            "indices": Array("i8", ("nonzero",), 0, d - 1),
+            "indptr": Array("i8", ("n+1",), 0, cuts="nonzero"),
+        }
+    if "present" in arrays:
+        schema["present"] = Array("b1", ("n", layout.n_views))
+    check_state(arrays, schema, "the last rows")
     matrix: Any = arrays.get("rows")
     if matrix is None:
         indices, indptr = (arrays[name].astype(np.int32) for name in ("indices", "indptr"))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.evaluation.tasks import Classification, Task
-from crossview.labels import has_label
+from crossview.labels import has_label, known_labels
 from crossview.views import MultiView
 
 __all__ = ["held_out_scores", "threshold_of", "tune"]
@@ -25,7 +25,7 @@ def held_out_scores(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | None:
     """Scores of rows held out by three folds, labels and weights; None if rows are too few."""
     known, unlabeled = np.flatnonzero(has_label(y)), np.flatnonzero(~has_label(y))
-    labels = np.asarray(y[known].tolist())
+    labels = known_labels(y)
     counts = np.unique(labels, return_counts=True)[1]
     precomputed = getattr(learner, "kernel", None) == "precomputed"  # rows are columns, too
     if precomputed or len(counts) < 2 or counts.min() < 2:

@@ -66,7 +66,8 @@ class Passes:
         here = self.position
         calibration = getattr(self.learner, "calibration", None)
         for number in range(here.number, epochs + 1):
-            observer.start_pass(number, epochs, self.source.n_rows)
+            n_rows, n_done = self.source.n_rows, here.batches * self.source.batch_rows
+            observer.start_pass(number, epochs, n_rows, min(n_done, n_rows))
             batches, scored = self._batches(observer), self.scored
             if number == 1:
                 batches = self.labels.watch(batches)

@@ -106,8 +106,11 @@ class Trained:
 class TrainingObserver:
     """Observer of the progress of `train`; override the methods, which do nothing."""
 
-    def start_pass(self, number: int, n_passes: int, n_rows: int | None) -> None:
-        """Handle the start of pass ``number``, from 1; ``n_rows`` is None if it is unknown."""
+    def start_pass(self, number: int, n_passes: int, n_rows: int | None, n_done: int = 0) -> None:
+        """Handle the start of pass ``number``, from 1; ``n_rows`` is None if it is unknown.
+
+        ``n_done`` rows of it were learned before, by a run that stopped.
+        """
 
     def add_rows(self, n_rows: int) -> None:
         """Handle ``n_rows`` more learned rows."""

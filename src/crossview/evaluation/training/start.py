@@ -11,12 +11,18 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError
-from crossview.persistence import load, load_progress, read_info
+from crossview.evaluation.training.info import read_training_info
+from crossview.evaluation.training.result import steps
+from crossview.persistence import load, load_progress
+from crossview.schema import MAX_COUNT, check_header
 
 __all__ = ["FINISHED", "Start"]
 
 # the part of the header of a finished model from which training goes on with other rows
 FINISHED = "finished"
+SCHEMA: dict[str, Any] = {
+    FINISHED: {"threshold": (float, str, None), "unlabeled": int, "skipped": int}
+}
 
 
 @dataclass
@@ -51,7 +57,8 @@ class Start:
             fitted, info, progress = copy.deepcopy((model.fitted, model.info, model.progress))
             name = None
         else:
-            fitted, info, name = load(model), read_info(model), os.fspath(model)
+            fitted, name = load(model), os.fspath(model)
+            info = read_training_info(model, steps(fitted)[1])
             try:
                 progress = load_progress(model)
             except InputError:
@@ -69,10 +76,21 @@ class Start:
                 file=name,
             )
         try:
-            _check_info(info)
-            return cls(fitted, info, counts, **header[FINISHED])
-        except (LookupError, TypeError, ValueError) as error:
-            raise InputError(f"is a damaged model file ({error})", file=name) from error
+            check_header(header, SCHEMA, "training")
+            start = cls(fitted, info, counts, **header[FINISHED])
+            start._check()
+        except InputError as error:
+            raise InputError(f"is a damaged model file: {error.message}", file=name) from None
+        return start
+
+    def _check(self) -> None:
+        """Raise an error if metadata and counts are of other rows; the counts say the rest."""
+        if not self.info.get("metric") or "tally.n_rows" not in self.counts:
+            raise InputError("it lacks the metric, or its counts")
+        if self.counts["tally.n_rows"].tolist() != [self.info["rows"]]:
+            raise InputError("its counts are not of the rows that it has learned")
+        if not (0 <= self.unlabeled <= MAX_COUNT and 0 <= self.skipped <= MAX_COUNT):
+            raise InputError("its rows without a label are no number")
 
     @staticmethod
     def progress(
@@ -87,13 +105,3 @@ class Start:
         for name, value in options.items():
             if value is not None and not (isinstance(value, Sized) and not len(value)):
                 raise InputError(f"leave {name}= out; the model of init= has its own")
-
-
-def _check_info(info: dict[str, Any]) -> None:
-    """Raise an error for metadata that `train` did not write."""
-    kinds = {"model": str, "task": str, "rows": int, "positive": object, "label": str | None}
-    for name, kind in kinds.items():
-        if not isinstance(info[name], kind):
-            raise ValueError(f"its {name}")
-    if not isinstance(info["metric"]["name"], str):
-        raise ValueError("its metric")

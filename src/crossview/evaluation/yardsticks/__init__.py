@@ -14,6 +14,7 @@ from crossview.evaluation.yardsticks.adapter import (
 from crossview.evaluation.yardsticks.code import training_code
 from crossview.evaluation.yardsticks.entries import PREFIX, find_yardstick, yardsticks
 from crossview.evaluation.yardsticks.matrix import ViewMatrix
+from crossview.evaluation.yardsticks.models import WeightedPipeline
 
 __all__ = [
     "PREFIX",
@@ -21,6 +22,7 @@ __all__ = [
     "PipelineRegressor",
     "Shape",
     "ViewMatrix",
+    "WeightedPipeline",
     "find_yardstick",
     "training_code",
     "yardsticks",

@@ -9,6 +9,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
@@ -21,7 +22,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import METRICS, parse_metric
+from crossview.errors import InputError
 from crossview.evaluation.yardsticks.adapter import Shape
+from crossview.evaluation.yardsticks.models import WeightedPipeline
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.table import open_table
 
@@ -45,6 +48,7 @@ def training_code(
     source: str | None = None,
     reading: Mapping[str, Any] | None = None,
     label: str | None = None,
+    weight: str | None = None,
     encoding: Mapping[str, Any] | None = None,
     metric: str | None = None,
     positive: Any = None,
@@ -68,6 +72,8 @@ def training_code(
         How `open_table` reads it.
     label : str, default=None
         The label column of a table.
+    weight : str, default=None
+        The column of a table that says how much each row counts.
     encoding : mapping of str to value, default=None
         The parameters of the `ViewEncoder` of a table.  None: the rows are views already.
     metric : str, default=None
@@ -76,7 +82,8 @@ def training_code(
         The class that the metric is about.
     threshold : float, "tuned" or None, default=None
         The probability of the positive class above which it is predicted.  "tuned": scikit-learn's
-        ``TunedThresholdClassifierCV`` finds it.  None: a score above 0 predicts the second class.
+        ``TunedThresholdClassifierCV`` finds it, but not with weights, which it does not hand on.
+        None: a score above 0 predicts the second class.
     seed : int, default=0
         For a model that takes a ``random_state``.
 
@@ -99,34 +106,41 @@ def training_code(
     model.fit(X, y)
     <BLANKLINE>
     """
-    writer = _Writer()
+    writer = _Writer(weighted=weight is not None)
     model = learner.make(**setting, random_state=seed).pipeline(data)
     if encoding is not None:
         model = make_pipeline(ViewEncoder(**encoding), *(step for _, step in model.steps))
-    text, comments = _with_threshold(writer, model, metric, positive, threshold)
-    lines = _rows(writer, source, reading or {}, label, encoding is not None)
-    body = [*lines, *comments, f"model = {text}", "model.fit(X, y)"]
-    return "\n".join([*writer.imports(), "", *body, ""])
+    lines = _rows(writer, source, reading or {}, (label, weight), encoding is not None)
+    if weight is None:
+        text, comments = _with_threshold(writer, model, metric, positive, threshold)
+        lines += [*comments, f"model = {text}", "model.fit(X, y)"]
+    else:
+        lines += _with_weights(writer, model, positive, threshold)
+    return "\n".join([*writer.imports(), "", *lines, ""])
 
 
 def _rows(
     writer: _Writer,
     source: str | None,
     reading: Mapping[str, Any],
-    label: str | None,
+    label_and_weight: tuple[str | None, str | None],
     columnar: bool,
 ) -> list[str]:
-    """Return the lines that read rows and labels."""
+    """Return the lines that read rows, labels and weights."""
+    label, weight = label_and_weight
     if source is None or not columnar:
         what = "a table with the same columns" if columnar else "a crossview.MultiView"
         return [f"# X: the rows, {what}; y: their labels"]
     writer.modules |= {"import numpy as np", "import pyarrow as pa"}
     reader = writer.name(open_table)
     how = "".join(f", {name}={value!r}" for name, value in reading.items())
+    names = {"y": label} | ({} if weight is None else {"weight": weight})
+    columns = [f"np.array(table[{name!r}].to_pylist())" for name in names.values()]
     return [
         f"table = pa.Table.from_batches([batch.data for batch in {reader}({source!r}{how})])",
         f"table = table.filter(table[{label!r}].is_valid())",
-        f"X, y = table.drop_columns([{label!r}]), np.array(table[{label!r}].to_pylist())",
+        f"{', '.join(['X', *names])} = table.drop_columns({list(names.values())!r}), "
+        + ", ".join(columns),
     ]
 
 
@@ -150,6 +164,19 @@ def _with_threshold(
     return writer.code(TunedThresholdClassifierCV(model, scoring=scorer)), []
 
 
+def _with_weights(writer: _Writer, model: Pipeline, positive: Any, threshold: Any) -> list[str]:
+    """Return the lines that fit the model with weights, and then place its threshold."""
+    if threshold == "tuned":
+        raise InputError("scikit-learn tunes no threshold with weights; give it as a number")
+    name, last = model.steps[-1]
+    lines = [f"model = {writer.code(model)}", f"model.fit(X, y, {name}__sample_weight=weight)"]
+    if threshold is None or isinstance(last, DummyClassifier):
+        return lines
+    frozen = FrozenEstimator(_Text("model"))
+    cut = {"threshold": threshold, "pos_label": positive, "response_method": "predict_proba"}
+    return [*lines, f"model = {writer.code(FixedThresholdClassifier(frozen, **cut))}.fit(X, y)"]
+
+
 class _Text(str):
     """Code that is written as it is."""
 
@@ -157,7 +184,8 @@ class _Text(str):
 class _Writer:
     """Writer of objects as the code that makes them; collects what has to be imported."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, weighted: bool) -> None:
+        self._weighted = weighted
         self.modules: set[str] = set()
         self._names: dict[str, set[str]] = {}
 
@@ -184,7 +212,9 @@ class _Writer:
             return str(value)
         if isinstance(value, Pipeline):
             items = [self.code(step, inner) for _, step in value.steps]
-            return _call(self.name(make_pipeline), items, indent)
+            text = _call(self.name(make_pipeline), items, indent)
+            weighs = self._weighted and isinstance(value, WeightedPipeline)
+            return f"{self.name(WeightedPipeline)}({text}.steps)" if weighs else text
         if isinstance(value, list):
             return _call("", [self.code(item, inner) for item in value], indent, "[]")
         if isinstance(value, dict):

@@ -35,6 +35,7 @@ __all__ = [
     "MajorityClassifier",
     "MeanRegressor",
     "RidgeRegressor",
+    "WeightedPipeline",
 ]
 
 # columns for gradient boosting: of 500 the time doubles, and the scores are the same
@@ -74,18 +75,39 @@ def _boosting(max_leaf_nodes: int, data: Shape) -> dict[str, Any]:
     return parameters
 
 
-class _WeightedPipeline(Pipeline):
-    """A pipeline in a stack, which hands weights to `fit` and knows no name of a step."""
+class WeightedPipeline(Pipeline):
+    """A pipeline whose `fit` takes weights, as a stack gives them, and hands them to the last step.
+
+    Parameters
+    ----------
+    steps : list of (str, estimator)
+        As for scikit-learn's ``Pipeline``.
+    """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
-        """Fit all steps, the last one with the weights."""
+        """Fit all steps, the last one with the weights.
+
+        Parameters
+        ----------
+        X, y
+            The rows and their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts.
+        **params
+            As for scikit-learn's ``Pipeline``.
+
+        Returns
+        -------
+        self : object
+            The pipeline.
+        """
         if sample_weight is not None:
             params[f"{self.steps[-1][0]}__sample_weight"] = sample_weight
         return super().fit(X, y, **params)
 
 
-def _of_view(view: str, model: Any) -> _WeightedPipeline:
-    return _WeightedPipeline(make_pipeline(ViewMatrix(view, scale=True), model).steps)
+def _of_view(view: str, model: Any) -> WeightedPipeline:
+    return WeightedPipeline(make_pipeline(ViewMatrix(view, scale=True), model).steps)
 
 
 class LogisticClassifier(PipelineClassifier):

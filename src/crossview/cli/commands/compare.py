@@ -1,0 +1,206 @@
+"""``crossview compare``."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from crossview.cli.opening import (
+    STANDARD,
+    Columns,
+    Rows,
+    literal_value,
+    make_console,
+    open_source,
+    warn,
+    write_text,
+)
+from crossview.cli.progress import warnings_as_lines, watching_comparison
+from crossview.errors import InputError
+from crossview.evaluation import compare as comparing
+from crossview.evaluation.result import Comparison, ComparisonRow
+from crossview.evaluation.sources import input_files
+from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
+from crossview.files import COMPARISON, check_writable
+from crossview.report.tables import class_table, comparison_notes, comparison_table
+from crossview.streams.duck import identifier, literal
+from crossview.streams.source import find_reader, is_query
+from crossview.streams.text import CsvFormat
+
+__all__ = ["run"]
+
+# beyond, the file of --json has them
+MOST_CLASSES_SHOWN = 20
+# the exit status of what Ctrl-C ended
+INTERRUPTED = 130
+
+
+def run(
+    rows: Rows,
+    *,
+    json: str | None,
+    add: Sequence[str],
+    models: Sequence[str],
+    options: dict[str, Any],
+) -> None:
+    """``crossview compare``."""
+    source, columns = rows.source, rows.columns
+    stored = source if source.endswith(".json") else None
+    command: dict[str, Any] = {"source": source, "columns": asdict(columns), "options": options}
+    earlier: Comparison | None = None
+    if stored is not None:
+        earlier, command, columns = _read_comparison(stored)
+        source = command["source"]
+        given = [command["options"].get(name) for name in ("groups", "time", "weight")]
+        in_no_view = [name for name in given if name is not None]
+        table = open_source(source, columns, ignored=in_no_view) if add else source
+        rows = Rows(source, table, columns, in_no_view, command["options"].get("weight"))
+        json = json or (stored if add else None)
+    if json not in (None, STANDARD):
+        check_writable(json, COMPARISON, input_files(rows.table))
+    if add and stored is None:
+        raise InputError("--add extends a stored comparison; name its file, such as result.json")
+    if earlier is not None and not add:
+        answer, status = earlier, 0
+    else:
+        kept = command["options"] | {key: options[key] for key in ("budget", "n_jobs")}
+        models = list(add) if add else list(models)
+        answer, status = _compare(rows, models or None, earlier, kept)
+    try:  # first the table, then the file, and each also if the other one fails
+        # what reads JSON from stdout wants nothing else there
+        with redirect_stdout(sys.stderr if json == STANDARD else sys.stdout):
+            _show_comparison(answer, rows, command["options"])
+            sys.stdout.flush()
+    finally:
+        if json is not None and status == 0:
+            content = answer.to_dict() | {"command": command}
+            text = jsonlib.dumps(content, indent=1, ensure_ascii=False)
+            write_text(json, text + "\n", COMPARISON)
+    if status:
+        raise typer.Exit(status)
+
+
+def _compare(
+    rows: Rows,
+    models: Sequence[str] | None,
+    earlier: Comparison | None,
+    options: dict[str, Any],
+) -> tuple[Comparison, int]:
+    """The answer and the exit status: after Ctrl-C, the table so far."""
+    warn(rows, options["task"])
+    parsed = {key: literal_value(options[key] or "none") for key in ("k", "threshold")}
+    with warnings_as_lines(), watching_comparison() as observer:
+        try:
+            answer = comparing.compare(
+                rows.table,
+                rows.columns.label,
+                **rows.columns.arguments(),
+                **options | parsed,
+                models=models,
+                extend=earlier,
+                observer=observer,
+            )
+        except KeyboardInterrupt:
+            if observer.answer is None:
+                raise
+            return observer.answer, INTERRUPTED
+    return answer, 0
+
+
+def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], Columns]:
+    """A comparison from a file of ``compare --json``, the command that made it, and its columns."""
+    try:
+        content = jsonlib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError("no such file", file=path) from None
+    except ValueError:
+        raise InputError(
+            "holds no JSON; name a file of crossview compare --json", file=path
+        ) from None
+    try:
+        answer, command = Comparison.from_dict(content), content["command"]
+        return answer, command, Columns(**command["columns"])
+    except InputError as error:
+        raise InputError(error.message, file=path) from None
+    except (KeyError, TypeError):
+        raise InputError(
+            "holds no comparison of this version of crossview; make it again", file=path
+        ) from None
+
+
+def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> None:
+    source, columns = rows.source, rows.columns
+    console = make_console()
+    console.print(comparison_table(answer, console.width))
+    console.print()
+    if (classes := class_table(answer)) is not None and len(answer.classes) <= MOST_CLASSES_SHOWN:
+        console.print(classes)
+        console.print()
+    for note in comparison_notes(answer):
+        console.print(note)
+    for row in dict.fromkeys((answer.best.model, answer.recommended.model)):
+        if answer.row(row).yardstick:
+            code = _python(answer, answer.row(row), rows, given.get("weight"))
+            print(f"\nTrain {row} on all rows:\n\n{code}")
+    entry = answer.entry(answer.recommended)
+    if entry is None:
+        return
+    options = list(columns.options)
+    if answer.unlabeled and not entry.in_memory and columns.label is not None:
+        # a model that streams refuses the other rows
+        source = _with_label(source, columns, answer.classes)
+    else:
+        options += columns.reading_options
+    of_answer, time = answer.train_options, given.get("time")
+    if given.get("weight") is not None:
+        options += ["--weight", given["weight"]]
+    if time is not None:  # which is an order
+        of_answer = ["--time", time, *(word for word in of_answer if word != "--in-order")]
+    command = ["crossview", "train", source, *options, *of_answer, "-o", "MODEL"]
+    # one line however narrow the terminal, to be copied
+    print(f"\nTrain it on all rows:\n{shlex.join(command)}")
+
+
+def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | None) -> str:
+    """The Python that trains a yardstick."""
+    columns, threshold = rows.columns, answer.threshold
+    if weight is not None and threshold == "tuned":  # scikit-learn tunes none with weights
+        threshold = row.threshold
+    given = columns.arguments()
+    given["ngram_range"] = (1, given.pop("ngrams", 1))
+    encoding = {key: value for key, value in given.items() if value not in (None, [])}
+    return training_code(
+        find_yardstick(row.model, answer.task),
+        row.setting,
+        Shape(tuple(answer.views), answer.n_rows - answer.unlabeled, len(answer.classes)),
+        source=rows.source,
+        reading=columns.reading,
+        label=columns.label,
+        weight=weight,
+        encoding=None if columns.label is None else encoding,
+        metric=answer.metric if answer.tuned else None,
+        positive=answer.positive,
+        threshold=threshold if answer.tuned else None,
+    )
+
+
+def _with_label(source: str, columns: Columns, classes: Sequence[Any]) -> str:
+    """A query for the rows of a source that have a label."""
+    rows, label = f"({source})", columns.label or ""
+    if not is_query(source):
+        rows = literal(source)
+        if find_reader(source, columns.reading.get("format"))[0].name == "csv":
+            # a query would read yes and no as booleans
+            words = any(isinstance(one, str) for one in classes)
+            types = [f"types={{{literal(label)}: 'VARCHAR'}}"] if words else []
+            options = [*types, *CsvFormat.of(columns.reading).as_sql()]
+            rows = f"read_csv({', '.join([rows, *options])})" if options else rows
+    return f"SELECT * FROM {rows} WHERE {identifier(label)} IS NOT NULL"

@@ -1,0 +1,46 @@
+"""``crossview evaluate``."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from contextlib import redirect_stdout
+from typing import Any
+
+from crossview.cli.opening import STANDARD, Rows, literal_value, make_console, write_text
+from crossview.evaluation import evaluate as evaluating
+from crossview.evaluation.predict import predict_inputs
+from crossview.files import EVALUATION, check_writable
+from crossview.report.evaluation import evaluation_tables
+
+__all__ = ["run"]
+
+
+def run(
+    model: str,
+    rows: Rows,
+    label: str | None,
+    *,
+    json: str | None,
+    k: str | None,
+    threshold: str | None,
+    **options: Any,
+) -> None:
+    """``crossview evaluate``."""
+    if json not in (None, STANDARD):
+        check_writable(json, EVALUATION, predict_inputs(model, rows.table))
+    if threshold is not None:
+        options["threshold"] = literal_value(threshold)
+    options["k"] = literal_value(k or "none")
+    answer = evaluating.evaluate(model, rows.table, label, **options)
+    try:  # first the tables, then the file, and each also if the other one fails
+        with redirect_stdout(sys.stderr if json == STANDARD else sys.stdout):
+            console = make_console()
+            console.print(f"{rows.source}, {answer.summary}")
+            for part in evaluation_tables(answer):
+                console.print(part)
+            sys.stdout.flush()
+    finally:
+        if json is not None:
+            text = jsonlib.dumps(answer.to_dict(), indent=1, ensure_ascii=False)
+            write_text(json, text + "\n", EVALUATION)

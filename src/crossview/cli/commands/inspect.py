@@ -1,0 +1,38 @@
+"""``crossview inspect``."""
+
+from __future__ import annotations
+
+import sys
+
+from sklearn.pipeline import Pipeline
+
+from crossview import persistence
+from crossview.catalog.learners import learner_of_class
+from crossview.cli.opening import STANDARD, make_console, standard_output
+from crossview.errors import InputError
+from crossview.evaluation.training.info import read_training_info
+from crossview.evaluation.weights import weights as write_weights
+from crossview.report.model import model_tables
+
+__all__ = ["run"]
+
+
+def run(model: str, top: int, weights: str | None) -> None:
+    """``crossview inspect``."""
+    if top < 0:
+        raise InputError(f"--top {top}; give 0 or more")
+    if weights is not None:
+        with standard_output(weights, ".csv") as file:
+            n_rows = write_weights(model, file)
+        if weights != STANDARD:
+            print(f"{n_rows:,} weights, wrote {weights}", file=sys.stderr)
+        return
+    fitted = persistence.load(model)
+    encoder, learner = None, fitted
+    if isinstance(fitted, Pipeline):
+        encoder, learner = fitted[0], fitted[-1]
+    if learner_of_class(type(learner).__name__) is None:
+        raise InputError("holds no learner to inspect", file=str(model))
+    console = make_console()
+    for part in model_tables(learner, encoder, read_training_info(model, learner), top=top):
+        console.print(part)

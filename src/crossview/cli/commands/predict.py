@@ -1,0 +1,49 @@
+"""``crossview predict``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from crossview.cli.opening import STANDARD, Rows, literal_value
+from crossview.evaluation.drift import drift_warnings
+from crossview.evaluation.predict import Predictions, predict_inputs
+from crossview.streams.write import check_table, write_csv, writing
+
+__all__ = ["run"]
+
+
+def run(
+    model: str,
+    rows: Rows,
+    output: str,
+    *,
+    keep: Sequence[str],
+    missing_columns: str,
+    threshold: str | None,
+    positive: str | None,
+    explain: int | None,
+) -> None:
+    """``crossview predict``."""
+    own = {} if threshold is None else {"threshold": literal_value(threshold)}
+    own["missing_columns"] = missing_columns
+    to_stdout = output == STANDARD
+    if not to_stdout:
+        check_table(output, predict_inputs(model, rows.table))
+    own["explain"] = explain
+    predictions = Predictions(model, rows.table, keep=keep, positive=positive, **own)
+    for view in predictions.missing_views:
+        print(
+            f"crossview: view {view!r} is missing in {rows.source}; scored without it",
+            file=sys.stderr,
+        )
+    for column in predictions.null_columns:
+        print(f"crossview: column {column!r} is missing in {rows.source}: null", file=sys.stderr)
+    schema = predictions.schema
+    with write_csv(sys.stdout.buffer, schema) if to_stdout else writing(output, schema) as write:
+        for batch in predictions:
+            write(batch)
+    for line in drift_warnings(predictions.drift):
+        print(f"crossview: warning: {line}", file=sys.stderr)
+    if not to_stdout:
+        print(f"{predictions.n_rows:,} rows, wrote {output}", file=sys.stderr)

@@ -1,0 +1,105 @@
+"""``crossview train``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.metrics import check_metric
+from crossview.cli.opening import (
+    STANDARD,
+    Rows,
+    literal_value,
+    parse_settings,
+    standard_output,
+    warn,
+)
+from crossview.cli.progress import warnings_as_lines, watching
+from crossview.evaluation import train as training
+from crossview.evaluation.fitted_model import FittedModel
+from crossview.report.model import training_summary
+
+__all__ = ["run"]
+
+
+def run(
+    rows: Rows,
+    *,
+    output: str,
+    init: Path | None,
+    settings: Sequence[str],
+    task: str,
+    metric: str | None,
+    k: str | None,
+    cost: Any,
+    threshold: str,
+    progress: bool | None,
+    **options: Any,
+) -> None:
+    """``crossview train``."""
+    if init is None:
+        shown = metric = check_metric(metric, task=task, k=literal_value(k or "none"), cost=cost)
+        k = cost = None
+        warn(rows, task)
+    else:  # which has its own
+        shown = (FittedModel(init).info.get("metric") or {}).get("name", "metric")
+    with (
+        standard_output(output) as file,
+        warnings_as_lines(),
+        watching(metric=shown, show=progress) as observer,
+    ):
+        trained = training.train(
+            rows.table,
+            rows.columns.label,
+            **rows.columns.arguments(),
+            **options,
+            settings=parse_settings(settings),
+            init=init,
+            output=file,
+            task=task,
+            metric=metric,
+            k=literal_value(k or "none"),
+            cost=cost,
+            threshold=literal_value(threshold),
+            observer=observer,
+        )
+    wrote = [] if output == STANDARD else [f"wrote {output}"]
+    print("\n".join([*_summary(trained), *wrote]), file=sys.stderr)
+
+
+def _summary(trained: training.Trained) -> list[str]:
+    """How a training went, in lines."""
+    rows = f"{trained.rows:,} rows"
+    if trained.unlabeled:
+        rows += f" with a label and {trained.unlabeled:,} without"
+    if trained.order is not None:
+        rows += f" {trained.order}"
+    if trained.earlier:
+        rows += f", {trained.earlier:,} of them before"
+    lines = []
+    if trained.passes is None:
+        lines.append(f"{rows}, {training_summary(trained.learner)}, {trained.seconds:.1f} s")
+    else:
+        passes = "1 pass" if trained.passes == 1 else f"{trained.passes} passes"
+        new = trained.rows - trained.earlier + trained.unlabeled
+        speed = new * trained.passes / trained.seconds
+        lines.append(f"{rows}, {passes}, {trained.seconds:.1f} s, {speed:,.0f} rows/s")
+    if trained.skipped:
+        lines.append(f"{trained.skipped:,} unlabeled rows were skipped")
+    if trained.metric is not None:
+        form = ".4g" if trained.task == "regression" else ".4f"
+        values = {"loss": trained.loss, "accuracy": trained.accuracy}
+        if trained.task == "regression":
+            values.pop("accuracy")
+        values[trained.metric["name"]] = trained.metric["value"]
+        words = ", ".join(
+            f"{name} {np.nan if value is None else value:{form}}" for name, value in values.items()
+        )
+        lines.append(f"each row predicted before it was learned: {words}")
+    if trained.threshold is not None:
+        lines.append(f"{trained.positive}: where its probability is above {trained.threshold:.3g}")
+    return lines

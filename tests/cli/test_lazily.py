@@ -1,0 +1,62 @@
+"""Modules that load when they are used, and what a command does not wait for."""
+
+import importlib
+import sys
+
+import pytest
+
+from command_line import python
+from crossview.cli.lazily import load_lazily
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package with a module that uses itself while it loads, as scipy.stats does."""
+    (tmp_path / "outer_toy").mkdir()
+    (tmp_path / "outer_toy" / "__init__.py").write_text("")
+    inner = tmp_path / "outer_toy" / "inner"
+    inner.mkdir()
+    (inner / "__init__.py").write_text("value = 1\nfrom .part import value_of_part\n")
+    (inner / "part.py").write_text("from outer_toy import inner\nvalue_of_part = inner.value + 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("outer_toy")
+    yield
+    for name in [name for name in sys.modules if name.startswith("outer_toy")]:
+        del sys.modules[name]
+
+
+def test_a_module_loads_when_one_of_its_names_is_used(package):
+    load_lazily("outer_toy.inner")
+    import outer_toy.inner
+
+    early = outer_toy.inner
+    assert early.__file__.endswith("__init__.py")
+    assert "outer_toy.inner.part" not in sys.modules
+    from outer_toy.inner import value_of_part
+
+    assert value_of_part == 2
+    assert early.value == outer_toy.inner.value == 1
+    assert sys.modules["outer_toy.inner"] is outer_toy.inner is not early
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = early.no_such_name
+    load_lazily("outer_toy.inner")  # it is there
+    assert sys.modules["outer_toy.inner"] is outer_toy.inner
+
+
+def test_a_module_that_is_not_installed_stays_so():
+    load_lazily("no_such_module_toy")
+    with pytest.raises(ImportError):
+        importlib.import_module("no_such_module_toy")
+
+
+def test_training_waits_for_nothing_that_only_comparing_needs(tmp_path):
+    rows = "".join(f"{i % 7},{i % 3},{'pq'[i % 2]}\n" for i in range(20))
+    (tmp_path / "t.csv").write_text("a__x,b__z,y\n" + rows)
+    argv = ["train", "t.csv", "--label", "y", "-o", "m.safetensors"]
+    heavy = ["scipy.stats._stats_py", "sklearn.model_selection", "crossview.evaluation.compare"]
+    code = (
+        f"import sys; from crossview.cli import main; status = main({argv!r})\n"
+        f"print([name for name in {heavy} if name in sys.modules]); sys.exit(status)"
+    )
+    done = python("-c", code, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr

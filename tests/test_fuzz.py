@@ -1,0 +1,63 @@
+"""A short run of `make fuzz`; a crash of a trial is a failure that the run names."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FUZZ = Path(__file__).parent.parent / "fuzz"
+
+
+def run(script, trials):
+    command = [sys.executable, FUZZ / script, "--seed", "1", "--trials", trials, "--jobs", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{trials} trials" in done.stdout
+    return done.stdout
+
+
+def test_mutants_of_model_files_are_refused_or_work():
+    assert " works" in run("models.py", "100")
+
+
+def test_tables_by_chance_are_read_or_refused():
+    assert " learned" in run("tables.py", "80")
+
+
+def test_command_lines_by_chance_end_with_one_line_at_most():
+    said = run("commands.py", "60")
+    assert " status_0" in said
+    assert " status_2" in said
+
+
+CRASHES = """
+import os, time
+import harness
+
+def trial(rng):
+    i = int(rng.integers(20))
+    if i == 3:
+        os.abort()
+    if i == 4:
+        raise KeyError("four")
+    if i == 5:
+        bytearray(2**40)
+    if i == 6:
+        time.sleep(60)
+    return "works"
+
+harness.SECONDS = 2
+options = harness.parser("").parse_args(["--trials", "60", "--jobs", "1"])
+raise SystemExit(harness.fuzz(trial, options))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="fork")
+def test_a_crash_a_hang_and_greed_are_failures_and_the_rest_goes_on():
+    command = [sys.executable, "-c", CRASHES]
+    done = subprocess.run(command, cwd=FUZZ, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    for what in ("exit status -6", "exit status -14", "KeyError: 'four'", "MemoryError"):
+        assert what in done.stdout
+    assert "60 trials" in done.stdout
