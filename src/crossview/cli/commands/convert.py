@@ -8,6 +8,8 @@ import sys
 from crossview.cli.opening import Rows
 from crossview.evaluation.convert import convert
 
+__all__ = ["run"]
+
 
 def run(rows: Rows, output: str, *, task: str) -> None:
     """Write rows as text with views, and say how the views are read."""
