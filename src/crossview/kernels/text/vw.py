@@ -170,12 +170,7 @@ def _read_features(text, p, place, slots, scale, rows):
         p = skip_blanks(text, p)
         if text[p] == NEWLINE or text[p] == BAR:
             return p, entry, is_sorted, DONE
-        q = _name_end(text, p)
-        if q == p:  # without a name: the position among such
-            slot = anonymous
-            anonymous += 1
-        else:
-            slot = _slot_of(text, p, q)
+        q = name_end = _name_end(text, p)
         value = 1.0
         if text[q] == COLON:
             value, end = read_number(text, q + ONE)
@@ -188,6 +183,11 @@ def _read_features(text, p, place, slots, scale, rows):
         if base >= 0:
             if entry == np.uint64(len(rows.indices)):
                 return p, entry, is_sorted, FULL
+            if name_end == p:  # without a name: the position among such
+                slot = anonymous
+                anonymous += 1
+            else:
+                slot = _slot_of(text, p, name_end)
             slot = np.uint32(base + (slot & mask))
             is_sorted &= entry == first or rows.indices[entry - ONE] < slot
             rows.indices[entry], rows.values[entry] = slot, value
