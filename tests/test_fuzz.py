@@ -21,10 +21,12 @@ def test_mutants_of_model_files_are_refused_or_work():
     assert " works" in run("models.py", "60")
 
 
+@pytest.mark.exhaustive
 def test_tables_by_chance_are_read_or_refused():
     assert " learned" in run("tables.py", "30", seed="5")
 
 
+@pytest.mark.exhaustive
 def test_command_lines_by_chance_end_with_one_line_at_most():
     said = run("commands.py", "30")
     assert " status_0" in said

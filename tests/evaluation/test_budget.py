@@ -1,6 +1,7 @@
 """Comparing within a budget: what a learner costs, what is left out, and what is told of it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -193,7 +194,7 @@ def test_a_yardstick_learns_from_fewer_rows_rather_than_not_at_all():
     costs = {"ours": make_cost(0.01), "yardstick": make_cost(n_settings=1, n_splits=1)}
     values, folds = {"ours": 0.5, "yardstick": math.inf}, {"ours": 1, "yardstick": 1}
     assert make_plan(costs, values, folds, 2.7).dropped == {"yardstick"}
-    costs["yardstick"].learns_less = True
+    costs["yardstick"] = replace(costs["yardstick"], learns_less=True)
     plan = make_plan(costs, values, folds, 2.7)
     assert not plan.dropped
     assert plan.tuning["ours"] == LEVELS[0]
@@ -203,7 +204,7 @@ def test_a_yardstick_learns_from_fewer_rows_rather_than_not_at_all():
         plan.tuning["yardstick"], costs["yardstick"]
     )
     assert make_plan(costs, values, folds, 0.1).tuning["yardstick"].learned == 1 / 64
-    costs["yardstick"].growth = 0.0  # fewer rows save nothing
+    costs["yardstick"] = replace(costs["yardstick"], growth=0.0)  # fewer rows save nothing
     assert make_plan(costs, values, folds, 2.0).dropped == {"yardstick"}
 
 

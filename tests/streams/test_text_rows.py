@@ -343,8 +343,11 @@ def test_weights_and_missing_labels(tmp_path):
     X2, y2 = load_vw(tmp_path / "t.vw", hash_bits=2)
     in_memory = train(X2, y2, weight=weight, **given)
     np.testing.assert_array_equal(from_file.learner.coef_, in_memory.learner.coef_)
-    with pytest.raises(InputError, match="compared by folds"):
-        compare(tmp_path / "w.vw", hash_bits=2, models=["pa:squared"], progressive=True)
+    how = {"models": ["pa:squared"], "progressive": True, "grid": {"C": [0.1]}}
+    ours = compare(tmp_path / "w.vw", hash_bits=2, **how).rows[0]
+    theirs = compare(X2, y2, weight=weight, **how).rows[0]
+    assert (ours.value, ours.threshold) == (theirs.value, theirs.threshold)
+    assert ours.threshold != compare(X2, y2, **how).rows[0].threshold
     # nan, and no label
     y[60:] = np.nan
     for end in ("svm", "vw"):

@@ -274,8 +274,6 @@ def compare(
     run = Run([], predicted, seed, epochs, grid or {})
     run.weighted = weight is not None or (isinstance(source, LabeledRows) and source.weighted)
     if progressive:
-        if run.weighted:
-            raise InputError("rows with weights are compared by folds; leave progressive out")
         if extend is not None:
             raise InputError("a progressive comparison is not extended; compare all models again")
         run.learners = choose_learners(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from crossview.evaluation.comparing.tuning import HALVING, Tuning
@@ -89,7 +90,7 @@ class Cost:
         growth = min(max(growth, 0.0 if seconds[-1] > 0.05 else LEAST_GROWTH), 3.0)
         return cls(rows[-1], seconds[-1], growth, **numbers)
 
-    @property
+    @cached_property
     def levels(self) -> list[Tuning]:
         """What it may spend, from all to least; enough rows choose the setting."""
         enough = [one for one in LEVELS[1:] if one.share * self.n_inner >= FEWEST_ROWS]
