@@ -49,7 +49,7 @@ def probe(
     learners = {one.name: one for one in cheap_first}
     calls = []
     for i, (name, learner) in enumerate(learners.items()):
-        # what ours are measured by is always there
+        # what ours are measured by is tried in any case
         given = (run, learner, first, latest, i == 0 or learner.yardstick)
         calls.append(Call(("probe", name), probe_learner, given))
     for (_, name), found in planner.failed.drop(jobs.run(calls)):
