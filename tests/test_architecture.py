@@ -25,15 +25,21 @@ MAY_IMPORT = {
     },
     "datasets": {"errors", "files", "views"},
     "model_header": {"errors"},
+    "merging": {"errors", "estimators"},
     "persistence": {"errors", "files", "catalog", "model_header"},
     "evaluation": {
         *("errors", "labels", "files", "schema", "catalog", "views"),
         *("batch", "estimators", "streams", "persistence"),
     },
+    "distributed": {
+        *("errors", "labels", "files", "catalog", "views"),
+        *("estimators", "algorithms", "streams", "persistence", "evaluation", "merging"),
+    },
     "report": {"errors", "catalog", "evaluation"},
     "cli": {
         *("errors", "labels", "files", "catalog", "views"),
         *("streams", "datasets", "model_header", "persistence", "evaluation", "report"),
+        "distributed",
     },
     "crossview": {"catalog"},  # public names load on first use
     "__main__": {"cli"},

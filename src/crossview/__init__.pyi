@@ -30,6 +30,7 @@ from crossview.evaluation.predict import predict as predict
 from crossview.evaluation.progressive import progressive as progressive
 from crossview.evaluation.train import train as train
 from crossview.evaluation.weights import weights as weights
+from crossview.merging import merge as merge
 from crossview.persistence import load as load
 from crossview.persistence import save as save
 from crossview.streams.encode import ViewEncoder as ViewEncoder

@@ -31,6 +31,7 @@ PUBLIC: dict[str, str] = {
     "load_libffm": "crossview.streams.load_rows",
     "load_svmlight": "crossview.streams.load_rows",
     "load_vw": "crossview.streams.load_rows",
+    "merge": "crossview.merging",
     "open_rows": "crossview.streams.rows",
     "open_table": "crossview.streams.table",
     "predict": "crossview.evaluation.predict",

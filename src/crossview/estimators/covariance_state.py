@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from crossview.algorithms import merging
 from crossview.algorithms.geometries import changes
 from crossview.algorithms.geometries import covariance as forms
 from crossview.algorithms.geometries.covariance import Covariance
 from crossview.errors import InputError
-from crossview.estimators.base import LinearOnlineClassifier
+from crossview.estimators.base import LinearOnlineClassifier, Parts
 from crossview.schema import Array
 from crossview.views import ViewLayout
 
@@ -49,12 +50,15 @@ class CovarianceState(LinearOnlineClassifier):
         state = self._state
         if "S.form" not in state:  # what a property raises where there is nothing, for `hasattr`
             raise AttributeError("in Euclidean geometry there is no covariance")
-        arrays = {name: state[f"S.{name}"] for name in STORED}
-        return Covariance(form=int(state["S.form"][0]), ptr=self._covariance_ptr(), **arrays)
+        return self._covariance_of(state)
 
     @_covariance.setter
     def _covariance(self, S: Covariance) -> None:
         self._state |= _as_state(S)
+
+    def _covariance_of(self, state: Mapping[str, np.ndarray]) -> Covariance:
+        arrays = {name: state[f"S.{name}"] for name in STORED}
+        return Covariance(form=int(state["S.form"][0]), ptr=self._covariance_ptr(), **arrays)
 
     def _bias(self) -> float:
         return float(self.fit_intercept)
@@ -144,6 +148,35 @@ class CovarianceState(LinearOnlineClassifier):
             self._covariance = changes.rearranged(
                 S, moved, ptr, self.initial_variance, self.intercept_scaling
             )
+
+    def _merged(self, parts: Parts) -> dict[str, np.ndarray]:
+        merged = super()._merged(parts)
+        if not self._has_covariance():
+            return merged
+        bias, states = self._bias(), [*parts.states, parts.start]
+        *models, start = merging.same_form([self._covariance_of(s) for s in states], bias)
+        S = merging.covariances(models, start, bias)
+        if parts.product:
+            weights = [(own["W"], own["b"]) for own in parts.states]
+            each = [(one, *own) for one, own in zip(models, weights, strict=True)]
+            first = (start, parts.start["W"], parts.start["b"])
+            merged["W"], merged["b"] = merging.product(S, each, first, bias)
+            merged |= self._merged_averages(parts, merged)
+        if S.form == forms.LOW_RANK:
+            S = self._within_rank(S)
+        return merged | _as_state(forms.trimmed(S))
+
+    def _within_rank(self, S: Covariance) -> Covariance:
+        """Return a low-rank covariance with no more rows than there may be."""
+        widths, bias = np.diff(S.ptr).tolist(), self._bias()
+        is_low_rank = self.covariance == "low-rank"
+        rank = self.rank if is_low_rank else _rows_before_change(widths)
+        while is_low_rank and S.kept.max() > rank:
+            S = changes.forget_older_half(S, bias, rank)
+        if S.kept.max() <= rank:
+            return S
+        is_small = forms.full_bytes(widths) <= MAX_FULL_BYTES
+        return (changes.to_full if is_small else changes.to_diagonal)(S, bias)
 
     def _make_room(self, entries: int) -> None:
         """Make room for one more row with this number of entries in a low-rank covariance."""

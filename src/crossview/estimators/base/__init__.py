@@ -12,6 +12,7 @@ from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.explained import ColumnWeights
 from crossview.estimators.base.learner import ViewLearner
 from crossview.estimators.base.linear import LinearClassifier, LinearOnlineClassifier
+from crossview.estimators.base.merged import Parts
 from crossview.estimators.base.online import OnlineLearner
 from crossview.estimators.base.online_classifier import OnlineClassifier
 from crossview.estimators.base.online_regressor import OnlineRegressor
@@ -25,6 +26,7 @@ __all__ = [
     "OnlineClassifier",
     "OnlineLearner",
     "OnlineRegressor",
+    "Parts",
     "RowReader",
     "ViewClassifier",
     "ViewLearner",

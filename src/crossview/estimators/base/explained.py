@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.batch import entries_of, rows_at
-from crossview.estimators.base.saved import CheckedParams
+from crossview.estimators.base.merged import MergeableLearner
 from crossview.kernels.rows import Rows
 
 __all__ = ["ColumnWeights", "ExplainedLearner"]
@@ -28,7 +28,7 @@ class ColumnWeights(NamedTuple):
     factor_norm: np.ndarray | None = None
 
 
-class ExplainedLearner(CheckedParams):
+class ExplainedLearner(MergeableLearner):
     """Base class of all learners: weights of columns, and their contributions to the score."""
 
     # --- to be implemented by subclasses ------------------------------------------------

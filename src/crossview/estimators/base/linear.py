@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from crossview.algorithms import merging
 from crossview.algorithms.online import Weights
 from crossview.batch import entries_of, read_only
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.explained import ColumnWeights
+from crossview.estimators.base.merged import Parts
 from crossview.estimators.base.online_classifier import OnlineClassifier
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows, score_views
@@ -164,6 +166,28 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
             "t": Array("i8", (1,), 0, MAX_COUNT),
             "lengths": Array("f8", (self._n_biases(), 2)),
         }
+
+    def _merged(self, parts: Parts) -> dict[str, np.ndarray]:
+        merged = super()._merged(parts) | {name: parts.mean(name) for name in "Wb"}
+        merged |= {name: parts.total(name) for name in ("t", "lengths")}
+        return merged | self._merged_averages(parts, merged)
+
+    def _merged_averages(
+        self, parts: Parts, merged: Mapping[str, np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        """Return the sums of averaging for the merged weights."""
+        found = {}
+        for name, of in (("U", "W"), ("c", "b")):
+            if not len(parts.states[0][name]):
+                found[name] = parts.states[0][name]
+                continue
+            *models, start = (
+                (state[of], state[name], int(state["t"][0]))
+                for state in [*parts.states, parts.start]
+            )
+            t = int(merged["t"][0])
+            found[name] = merging.averaged_weights(merged[of], models, start, t)
+        return found
 
     def _weights(self) -> Weights:
         """Return the state for the learning loops: without the class axis for two classes."""

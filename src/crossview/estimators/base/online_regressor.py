@@ -9,9 +9,11 @@ import numpy as np
 
 from crossview.batch import read_only
 from crossview.errors import InputError
+from crossview.estimators.base.merged import Parts
 from crossview.estimators.base.online import OnlineLearner
 from crossview.estimators.base.regressor import ViewRegressor
 from crossview.estimators.targets import read_numbers, row_weights
+from crossview.kernels.merged import merged_moments
 from crossview.kernels.moments import running_units, units_of
 from crossview.kernels.rows import Rows
 from crossview.schema import MAX_FINITE, Array
@@ -25,6 +27,10 @@ class StandardizedRegressor(ViewRegressor, OnlineLearner):
     def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
         units = Array("f8", (3,), low=np.array([0.0, -MAX_FINITE, 0.0]))
         return super()._state_schema(state) | {"units": units}
+
+    def _merged(self, parts: Parts) -> dict[str, np.ndarray]:
+        units = merged_moments(parts.of("units"), parts.start["units"])
+        return super()._merged(parts) | {"units": units}
 
     # --- targets -----------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,18 +10,22 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.errors import InputError
-from crossview.estimators.base import ColumnWeights
+from crossview.estimators.base import ColumnWeights, Parts
 from crossview.estimators.kernel.bandwidth import later_gammas, view_gammas
 from crossview.estimators.kernel.features import FeatureWeights, explicit_schema
 from crossview.estimators.kernel.options import KernelOptions
 from crossview.estimators.kernel.support_learner import SupportLearner
 from crossview.estimators.kernel.support_vectors import support_schema
 from crossview.estimators.kernel.values import ViewKernels
+from crossview.kernels.merged import total
 from crossview.kernels.rows import Rows
 from crossview.schema import MAX_COUNT, Array
 from crossview.views import ViewLayout
 
 __all__ = ["KernelState"]
+
+# of explicit weights: what changes with the rows; all else follows from the first ones
+LEARNED = ("W", "bias", "t", "turns")
 
 
 class KernelSchema(KernelOptions):
@@ -104,6 +108,31 @@ class KernelState(KernelSchema):
             "dense": np.zeros(1, dtype=bool),
         }
         self._model().start(self._n_scores())
+
+    def _merged(self, parts: Parts) -> dict[str, np.ndarray]:
+        merged = super()._merged(parts)
+        if not self._explicit:
+            return merged
+        fixed = [name for name in parts.states[0] if name not in {*merged, *LEARNED}]
+        for name in fixed:
+            if any(not np.array_equal(value, parts.states[0][name]) for value in parts.of(name)):
+                raise InputError(
+                    f"the models have another {name!r}, which follows from their first rows; let "
+                    "them go on from copies of one model"
+                )
+        merged |= {name: parts.states[0][name] for name in fixed}
+        merged |= {name: parts.mean(name) for name in ("W", "bias")}
+        start = parts.start if len(parts.start["gamma"]) else None
+        for name in ("t", "turns"):
+            zero = np.zeros_like(parts.states[0][name])
+            merged[name] = total(parts.of(name), zero if start is None else start[name])
+        return merged
+
+    def _explain_no_merge(self, missing: Sequence[str]) -> str:
+        return (
+            "its support vectors are rows; set kernel='linear' or approximation='fourier', which "
+            "keep weights"
+        )
 
     def _grow_state(self, moved: np.ndarray) -> None:
         self._model().grow(moved, self._n_scores())

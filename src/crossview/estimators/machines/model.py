@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.algorithms.machines import contributions, scores
 from crossview.algorithms.machines.state import ALL_PAIRS, CROSS_PAIRS, TENSOR, Machine
 from crossview.batch import read_only
-from crossview.estimators.base import ColumnWeights
+from crossview.estimators.base import ColumnWeights, Parts
 from crossview.estimators.machines.interactions import InterpretableMachine
+from crossview.estimators.machines.merged import merged_state
 from crossview.estimators.machines.state import (
     Design,
     as_machine,
@@ -133,6 +134,12 @@ class MachineModel(InterpretableMachine):
         state = super().get_state()
         cast_state(state, self._design())
         return state
+
+    def _merged(self, parts: Parts) -> dict[str, np.ndarray]:
+        return super()._merged(parts) | merged_state(parts)
+
+    def _merged_header(self, models: Sequence[Any], shares: Sequence[float]) -> dict[str, Any]:
+        return {**super()._merged_header(models, shares), "passes": None}
 
     def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
         own = state_schema(self._design(), self._slots.ptr, self._n_scores())

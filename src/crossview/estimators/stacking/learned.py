@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.stacking.stack import STACKING, choose
 from crossview.errors import InputError
+from crossview.estimators.base import Parts
 from crossview.estimators.stacking import state as states
 from crossview.estimators.stacking.defaults import EXPERT_CLASSES, MAX_VIEWS_ALONE, view_expert
 from crossview.estimators.stacking.experts import (
@@ -116,6 +117,15 @@ class LearnedStack(ExpertParameters):
                 raise InputError(f"expert {expert.name!r} does not predict what the stack does")
             expert.learner.check_params()
             expert.learner.check_streams()
+
+    def _merged(self, parts: Parts) -> dict[str, np.ndarray]:
+        if len({len(weights) for weights in parts.of("omega")}) > 1:
+            raise InputError("stacks that have pruned other experts have no merge; set prune=None")
+        merged = super()._merged(parts) | states.merged_state(parts, self._n_calibrated())
+        for k, expert in enumerate(self._experts):
+            own = expert.learner._merged(parts.select(f"{k}/"))
+            merged |= {f"{k}/{name}": value for name, value in own.items()}
+        return merged
 
     def _forget(self) -> None:
         super()._forget()

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from crossview.algorithms import calibration
+from crossview.algorithms import calibration, merging
 from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.history import MAX_SNAPSHOTS, History
 from crossview.algorithms.stacking.stack import Stack
+from crossview.estimators.base import Parts
 from crossview.estimators.base.probabilities import calibration_schema
+from crossview.kernels.merged import total
 from crossview.schema import MAX_COUNT, Array
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "insert_class",
     "keep_experts",
     "make_state",
+    "merged_state",
     "state_schema",
     "with_expert",
 ]
@@ -79,6 +82,30 @@ def as_stack(state: State, alive: np.ndarray) -> Stack:
 def as_history(state: State, column: np.ndarray) -> History:
     """Return the history for the learning loops."""
     return History(column=column, **{name: state[name] for name in _HISTORY})
+
+
+def merged_state(parts: Parts, n_scores: int | None) -> State:
+    """Return one state for those of stacks with the same experts, and the history of the first.
+
+    The coefficients v are Gaussian with covariance A^-1, whose inverses add up.
+    """
+    merged = {name: parts.states[0][name] for name in _HISTORY}
+    merged |= {name: parts.mean(name) for name in ("v", "omega")}
+    merged["losses"] = parts.total("losses")
+    merged["idle"] = np.minimum.reduce(parts.of("idle"))
+    precision = total(
+        [np.linalg.inv(A_inv) for A_inv in parts.of("A_inv")], np.linalg.inv(parts.start["A_inv"])
+    )
+    merged["A_inv"] = np.linalg.inv(precision)
+    of_experts = zip(*parts.of("calibrations"), strict=True)
+    start = parts.start["calibrations"]
+    merged["calibrations"] = np.stack(
+        [
+            own[0] if n_scores is None else merging.calibrations(own, parts.shares, first)
+            for own, first in zip(of_experts, start, strict=True)
+        ]
+    )
+    return merged
 
 
 def keep_experts(state: State, kept: np.ndarray) -> None:

@@ -1,0 +1,9 @@
+"""Training on several machines with Dask: iterative parameter mixing, and exact solvers.
+
+Rows stay on the workers; models and sums travel.
+"""
+
+from crossview.distributed.cluster import connected
+from crossview.distributed.fitting import Mixed, fit
+
+__all__ = ["Mixed", "connected", "fit"]

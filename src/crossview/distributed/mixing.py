@@ -1,0 +1,191 @@
+"""Iterative parameter mixing (McDonald, Hall and Mann 2010) as tasks of a Dask cluster.
+
+In a round each partition is learned, block after block, by a copy of the common model; then the
+copies are merged, weighted by rows.  A task is a pure function of a model and rows: a worker that
+dies changes nothing, because its tasks run again elsewhere.  What is merged with what depends on
+the number of partitions only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol
+
+from crossview.errors import InputError
+from crossview.merging import merge
+
+__all__ = ["Learned", "Mixer", "Rounds", "Work", "split_evenly"]
+
+# models that one task merges; more are merged in a tree
+FAN_IN = 8
+# times that a task runs again, if its worker dies
+RETRIES = 3
+# rounds at most, and the relative fall of the loss that counts as better
+MOST_ROUNDS = 20
+TOL = 1e-3
+
+
+class Learned(NamedTuple):
+    """A model, and how many rows of this round it has learned."""
+
+    model: Any
+    rows: int
+
+
+class Work(Protocol):
+    """What workers do; its methods change none of their arguments."""
+
+    def learn(self, before: Learned, block: Any, at: tuple[int, int, int]) -> Learned:
+        """Learn the rows of a block; ``at`` are the numbers of round, partition and block."""
+
+    def score(self, model: Any, block: Any) -> tuple[float, float]:
+        """Return the sum of the losses of held-out rows, and that of their weights."""
+
+    def merge(self, parts: Sequence[Learned], start: Any) -> Learned:
+        """Return the merged model."""
+
+
+@dataclass
+class Rounds:
+    """What the rounds have come to.
+
+    Attributes
+    ----------
+    model : Any
+        The best model by the held-out rows; without any the last.
+    n_rounds : int
+        After how many rounds that is.
+    rows : int
+        Number of rows of a round.
+    losses : list of float
+        Mean loss of the held-out rows after each round; empty without any.
+    """
+
+    model: Any = None
+    n_rounds: int = 0
+    rows: int = 0
+    losses: list[float] = field(default_factory=list)
+
+
+def merge_learned(parts: Sequence[Learned], start: Any) -> Learned:
+    """Return the merge of models, those of no rows left out."""
+    parts = [part for part in parts if part.rows] or list(parts[:1])
+    rows = [part.rows for part in parts]
+    if not any(rows):
+        return Learned(parts[0].model, 0)
+    return Learned(merge([part.model for part in parts], rows, start), sum(rows))
+
+
+@dataclass
+class Mixer:
+    """Rounds of parameter mixing on a cluster.
+
+    Attributes
+    ----------
+    client : distributed.Client
+        The cluster.
+    work : Work
+        What its workers do.
+    partitions : sequence of sequence
+        The blocks of each partition: `dask.delayed.Delayed`, futures, or what says how to read
+        the rows.
+    held_out : sequence
+        Blocks that are scored after each round.
+    observer : callable
+        Is called after each round with its number, from 1, the rows, and the held-out loss or None.
+    """
+
+    client: Any
+    work: Work
+    partitions: Sequence[Sequence[Any]]
+    held_out: Sequence[Any] = ()
+    observer: Callable[[int, int, float | None], None] = lambda *_: None
+
+    def run(self, start: Any, n_rounds: int | None, *, is_fitted: bool) -> Rounds:
+        """Make the rounds; None: until the held-out loss gets no better.
+
+        Parameters
+        ----------
+        start : Any
+            The model to begin with.
+        n_rounds : int or None
+            Number of rounds.
+        is_fitted : bool
+            Whether it has learned rows.
+
+        Returns
+        -------
+        Rounds
+            The best model.
+        """
+        common = self.client.submit(_identity, start, pure=False)
+        found, best = Rounds(), None
+        for r in range(n_rounds or MOST_ROUNDS):
+            merged = self._round(common, r, is_fitted=is_fitted or r > 0)
+            common, rows = (self.client.submit(_item, merged, i, pure=False) for i in (0, 1))
+            found.rows = rows.result()
+            if not found.rows:
+                raise InputError("the partitions have no row to learn from")
+            loss = self._loss(common) if self.held_out else None
+            self.observer(r + 1, found.rows, loss)
+            if loss is None:
+                best, found.n_rounds = common, r + 1
+                continue
+            is_better = not found.losses or loss < min(found.losses) * (1.0 - TOL)
+            found.losses.append(loss)
+            if is_better:
+                best, found.n_rounds = common, r + 1
+            elif n_rounds is None:
+                break
+        assert best is not None
+        found.model = best.result()
+        return found
+
+    def _round(self, common: Any, r: int, *, is_fitted: bool) -> Any:
+        """Learn all partitions from the common model; return a future of the merged one."""
+        from dask.delayed import delayed
+
+        learn = delayed(self.work.learn, pure=False)
+        join = delayed(self.work.merge, pure=False)
+        parts = []
+        for k, blocks in enumerate(self.partitions):
+            model = delayed(Learned, pure=False)(common, 0)
+            for i, block in enumerate(blocks):
+                model = learn(model, block, (r, k, i))
+            parts.append(model)
+        start = common if is_fitted else None
+        while len(parts) > 1:
+            parts = [join(parts[i : i + FAN_IN], start) for i in range(0, len(parts), FAN_IN)]
+        return self.client.compute(parts[0], retries=RETRIES)
+
+    def _loss(self, common: Any) -> float:
+        """Return the mean loss of the held-out rows."""
+        from dask.delayed import delayed
+
+        score = delayed(self.work.score, pure=False)
+        sums = self.client.compute([score(common, b) for b in self.held_out], retries=RETRIES)
+        losses, weights = zip(*self.client.gather(sums), strict=True)
+        if not sum(weights):
+            raise InputError("the held-out rows are none; hold out more, or give n_rounds=")
+        return float(sum(losses) / sum(weights))
+
+
+def split_evenly(blocks: Sequence[Any], n: int) -> list[list[Any]]:
+    """Return consecutive blocks as ``n`` parts, whose sizes differ by one at most."""
+    if len(blocks) < n:
+        raise InputError(
+            f"{n} partitions of {len(blocks)} blocks of rows; ask for fewer partitions, or give "
+            "the rows in more files or row groups"
+        )
+    cuts = [len(blocks) * k // n for k in range(n + 1)]
+    return [list(blocks[a:b]) for a, b in pairwise(cuts)]
+
+
+def _identity(value: Any) -> Any:
+    return value
+
+
+def _item(value: Sequence[Any], i: int) -> Any:
+    return value[i]

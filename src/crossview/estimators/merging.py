@@ -1,0 +1,90 @@
+"""Models that learned different rows, as one model."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from crossview.errors import InputError
+from crossview.estimators.base import ViewClassifier, ViewLearner
+
+__all__ = ["merge_learners", "shares_of"]
+
+
+def shares_of(weights: Any, n: int) -> list[float]:
+    """Return the share of each of ``n`` models; ``weights`` are their rows, None: all equal."""
+    given = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    if given.shape != (n,) or not (np.isfinite(given).all() and (given >= 0).all()):
+        raise InputError(
+            f"weights={weights!r}; give the number of rows of each of the {n} models, 0 or more"
+        )
+    if not given.sum():
+        raise InputError("weights= are all 0; give the number of rows that each model learned")
+    return [float(share) for share in given / given.sum()]
+
+
+def merge_learners(
+    models: Sequence[Any], shares: Sequence[float], start: Any, product: bool
+) -> Any:
+    """Return one learner; see `crossview.merge`."""
+    first = models[0]
+    for k, model in enumerate([*models, *([] if start is None else [start])]):
+        who = f"model {k}" if k < len(models) else "start="
+        if not isinstance(model, ViewLearner):
+            raise InputError(f"{who} is a {type(model).__name__}, which has no merge")
+        if not hasattr(model, "_state"):
+            raise InputError(f"{who} is not fitted")
+        _check_same(model, first, who)
+    if isinstance(first, ViewClassifier):
+        models, start = _with_all_classes(models, start)
+    return models[0].merge_with(models[1:], shares, start, product)
+
+
+def _check_same(model: Any, first: Any, who: str) -> None:
+    """Raise an error for a model of another kind, or of other columns."""
+    if type(model) is not type(first):
+        raise InputError(f"{who} is a {type(model).__name__}, and model 0 a {type(first).__name__}")
+    if model.layout_ != first.layout_:
+        raise InputError(f"{who} has the views {model.layout_}, and model 0 {first.layout_}")
+    own, other = (_settings(one) for one in (model, first))
+    for name in own:
+        if own[name] != other[name]:
+            raise InputError(f"{who} has {name}={own[name]}, and model 0 {name}={other[name]}")
+    headers = [
+        {**one.get_header(), "classes": 0, "threshold": 0, "passes": 0} for one in (model, first)
+    ]
+    for name in ("named", "column_map", "feature_names_in"):
+        if headers[0][name] != headers[1][name]:
+            raise InputError(f"{who} has other columns than model 0")
+
+
+def _settings(model: Any) -> dict[str, str]:
+    """The parameters that both must have, as text."""
+    not_learned = ("random_state", "n_epochs", "shuffle")
+    params = model.get_params(deep=False).items()
+    return {name: repr(value) for name, value in params if name not in not_learned}
+
+
+def _with_all_classes(models: Sequence[Any], start: Any) -> tuple[Sequence[Any], Any]:
+    """Return the classifiers with the classes of all; copies where a class is new."""
+    every = [*models] if start is None else [*models, start]
+    if all(np.array_equal(model.classes_, models[0].classes_) for model in every):
+        return models, start
+    try:
+        labels = np.unique(np.concatenate([model.classes_ for model in every])).tolist()
+    except TypeError:
+        raise InputError("the labels of the models are of different types") from None
+    wider = []
+    for model in every:
+        if not hasattr(model, "learn_one"):
+            raise InputError(
+                "the models have learned other classes; train on rows with all classes"
+            )
+        model = copy.deepcopy(model)
+        for label in labels:
+            model._add_class(label)
+        wider.append(model)
+    return wider[: len(models)], (None if start is None else wider[-1])
