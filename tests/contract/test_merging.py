@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone
 
 import crossview
 from contract.instances import assert_same_state, learn, scores_of, targets
@@ -32,10 +32,15 @@ def test_merged_models_are_models(stream_learner, table, tmp_path):
     for rows in (slice(6, half), slice(half, None)):
         part = learn(clone(stream_learner), X[:6], y[:6], classes=y)
         parts.append(learn(part, X[rows], y[rows], classes=y))
-    if keeps_rows(stream_learner):
-        with pytest.raises(InputError, match="support vectors are rows; set kernel='linear'"):
-            merge(parts, start=start)
-        return
+    no_merge = {
+        "support vectors are rows; set kernel='linear'": keeps_rows(stream_learner),
+        "other experts than model 0; set prune=None": getattr(stream_learner, "prune", None),
+    }
+    for match, is_so in no_merge.items():
+        if is_so:
+            with pytest.raises(InputError, match=match):
+                merge(parts, start=start)
+            return
     before = [part.get_state() for part in parts]
     merged = merge(parts, weights=[half - 6, len(y) - half], start=start)
     for part, state in zip(parts, before, strict=True):  # they are read and not written
@@ -57,7 +62,7 @@ def test_copies_of_one_model_merge_to_it(stream_learner_of_loop, table):
         return
     model = learn(stream_learner_of_loop, X, y)
     merged = merge([model, model, model], start=model)
-    np.testing.assert_allclose(scores_of(merged, X), scores_of(model, X), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(scores_of(merged, X), scores_of(model, X), rtol=1e-5, atol=1e-6)
 
 
 def test_linear_weights_are_means_by_rows(table):
@@ -71,9 +76,8 @@ def test_linear_weights_are_means_by_rows(table):
     )
 
 
-def test_a_class_that_one_model_has_not_seen(table):
-    X, _ = table
-    X = X[:30]
+def test_a_class_that_one_model_has_not_seen():
+    X = np.repeat(np.eye(3), 10, axis=0)
     y = np.repeat(["a", "b", "c"], 10)
     two, three = slice(0, 20), slice(10, 30)
     parts = [
@@ -155,4 +159,3 @@ def test_what_has_no_merge_is_refused_in_one_line(table):
     for weights in ([1.0], [1.0, -1.0], [0, 0]):
         with pytest.raises(InputError, match="weights="):
             merge([pa, pa], weights=weights)
-    assert is_classifier(merge([pa, pa])) and not is_regressor(pa)

@@ -53,12 +53,12 @@ def _check_same(model: Any, first: Any, who: str) -> None:
     for name in own:
         if own[name] != other[name]:
             raise InputError(f"{who} has {name}={own[name]}, and model 0 {name}={other[name]}")
-    headers = [
-        {**one.get_header(), "classes": 0, "threshold": 0, "passes": 0} for one in (model, first)
-    ]
+    own, other = (one.get_header() for one in (model, first))
     for name in ("named", "column_map", "feature_names_in"):
-        if headers[0][name] != headers[1][name]:
+        if own[name] != other[name]:
             raise InputError(f"{who} has other columns than model 0")
+    if own.get("experts") != other.get("experts"):
+        raise InputError(f"{who} has other experts than model 0; set prune=None")
 
 
 def _settings(model: Any) -> dict[str, str]:

@@ -108,6 +108,11 @@ class MergeableLearner(CheckedParams):
             The merged one.
         """
         models = [self, *others]
+        if not hasattr(self, "learn_one"):
+            raise InputError(
+                f"{type(self).__name__} has no merge: it is the solution for all of its rows; "
+                "train it on all of them"
+            )
         for model in models:
             model.check_fits_state()
         start = self._unlearned() if start is None else start
@@ -125,7 +130,7 @@ class MergeableLearner(CheckedParams):
 
     def _explain_no_merge(self, missing: Sequence[str]) -> str:
         """Return why these arrays cannot be merged."""
-        return "it is the solution for all of its rows; train it on all of them"
+        return f"nothing says how {', '.join(missing)} of several models become one"
 
     def _merged_header(self, models: Sequence[Any], shares: Sequence[float]) -> dict[str, Any]:
         """Return the header of the merged learner."""

@@ -119,8 +119,6 @@ class LearnedStack(ExpertParameters):
             expert.learner.check_streams()
 
     def _merged(self, parts: Parts) -> dict[str, np.ndarray]:
-        if len({len(weights) for weights in parts.of("omega")}) > 1:
-            raise InputError("stacks that have pruned other experts have no merge; set prune=None")
         merged = super()._merged(parts) | states.merged_state(parts, self._n_calibrated())
         for k, expert in enumerate(self._experts):
             own = expert.learner._merged(parts.select(f"{k}/"))
