@@ -601,6 +601,31 @@ def train(
     tf_idf: TfIdf = False,
     scale_views: ScaleViews = True,
     bins: Bins = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Learn on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786, which "
+            "read the files themselves; local:N starts N processes here. Not with --time, "
+            "--epochs, --init, --checkpoint, --log, --join.",
+        ),
+    ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="With --dask: models that learn at the same time, each from some of the files or "
+            "row groups. The result depends on it. Default: as many as workers.",
+        ),
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="With --dask: passes over all rows; the models are merged after each. Default: "
+            "until held-out rows are predicted no better.",
+        ),
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -665,6 +690,17 @@ def train(
     """
     from crossview.cli import opening
 
+    cluster = opening.Cluster.parse(
+        *(dask, partitions, rounds),
+        time=time,
+        epochs=None if epochs == 1 else epochs,
+        init=init,
+        checkpoint=checkpoint,
+        resume=resume or None,
+        log=log,
+        log_every=log_every,
+        join=join,
+    )
     columns = opening.Columns.parse(
         label,
         view,
@@ -697,6 +733,7 @@ def train(
 
         run(
             opening.Rows(source, table, columns, in_no_view, weight),
+            cluster=cluster,
             model=model,
             init=init,
             settings=settings or [],

@@ -241,6 +241,34 @@ class Join(NamedTuple):
     on: list[str]
 
 
+class Cluster(NamedTuple):
+    """The Dask cluster to learn on: ``--dask``, ``--partitions`` and ``--rounds``."""
+
+    address: str
+    partitions: int | None
+    rounds: int | None
+
+    @classmethod
+    def parse(
+        cls, address: str | None, partitions: int | None, rounds: int | None, **others: Any
+    ) -> Cluster | None:
+        """Return the cluster, None without ``--dask``; refuse options that do not go together."""
+        if address is None:
+            for name, value in (("partitions", partitions), ("rounds", rounds)):
+                if value is not None:
+                    raise InputError(f"--{name} is about a cluster; add --dask ADDRESS")
+            return None
+        for name, value in others.items():
+            if value is not None:
+                option = name.replace("_", "-")
+                more = "; give --rounds" if name == "epochs" else ""
+                raise InputError(f"--{option} does not go with --dask; leave it out{more}")
+        for name, value in (("partitions", partitions), ("rounds", rounds)):
+            if value is not None and value < 1:
+                raise InputError(f"--{name} {value}; give 1 or more")
+        return cls(address, partitions, rounds)
+
+
 def check_columns(table: Any, names: Sequence[str | None]) -> None:
     """Raise an error for a column that an open table does not have."""
     if not isinstance(table, TableStream):

@@ -5,5 +5,6 @@ Rows stay on the workers; models and sums travel.
 
 from crossview.distributed.cluster import connected
 from crossview.distributed.fitting import Mixed, fit
+from crossview.distributed.training import train
 
-__all__ = ["Mixed", "connected", "fit"]
+__all__ = ["Mixed", "connected", "fit", "train"]

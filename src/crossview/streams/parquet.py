@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -29,12 +32,16 @@ class ParquetSource:
     def __init__(self, files: list[str]) -> None:
         self.files: Sequence[str] = files
         self.n_rows: int | None = 0
-        self._n_groups: dict[str, int] = {}
+        # a file, one of its row groups, and how many rows that has
+        self.blocks: list[tuple[str, int, int]] = []
         for file in files:
             with one_line(file), self._file(file) as parquet:
                 schema = parquet.schema_arrow
                 self.n_rows += parquet.metadata.num_rows
-                self._n_groups[file] = parquet.num_row_groups
+                self.blocks += [
+                    (file, group, parquet.metadata.row_group(group).num_rows)
+                    for group in range(parquet.num_row_groups)
+                ]
             check_unique(schema.names, file)
             if file == files[0]:
                 self.schema = schema.remove_metadata()
@@ -72,20 +79,26 @@ class ParquetSource:
                 ) from None
             self.schema = self.schema.set(i, wide.field(0))
 
+    def of_blocks(self, blocks: Sequence[tuple[str, int, int]]) -> Self:
+        """Return the rows of consecutive blocks only."""
+        other = copy.copy(self)
+        other.blocks, other.n_rows = list(blocks), sum(n for *_, n in blocks)
+        other.files = list(dict.fromkeys(file for file, *_ in blocks))
+        return other
+
     def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
         """Yield the rows with these columns."""
-        for file in self.files:
+        for file, blocks in groupby(self.blocks, key=itemgetter(0)):
             with one_line(file), self._file(file) as parquet:
-                if groups := list(range(parquet.num_row_groups)):
-                    yield from self._batches(columns, batch_rows, file, parquet, groups)
+                groups = [group for _, group, _ in blocks]
+                yield from self._batches(columns, batch_rows, file, parquet, groups)
 
     def batches_of_shuffled_blocks(
         self, columns: list[str], batch_rows: int, rng: np.random.Generator
     ) -> Iterator[TableBatch]:
         """Yield the rows with these columns, the row groups of all files in random order."""
-        blocks = [(file, group) for file in self.files for group in range(self._n_groups[file])]
-        for i in rng.permutation(len(blocks)):
-            file, group = blocks[i]
+        for i in rng.permutation(len(self.blocks)):
+            file, group, _ = self.blocks[i]
             with one_line(file), self._file(file) as parquet:
                 yield from self._batches(columns, batch_rows, file, parquet, [group])
 

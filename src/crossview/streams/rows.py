@@ -114,6 +114,28 @@ class RowStream:
         how = {"views": reading["views"], "hash_bits": reading["hash_bits"], "tags": tags}
         return _open(self.files, self.reader, self._batch_rows, how)
 
+    @property
+    def n_blocks(self) -> int:
+        """Number of files."""
+        return len(self.files)
+
+    def of_blocks(self, which: slice) -> RowStream:
+        """Return the rows of some files only, with the same views.
+
+        Parameters
+        ----------
+        which : slice
+            Of the files.
+
+        Returns
+        -------
+        RowStream
+            Its views need no pass over other files.
+        """
+        how = {"views": None, **(self.reading or {}), "tags": False}
+        how.pop("format", None)
+        return _open(self.files[which], self.reader, self._batch_rows, how)
+
     def __iter__(self) -> Iterator[RowBatch]:
         n_rows = 0
         for batch in self._source.batches(self._batch_rows):

@@ -29,6 +29,9 @@ A columnar reader may also have
     yes or 2026-01-01 would be read as another type.
 ``as_kinds(words, numbers)``
     The source in which some columns are text, and others numbers, whatever they look like.
+``blocks`` and ``of_blocks(blocks)``
+    Its files or row groups, in the order of the rows, and the source of only some of them: what
+    several machines read at the same time.
 ``in_memory``
     True if the batches are parts of a table in memory.
 ``ordered``

@@ -138,6 +138,17 @@ class _TextSource:
                 self._types |= dict.fromkeys(self._booleans, "VARCHAR")
             self.schema = schema_of(duck, self._types)
 
+    @property
+    def blocks(self) -> list[str]:
+        """The files."""
+        return list(self.files)
+
+    def of_blocks(self, blocks: Sequence[str]) -> Self:
+        """Return the rows of some files only."""
+        other = copy.copy(self)
+        other.files, other.n_rows = list(blocks), None
+        return other
+
     def as_written(self, columns: Sequence[str]) -> Self:
         """Return the same rows, where these columns are text unless they are numbers."""
         words = [name for name in columns if self._types[name].startswith(self.words)]

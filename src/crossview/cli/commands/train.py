@@ -12,6 +12,7 @@ import numpy as np
 from crossview.catalog.metrics import check_metric
 from crossview.cli.opening import (
     STANDARD,
+    Cluster,
     Rows,
     literal_value,
     parse_settings,
@@ -29,6 +30,7 @@ __all__ = ["run"]
 def run(
     rows: Rows,
     *,
+    cluster: Cluster | None,
     output: str,
     init: Path | None,
     settings: Sequence[str],
@@ -41,6 +43,11 @@ def run(
     **options: Any,
 ) -> None:
     """``crossview train``."""
+    if cluster is not None:
+        scoring = {"task": task, "metric": metric, "k": literal_value(k or "none"), "cost": cost}
+        about = {"settings": parse_settings(settings), "threshold": literal_value(threshold)}
+        _run_on_cluster(rows, cluster, output, progress, {**options, **scoring, **about})
+        return
     if init is None:
         shown = metric = check_metric(metric, task=task, k=literal_value(k or "none"), cost=cost)
         k = cost = None
@@ -71,8 +78,39 @@ def run(
     print("\n".join([*_summary(trained), *wrote]), file=sys.stderr)
 
 
-def _summary(trained: training.Trained) -> list[str]:
-    """How a training went, in lines."""
+def _run_on_cluster(
+    rows: Rows, cluster: Cluster, output: str, progress: bool | None, options: dict[str, Any]
+) -> None:
+    """``crossview train --dask``."""
+    from crossview.distributed import connected
+    from crossview.distributed import training as distributed
+
+    def show(number: int, n_rows: int, loss: float | None) -> None:
+        if progress or (progress is None and sys.stderr.isatty()):
+            print(f"round {number}: {n_rows:,} rows, held-out loss {loss:.4f}", file=sys.stderr)
+
+    own = {k: v for k, v in options.items() if k not in distributed.NOT_DISTRIBUTED}
+    with warnings_as_lines(), connected(cluster.address) as client:
+        with standard_output(output) as file:
+            trained = distributed.train(
+                rows.table,
+                rows.columns.label,
+                client=client,
+                output=file,
+                n_partitions=cluster.partitions,
+                n_rounds=cluster.rounds,
+                observer=show,
+                **rows.columns.arguments(),
+                **own,
+            )
+    wrote = [] if output == STANDARD else [f"wrote {output}"]
+    print("\n".join([*_summary(trained, "held-out rows"), *wrote]), file=sys.stderr)
+
+
+def _summary(
+    trained: training.Trained, scored: str = "each row predicted before it was learned"
+) -> list[str]:
+    """How a training went, in lines; ``scored`` says which rows the metrics are about."""
     rows = f"{trained.rows:,} rows"
     if trained.unlabeled:
         rows += f" with a label and {trained.unlabeled:,} without"
@@ -99,7 +137,7 @@ def _summary(trained: training.Trained) -> list[str]:
         words = ", ".join(
             f"{name} {np.nan if value is None else value:{form}}" for name, value in values.items()
         )
-        lines.append(f"each row predicted before it was learned: {words}")
+        lines.append(f"{scored}: {words}")
     if trained.threshold is not None:
         lines.append(f"{trained.positive}: where its probability is above {trained.threshold:.3g}")
     return lines

@@ -1,0 +1,193 @@
+"""Files as parts that workers read themselves, and what workers do with their rows."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crossview.distributed.fitting import WithoutCalibration, losses
+from crossview.distributed.mixing import Learned, merge_learned
+from crossview.errors import InputError
+from crossview.evaluation.labeled_batch import LabeledBatch
+from crossview.evaluation.sources import Labeled
+from crossview.evaluation.tasks import Task
+from crossview.evaluation.training.result import pipeline, steps
+from crossview.labels import has_label
+from crossview.streams.prefetch import prefetch
+from crossview.streams.rows import RowStream
+from crossview.streams.shuffle import regroup
+from crossview.streams.table import TableStream
+from crossview.views import MultiView
+
+__all__ = ["HeldOut", "Part", "RowWork", "distinct_labels", "parts_of"]
+
+# of the last file or row group, one of so many rows is held out
+HELD_OUT = 10
+
+
+class Part(NamedTuple):
+    """Rows that one worker reads; where ``holds_out``, it learns nine of ten."""
+
+    source: Labeled
+    holds_out: bool = False
+
+
+def parts_of(source: Labeled, n: int) -> list[list[Part]]:
+    """Return the rows of files as ``n`` partitions; the last one holds out rows of its last block.
+
+    Parameters
+    ----------
+    source : LabeledTable or LabeledRows
+        From files.
+    n : int
+        Number of partitions, of consecutive files or row groups.
+
+    Returns
+    -------
+    list of list of Part
+        What each partition learns, in this order.
+    """
+    n_blocks = source.n_blocks
+    check_blocks(n_blocks, n, source.file)
+    cuts = [n_blocks * k // n for k in range(n + 1)]
+    *others, (lo, hi) = pairwise(cuts)
+    last = [Part(source.of_blocks(slice(hi - 1, hi)), holds_out=True)]
+    if hi - lo > 1:
+        last.insert(0, Part(source.of_blocks(slice(lo, hi - 1))))
+    return [*([Part(source.of_blocks(slice(a, b)))] for a, b in others), last]
+
+
+def check_blocks(n_blocks: int, n: int, file: str | None) -> None:
+    """Raise an error if there are fewer files or row groups than partitions."""
+    if not n_blocks:
+        raise InputError("workers read the rows themselves: give files, such as 'clicks/*.parquet'")
+    if n_blocks < n:
+        raise InputError(
+            f"{n} partitions of {n_blocks} files or row groups; ask for fewer partitions, or write "
+            "the rows to more files (of Parquet: to smaller row groups)",
+            file=file,
+        )
+
+
+def distinct_labels(rows: TableStream | RowStream, label: str | None) -> set[Any]:
+    """Return the labels of some rows; a missing one is an error."""
+    if isinstance(rows, TableStream):
+        assert label is not None
+        return set(rows.distinct(label))
+    found, unlabeled = rows.labels()
+    if unlabeled is not None:
+        file, row = unlabeled
+        what = "the label is missing; give it a value, or leave the row out"
+        raise InputError(what, file=file, row=row)
+    return found
+
+
+class HeldOut(NamedTuple):
+    """What a model says of held-out rows, and what the rows say of the views."""
+
+    scores: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None
+    X: MultiView  # the last ones
+
+    def take(self, rows: slice) -> HeldOut:
+        """Return the scores of some rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return self._replace(scores=self.scores[rows], y=self.y[rows], weight=weight)
+
+
+@dataclass(frozen=True)
+class RowWork:
+    """What workers do with the rows of files; models are pipelines of encoder and learner.
+
+    Attributes
+    ----------
+    task : Task
+        What is predicted.
+    seed : int
+        Of the order of the rows.
+    in_order : bool
+        Whether they are learned in the order of the files.
+    """
+
+    task: Task
+    seed: int
+    in_order: bool
+
+    def learn(self, before: Learned, block: Part, at: tuple[int, int, int]) -> Learned:
+        """Learn the rows of a part; the encoder learns them in the first round."""
+        encoder, learner = steps(copy.deepcopy(before.model))
+        source, rows = copy.copy(block.source), before.rows
+        batches: Any = regroup(source.read(), source.batch_rows)
+        if not self.in_order:
+            seed = np.random.SeedSequence([self.seed, *at]).generate_state(1)[0]
+            batches = source.shuffle(int(seed))
+        with_classes = {"classes": self.task.classes} if len(self.task.classes) else {}
+        with WithoutCalibration(learner, at[0] > 0):
+            for batch in prefetch(batches):
+                batch = _learned(batch, block.holds_out)
+                if not len(batch):
+                    continue
+                X = source.encode(batch, encoder, at[0] == 0)
+                learner.partial_fit(X, batch.y, sample_weight=batch.weight, **with_classes)
+                rows += len(batch)
+        return Learned(pipeline(encoder, learner), rows)
+
+    def score(self, model: Any, block: Part) -> tuple[float, float]:
+        """Return the sum of the losses of the held-out rows, and that of their weights."""
+        total = weights = 0.0
+        _, learner = steps(model)
+        for X, y, weight in self._held_out(model, block):
+            each = losses(learner, X, y)
+            weight = np.ones(len(y)) if weight is None else weight
+            total, weights = total + float(weight @ each), weights + float(weight.sum())
+        return total, weights
+
+    def held_out(self, model: Any, block: Part) -> HeldOut:
+        """Return what the model says of the held-out rows."""
+        found = list(self._held_out(model, block))
+        if not found:
+            raise InputError(f"the last file or row group has fewer than {HELD_OUT} rows to learn")
+        X, y, weight = zip(*found, strict=True)
+        _, learner = steps(model)
+        scored = [self.task.scores(learner, one) for one in X]
+        return HeldOut(
+            np.concatenate([one.scores for one in scored]),
+            np.concatenate(y),
+            None if weight[0] is None else np.concatenate(weight),
+            X[-1][-1000:],
+        )
+
+    def merge(self, parts: Sequence[Learned], start: Any) -> Learned:
+        """Return the merged model."""
+        return merge_learned(parts, start)
+
+    def _held_out(self, model: Any, block: Part) -> Iterator[tuple[MultiView, np.ndarray, Any]]:
+        """Yield the held-out rows as views."""
+        encoder, _ = steps(model)
+        source = copy.copy(block.source)
+        for batch in prefetch(regroup(source.read(), source.batch_rows)):
+            batch = batch.take(np.flatnonzero(_is_held_out(batch) & _has_label(batch)))
+            if len(batch):
+                yield source.encode(batch, encoder, False), batch.y, batch.weight
+
+
+def _is_held_out(batch: LabeledBatch) -> np.ndarray:
+    return np.asarray(batch.row % HELD_OUT == HELD_OUT - 1)
+
+
+def _has_label(batch: LabeledBatch) -> np.ndarray:
+    return has_label(batch.y) if batch.y.dtype == object else np.ones(len(batch), dtype=bool)
+
+
+def _learned(batch: LabeledBatch, holds_out: bool) -> LabeledBatch:
+    """The labeled rows that are learned."""
+    is_learned = _has_label(batch)
+    if holds_out:
+        is_learned &= ~_is_held_out(batch)
+    return batch if is_learned.all() else batch.take(np.flatnonzero(is_learned))

@@ -1,0 +1,275 @@
+"""Training of one model on the files that the workers of a cluster read."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import os
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from crossview.distributed.cluster import check_client, n_threads
+from crossview.distributed.mixing import RETRIES, Mixer
+from crossview.distributed.rows import (
+    HeldOut,
+    Part,
+    RowWork,
+    check_blocks,
+    distinct_labels,
+    parts_of,
+)
+from crossview.errors import InputError
+from crossview.evaluation.sources import input_files
+from crossview.evaluation.tasks import Classification, Scored
+from crossview.evaluation.train import DEFAULT_MODEL
+from crossview.evaluation.train import train as train_here
+from crossview.evaluation.training.held_out import threshold_of, tune
+from crossview.evaluation.training.job import Job, new_job
+from crossview.evaluation.training.last_rows import LastRows
+from crossview.evaluation.training.result import Trained, pipeline, steps
+from crossview.files import MODEL, check_writable
+from crossview.persistence import save
+from crossview.streams.quantiles import LAST_PLACED
+from crossview.streams.rows import RowStream, open_rows
+from crossview.streams.source import find_reader
+from crossview.streams.table import TableStream, open_table
+
+__all__ = ["NOT_DISTRIBUTED", "train"]
+
+# options of `crossview.train` that need one machine
+NOT_DISTRIBUTED = ("time", "epochs", "init", "checkpoint", "every", "resume", "log", "log_every")
+ENCODING = ("views", "text", "categorical", "numeric", "hash_bits", "ngrams", "tf_idf",
+            "scale_views", "bins")  # fmt: skip
+SCORING = ("metric", "k", "cost", "positive", "threshold")
+
+
+def train(
+    X: Any,
+    y: str | None = None,
+    *,
+    client: Any,
+    output: str | os.PathLike[str] | None = None,
+    n_partitions: int | None = None,
+    n_rounds: int | None = None,
+    observer: Callable[[int, int, float | None], None] = lambda *_: None,
+    **options: Any,
+) -> Trained:
+    """Train an online learner on files that the workers of a Dask cluster read.
+
+    Every worker learns its partitions, shuffled, from the common model; the models are merged,
+    weighted by rows, and the next round begins (iterative parameter mixing, `fit`).  No row leaves
+    its worker.  One of ten rows of the last file or row group is held out: the scores of one half
+    of them calibrate the model and place its threshold, those of the other half measure it.
+
+    Parameters
+    ----------
+    X : path, glob, list of paths, TableStream or RowStream
+        Files that all workers and this process can open by the same names, as on a file system that
+        they share.
+    y : str, default=None
+        The label column; None if the format has labels.
+    client : distributed.Client
+        Connection to the cluster.
+    output : path-like, default=None
+        The model file to write, as from `crossview.train`.
+    n_partitions : int, default=None
+        How many models learn at the same time, each from consecutive files or row groups.  The
+        result depends on it, and not on the number of workers.  None: as many as the cluster has
+        threads.
+    n_rounds : int, default=None
+        Passes over all rows.  None: until the held-out loss gets no better.
+    observer : callable
+        Is called after each round with its number, the rows, and the held-out loss.
+    **options
+        Those of `crossview.train`, such as ``model``, ``settings``, ``views``, ``classes``,
+        ``metric`` and ``seed``; without ``time``, ``epochs``, ``init``, ``checkpoint``, ``every``,
+        ``resume``, ``log`` and ``log_every``.
+
+    Returns
+    -------
+    Trained
+        As from `crossview.train`.  ``loss``, ``accuracy`` and ``metric`` are those of the held-out
+        rows; ``passes`` is the number of rounds.
+
+    Raises
+    ------
+    InputError
+        The model learns all rows at once or has no merge; the source is no files, or has fewer
+        files or row groups than partitions; an option does not apply.
+
+    Notes
+    -----
+    In the first round each partition is encoded by the statistics of its own rows so far; they are
+    merged to those of all rows, which later rounds use.  With ``bins`` the knots come from the
+    first 4096 values of each column.  `crossview.train` cannot go on from the model (``init``),
+    because it has no progressive counts.
+
+    Examples
+    --------
+    >>> from crossview.distributed import connected, train
+    >>> with connected("local:2") as client:  # doctest: +SKIP
+    ...     trained = train("clicks/*.parquet", "click", client=client, model="pa:squared")
+    """
+    check_client(client)
+    began = time.perf_counter()
+    options = _checked(options)
+    if output is not None:
+        check_writable(output, MODEL, input_files(X))
+    if n_rounds is not None and n_rounds < 1:
+        raise InputError(f"n_rounds={n_rounds}; give 1 or more")
+    if n_partitions is not None and n_partitions < 1:
+        raise InputError(f"n_partitions={n_partitions}; give 1 or more")
+    job, n = _job(X, y, client, n_partitions, options)
+    task = job.task.for_model(job.learner)
+    work = RowWork(task, options["seed"], bool(options["in_order"]))
+    partitions = parts_of(job.source, n)
+    held_out = partitions[-1][-1]
+    start = pipeline(_started(job, client), job.learner)
+    mixer = Mixer(client, work, partitions, [held_out], observer)
+    rounds = mixer.run(start, n_rounds, is_fitted=False)
+    fitted = rounds.model
+    _, learner = steps(fitted)
+    scored = client.submit(work.held_out, fitted, held_out, pure=False, retries=RETRIES).result()
+    chosen_by, measured = scored.take(slice(0, None, 2)), scored.take(slice(1, None, 2))
+    if isinstance(task, Classification):
+        if task.fixed_threshold is not None:
+            learner.set_threshold(task.fixed_threshold)
+        if task.tunes:
+            tune(learner, task, chosen_by.scores, chosen_by.y, chosen_by.weight)
+        elif task.needs_probabilities:
+            learner.calibrate(chosen_by.scores, chosen_by.y, chosen_by.weight)
+    once = rounds.n_rounds == 1
+    answer = Trained(
+        fitted=fitted,
+        **job.about,
+        rows=rounds.rows,
+        unlabeled=0,
+        skipped=0,
+        passes=rounds.n_rounds,
+        order="in order" if work.in_order else "shuffled by blocks",
+        seconds=time.perf_counter() - began,
+        **_measured(task, learner, measured),
+        **threshold_of(learner, task),
+        **LastRows(scored.X).about(job.entry, learner, rounds.rows, once),
+    )
+    if output is not None:
+        save(fitted, output, info=answer.info)
+    return answer
+
+
+def _checked(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of `crossview.train` with their defaults; others are an error."""
+    known = inspect.signature(train_here).parameters
+    for name in options:
+        if name in NOT_DISTRIBUTED:
+            raise InputError(f"{name}= does not apply on a Dask cluster; leave it out")
+        if name not in known or name in ("X", "y", "output", "observer"):
+            raise InputError(f"train has no option {name!r}")
+    if options.get("weight") is not None and not isinstance(options["weight"], str):
+        raise InputError("weight= is the name of a column where workers read the rows")
+    return {name: options.get(name, one.default) for name, one in known.items()}
+
+
+def _job(
+    X: Any, y: str | None, client: Any, n: int | None, options: dict[str, Any]
+) -> tuple[Job, int]:
+    """What is trained on which rows, and the number of partitions."""
+    stream = _open(X, options)
+    n_blocks = stream.n_blocks
+    file = stream.files[0] if stream.files else None
+    n = min(n_threads(client), n_blocks) if n is None else n
+    check_blocks(n_blocks, max(n, 1), file)
+    task, classes = options["task"], options["classes"]
+    if (
+        task == "classification"
+        and classes is None
+        and (y is None) == isinstance(stream, RowStream)
+    ):
+        classes = _classes(stream, y, client, n)
+    rows = {"task": task, "classes": classes, **{name: options[name] for name in ENCODING}}
+    if isinstance(stream, TableStream):
+        rows |= {"weight": options["weight"]}
+    elif options["weight"] is not None:
+        raise InputError("weight= names a column, and the files hold rows with their weights")
+    scoring = {name: options[name] for name in SCORING}
+    model = options["model"] or DEFAULT_MODEL
+    if isinstance(stream, RowStream):
+        rows["views"] = None
+    job = new_job(stream, y, model, options["settings"] or {}, rows, scoring, options["seed"])
+    if not job.streamed:
+        raise InputError(
+            f"model {job.entry.name!r} learns all rows at once, and is not distributed"
+            + (
+                "; give schedule='stream'"
+                if job.entry.draws_rows
+                else "; crossview.distributed.fit_svm solves it exactly for rows on a cluster"
+            )
+        )
+    return job, n
+
+
+def _open(X: Any, options: dict[str, Any]) -> TableStream | RowStream:
+    """The rows, which are in files."""
+    if isinstance(X, TableStream | RowStream):
+        return X
+    reader, _ = find_reader(X)
+    if reader.kind == "sparse":
+        return open_rows(X, views=options["views"], hash_bits=options["hash_bits"])
+    return open_table(X)
+
+
+def _classes(stream: TableStream | RowStream, y: str | None, client: Any, n: int) -> list[Any]:
+    """All labels, each partition read by a worker."""
+    if isinstance(stream, TableStream):
+        assert y is not None
+        stream = stream.as_written([y]).select([y])
+    cuts = [stream.n_blocks * k // n for k in range(n + 1)]
+    parts = [stream.of_blocks(slice(a, b)) for a, b in pairwise(cuts)]
+    found = client.gather(
+        [client.submit(distinct_labels, part, y, pure=False, retries=RETRIES) for part in parts]
+    )
+    return sorted(set().union(*found))
+
+
+def _started(job: Job, client: Any) -> Any:
+    """The encoder with its columns, and where there are bins, their knots."""
+    encoder: Any = copy.deepcopy(job.source.encoder)
+    if getattr(encoder, "bins", None):
+        first = Part(job.source.of_blocks(slice(0, 1)))
+        state = client.submit(_first_state, first, encoder, pure=False, retries=RETRIES).result()
+        encoder.set_state(state)
+    return encoder
+
+
+def _first_state(part: Part, encoder: Any) -> dict[str, np.ndarray]:
+    """The state of the encoder with the knots of the first values, and no other statistics."""
+    seen = copy.deepcopy(encoder)
+    seen.partial_fit(next(iter(part.source.read())).X)
+    state, own = dict(encoder.get_state()), seen.get_state()
+    state |= {name: own[name] for name in ("n_knots", "knots")}
+    state["n_values"] = np.full_like(own["n_values"], LAST_PLACED)  # they stay
+    return state
+
+
+def _measured(task: Any, learner: Any, scored: HeldOut) -> dict[str, Any]:
+    """Loss, accuracy and metric of held-out rows."""
+    tally, classes = task.tally(), isinstance(task, Classification)
+    told = Scored(scored.scores)
+    if classes:
+        p = learner.probabilities(scored.scores) if task.needs_probabilities else None
+        told = Scored(scored.scores, p, task.encode(learner.decide(scored.scores)))
+    task.count(tally, scored.y, told)
+
+    def value(name: str) -> float | None:
+        found = tally.value(name)
+        return None if np.isnan(found) else float(found)
+
+    return {
+        "loss": tally.loss / tally.n_rows,
+        "accuracy": value("accuracy") if classes else None,
+        "metric": {"name": task.metric, "value": value(task.metric)},
+    }
