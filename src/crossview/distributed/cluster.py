@@ -57,7 +57,7 @@ def connected(address: str) -> Iterator[Any]:
         if n < 1:
             raise InputError(f"{address!r}: give 1 process or more, such as local:4")
         cluster = dask.LocalCluster(
-            n_workers=n, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=n, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         )
         with cluster, dask.Client(cluster) as client:
             yield client

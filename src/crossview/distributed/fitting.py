@@ -109,7 +109,7 @@ def fit(
     >>> from crossview.distributed import fit
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> blocks = [(scale(X)[i::4], y[i::4]) for i in range(4)]
-    >>> with Client(processes=False, n_workers=2, dashboard_address=None) as client:
+    >>> with Client(processes=False, n_workers=2, dashboard_address=":0") as client:
     ...     mixed = fit(AROWClassifier(random_state=0), blocks[:3], client=client, classes=[0, 1],
     ...                 n_partitions=2, held_out=blocks[3:])
     >>> round(mixed.model.score(*blocks[3]), 2), mixed.rows

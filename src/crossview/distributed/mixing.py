@@ -133,11 +133,11 @@ class Mixer:
             if loss is None:
                 best, found.n_rounds = common, r + 1
                 continue
-            is_better = not found.losses or loss < min(found.losses) * (1.0 - TOL)
+            lowest = min(found.losses, default=float("inf"))
             found.losses.append(loss)
-            if is_better:
+            if loss < lowest or best is None:
                 best, found.n_rounds = common, r + 1
-            elif n_rounds is None:
+            if n_rounds is None and not loss < lowest * (1.0 - TOL):
                 break
         assert best is not None
         found.model = best.result()

@@ -6,12 +6,13 @@ import copy
 import inspect
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from crossview.catalog.learners import LEARNERS
 from crossview.distributed.cluster import check_client, n_threads
 from crossview.distributed.mixing import RETRIES, Mixer
 from crossview.distributed.rows import (
@@ -117,6 +118,7 @@ def train(
     check_client(client)
     began = time.perf_counter()
     options = _checked(options)
+    check_streams(options["model"], options["task"], options["settings"])
     if output is not None:
         check_writable(output, MODEL, input_files(X))
     if n_rounds is not None and n_rounds < 1:
@@ -174,6 +176,29 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options.get(name, one.default) for name, one in known.items()}
 
 
+def check_streams(model: str | None, task: str, settings: Mapping[str, Any] | None) -> None:
+    """Raise an error for a model that learns all rows at once.
+
+    Parameters
+    ----------
+    model : str or None
+        Its name in the catalog; None: the default.
+    task : str
+        What is predicted.
+    settings : mapping or None
+        Its parameters.
+    """
+    for entry in LEARNERS:
+        named = (entry.name, entry.task) == (model, task)
+        if named and not entry.is_streamed(settings or {}):
+            switch = ", ".join(f"{name}={value}" for name, value in entry.stream_params.items())
+            way = f"set {switch}, or train it" if switch else "train it"
+            raise InputError(
+                f"model {model!r} learns all rows at once, and is not distributed; {way} without a "
+                "cluster"
+            )
+
+
 def _job(
     X: Any, y: str | None, client: Any, n: int | None, options: dict[str, Any]
 ) -> tuple[Job, int]:
@@ -200,15 +225,6 @@ def _job(
     if isinstance(stream, RowStream):
         rows["views"] = None
     job = new_job(stream, y, model, options["settings"] or {}, rows, scoring, options["seed"])
-    if not job.streamed:
-        raise InputError(
-            f"model {job.entry.name!r} learns all rows at once, and is not distributed"
-            + (
-                "; give schedule='stream'"
-                if job.entry.draws_rows
-                else "; crossview.distributed.fit_svm solves it exactly for rows on a cluster"
-            )
-        )
     return job, n
 
 

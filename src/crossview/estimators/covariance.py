@@ -17,7 +17,8 @@ from crossview.algorithms.rules import Rule
 from crossview.batch import read_only
 from crossview.errors import InputError
 from crossview.estimators.base import ColumnWeights
-from crossview.estimators.covariance_state import DIAGONALS, CovarianceState
+from crossview.estimators.covariance_merged import MergeableCovariance
+from crossview.estimators.covariance_state import DIAGONALS
 from crossview.estimators.documentation import ParameterDoc
 from crossview.estimators.parameters import ATTRIBUTES
 from crossview.estimators.validation import Interval, StrOptions
@@ -88,11 +89,11 @@ FORMS = {
 }
 
 
-class CovarianceClassifier(CovarianceState):
+class CovarianceClassifier(MergeableCovariance):
     """Base class of the learners that keep a covariance of their weights, one per view."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **CovarianceState._parameter_constraints,
+        **MergeableCovariance._parameter_constraints,
         "covariance": [StrOptions({"auto", "full", "diagonal", "low-rank"})],
         "rank": [Interval(Integral, 1, None, closed="left")],
         "diagonal": [StrOptions(set(DIAGONALS))],

@@ -8,16 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from crossview.algorithms import merging
 from crossview.algorithms.geometries import changes
 from crossview.algorithms.geometries import covariance as forms
 from crossview.algorithms.geometries.covariance import Covariance
 from crossview.errors import InputError
-from crossview.estimators.base import LinearOnlineClassifier, Parts
+from crossview.estimators.base import LinearOnlineClassifier
 from crossview.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["DIAGONALS", "CovarianceState"]
+__all__ = [
+    "DIAGONALS",
+    "MAX_FULL_BYTES",
+    "CovarianceState",
+    "as_state",
+    "rows_before_change",
+]
 
 DIAGONALS = {"precision": forms.DIAGONAL, "covariance": forms.DIAGONAL_COVARIANCE}
 
@@ -54,7 +59,7 @@ class CovarianceState(LinearOnlineClassifier):
 
     @_covariance.setter
     def _covariance(self, S: Covariance) -> None:
-        self._state |= _as_state(S)
+        self._state |= as_state(S)
 
     def _covariance_of(self, state: Mapping[str, np.ndarray]) -> Covariance:
         arrays = {name: state[f"S.{name}"] for name in STORED}
@@ -92,7 +97,7 @@ class CovarianceState(LinearOnlineClassifier):
         """Return the learned state as arrays."""
         state = super().get_state()
         if self._has_covariance():
-            state |= _as_state(forms.trimmed(self._covariance))
+            state |= as_state(forms.trimmed(self._covariance))
         return state
 
     def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
@@ -149,40 +154,11 @@ class CovarianceState(LinearOnlineClassifier):
                 S, moved, ptr, self.initial_variance, self.intercept_scaling
             )
 
-    def _merged(self, parts: Parts) -> dict[str, np.ndarray]:
-        merged = super()._merged(parts)
-        if not self._has_covariance():
-            return merged
-        bias, states = self._bias(), [*parts.states, parts.start]
-        *models, start = merging.same_form([self._covariance_of(s) for s in states], bias)
-        S = merging.covariances(models, start, bias)
-        if parts.product:
-            weights = [(own["W"], own["b"]) for own in parts.states]
-            each = [(one, *own) for one, own in zip(models, weights, strict=True)]
-            first = (start, parts.start["W"], parts.start["b"])
-            merged["W"], merged["b"] = merging.product(S, each, first, bias)
-            merged |= self._merged_averages(parts, merged)
-        if S.form == forms.LOW_RANK:
-            S = self._within_rank(S)
-        return merged | _as_state(forms.trimmed(S))
-
-    def _within_rank(self, S: Covariance) -> Covariance:
-        """Return a low-rank covariance with no more rows than there may be."""
-        widths, bias = np.diff(S.ptr).tolist(), self._bias()
-        is_low_rank = self.covariance == "low-rank"
-        rank = self.rank if is_low_rank else _rows_before_change(widths)
-        while is_low_rank and S.kept.max() > rank:
-            S = changes.forget_older_half(S, bias, rank)
-        if S.kept.max() <= rank:
-            return S
-        is_small = forms.full_bytes(widths) <= MAX_FULL_BYTES
-        return (changes.to_full if is_small else changes.to_diagonal)(S, bias)
-
     def _make_room(self, entries: int) -> None:
         """Make room for one more row with this number of entries in a low-rank covariance."""
         S, bias = self._covariance, self._bias()
         widths = np.diff(S.ptr).tolist()
-        rank = self.rank if self.covariance == "low-rank" else _rows_before_change(widths)
+        rank = self.rank if self.covariance == "low-rank" else rows_before_change(widths)
         room = S.begin.shape[1]
         if S.used[0] + entries > len(S.values):
             S = forms.with_room(S, entries=entries)
@@ -212,12 +188,13 @@ def _rows_are_in_range(S: Covariance) -> bool:
     return True
 
 
-def _as_state(S: Covariance) -> dict[str, np.ndarray]:
+def as_state(S: Covariance) -> dict[str, np.ndarray]:
+    """Return a covariance as arrays of the state."""
     arrays = {f"S.{name}": getattr(S, name) for name in STORED}
     return arrays | {"S.form": np.full(1, S.form, dtype=np.int64)}
 
 
-def _rows_before_change(widths: list[int]) -> int:
+def rows_before_change(widths: list[int]) -> int:
     """Return the number of rows that "auto" stores before it becomes full or diagonal."""
     if forms.full_bytes(widths) > MAX_FULL_BYTES:
         return MAX_ROWS_BEFORE_DIAGONAL

@@ -154,17 +154,6 @@ class LabeledTable(LabeledSource):
         """The first file, where there is one."""
         return self.stream.files[0] if self.stream.files else None
 
-    @property
-    def n_blocks(self) -> int:
-        """Number of files or row groups; 0 for what is not read from files."""
-        return 0 if self._label is None or self._order is not None else self.stream.n_blocks
-
-    def of_blocks(self, which: slice) -> LabeledTable:
-        """Return the rows of consecutive files or row groups only."""
-        part = copy.copy(self)
-        part.table, part.stream = self.table.of_blocks(which), self.stream.of_blocks(which)
-        return part
-
     def select_view(self, view: str) -> LabeledTable:
         """Return the same rows with one view."""
         mine = self.columns[view]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -119,6 +120,7 @@ class LabeledSource:
     """
 
     batch_rows: int
+    streams: tuple[str, ...] = ("table", "stream")  # the attributes that read the rows
     in_memory = False
     ordered = False
     _shuffled: Shuffled[LabeledBatch] | None = None
@@ -130,6 +132,29 @@ class LabeledSource:
     def encode(self, batch: LabeledBatch, encoder: Any, learn: bool) -> MultiView:
         """Return the rows as views; ``learn`` lets the encoder learn each row before."""
         raise NotImplementedError
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of files or row groups that can be read alone; 0 of what is not in files."""
+        return getattr(getattr(self, self.streams[0]), "n_blocks", 0)
+
+    def of_blocks(self, which: slice) -> Self:
+        """Return the rows of consecutive files or row groups only.
+
+        Parameters
+        ----------
+        which : slice
+            Of the blocks, in the order of the rows.
+
+        Returns
+        -------
+        LabeledSource
+            It can be pickled.
+        """
+        part = copy.copy(self)
+        for name in self.streams:
+            setattr(part, name, getattr(self, name).of_blocks(which))
+        return part
 
     def shuffle(self, seed: int) -> Shuffled[LabeledBatch]:
         """Let `encoded` yield the rows in random order, each time in another one.

@@ -67,6 +67,7 @@ class LabeledRows(LabeledSource):
     """
 
     batch_rows = 10_000
+    streams = ("_source",)
 
     def __init__(
         self,
@@ -116,18 +117,6 @@ class LabeledRows(LabeledSource):
     def file(self) -> str | None:
         """The first file, where there is one."""
         return None if isinstance(self._source, MultiView) else self._source.files[0]
-
-    @property
-    def n_blocks(self) -> int:
-        """Number of files; 0 for rows in memory."""
-        return 0 if isinstance(self._source, MultiView) else self._source.n_blocks
-
-    def of_blocks(self, which: slice) -> LabeledRows:
-        """Return the rows of some files only."""
-        assert not isinstance(self._source, MultiView)
-        part = copy.copy(self)
-        part._source = self._source.of_blocks(which)
-        return part
 
     def _labels_in_memory(self, X: MultiView, y: Any) -> np.ndarray:
         if isinstance(y, str) or y is None:

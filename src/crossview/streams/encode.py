@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.errors import InputError
@@ -27,7 +27,7 @@ from crossview.streams.columns import Batch, Column
 from crossview.streams.document_frequency import DocumentFrequencies
 from crossview.streams.fill import Cells, fill_rows
 from crossview.streams.hashing import SlotTables, split_name
-from crossview.streams.merged import merged_state
+from crossview.streams.merged import MergeableStatistics
 from crossview.streams.moments import Moments
 from crossview.streams.plan import Plan
 from crossview.streams.quantiles import LAST_PLACED, Quantiles
@@ -63,7 +63,7 @@ class _Text(NamedTuple):
     present: np.ndarray
 
 
-class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
+class _Stored(MergeableStatistics, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
     """Learned state of an encoder, and its conversion for a model file."""
 
     _plan: Plan
@@ -163,33 +163,6 @@ class _Stored(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         self._scaler.set_state({key: state[f"norms.{key}"] for key in ("total", "count")})
         self._slots.set_state(state)
         self._frequencies.set_state(state)
-
-    def merge_with(self, others: Sequence[Self], start: Self | None = None) -> Self:
-        """Return one encoder for the rows of this one and others; see `crossview.merge`.
-
-        Parameters
-        ----------
-        others : sequence of ViewEncoder
-            They have the same parameters and columns.
-        start : ViewEncoder, default=None
-            What all of them started from, whose rows count once.  None: no rows.
-
-        Returns
-        -------
-        ViewEncoder
-            Its statistics are those of all rows, in the order of the encoders.
-        """
-        header = self.get_header()
-        new, unlearned = clone(self), clone(self)
-        for one in (new, unlearned):
-            one.set_header(header)
-        for other in [*others, *([] if start is None else [start])]:
-            if repr(other) != repr(self) or other.get_header()["columns"] != header["columns"]:
-                raise InputError("the encoders have other parameters or columns")
-        states = [encoder.get_state() for encoder in (self, *others)]
-        before = (unlearned if start is None else start).get_state()
-        new.set_state(merged_state(states, before, self.remember_names))
-        return new
 
 
 class _Described(_Stored):

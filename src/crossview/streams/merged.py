@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from crossview.errors import InputError
 from crossview.kernels.merged import merged_moments, total
 
-__all__ = ["merged_state"]
+__all__ = ["MergeableStatistics"]
 
 State = Mapping[str, np.ndarray]
 # of the bins; the learners know columns by them
@@ -18,7 +20,41 @@ KNOTS = ("n_values", "n_knots", "knots", "first_values")
 MOMENTS = ("count", "mean", "m2")
 
 
-def merged_state(states: Sequence[State], start: State, remember_names: int) -> dict:
+class MergeableStatistics:
+    """Base class of encoders and scalers: the merge of what they have learned."""
+
+    def merge_with(self, others: Sequence[Self], start: Self | None = None) -> Self:
+        """Return one that has seen the rows of this one and others; see `crossview.merge`.
+
+        Parameters
+        ----------
+        others : sequence of encoder or scaler
+            They have the same parameters and columns.
+        start : encoder or scaler, default=None
+            What all of them started from, whose rows count once.  None: no rows.
+
+        Returns
+        -------
+        encoder or scaler
+            Its statistics are those of all rows, in the order of the encoders.
+        """
+        mine: Any = self
+        header = mine.get_header()
+        new, unlearned = clone(mine), clone(mine)
+        for one in (new, unlearned):
+            one.set_header(header)
+        for other in [*others, *([] if start is None else [start])]:
+            if repr(other) != repr(self) or other.get_header() != header:  # type: ignore[attr-defined]
+                raise InputError(
+                    f"{type(self).__name__}s of other parameters or columns have no merge"
+                )
+        seen: list[Any] = [mine, *others, unlearned if start is None else start]
+        *states, before = (one.get_state() for one in seen)
+        new.set_state(_merged_state(states, before, getattr(self, "remember_names", 0)))
+        return new
+
+
+def _merged_state(states: Sequence[State], start: State, remember_names: int) -> dict:
     """Return the state of an encoder, or of a scaler, that has seen the rows of all.
 
     Parameters

@@ -20,7 +20,38 @@ from crossview.streams.text import CsvFormat
 __all__ = ["TableStream", "open_table"]
 
 
-class TableStream:
+class _Blocks:
+    """Base class of a stream of files: parts of them, for several machines."""
+
+    _source: Any
+    column_names: list[str]
+    batch_rows: int
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of files or row groups; 0 for a query or a table in memory."""
+        return len(getattr(self._source, "blocks", ()))
+
+    def of_blocks(self, which: slice) -> TableStream:
+        """Return the rows of consecutive files or row groups only.
+
+        Parameters
+        ----------
+        which : slice
+            Of the blocks, in the order of the rows.
+
+        Returns
+        -------
+        TableStream
+            A stream of the same columns, which can be pickled.
+        """
+        source: Any = self._source
+        return TableStream(
+            source.of_blocks(source.blocks[which]), self.column_names, self.batch_rows
+        )
+
+
+class TableStream(_Blocks):
     """Iterable over the batches of a table; returned by `open_table`.
 
     Each iteration reads the source from the start.
@@ -107,29 +138,6 @@ class TableStream:
             if name not in known:
                 raise InputError(f"no column {name!r}{closest_names(name, self.column_names)}")
         return TableStream(self._source, list(dict.fromkeys(columns)), self.batch_rows)
-
-    @property
-    def n_blocks(self) -> int:
-        """Number of files or row groups; 0 for a query or a table in memory."""
-        return len(getattr(self._source, "blocks", ()))
-
-    def of_blocks(self, which: slice) -> TableStream:
-        """Return the rows of consecutive files or row groups only.
-
-        Parameters
-        ----------
-        which : slice
-            Of the blocks, in the order of the rows.
-
-        Returns
-        -------
-        TableStream
-            A stream of the same columns, which can be pickled.
-        """
-        source: Any = self._source
-        return TableStream(
-            source.of_blocks(source.blocks[which]), self.column_names, self.batch_rows
-        )
 
     def as_written(self, columns: Sequence[str]) -> TableStream:
         """Return the same rows with these columns as they are written, such as yes and no.

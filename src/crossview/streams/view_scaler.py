@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.batch import make_rows
 from crossview.errors import InputError
 from crossview.schema import Array, check_header, check_state
-from crossview.streams.merged import merged_state
+from crossview.streams.merged import MergeableStatistics
 from crossview.streams.scale import scale_rows
 from crossview.views import MultiView, ViewLayout, canonical_csr
 
@@ -23,7 +23,7 @@ __all__ = ["ViewScaler"]
 ROWS_AT_ONCE = 10_000
 
 
-class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
+class ViewScaler(MergeableStatistics, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
     """Scaler of views: each view is divided by the mean Euclidean norm of its rows.
 
     Learners measure a step by the norms of the views.  If one view has rows of norm 1 and
@@ -197,31 +197,6 @@ class ViewScaler(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         per_view = Array("f8", (self.layout_.n_views,), low=0.0)
         check_state(state, {"total": per_view, "count": per_view}, "ViewScaler")
         self._total, self.count_ = np.array(state["total"]), np.array(state["count"])
-
-    def merge_with(self, others: Sequence[Self], start: Self | None = None) -> Self:
-        """Return one scaler for the rows of this one and others; see `crossview.merge`.
-
-        Parameters
-        ----------
-        others : sequence of ViewScaler
-            They have the same views.
-        start : ViewScaler, default=None
-            What all of them started from, whose rows count once.  None: no rows.
-
-        Returns
-        -------
-        ViewScaler
-            Its statistics are those of all rows, in the order of the scalers.
-        """
-        new, unlearned = clone(self), clone(self)
-        for one in (new, unlearned):
-            one.set_header(self.get_header())
-        for other in [*others, *([] if start is None else [start])]:
-            if repr(other) != repr(self) or other.layout_ != self.layout_:
-                raise InputError("the scalers have other parameters or views")
-        states = [scaler.get_state() for scaler in (self, *others)]
-        new.set_state(merged_state(states, (start or unlearned).get_state(), 0))
-        return new
 
     def _scale(self, X: MultiView, *, learn: bool, copy: bool = True) -> MultiView:
         if _checked(X).layout != self.layout_:

@@ -90,19 +90,23 @@ def _run_on_cluster(
             print(f"round {number}: {n_rows:,} rows, held-out loss {loss:.4f}", file=sys.stderr)
 
     own = {k: v for k, v in options.items() if k not in distributed.NOT_DISTRIBUTED}
-    with warnings_as_lines(), connected(cluster.address) as client:
-        with standard_output(output) as file:
-            trained = distributed.train(
-                rows.table,
-                rows.columns.label,
-                client=client,
-                output=file,
-                n_partitions=cluster.partitions,
-                n_rounds=cluster.rounds,
-                observer=show,
-                **rows.columns.arguments(),
-                **own,
-            )
+    distributed.check_streams(own["model"], own["task"], own["settings"])
+    with (
+        warnings_as_lines(),
+        connected(cluster.address) as client,
+        standard_output(output) as file,
+    ):
+        trained = distributed.train(
+            rows.table,
+            rows.columns.label,
+            client=client,
+            output=file,
+            n_partitions=cluster.partitions,
+            n_rounds=cluster.rounds,
+            observer=show,
+            **rows.columns.arguments(),
+            **own,
+        )
     wrote = [] if output == STANDARD else [f"wrote {output}"]
     print("\n".join([*_summary(trained, "held-out rows"), *wrote]), file=sys.stderr)
 

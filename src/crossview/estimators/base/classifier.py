@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -162,12 +162,6 @@ class ViewClassifier(ClassifierMixin, CalibratedLearner):
         """Return the part of the state that is not arrays."""
         classes = {"dtype": self.classes_.dtype.str, "values": self.classes_.tolist()}
         return {"classes": classes, "threshold": self.threshold_, **super().get_header()}
-
-    def _merged_header(self, models: Sequence[Any], shares: Sequence[float]) -> dict[str, Any]:
-        header = super()._merged_header(models, shares)
-        thresholds = [model.threshold_ for model in models]
-        known = None not in thresholds
-        return {**header, "threshold": float(np.dot(thresholds, shares)) if known else None}
 
     def set_header(self, header: Mapping[str, Any]) -> None:
         """Restore the header that `get_header` returned."""

@@ -64,7 +64,11 @@ class MergeableLearner(CheckedParams):
 
     def _merged(self, parts: Parts) -> dict[str, np.ndarray]:
         """Return the merged arrays; a learner that leaves out one of its arrays has no merge."""
-        return {}
+        if not all("calibration" in state for state in parts.states):
+            return {}
+        own = parts.of("calibration")
+        start = parts.start.get("calibration", np.zeros_like(own[0]))
+        return {"calibration": merging.calibrations(own, parts.shares, start)}
 
     def _restart(self) -> None:
         """Initialize the learned state, and what depends on it."""
@@ -133,5 +137,11 @@ class MergeableLearner(CheckedParams):
         return f"nothing says how {', '.join(missing)} of several models become one"
 
     def _merged_header(self, models: Sequence[Any], shares: Sequence[float]) -> dict[str, Any]:
-        """Return the header of the merged learner."""
-        return self.get_header()
+        """Return the header of the merged learner; a threshold is the mean of all."""
+        header = self.get_header()
+        thresholds: list[Any] = [getattr(model, "threshold_", None) for model in models]
+        if None not in thresholds:
+            header["threshold"] = float(np.dot(thresholds, shares))
+        elif "threshold" in header:
+            header["threshold"] = None
+        return header

@@ -11,11 +11,10 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.algorithms import calibration, merging
+from crossview.algorithms import calibration
 from crossview.batch import rows_at
 from crossview.errors import InputError
 from crossview.estimators.base.learner import ViewLearner
-from crossview.estimators.base.merged import Parts
 from crossview.estimators.targets import class_codes, read_labels, row_weights
 from crossview.estimators.validation import StrOptions
 from crossview.labels import known_labels
@@ -201,14 +200,6 @@ class CalibratedLearner(ViewLearner):
         if self.calibration != "none" or "calibration" in state:  # `calibrate` adds it to any
             schema["calibration"] = calibration_schema(self._n_scores())
         return schema
-
-    def _merged(self, parts: Parts) -> dict[str, np.ndarray]:
-        merged = super()._merged(parts)
-        if not all("calibration" in state for state in parts.states):
-            return merged
-        own = parts.of("calibration")
-        start = parts.start.get("calibration", calibration.start(self._n_scores()))
-        return merged | {"calibration": merging.calibrations(own, parts.shares, start)}
 
     def _restart(self) -> None:
         """Initialize the learned state and the calibration."""

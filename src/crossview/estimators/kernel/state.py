@@ -53,6 +53,31 @@ class KernelSchema(KernelOptions):
             }
         )
 
+    def _merged(self, parts: Parts) -> dict[str, np.ndarray]:
+        merged = super()._merged(parts)
+        if not self._explicit:
+            return merged
+        fixed = [name for name in parts.states[0] if name not in {*merged, *LEARNED}]
+        for name in fixed:
+            if any(not np.array_equal(value, parts.states[0][name]) for value in parts.of(name)):
+                raise InputError(
+                    f"the models have another {name!r}, which follows from their first rows; let "
+                    "them go on from copies of one model"
+                )
+        merged |= {name: parts.states[0][name] for name in fixed}
+        merged |= {name: parts.mean(name) for name in ("W", "bias")}
+        start = parts.start if len(parts.start["gamma"]) else None
+        for name in ("t", "turns"):
+            zero = np.zeros_like(parts.states[0][name])
+            merged[name] = total(parts.of(name), zero if start is None else start[name])
+        return merged
+
+    def _explain_no_merge(self, missing: Sequence[str]) -> str:
+        return (
+            "its support vectors are rows; set kernel='linear' or approximation='fourier', which "
+            "keep weights"
+        )
+
     def _check_growth(self, slots: ViewLayout) -> None:
         if self.approximation is not None and hasattr(self, "_state"):
             raise InputError(
@@ -108,31 +133,6 @@ class KernelState(KernelSchema):
             "dense": np.zeros(1, dtype=bool),
         }
         self._model().start(self._n_scores())
-
-    def _merged(self, parts: Parts) -> dict[str, np.ndarray]:
-        merged = super()._merged(parts)
-        if not self._explicit:
-            return merged
-        fixed = [name for name in parts.states[0] if name not in {*merged, *LEARNED}]
-        for name in fixed:
-            if any(not np.array_equal(value, parts.states[0][name]) for value in parts.of(name)):
-                raise InputError(
-                    f"the models have another {name!r}, which follows from their first rows; let "
-                    "them go on from copies of one model"
-                )
-        merged |= {name: parts.states[0][name] for name in fixed}
-        merged |= {name: parts.mean(name) for name in ("W", "bias")}
-        start = parts.start if len(parts.start["gamma"]) else None
-        for name in ("t", "turns"):
-            zero = np.zeros_like(parts.states[0][name])
-            merged[name] = total(parts.of(name), zero if start is None else start[name])
-        return merged
-
-    def _explain_no_merge(self, missing: Sequence[str]) -> str:
-        return (
-            "its support vectors are rows; set kernel='linear' or approximation='fourier', which "
-            "keep weights"
-        )
 
     def _grow_state(self, moved: np.ndarray) -> None:
         self._model().grow(moved, self._n_scores())

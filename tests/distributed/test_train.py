@@ -1,0 +1,100 @@
+"""Training on files that workers read: an ordinary model file, the same for any cluster."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import crossview
+from crossview import InputError, load
+from crossview.distributed import connected, train
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The same 900 rows in three Parquet files of two row groups, CSV, and svmlight."""
+    folder = tmp_path_factory.mktemp("rows")
+    rng = np.random.default_rng(0)
+    for f in range(3):
+        n = 300
+        age, city = rng.normal(40.0, 9.0, n), rng.integers(0, 9, n)
+        clicks = (age - 40.0) / 9.0 + np.sin(city) + 0.5 * rng.normal(size=n) > 0.2
+        table = pa.table(
+            {
+                "click": np.where(clicks, "yes", "no"),
+                "user__age": age,
+                "user__city": [f"c{c}" for c in city],
+                "page__words": rng.choice(["a few words", "many more words"], n),
+                "price": 2.0 * age - 80.0 + rng.normal(size=n),
+                "w": rng.uniform(0.5, 1.5, n),
+            }
+        )
+        pq.write_table(table, folder / f"{f}.parquet", row_group_size=150)
+        pa.csv.write_csv(table, folder / f"{f}.csv")
+        with (folder / f"{f}.svm").open("w") as out:
+            for one, a, c in zip(clicks, age, city, strict=True):
+                print(f"{2 * int(one) - 1} 1:{(a - 40.0) / 9.0} {c + 2}:1", file=out)
+    return folder
+
+
+VIEWS = {"views": {"user": "user__*", "page": "page__words"}, "text": ["page__words"]}
+GIVEN = {"positive": "yes", "hash_bits": 6, "n_partitions": 3, **VIEWS}
+
+
+def test_a_model_file_like_any_other_the_same_for_any_cluster(client, one_worker, folder, tmp_path):
+    files = str(folder / "*.parquet")
+    trained = train(files, "click", client=client, output=tmp_path / "m", model="arow", **GIVEN)
+    again = train(files, "click", client=one_worker, model="arow", **GIVEN)
+    ours, theirs = trained.learner.get_state(), again.learner.get_state()
+    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+    assert trained.threshold == again.threshold
+    assert trained.rows == 885  # of the last 150, each tenth is held out
+    assert 0.0 <= trained.accuracy <= 1.0
+    # the statistics of the encoder are those of the rows that were learned
+    whole = crossview.train(files, "click", model="arow", positive="yes", hash_bits=6, **VIEWS)
+    np.testing.assert_allclose(trained.fitted[0].mean_, whole.fitted[0].mean_, rtol=0.02)
+    assert trained.fitted[0].count_.tolist() == [885.0]
+    evaluated = crossview.evaluate(tmp_path / "m", files)
+    assert evaluated.metrics["accuracy"].value > 0.8
+    assert load(tmp_path / "m")[-1].classes_.tolist() == ["no", "yes"]
+
+
+def test_text_files_weights_bins_and_several_models(client, folder):
+    for source, label, options in (
+        ("*.csv", "click", {"model": "mvm", "bins": 4, **GIVEN}),
+        (
+            "*.csv",
+            "click",
+            {"model": "pa:squared", "weight": "w", **GIVEN},
+        ),
+        ("*.svm", None, {"model": "pa:concatenated", "n_partitions": 2}),
+    ):
+        trained = train(str(folder / source), label, client=client, n_rounds=2, **options)
+        assert trained.accuracy > 0.6, source
+    number = {**VIEWS, "hash_bits": 6, "task": "regression", "in_order": True}
+    files = str(folder / "*.parquet")
+    trained = train(files, "price", client=client, model="mvm", n_partitions=2, **number)
+    assert trained.metric["value"] < 12.0  # the standard deviation is 18
+    assert trained.order == "in order"
+
+
+def test_what_does_not_apply_is_refused_in_one_line(client, folder):
+    files = str(folder / "*.parquet")
+    for source, options, match in (
+        (files, {"model": "svmperf"}, "learns all rows at once"),
+        (files, {"model": "keco"}, "set schedule=stream"),
+        (files, {"n_partitions": 7}, "7 partitions of 6 files or row groups"),
+        (files, {"epochs": 3}, "epochs= does not apply"),
+        (files, {"colour": 3}, "no option 'colour'"),
+        (files, {"weight": [1.0]}, "weight= is the name of a column"),
+        (f"SELECT * FROM '{files}'", {}, "give files"),
+        (pa.table({"click": [0, 1], "x": [0.0, 1.0]}), {}, "give files"),
+    ):
+        given = {"model": "pa:squared", "n_partitions": 2, **options}
+        with pytest.raises(InputError, match=match) as error:
+            train(source, "click", client=client, **given)
+        assert "\n" not in str(error.value)
+    for address, match in (("local:0", "1 process or more"), ("tcp://127.0.0.1:x", "no Dask")):
+        with pytest.raises(InputError, match=match), connected(address):
+            pass
