@@ -5,6 +5,7 @@ Rows stay on the workers; models and sums travel.
 
 from crossview.distributed.cluster import connected
 from crossview.distributed.fitting import Mixed, fit
+from crossview.distributed.svm import fit_svm
 from crossview.distributed.training import train
 
-__all__ = ["Mixed", "connected", "fit", "train"]
+__all__ = ["Mixed", "connected", "fit", "fit_svm", "train"]

@@ -14,7 +14,7 @@ from crossview.distributed.cluster import check_client, n_threads
 from crossview.distributed.mixing import Learned, Mixer, merge_learned, split_evenly
 from crossview.errors import InputError
 
-__all__ = ["Mixed", "fit", "losses"]
+__all__ = ["Mixed", "WithoutCalibration", "fit", "losses", "parts_of_block"]
 
 
 @dataclass
@@ -149,7 +149,7 @@ class ArrayWork:
 
     def learn(self, before: Learned, block: Any, at: tuple[int, int, int]) -> Learned:
         """Learn the rows of a block."""
-        X, y, weight = _parts(block)
+        X, y, weight = parts_of_block(block)
         model = copy.deepcopy(before.model)
         with_classes = {} if self.classes is None else {"classes": self.classes}
         with WithoutCalibration(model, at[0] > 0):
@@ -158,7 +158,7 @@ class ArrayWork:
 
     def score(self, model: Any, block: Any) -> tuple[float, float]:
         """Return the sum of the losses, and that of the weights."""
-        X, y, weight = _parts(block)
+        X, y, weight = parts_of_block(block)
         each = losses(model, X, np.asarray(y))
         weight = np.ones(len(each)) if weight is None else np.asarray(weight, dtype=np.float64)
         return float(weight @ each), float(weight.sum())
@@ -194,8 +194,8 @@ def losses(model: Any, X: Any, y: np.ndarray) -> np.ndarray:
     return -np.log(np.maximum(p, np.finfo(float).tiny))
 
 
-def _parts(block: Any) -> tuple[Any, Any, Any]:
-    """X, y and the weights of a block."""
+def parts_of_block(block: Any) -> tuple[Any, Any, Any]:
+    """Return X, y and the weights of a block, or None."""
     if not (isinstance(block, tuple | list) and len(block) in (2, 3)):
         raise InputError(f"a block is a {type(block).__name__}; give (X, y) or (X, y, weight)")
     X, y, *weight = block

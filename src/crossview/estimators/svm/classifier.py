@@ -262,20 +262,23 @@ class MultiViewSVMPerf(SVMPerfAttributes):
             shared = self._training_rows(rows, labels, weight)
         if hasattr(self, "_shared"):
             self._shared = shared
+        self._learn_from(shared)
+
+    def _learn_from(self, shared: Any) -> None:
+        """Solve one problem per class for training rows, which may be elsewhere."""
         shared.prepare(float(self.C2))
-        # one problem per class
         found = []
         for code in self._positive_classes(shared.classes):
             signs = np.where(shared.y == shared.classes[code], 1.0, -1.0)
-            problem = self._problem(signs, weight)
+            problem = self._problem(signs, shared.blocks.weight)
             solution = self._solve(shared.blocks, problem, shared.cuts(code))
             first = len(shared.classes) == 2 and code == 0
             found.append(_Learned(-1.0 if first else 1.0, problem, solution))
         self.classes_ = shared.classes
         self._store(found, shared.constants, shared.blocks.X)
 
-    def _training_rows(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> _TrainingRows:
-        """Return what the settings of a path have in common."""
+    def _classes_of(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the classes of labels; `InputError` for what cannot be learned."""
         classes = np.unique(y)
         if len(classes) < 2:
             what = (
@@ -285,6 +288,11 @@ class MultiViewSVMPerf(SVMPerfAttributes):
             )
             raise InputError(f"y has {what}; a classifier needs two or more")
         self._check_weights(weight)
+        return classes
+
+    def _training_rows(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> _TrainingRows:
+        """Return what the settings of a path have in common."""
+        classes = self._classes_of(y, weight)
         constants = ConstantFeatures(self.layout_, self.fit_intercept)
         return _TrainingRows(y, classes, constants, constants.blocks(rows, weight))
 

@@ -12,7 +12,7 @@ from crossview.batch import whole_matrix
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
-__all__ = ["ConstantFeatures"]
+__all__ = ["ConstantFeatures", "occurring_columns"]
 
 
 class ConstantFeatures:
@@ -38,7 +38,9 @@ class ConstantFeatures:
         self.fit_intercept = fit_intercept
         self.value = self.n_views**-0.5 if fit_intercept else 0.0
 
-    def blocks(self, rows: Rows, weight: np.ndarray) -> ViewBlocks:
+    def blocks(
+        self, rows: Rows, weight: np.ndarray, occurring: np.ndarray | None = None
+    ) -> ViewBlocks:
         """Return the rows without empty columns, and with the constant columns.
 
         Parameters
@@ -47,6 +49,8 @@ class ConstantFeatures:
             The rows.
         weight : ndarray of shape (n_samples,)
             Their weights.
+        occurring : ndarray of int, default=None
+            The columns that are not empty; None: those of these rows.
 
         Returns
         -------
@@ -55,7 +59,7 @@ class ConstantFeatures:
         """
         matrix, V = whole_matrix(rows), self.n_views
         present = rows.present if len(rows.present) else np.ones((len(weight), V), dtype=bool)
-        self.occurring = _occurring(matrix)
+        self.occurring = occurring_columns(matrix) if occurring is None else occurring
         if len(self.occurring) < matrix.shape[1]:
             matrix = matrix[:, self.occurring]
         ptr = np.searchsorted(self.occurring, self.ptr)
@@ -92,7 +96,7 @@ class ConstantFeatures:
         return weights, intercepts
 
 
-def _occurring(matrix: Any) -> np.ndarray:
+def occurring_columns(matrix: Any) -> np.ndarray:
     """Return the columns with an entry that is not 0."""
     if not sp.issparse(matrix):
         return np.flatnonzero(matrix.any(axis=0))
