@@ -18,11 +18,10 @@ def merge(
 ) -> Any:
     """Return one model for several that learned different rows, as on several machines.
 
-    Weights and factors are means, weighted by rows (iterative parameter mixing, McDonald et al.
-    2010); what adds up over rows does: counts, the precision S^-1 of each covariance,
-    ``S^-1 = S_0^-1 + sum_k (S_k^-1 - S_0^-1)``, AdaGrad's sums of squared gradients, the moments of
-    targets and of columns.  A full, diagonal or low-rank covariance stays in its form; two forms
-    meet in the coarser one.
+    Weights, factors and AdaGrad's sums are means, weighted by rows (iterative parameter mixing,
+    McDonald et al. 2010); what adds up over rows does: counts, the moments of targets and columns,
+    and the precision of each covariance, ``S^-1 = S_0^-1 + sum_k (S_k^-1 - S_0^-1)``.  A full,
+    diagonal or low-rank covariance stays in its form; two forms meet in the coarser one.
 
     Parameters
     ----------

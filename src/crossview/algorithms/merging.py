@@ -4,8 +4,7 @@ Symbols: model k of K has the share a_k of all rows, sum_k a_k = 1; θ_0 is what
 
 - Parameters: the mean θ = sum_k a_k θ_k, one round of iterative parameter mixing (McDonald, Hall
   and Mann 2010, equation in figure 3).
-- What only adds up over the rows (counts, AdaGrad's sums of squared gradients, precisions):
-  h = h_0 + sum_k (h_k - h_0).
+- What adds up over the rows (counts, precisions): h = h_0 + sum_k (h_k - h_0).
 - Gaussians N(w_k, S_k): S^-1 = S_0^-1 + sum_k (S_k^-1 - S_0^-1), and either w the mean, or the
   mean of the product of the densities, each divided by the start's:
   w = S (S_0^-1 w_0 + sum_k (S_k^-1 w_k - S_0^-1 w_0)).

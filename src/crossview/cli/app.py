@@ -366,6 +366,15 @@ def compare(
     jobs: Annotated[
         int, typer.Option(help="Tasks at a time. -1: one per core. It does not change the scores.")
     ] = -1,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run the tasks on the workers of this Dask scheduler, such as "
+            "tcp://10.0.0.1:8786; local:N starts N processes here. The rows are in memory here, "
+            "and travel with the tasks. It does not change the scores.",
+        ),
+    ] = None,
     cv: Annotated[int, typer.Option(help="Number of folds.")] = 5,
     repeats: Annotated[
         int, typer.Option(help="How often the folds are drawn anew, to see smaller differences.")
@@ -524,7 +533,7 @@ def compare(
         from crossview.cli.commands.compare import run
 
         rows = opening.Rows(source, table, columns, in_no_view, weight)
-        run(rows, json=json, add=add or [], models=model or [], options=options)
+        run(rows, json=json, add=add or [], models=model or [], options=options, cluster=dask)
 
 
 @app.command()

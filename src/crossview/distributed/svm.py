@@ -132,7 +132,8 @@ def _labels(model: Any, block: tuple) -> Labels:
 
 
 def _part(model: Any, block: tuple, columns: np.ndarray) -> PartOfRows:
-    return part_of(model, *block, columns)
+    X, y, weight = block
+    return part_of(model, X, y, weight, columns)
 
 
 def _head(block: tuple) -> Any:

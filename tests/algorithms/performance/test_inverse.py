@@ -49,10 +49,10 @@ def test_each_form_of_the_inverse_gives_the_same(monkeypatch, form):
     H = np.eye(9) + 0.7 * Disagreement(blocks).matrix()
     gamma = np.random.default_rng(5).normal(size=9)
     expected = np.linalg.solve(H, gamma)
-    np.testing.assert_allclose(Inverse(blocks, 0.7, iterative=False)(gamma), expected)
+    np.testing.assert_allclose(Inverse(Disagreement(blocks), 0.7, iterative=False)(gamma), expected)
     monkeypatch.setattr(inverse, "HEAVY_COLUMNS", 4)
     monkeypatch.setattr(inverse, "CG_TOLERANCE", 1e-12)
-    np.testing.assert_allclose(Inverse(blocks, 0.7, iterative=True)(gamma), expected)
+    np.testing.assert_allclose(Inverse(Disagreement(blocks), 0.7, iterative=True)(gamma), expected)
     X = blocks.X.toarray() if sp.issparse(blocks.X) else blocks.X
     np.testing.assert_allclose(row_gram(blocks, 0.7), X @ np.linalg.solve(H, X.T), atol=1e-12)
     np.testing.assert_allclose(row_gram(blocks, 0.0), X @ X.T)

@@ -36,7 +36,9 @@ class Metric(NamedTuple):
 def make_metric(blocks: ViewBlocks, C2: float) -> Metric:
     """Return the products in the cheapest form."""
     by_rows = rows_pay(blocks, C2)
-    inverse = Inverse(blocks, C2, iterative=by_rows or not columns_pay(blocks.X))
+    coupled = C2 > 0.0 and blocks.present.shape[1] > 1
+    D = Disagreement(blocks) if coupled else None
+    inverse = Inverse(D, C2, iterative=by_rows or not columns_pay(blocks.X))
     return Metric(blocks.X, inverse, row_gram(blocks, C2) if by_rows else None)
 
 
@@ -45,20 +47,20 @@ class Inverse:
 
     By a Cholesky factor where that is cheaper, otherwise by conjugate gradients.  Their
     preconditioner is the diagonal of H, but H itself between its heaviest columns: few columns are
-    in many rows, and what the others have in common is small beside I.  With one view, or for
-    C2 = 0, H is the identity.
+    in many rows, and what the others have in common is small beside I.  Without D (one view, or
+    C2 = 0) H is the identity.
     """
 
-    def __init__(self, blocks: ViewBlocks, C2: float, *, iterative: bool) -> None:
-        self.C2, self.trivial = C2, C2 == 0.0 or blocks.present.shape[1] == 1
+    def __init__(self, D: Disagreement | None, C2: float, *, iterative: bool) -> None:
+        self.C2, self.trivial = C2, D is None
         self.iterative = iterative and not self.trivial
-        if self.trivial:
+        if D is None:
             return
-        self.D = Disagreement(blocks)
+        self.D = D
         if iterative:
-            self.diagonal = 1.0 + C2 * self.D.diagonal()
+            self.diagonal = 1.0 + C2 * D.diagonal()
             self.heavy = np.argsort(-self.diagonal, kind="stable")[:HEAVY_COLUMNS]
-        among = self.D.matrix(self.heavy) if iterative else self.D.matrix()
+        among = D.matrix(self.heavy) if iterative else D.matrix()
         self.factor = cho_factor(np.eye(len(among)) + C2 * among)
 
     def __call__(self, gamma: np.ndarray, norm: float | None = None) -> np.ndarray:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json as jsonlib
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -50,6 +51,7 @@ def run(
     add: Sequence[str],
     models: Sequence[str],
     options: dict[str, Any],
+    cluster: str | None = None,
 ) -> None:
     """``crossview compare``."""
     source, columns = rows.source, rows.columns
@@ -73,7 +75,8 @@ def run(
     else:
         kept = command["options"] | {key: options[key] for key in ("budget", "n_jobs")}
         models = list(add) if add else list(models)
-        answer, status = _compare(rows, models or None, earlier, kept)
+        with _workers(cluster):
+            answer, status = _compare(rows, models or None, earlier, kept)
     try:  # first the table, then the file, and each also if the other one fails
         # what reads JSON from stdout wants nothing else there
         with redirect_stdout(sys.stderr if json == STANDARD else sys.stdout):
@@ -86,6 +89,20 @@ def run(
             write_text(json, text + "\n", COMPARISON)
     if status:
         raise typer.Exit(status)
+
+
+@contextlib.contextmanager
+def _workers(cluster: str | None) -> Iterator[None]:
+    """Run tasks on a Dask cluster; None: on this machine."""
+    if cluster is None:
+        yield
+        return
+    import joblib
+
+    from crossview.distributed import connected
+
+    with connected(cluster), joblib.parallel_config("dask"):
+        yield
 
 
 def _compare(

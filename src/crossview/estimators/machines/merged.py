@@ -7,7 +7,6 @@ import numpy as np
 from crossview.algorithms import merging
 from crossview.errors import InputError
 from crossview.estimators.base import Parts
-from crossview.kernels.merged import total
 
 __all__ = ["merged_state"]
 
@@ -16,11 +15,12 @@ SAME = ("class_ids", "seed", "views", "column_offset", "ends", "ptr")
 
 
 def merged_state(parts: Parts) -> dict[str, np.ndarray]:
-    """Return the mean of the parameters, and AdaGrad's sums of all rows.
+    """Return the mean of the parameters, and of AdaGrad's sums.
 
     A column that some models have not seen has the mean of those that have: the others still have
-    its initial weights, which they do not store.  The sums are those of squared gradients over all
-    rows, so after a merge the step is that of a machine that has learned all of them.
+    its initial weights, which they do not store.  The mean of the sums is that of the start and
+    the mean of what each model has added.  The sum of what all have added, as of one stream of
+    all rows, would make the steps of later rounds small, where a mean over models is small already.
     """
     merged = {name: parts.states[0][name] for name in SAME}
     for state in parts.states[1:]:
@@ -31,15 +31,5 @@ def merged_state(parts: Parts) -> dict[str, np.ndarray]:
             )
     seen = parts.of("seen")
     merged["seen"] = np.logical_or.reduce(seen)
-    for name, of_slots, layer in (("A", True, 1), ("B", False, 1), ("c", False, 0)):
-        values = parts.of(name)
-        theta = [np.take(value, [0], axis=layer) for value in values]
-        sums = [np.delete(value, 0, axis=layer) for value in values]
-        start = np.delete(parts.start[name], 0, axis=layer)
-        mean = (
-            merging.seen_mean(theta, seen, parts.shares)
-            if of_slots
-            else merging.mean(theta, parts.shares)
-        )
-        merged[name] = np.concatenate([mean, total(sums, start)], axis=layer)
-    return merged
+    merged["A"] = merging.seen_mean(parts.of("A"), seen, parts.shares)
+    return merged | {name: parts.mean(name) for name in ("B", "c")}

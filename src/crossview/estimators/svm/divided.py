@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor
 from sklearn.base import clone
 
 from crossview.algorithms.performance.disagreement import Disagreement, ViewBlocks
 from crossview.algorithms.performance.inverse import (
-    HEAVY_COLUMNS,
     LARGEST_FACTOR,
     Inverse,
     Metric,
@@ -43,7 +41,7 @@ class PartOfRows(NamedTuple):
     """The rows of a part."""
 
     blocks: ViewBlocks
-    D: Disagreement
+    D: Disagreement | None  # where views are coupled
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Return X w."""
@@ -55,14 +53,17 @@ class PartOfRows(NamedTuple):
 
     def disagreement(self, w: np.ndarray) -> np.ndarray:
         """Return D w of these rows."""
+        assert self.D is not None
         return self.D.times(w)
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal of D of these rows."""
+        assert self.D is not None
         return self.D.diagonal()
 
     def matrix(self, columns: np.ndarray | slice) -> np.ndarray:
         """Return D of these rows between some columns."""
+        assert self.D is not None
         return self.D.matrix(columns)
 
 
@@ -74,7 +75,13 @@ def part_of(
     rows, _, weight = learner._rows_with_weight(X, y, sample_weight)
     constants = ConstantFeatures(learner.layout_, learner.fit_intercept)
     blocks = constants.blocks(rows, weight, occurring)
-    return PartOfRows(blocks, Disagreement(blocks))
+    coupled = is_coupled(learner, constants.n_views)
+    return PartOfRows(blocks, Disagreement(blocks) if coupled else None)
+
+
+def is_coupled(model: MultiViewSVMPerf, n_views: int) -> bool:
+    """Return whether views that disagree have a price."""
+    return bool(model.C2 > 0.0 and n_views > 1)
 
 
 class Parts(Protocol):
@@ -98,7 +105,7 @@ class _Matrix:
         return np.concatenate(self.parts.each("scores", [(w,)] * (len(self.cuts) - 1)))
 
     @property
-    def T(self) -> _Transposed:
+    def T(self) -> _Transposed:  # noqa: N802 - as of an array
         """The products from the left."""
         return _Transposed(self)
 
@@ -129,24 +136,6 @@ class _Disagreement:
         return self._parts.total("matrix", columns)
 
 
-class _Inverse(Inverse):
-    """H^-1, where D is a sum over parts."""
-
-    def __init__(self, parts: Parts, C2: float, n_views: int, n_columns: int) -> None:
-        self.C2, self.trivial = C2, C2 == 0.0 or n_views == 1
-        self.iterative = n_columns > LARGEST_FACTOR and not self.trivial
-        if self.trivial:
-            return
-        D: Any = _Disagreement(parts)
-        self.D = D
-        columns: Any = slice(None)
-        if self.iterative:
-            self.diagonal = 1.0 + C2 * D.diagonal()
-            columns = self.heavy = np.argsort(-self.diagonal, kind="stable")[:HEAVY_COLUMNS]
-        among = D.matrix(columns)
-        self.factor = cho_factor(np.eye(len(among)) + C2 * among)
-
-
 class _Blocks(NamedTuple):
     X: Any
     weight: np.ndarray
@@ -162,6 +151,7 @@ class _TrainingRows:
         weight = np.concatenate([one.weight for one in labels])
         self.classes = model._classes_of(self.y, weight)
         self.constants, self._parts = constants, parts
+        self._is_coupled = is_coupled(model, constants.n_views)
         n_columns = len(constants.occurring) + (constants.n_views if constants.fit_intercept else 0)
         sizes = [len(one.y) for one in labels]
         self.blocks = _Blocks(_Matrix(parts, sizes, n_columns), weight)
@@ -173,7 +163,8 @@ class _TrainingRows:
     def prepare(self, C2: float) -> None:
         """Factorize."""
         X = self.blocks.X
-        inverse = _Inverse(self._parts, C2, self.constants.n_views, X.shape[1])
+        D: Any = _Disagreement(self._parts) if self._is_coupled else None
+        inverse = Inverse(D, C2, iterative=X.shape[1] > LARGEST_FACTOR)
         self._metric = Metric(X, inverse, None)
 
     def cuts(self, code: int) -> WorkingSet:

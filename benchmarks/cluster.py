@@ -1,0 +1,184 @@
+"""Training on two processes of one core each: speed-up, accuracy after mixing, the model of cost.
+
+python benchmarks/cluster.py                    # 10,000,000 rows
+python benchmarks/cluster.py --rows 400000      # some minutes
+
+Rows are those of `stream.py`: 24 categorical columns in three views, Zipf's law, a logistic model.
+Each worker has a core of its own, as a machine would, so that reading ahead in threads does not use
+the core of the other one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import pickle
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import crossview
+from crossview.distributed import connected, fit_svm, train
+from harness import table
+from stream import CARDINALITY, COLUMNS, VIEWS
+
+ROWS, TEST_ROWS, GROUP, FILES = 10_000_000, 200_000, 25_000, 4
+MODELS = ("pa:squared", "arow:diagonal", "mvm")
+SVM_COLUMNS = 60
+FAN_IN = 8
+
+
+def write(path: Path, rows: int, seed: int) -> str:
+    """Write rows to a Parquet file; the model that makes the labels is always the same."""
+    rng = np.random.default_rng(0)
+    names = [f"{view}__c{j}" for view in VIEWS for j in range(COLUMNS)]
+    sizes = CARDINALITY * len(VIEWS)
+    values = [pa.array([f"{j}v{k}" for k in range(n)]) for j, n in enumerate(sizes)]
+    effects = [rng.normal(size=n) * 0.4 for n in sizes]
+    rng = np.random.default_rng(seed)
+    schema = pa.schema([("click", pa.int8()), *((name, pa.string()) for name in names)])
+    with pq.ParquetWriter(path, schema) as writer:
+        for start in range(0, rows, GROUP):
+            count = min(GROUP, rows - start)
+            codes = [np.minimum(rng.zipf(1.3, count) - 1, n - 1).astype(np.int32) for n in sizes]
+            score = sum(e[c] for e, c in zip(effects, codes, strict=True))
+            click = (score + rng.logistic(size=count) > 0).astype(np.int8)
+            columns = [v.take(pa.array(c)) for c, v in zip(codes, values, strict=True)]
+            writer.write_batch(pa.record_batch([pa.array(click), *columns], schema=schema))
+    return str(path)
+
+
+@contextmanager
+def cores(n: int) -> Iterator[Any]:
+    """A cluster of ``n`` processes, each on a core of its own."""
+    with connected(f"local:{n}") as client:
+        for core, worker in enumerate(client.scheduler_info()["workers"]):
+            client.run(os.sched_setaffinity, 0, {core % os.cpu_count()}, workers=[worker])
+        yield client
+
+
+def seconds(client: Any, files: list[str], model: str, n: int, rounds: int = 1) -> tuple:
+    """Return the seconds of a training, and what it trained."""
+    given = {"model": model, "classes": [0, 1], "n_partitions": n, "n_rounds": rounds}
+    began = time.perf_counter()
+    trained = train(files, "click", client=client, in_order=True, **given)
+    return time.perf_counter() - began, trained
+
+
+def merging(fitted: Any) -> tuple[float, float, float]:
+    """Return the bytes of a model, the bytes merged per second, and those pickled per second."""
+    data = pickle.dumps(fitted, protocol=5)
+    began = time.perf_counter()
+    for _ in range(3):
+        pickle.loads(pickle.dumps(fitted, protocol=5))
+    copied = 3 * len(data) / (time.perf_counter() - began)
+    began = time.perf_counter()
+    crossview.merge([fitted, fitted], start=fitted)
+    return len(data), 2 * len(data) / (time.perf_counter() - began), copied
+
+
+def of_merges(n_workers: int, n_partitions: int, size: float, merged: float, sent: float) -> float:
+    """Return the seconds of the merges of a round: `docs/scale.md`."""
+    if n_partitions == 1:
+        return 0.0
+    depth = math.ceil(math.log(n_partitions, FAN_IN))
+    models = min(FAN_IN, n_partitions)
+    return depth * models * size * (1 / merged + 1 / sent) + math.log2(n_workers) * size / sent
+
+
+def online(folder: Path, rows: int) -> str:
+    each = rows // FILES
+    files = [write(folder / f"{f}.parquet", each, f + 1) for f in range(FILES)]
+    small = [write(folder / f"small-{f}.parquet", max(GROUP, each // 4), 9 + f) for f in range(2)]
+    test = write(folder / "test.parquet", TEST_ROWS, 99)
+    n_small = 2 * max(GROUP, each // 4)
+    lines = []
+    for model in MODELS:
+        with cores(1) as one:
+            seconds(one, small, model, 1)  # loads the code
+            first, _ = seconds(one, small, model, 1)
+            half, _ = seconds(one, files[: FILES // 2], model, 1)
+            alone, trained = seconds(one, files, model, 1)
+        with cores(2) as two:
+            seconds(two, small, model, 2)
+            both, mixed = seconds(two, files, model, 2)
+            again = [seconds(two, files, model, 2, rounds)[1] for rounds in (2, 3)]
+        # n / (W r) + overhead, from two smaller trainings of one worker
+        rate = (rows / 2 - n_small) / (half - first)
+        overhead = first - n_small / rate
+        size, merged, sent = merging(trained.fitted)
+        predicted = overhead + rows / (2 * rate) + of_merges(2, 2, size, merged, sent)
+        accuracy = [
+            crossview.evaluate(_saved(folder, one), test).metrics["accuracy"].value
+            for one in (trained, mixed, *again)
+        ]
+        lines.append(
+            [
+                f"`{model}`",
+                f"{rate:,.0f}",
+                f"{size / 1e6:,.1f} MB",
+                f"{alone:.1f} s",
+                f"{both:.1f} s",
+                f"{alone / both:.2f}",
+                f"{predicted:.1f} s ({predicted / both - 1:+.0%})",
+                f"{accuracy[0]:.4f}",
+                " ".join(f"{a:.4f}" for a in accuracy[1:]),
+            ]
+        )
+    header = ["model", "rows/s of a worker", "model", "1 worker", "2 workers", "speed-up",
+              "predicted", "accuracy of 1", "after 1, 2, 3 rounds of 2"]  # fmt: skip
+    return table(header, lines)
+
+
+def _saved(folder: Path, trained: Any) -> Path:
+    path = folder / "model.safetensors"
+    crossview.save(trained.fitted, path, info=trained.info)
+    return path
+
+
+def svm(rows: int) -> str:
+    """The SVM for F1 on dense rows that the workers make."""
+    from dask.delayed import delayed
+
+    def make(part: int) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(part)
+        X = rng.normal(size=(rows // 4, SVM_COLUMNS))
+        return X, (X[:, :9].sum(axis=1) + 3.0 * rng.normal(size=len(X)) > 2.0).astype(int)
+
+    learner = crossview.MultiViewSVMPerf([20, 20, 20], C2=0.0001, calibration="none")
+    took, found = [], []
+    for n in (1, 2):
+        with cores(n) as client:
+            blocks = client.persist([delayed(make)(part) for part in range(4)])
+            fit_svm(learner, blocks[:1], client=client)
+            began = time.perf_counter()
+            found.append(fit_svm(learner, blocks, client=client))
+            took.append(time.perf_counter() - began)
+    here = learner.fit(*(np.concatenate(x) for x in zip(*map(make, range(4)), strict=True)))
+    apart = abs(found[1].objective_history_[-1][1] / here.objective_history_[-1][1] - 1)
+    line = [f"{rows:,} x {SVM_COLUMNS}", f"{took[0]:.1f} s", f"{took[1]:.1f} s",
+            f"{took[0] / took[1]:.2f}", str(found[1].n_iter_), f"{apart:.1e}"]  # fmt: skip
+    header = ["SVM for F1", "1 worker", "2 workers", "speed-up", "iterations",
+              "objective apart from one machine"]  # fmt: skip
+    return table(header, [line])
+
+
+def main(rows: int = ROWS, svm_rows: int = 2_000_000) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        return online(Path(folder), rows) + "\n\n" + svm(svm_rows)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--svm-rows", type=int, default=2_000_000)
+    options = parser.parse_args()
+    print(main(options.rows, options.svm_rows))
