@@ -8,6 +8,7 @@ the number of partitions only.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -55,6 +56,8 @@ class Rounds:
     ----------
     model : Any
         The best model by the held-out rows; without any the last.
+    future : distributed.Future
+        The same, on the workers.
     n_rounds : int
         After how many rounds that is.
     rows : int
@@ -64,6 +67,7 @@ class Rounds:
     """
 
     model: Any = None
+    future: Any = None
     n_rounds: int = 0
     rows: int = 0
     losses: list[float] = field(default_factory=list)
@@ -120,7 +124,9 @@ class Mixer:
         Rounds
             The best model.
         """
-        common = self.client.submit(_identity, start, pure=False)
+        with warnings.catch_warnings():  # a value in a task outlives any worker
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            common = self.client.submit(_identity, start, pure=False)
         found, best = Rounds(), None
         for r in range(n_rounds or MOST_ROUNDS):
             merged = self._round(common, r, is_fitted=is_fitted or r > 0)
@@ -140,7 +146,7 @@ class Mixer:
             if n_rounds is None and not loss < lowest * (1.0 - TOL):
                 break
         assert best is not None
-        found.model = best.result()
+        found.model, found.future = best.result(), best
         return found
 
     def _round(self, common: Any, r: int, *, is_fitted: bool) -> Any:

@@ -135,7 +135,8 @@ def train(
     rounds = mixer.run(start, n_rounds, is_fitted=False)
     fitted = rounds.model
     _, learner = steps(fitted)
-    scored = client.submit(work.held_out, fitted, held_out, pure=False, retries=RETRIES).result()
+    scoring = client.submit(work.held_out, rounds.future, held_out, pure=False, retries=RETRIES)
+    scored = scoring.result()
     chosen_by, measured = scored.take(slice(0, None, 2)), scored.take(slice(1, None, 2))
     if isinstance(task, Classification):
         if task.fixed_threshold is not None:

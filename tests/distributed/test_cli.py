@@ -1,0 +1,64 @@
+"""``train --dask`` and ``compare --dask``."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from command_line import run
+from crossview import load
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rows")
+    rng = np.random.default_rng(0)
+    for f in range(2):
+        x, z = rng.normal(size=(2, 200))
+        click = np.where(x + z + 0.3 * rng.normal(size=200) > 0, "yes", "no")
+        table = pa.table({"click": click, "a__x": x, "b__z": z})
+        pq.write_table(table, folder / f"{f}.parquet", row_group_size=50)
+    return folder / "*.parquet"
+
+
+def test_train_and_compare_on_a_cluster(client, files, tmp_path, capsys):
+    address = client.cluster.scheduler_address
+    model = tmp_path / "m.safetensors"
+    train = ["train", files, "--label", "click", "--model", "pa:squared", "-o", model]
+    cluster = ["--dask", address, "--partitions", 3, "--rounds", 2]
+    status, _, err = run(capsys, *train, *cluster, "--progress")
+    assert status == 0
+    assert [line.split(":")[0] for line in err[:2]] == ["round 1", "round 2"]
+    assert err[-1] == f"wrote {model}"
+    assert any(line.startswith("held-out rows: loss") for line in err)
+    assert load(model)[-1].classes_.tolist() == ["no", "yes"]
+    status, out, _ = run(capsys, "evaluate", model, files)
+    assert status == 0
+    assert "click" not in out[0]
+    scores = {}
+    for where, options in (("here", []), ("cluster", ["--dask", address])):
+        stored = tmp_path / f"{where}.json"
+        compare = ["compare", files, "--label", "click", "--model", "pa:squared", "--thorough"]
+        few = ["--cv", 2, "--jobs", 1 if where == "here" else -1]
+        assert run(capsys, *compare, *few, *options, "--json", stored)[0] == 0
+        rows = json.loads(stored.read_text())["rows"]
+        scores[where] = {row["model"]: row["scores"] for row in rows}
+    assert scores["here"] == scores["cluster"]
+
+
+def test_what_does_not_go_with_a_cluster_is_one_line(files, capsys):
+    train = ["train", files, "--label", "click", "-o", "m.safetensors"]
+    for options, message in (
+        (["--dask", "local:2", "--epochs", 2], "--epochs does not go with --dask"),
+        (["--dask", "local:2", "--checkpoint", "c"], "--checkpoint does not go with --dask"),
+        (["--dask", "local:2", "--partitions", 0], "--partitions 0; give 1 or more"),
+        (["--rounds", 2], "--rounds is about a cluster; add --dask"),
+        (["--dask", "local:2", "--model", "svmperf"], "learns all rows at once"),
+        (["--dask", "nowhere", "--model", "pa:squared"], "no Dask scheduler answers"),
+    ):
+        status, _, err = run(capsys, *train, *options)
+        assert status != 0
+        assert len(err) == 1, err
+        assert message in err[0]
