@@ -247,7 +247,7 @@ of_costs = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     some=st.lists(
         st.tuples(of_costs, st.floats(0.0, 1.0) | st.just(math.inf), st.integers(1, 9)), min_size=1
