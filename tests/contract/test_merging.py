@@ -24,8 +24,9 @@ def keeps_rows(learner):
     return not getattr(learner, "_explicit", True)
 
 
-def test_merged_models_are_models(stream_learner, table, tmp_path):
+def test_merged_models_are_models(stream_learner_of_loop, table, tmp_path):
     X, y = table
+    stream_learner = stream_learner_of_loop
     half = len(y) // 2
     start = learn(clone(stream_learner), X[:6], y[:6], classes=y)
     parts = []
