@@ -2,6 +2,7 @@
 
 python benchmarks/cluster.py                    # 10,000,000 rows
 python benchmarks/cluster.py --rows 400000      # some minutes
+python benchmarks/cluster.py --mixing           # accuracy after mixing, in one process
 
 Rows are those of `stream.py`: 24 categorical columns in three views, Zipf's law, a logistic model.
 Each worker has a core of its own, as a machine would, so that reading ahead in threads does not use
@@ -11,6 +12,7 @@ the core of the other one.
 from __future__ import annotations
 
 import argparse
+import copy
 import math
 import os
 import pickle
@@ -24,8 +26,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import scipy.sparse as sp
+from sklearn.base import clone
 
 import crossview
+from crossview import MultiView, ViewLayout
 from crossview.distributed import connected, fit_svm, train
 from harness import table
 from stream import CARDINALITY, COLUMNS, VIEWS
@@ -173,6 +178,53 @@ def svm(rows: int) -> str:
     return table(header, [line])
 
 
+def hashed_rows(rows: int, seed: int) -> tuple[MultiView, np.ndarray]:
+    """The same kind of rows as arrays: one column per category, in three views."""
+    rng = np.random.default_rng(0)
+    sizes = CARDINALITY * len(VIEWS)
+    ptr = np.cumsum([0, *sizes])
+    effects = [rng.normal(size=n) * 0.4 for n in sizes]
+    rng = np.random.default_rng(seed)
+    codes = np.stack([np.minimum(rng.zipf(1.3, rows) - 1, n - 1) for n in sizes], axis=1)
+    score = sum(effect[codes[:, j]] for j, effect in enumerate(effects))
+    y = (score + rng.logistic(size=rows) > 0).astype(int)
+    indptr = np.arange(0, codes.size + 1, len(sizes))
+    matrix = sp.csr_array((np.ones(codes.size), (codes + ptr[:-1]).ravel(), indptr))
+    matrix.resize(rows, int(ptr[-1]))
+    layout = ViewLayout(VIEWS, [int(ptr[-1]) // len(VIEWS)] * len(VIEWS))
+    return MultiView.from_matrix(matrix, layout), y
+
+
+def mixing(rows: int = 200_000) -> str:
+    """Accuracy after rounds of mixing, in one process."""
+    X, y = hashed_rows(rows, 1)
+    X_test, y_test = hashed_rows(rows // 4, 2)
+    lines = []
+    for name, learner in (
+        ("PA-I, C = 0.01", crossview.PassiveAggressiveClassifier(C=0.01)),
+        ("AROW, diagonal", crossview.AROWClassifier(covariance="diagonal")),
+        (
+            "multi-view machine, 8 factors",
+            crossview.MultiViewMachineClassifier(n_factors=8, learning_rate=0.1, random_state=0),
+        ),
+    ):
+        line = [name]
+        for K, n_rounds in ((1, 1), (2, 3), (8, 3)):
+            common, accuracy = None, []
+            for _ in range(n_rounds):
+                parts = []
+                for k in range(K):
+                    here = slice(rows * k // K, rows * (k + 1) // K)
+                    part = clone(learner) if common is None else copy.deepcopy(common)
+                    parts.append(part.partial_fit(X[here], y[here], classes=[0, 1]))
+                common = crossview.merge(parts, start=common)
+                accuracy.append(f"{100 * common.score(X_test, y_test):.2f}")
+            line.append(", ".join(accuracy))
+        lines.append(line)
+    header = ["", "one machine, 1 pass", "2 partitions, 1, 2, 3 rounds", "8 partitions, ..."]
+    return table(header, lines)
+
+
 def main(rows: int = ROWS, svm_rows: int = 2_000_000) -> str:
     with tempfile.TemporaryDirectory() as folder:
         return online(Path(folder), rows) + "\n\n" + svm(svm_rows)
@@ -182,5 +234,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--svm-rows", type=int, default=2_000_000)
+    parser.add_argument("--mixing", action="store_true", help="only the accuracy, in one process")
     options = parser.parse_args()
-    print(main(options.rows, options.svm_rows))
+    print(mixing() if options.mixing else main(options.rows, options.svm_rows))

@@ -277,19 +277,6 @@ class MultiViewSVMPerf(SVMPerfAttributes):
         self.classes_ = shared.classes
         self._store(found, shared.constants, shared.blocks.X)
 
-    def _classes_of(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return the classes of labels; `InputError` for what cannot be learned."""
-        classes = np.unique(y)
-        if len(classes) < 2:
-            what = (
-                f"one class, {classes.tolist()[0]!r}"
-                if len(classes)
-                else "no row with a positive weight"
-            )
-            raise InputError(f"y has {what}; a classifier needs two or more")
-        self._check_weights(weight)
-        return classes
-
     def _training_rows(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> _TrainingRows:
         """Return what the settings of a path have in common."""
         classes = self._classes_of(y, weight)

@@ -110,6 +110,19 @@ class SVMPerfOptions(LinearClassifier):
                 f"over rows; leave it out, or set measure to one of: {', '.join(WEIGHTED)}"
             )
 
+    def _classes_of(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the classes of labels; `InputError` for what cannot be learned."""
+        classes = np.unique(y)
+        if len(classes) < 2:
+            what = (
+                f"one class, {classes.tolist()[0]!r}"
+                if len(classes)
+                else "no row with a positive weight"
+            )
+            raise InputError(f"y has {what}; a classifier needs two or more")
+        self._check_weights(weight)
+        return classes
+
     def _positive_classes(self, classes: np.ndarray) -> list[int]:
         """Return the codes of the classes for one-against-rest problems."""
         if self.pos_label is None:
