@@ -27,6 +27,11 @@ def test_tables_by_chance_are_read_or_refused():
 
 
 @pytest.mark.exhaustive
+def test_text_rows_by_chance_are_read_or_refused():
+    assert " learned" in run("rows.py", "60")
+
+
+@pytest.mark.exhaustive
 def test_command_lines_by_chance_end_with_one_line_at_most():
     said = run("commands.py", "30")
     assert " status_0" in said
@@ -55,6 +60,7 @@ raise SystemExit(harness.fuzz(trial, options))
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="fork")
 def test_a_crash_a_hang_and_greed_are_failures_and_the_rest_goes_on():
     command = [sys.executable, "-c", CRASHES]

@@ -145,6 +145,16 @@ def two_models(y, n_classes, seed=1):
             yield (y + noise * rng.normal(size=len(y)),)
 
 
+def test_a_huge_score_is_in_the_last_bin_of_a_block():
+    y, scores = np.arange(130) % 2, np.linspace(-1e-9, 1e-9, 130)
+    tally, expected = (BlockTally("roc_auc", n_classes=2, typical_scores=scores) for _ in range(2))
+    for one, largest in ((tally, 1.7e308), (expected, 1.0)):
+        one.update(y, scores)
+        one.update(y[:2], np.array([largest, 0.0]))
+    for found, same in zip(tally.values(), expected.values(), strict=True):
+        assert np.array_equal(found, same)
+
+
 OF_THREE = ["accuracy", "f1", "roc_auc", "log_loss"]
 OF_TWO = [
     *(*OF_THREE, "cost:fp=1,fn=5", "average_precision", "prbep", "expected_calibration_error"),

@@ -19,7 +19,7 @@ from crossview.evaluation.significance import holm
 from reference.jackknife import block_jackknife
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [True, pytest.param(False, marks=pytest.mark.exhaustive)])
 def test_progressive_by_hand(weighted):
     X, y = make_noisy(120)
     w = np.random.default_rng(1).integers(0, 4, 120) / 2 if weighted else None

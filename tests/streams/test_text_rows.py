@@ -57,7 +57,7 @@ VW = """1 2.5 'first|user tom age:0.25 7 |ad big:2 tom
 -1 second|ad:0.5 x:3 1000:2 x:1| :0.5 plain :2 |user:2 tom:0.1\r
 
 0 0 | a b |user
-1 'third |ad"""
+1 'third\v|ad \f x"""
 SOURCES = {"svm": SvmlightSource, "ffm": LibffmSource, "vw": VwSource}
 TEXTS = {"svm": SVMLIGHT, "ffm": LIBFFM, "vw": VW}
 
@@ -198,6 +198,7 @@ BAD = [
     ("vw", "shared |a b", "'shared' is no simple label", 1, 1),
     ("vw", "1 ", "the line ends without a bar", 1, 3),
     ("vw", "1 |a b:x", "'b:x' has no finite number", 1, 6),
+    ("vw", "1 |a b\n1 |" + 2**17 * "a", "its name has more than 4,096 bytes", 2, 4),
 ]
 
 
@@ -359,6 +360,13 @@ def test_weights_and_missing_labels(tmp_path):
         assert (trained.rows, trained.unlabeled) == (60, 30)
 
 
+def test_labels_beyond_whole_numbers_are_no_classes(tmp_path):
+    file = tmp_path / "large.vw"
+    file.write_text("1 |a b\n1e40 |a c\n")
+    with pytest.raises(InputError, match=r"1e\+40 is not a class"):
+        train(open_rows(file, hash_bits=4), model="perceptron")
+
+
 def test_the_commands(clicks, tmp_path, monkeypatch, capsys):
     _, _, how = clicks
     svm, vw = next(iter(how)), list(how)[-1]
@@ -411,7 +419,7 @@ def test_the_commands(clicks, tmp_path, monkeypatch, capsys):
         assert message in err
 
 
-INSERTED = [b"", b"|", b":", b" ", b"\n", b"9" * 25, b"-", b"\0", b"\xff", b"e9"]
+INSERTED = [b"", b"|", b":", b" ", b"\n", b"9" * 25, b"-", b"\0", b"\v", b"\xff", b"e9"]
 
 
 def test_damaged_files_are_read_or_refused(tmp_path):

@@ -58,7 +58,7 @@ COVARIANCE: dict[str, ParameterDoc] = {
     "initial_variance": (
         "float",
         """
-        Initial variance of each weight, in (0, inf).  A higher value takes larger steps on the
+        Initial variance of each weight, in (0, 1e100].  A higher value takes larger steps on the
         first rows.  It matters most for columns that are not standardized.  Typical values: 0.01
         to 1.
         """,
@@ -96,7 +96,7 @@ class CovarianceClassifier(CovarianceState):
         "covariance": [StrOptions({"auto", "full", "diagonal", "low-rank"})],
         "rank": [Interval(Integral, 1, None, closed="left")],
         "diagonal": [StrOptions(set(DIAGONALS))],
-        "initial_variance": [Interval(Real, 0, None, closed="neither")],
+        "initial_variance": [Interval(Real, 0, 1e100, closed="right")],
     }
 
     # --- attributes -----------------------------------------------------------

@@ -116,7 +116,7 @@ class CovarianceState(LinearOnlineClassifier):
             "S.rho": Array("f8", (V, room), low=0.0),
             "S.L": Array("f8", (V, room * (room + 1) // 2)),
             "S.values": Array("f8", (entries,)),
-            "S.columns": Array(index, (entries,)),
+            "S.columns": Array(index, (entries,), 0, max(n - 1, 0)),
             "S.used": np.array([entries]),
         }
 

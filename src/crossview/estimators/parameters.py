@@ -80,9 +80,9 @@ LINEAR: dict[str, ParameterDoc] = ONLINE | {
     "intercept_scaling": (
         "float",
         """
-        Value s of the constant feature whose weight is the intercept, in (0, inf).  A higher value
-        learns the intercept faster, with a larger share of each step.  Without a covariance the
-        unit of s is the typical length of a row, the geometric mean so far, and the share falls
+        Value s of the constant feature whose weight is the intercept, in (0, 1e100].  A higher
+        value learns the intercept faster, with a larger share of each step.  Without a covariance
+        the unit of s is the typical length of a row, the geometric mean so far, and the share falls
         as rows are learned: for row t it is s² / (s² + sqrt(t)).  With a covariance s is a plain
         number, and the variance of the intercept begins at s² ``initial_variance``.  Typical
         values: 0.3 to 3.

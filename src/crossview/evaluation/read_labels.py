@@ -33,6 +33,8 @@ MOST_CHARACTERS = 256
 # 16 characters
 LONG_BYTES = 64
 MAX_SEED = 2**32 - 1
+# beyond it floats are not all whole numbers
+MAX_WHOLE = 2**53
 # beyond this, squares of squares overflow
 MAX_ABS_TARGET = 1e75
 
@@ -93,7 +95,7 @@ def check_classes(
     found = sorted(set(classes))
     for value in found:
         if not isinstance(value, str | bool | int) and not (
-            isinstance(value, float) and value.is_integer()
+            isinstance(value, float) and value.is_integer() and abs(value) <= MAX_WHOLE
         ):
             raise InputError(
                 f"{value!r} is not a class; labels are text, whole numbers or booleans "

@@ -12,6 +12,7 @@ from crossview.catalog.readers import Reader
 from crossview.errors import InputError
 from crossview.labels import has_label
 from crossview.streams.source import RowBatch, RowSource, find_reader
+from crossview.streams.text_rows import integers
 from crossview.views import ViewLayout
 
 __all__ = ["RowStream", "open_rows"]
@@ -79,8 +80,7 @@ class RowStream:
         """Return the different labels, and where the first row without one is, from one pass."""
         if hasattr(self._source, "first_pass"):
             found = self._source.first_pass()
-            whole = all(label.is_integer() for label in found.labels)
-            return {int(one) if whole else one for one in found.labels}, found.unlabeled
+            return set(integers(np.array(list(found.labels))).tolist()), found.unlabeled
         labels: set[Any] = set()
         unlabeled: tuple[str | None, int] | None = None
         for batch in self:

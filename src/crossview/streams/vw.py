@@ -17,7 +17,7 @@ __all__ = ["VwSource"]
 
 # the view of features behind a bar without a name
 DEFAULT = "default"
-MOST_NAMESPACES = 10_000
+MOST_NAMESPACES, MOST_BYTES = 10_000, 1 << 12
 
 
 EXPLANATIONS = {
@@ -29,8 +29,8 @@ EXPLANATIONS = {
     grammar.BAD_VALUE: "{word} has no finite number after the colon; leave out what is 0 or "
     "missing",
     grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
-    grammar.NEW_NAMESPACE: f"{{word}} is one namespace more than {MOST_NAMESPACES:,}; are they "
-    "names of features?",
+    grammar.NEW_NAMESPACE: f"{{word}} is one namespace more than {MOST_NAMESPACES:,}, or its name "
+    f"has more than {MOST_BYTES:,} bytes; is it a feature?",
 }
 
 
@@ -75,9 +75,11 @@ class _Namespaces(Parser):
     def resume(self, status: int, text: np.ndarray, p: int) -> bool:
         if status != grammar.NEW_NAMESPACE or len(self.names) >= MOST_NAMESPACES:
             return False
-        name = bytes(text[p : p + (1 << 16)]).split(b"\n")[0]
+        name = bytes(text[p : p + MOST_BYTES + 1]).split(b"\n")[0]
         for separator in (b"|", b":", b" ", b"\t", b"\r", b"\v", b"\f"):
             name = name.split(separator)[0]
+        if len(name) > MOST_BYTES:
+            return False
         found = 0xCBF29CE484222325  # FNV-1a
         for byte in name:
             found = (found ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF

@@ -128,7 +128,7 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
     _parameter_constraints: ClassVar[dict] = {
         **OnlineClassifier._parameter_constraints,
         "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "intercept_scaling": [Interval(Real, 0, 1e100, closed="right")],
         "average": ["boolean"],
     }
 

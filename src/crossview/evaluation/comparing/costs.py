@@ -14,9 +14,6 @@ from crossview.evaluation.comparing.work import Probe
 
 __all__ = ["Costs"]
 
-# seconds that tell little of what longer tasks take
-SHORT = 0.3
-
 
 class Costs:
     """What each learner takes: estimated by a first slice, corrected by what its tasks took.
@@ -27,6 +24,8 @@ class Costs:
         By the name of the learner; empty where there is no budget.
     values : dict of str to float
         What it reached on the first slice, higher is better.
+    took : dict of str to float
+        Seconds that the tasks of each took.
     done : float
         Seconds that all tasks took.
     """
@@ -35,7 +34,6 @@ class Costs:
         self.known: dict[str, Cost] = {}
         self.values: dict[str, float] = {}
         self.took: dict[str, float] = defaultdict(float)
-        self.expected: dict[str, float] = defaultdict(float)
         self.done = 0.0
 
     def add_probe(self, run: Run, learner: Learner, fold: Fold, probe: Probe) -> None:
@@ -62,15 +60,19 @@ class Costs:
         # what ours are measured by is dropped last
         self.values[learner.name] = math.inf if learner.yardstick else probe.value
 
-    def add(self, name: str, seconds: float, expected: float) -> None:
-        """Handle a task that is done, and the seconds that the first slice says."""
+    def add(self, name: str, seconds: float, expected: float, n_rows: float) -> None:
+        """Handle a task that is done.
+
+        Parameters
+        ----------
+        name : str
+            The learner.
+        seconds, expected : float
+            What it took, and should have taken by the slices.
+        n_rows : float
+            Of its largest fit.
+        """
         self.done += seconds
         self.took[name] += seconds
-        self.expected[name] += expected
-
-    def correct(self) -> None:
-        """Correct what the learners cost by what they took."""
-        for name, cost in self.known.items():
-            if self.expected[name] > 0.0:
-                took, expected = self.took[name], self.expected[name]
-                cost.correction = (took + SHORT) / (expected + SHORT)
+        if name in self.known and expected > 0.0:
+            self.known[name].add(n_rows, seconds, expected)

@@ -63,6 +63,8 @@ class Task(NamedTuple):
         Position of the fold.
     seconds : float
         What it takes, if the first slice of the rows is right.
+    rows : float
+        Of its largest fit.
     name : str
         The learner.
     """
@@ -70,6 +72,7 @@ class Task(NamedTuple):
     kind: str
     fold: int
     seconds: float
+    rows: float
     name: str
 
 
@@ -268,20 +271,25 @@ class FoldComparison:
         tasks = []
         for name in self._kept_names():
             learner = self.learners[name]
-            settings = list(enumerate(learner.candidates(self.run.grid)))
-            groups, tuning = paths(learner, settings), self.planner.tuning(name)
+            tuning = self.planner.tuning(name)
+            groups = paths(learner, tuning.tried(learner.candidates(self.run.grid)))
             # in as many parts as there are workers; halving needs the settings together
             parts = 1 if tuning.halving else min(self.jobs.n_workers, len(groups))
             fold.parts[name] = parts
             for part in range(parts):
                 some = [setting for group in groups[part::parts] for setting in group]
                 expected = self.planner.expect(name, "tune") / parts
-                task = Task("tune", f, expected / self.planner.correction(name), name)
+                task = self._task("tune", f, expected, name)
                 given = (fold.rows, some, tuning, self.planner.deadline)
                 tasks.append((expected, self._call(task, tune_settings, *given)))
         tasks.sort(key=lambda one: -one[0])
         self.queue.extend(call for _, call in tasks)
         return True
+
+    def _task(self, kind: str, f: int, expected: float, name: str) -> Task:
+        """Return a task, with what the first slices say of it."""
+        rows = self.planner.largest_fit(name, kind)
+        return Task(kind, f, expected / self.planner.correction(name, rows), rows, name)
 
     def _call(self, task: Task, function: Callable[..., Any], *given: Any) -> Call:
         """Return a task as a call."""
@@ -290,9 +298,9 @@ class FoldComparison:
 
     def _handle(self, task: Task, result: Any, seconds: float) -> None:
         """Take a result, and put the task that follows from it at the head of the queue."""
-        kind, f, _, name = task
+        kind, f, _, _, name = task
         self.pending[task] -= 1
-        self.planner.costs.add(name, seconds, task.seconds)
+        self.planner.costs.add(name, seconds, task.seconds, task.rows)
         if self.planner.is_dropped(name):
             return
         done = self.planner.costs.done
@@ -303,8 +311,7 @@ class FoldComparison:
             return
         if (chosen := self.open[f].add(name, result)) is not None:
             tuning = self.planner.tuning(name)
-            expected = self.planner.expect(name, "finish") / self.planner.correction(name)
-            finish = Task("finish", f, expected, name)
+            finish = self._task("finish", f, self.planner.expect(name, "finish"), name)
             given = (self.open[f].rows, chosen, tuning, self.planner.deadline)
             self.queue.appendleft(self._call(finish, finish_fold, *given))
 
@@ -335,7 +342,7 @@ def _seconds_of(
     """Seconds that learners have still to take for the folds that have begun."""
     seconds: dict[str, float] = defaultdict(float)
     for task, n in pending.items():
-        seconds[task.name] += n * task.seconds * planner.correction(task.name)
+        seconds[task.name] += n * task.seconds * planner.correction(task.name, task.rows)
     for fold in folds:
         for name in fold.parts:
             if fold.still_tunes(name) and not planner.is_dropped(name):

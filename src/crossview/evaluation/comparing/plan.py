@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from crossview.evaluation.comparing.tuning import HALVING, Tuning
 from crossview.evaluation.comparing.work import Probe
 
@@ -25,8 +27,11 @@ APART = 3
 LEAST_GROWTH, USUAL_GROWTH = 0.5, 0.75
 # the fewest rows that choose a setting
 FEWEST_ROWS = 100
-# a yardstick rather learns from fewer rows than is left out
+# a yardstick is rather tried in one setting, and rather learns from fewer rows, than left out
+ONE_SETTING = Tuning(splits=1, middle=True, refined=False)
 FEWER = 1 / 2
+# seconds that tell little of what longer tasks take
+SHORT = 0.3
 
 
 @dataclass
@@ -49,8 +54,9 @@ class Cost:
         Passes that are made to try further settings, from the best one on.
     learns_less : bool
         Whether it may learn from fewer rows in the end.
-    correction : float
-        How much longer it took than that, so far.
+    took, expected : dict of int to float
+        Seconds that its tasks took so far, and should have taken by the slices; by the rows of
+        their largest fit.
     """
 
     rows: float
@@ -62,7 +68,8 @@ class Cost:
     n_train: int
     n_refined: int = 0
     learns_less: bool = False
-    correction: float = 1.0
+    took: dict[int, float] = field(default_factory=dict)
+    expected: dict[int, float] = field(default_factory=dict)
 
     @classmethod
     def of_probe(cls, probe: Probe, **numbers: Any) -> Cost:
@@ -95,16 +102,43 @@ class Cost:
         """What it may spend, from all to least; enough rows choose the setting."""
         enough = [one for one in LEVELS[1:] if one.share * self.n_inner >= FEWEST_ROWS]
         enough.insert(0, LEVELS[0])
-        levels, learned = enough, FEWER
-        while self.learns_less and learned * self.n_inner >= FEWEST_ROWS:
-            share = min(enough[-1].share, learned)
-            levels = [*levels, enough[-1]._replace(share=share, learned=learned)]
+        learned = 1.0
+        while self.learns_less and (learned == 1.0 or learned * self.n_inner >= FEWEST_ROWS):
+            enough.append(ONE_SETTING._replace(share=learned, learned=learned))
             learned *= FEWER
-        return levels
+        return enough
+
+    def add(self, n_rows: float, seconds: float, expected: float) -> None:
+        """Handle what a task took, and what it should have taken by the slices.
+
+        Parameters
+        ----------
+        n_rows : float
+            Of its largest fit.
+        seconds, expected : float
+            What it took, and should have taken by the slices.
+        """
+        n = round(n_rows)
+        self.took[n] = self.took.get(n, 0.0) + seconds
+        self.expected[n] = self.expected.get(n, 0.0) + expected
+        self.__dict__.pop("_corrections", None)
+
+    @cached_property
+    def _corrections(self) -> tuple[np.ndarray, np.ndarray]:
+        """How much longer tasks took than the slices say: logarithms, by that of their rows."""
+        ratios = {n: (self.took[n] + SHORT) / (self.expected[n] + SHORT) for n in self.took}
+        if not ratios or min(ratios) > self.rows:
+            ratios[round(self.rows)] = 1.0
+        rows = sorted(ratios)
+        return np.log(rows), np.log([ratios[n] for n in rows])
+
+    def correction(self, n: float) -> float:
+        """How much longer a fit of n rows takes than the slices say."""
+        return math.exp(np.interp(math.log(n), *self._corrections))
 
     def fit(self, n: float) -> float:
         """Seconds of one fit of n rows."""
-        return self.correction * self.seconds * (n / self.rows) ** self.growth
+        return self.correction(n) * self.seconds * (n / self.rows) ** self.growth
 
     def splits(self, tuning: Tuning) -> int:
         """How many splits it is tuned on."""
@@ -113,7 +147,7 @@ class Cost:
     def tune(self, tuning: Tuning) -> float:
         """Seconds of choosing a setting in one training part."""
         splits = self.splits(tuning)
-        n, settings = tuning.share * self.n_inner, self.n_settings
+        n, settings = tuning.share * self.n_inner, 1 if tuning.middle else self.n_settings
         if not tuning.halving or settings == 1:
             return settings * splits * self.fit(n)
         passed = math.ceil(settings / HALVING)
@@ -124,7 +158,8 @@ class Cost:
         splits = self.splits(tuning)
         n_refined = self.n_refined if tuning.refined else 0
         refined = n_refined * splits * self.fit(tuning.share * self.n_inner)
-        settled = splits * self.fit(tuning.learned * self.n_inner) if tuning.share < 1.0 else 0.0
+        settles = tuning.share < tuning.learned
+        settled = settles * splits * self.fit(tuning.learned * self.n_inner)
         return refined + settled + self.fit(tuning.learned * self.n_train)
 
     def fold(self, tuning: Tuning) -> float:
@@ -134,6 +169,10 @@ class Cost:
     def least(self) -> float:
         """Seconds of one fold, with as little as possible spent on choosing a setting."""
         return min(self.fold(level) for level in self.levels if level.learned == 1.0)
+
+    def largest_fit(self, kind: str, tuning: Tuning) -> float:
+        """Rows of the largest fit of a task, ``"tune"`` or ``"finish"``."""
+        return tuning.share * self.n_inner if kind == "tune" else tuning.learned * self.n_train
 
 
 @dataclass
@@ -169,7 +208,8 @@ def make_plan(
     that takes longest.  If that is not enough, learners are dropped: of those that take at least
     half as long as the slowest one, the one that did worst on the first slice.  Those of infinite
     value come first, as long as they leave half of the time to the others; those that take more
-    than that learn from fewer rows, if they may, and are dropped only if that is not enough.
+    than that are tried in one setting, then learn from fewer rows, if they may, and are dropped
+    only if that is not enough.
 
     Parameters
     ----------
@@ -209,7 +249,7 @@ def make_plan(
         equal = {name for name in kept if spent(name) > seconds / len(kept)}
         reducible = [name for name in equal.union(above) if _can_reduce(costs[name], level[name])]
         if not reducible:
-            reducible = [name for name in above if _can_reduce(costs[name], level[name], rows=True)]
+            reducible = [name for name in above if _can_reduce(costs[name], level[name], more=True)]
         if reducible:
             level[max(reducible, key=lambda name: (spent(name), name))] += 1
             continue
@@ -238,10 +278,10 @@ def _above_their_part(
     return [name for name in group if spent(name) >= part / len(group)]
 
 
-def _can_reduce(cost: Cost, level: int, rows: bool = False) -> bool:
-    """Whether some further level is cheaper; with ``rows`` also one that learns from fewer."""
+def _can_reduce(cost: Cost, level: int, more: bool = False) -> bool:
+    """Whether some further level is cheaper; with ``more`` also one that chooses nothing."""
     now, *further = cost.levels[level:]
-    return any(cost.fold(one) < cost.fold(now) for one in further if rows or one.learned == 1.0)
+    return any(cost.fold(one) < cost.fold(now) for one in further if more or not one.middle)
 
 
 def in_words(tuning: Tuning, cost: Cost) -> str:
@@ -253,11 +293,13 @@ def in_words(tuning: Tuning, cost: Cost) -> str:
         )
     if tuning.splits is not None and cost.n_splits > tuning.splits:
         words.append(f"{tuning.splits} of {cost.n_splits} inner folds")
+    if tuning.middle and cost.n_settings > 1:
+        words.append(f"1 of {cost.n_settings} settings")
     if tuning.halving and cost.n_settings > 1:
         passed = math.ceil(cost.n_settings / HALVING)
         words.append(f"{passed} of {cost.n_settings} settings on all tuning rows")
     if cost.n_refined and not tuning.refined:
         words.append("nothing refined")
-    if tuning.share < 1.0:
+    if tuning.share < 1.0 and not tuning.middle:
         words.append(f"{round(tuning.share * cost.n_inner):,} rows choose the setting")
     return ", ".join(words)

@@ -114,10 +114,15 @@ class Planner:
         tuning = self.tuning(name)
         return cost.tune(tuning) if kind == "tune" else cost.finish(tuning)
 
-    def correction(self, name: str) -> float:
-        """Return how many times as long as on the first slice a learner took."""
+    def largest_fit(self, name: str, kind: str) -> float:
+        """Return the rows of the largest fit of a task; 1 if it is not known."""
         cost = self.costs.known.get(name)
-        return 1.0 if cost is None else cost.correction
+        return 1.0 if cost is None else cost.largest_fit(kind, self.tuning(name))
+
+    def correction(self, name: str, n_rows: float) -> float:
+        """Return how many times as long as the first slices say a fit of so many rows takes."""
+        cost = self.costs.known.get(name)
+        return 1.0 if cost is None else cost.correction(n_rows)
 
     def tries(self, name: str) -> bool:
         """Return whether some learner may try the values of a parameter of ``Learner.refined``."""
@@ -137,7 +142,6 @@ class Planner:
         begun : mapping of str to float
             Seconds that the learners have still to take for them.
         """
-        self.costs.correct()
         left = self.n_folds - finished
         if not self.costs.known:
             self.plan.seconds = self.costs.done / finished * left if finished else math.nan

@@ -59,6 +59,8 @@ class Tuning(NamedTuple):
         Whether further parameters are tried from the best setting on.
     learned : float
         Share of the training rows that the model learns from in the end.
+    middle : bool
+        Whether only the setting in the middle is tried, of two the first.
     """
 
     splits: int | None = None
@@ -66,6 +68,12 @@ class Tuning(NamedTuple):
     share: float = 1.0
     refined: bool = True
     learned: float = 1.0
+    middle: bool = False
+
+    def tried(self, settings: Sequence[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
+        """Return the settings that are tried, each with its position among all of them."""
+        numbered = list(enumerate(settings))
+        return [numbered[(len(numbered) - 1) // 2]] if self.middle else numbered
 
 
 @dataclass
@@ -263,9 +271,9 @@ class Tuner:
 
         A share of them is enough to choose a setting, and not for these: scores grow with the rows.
         """
-        if self.tuning.share == 1.0:
-            return chosen
         whole = self.tuning.learned
+        if self.tuning.share == whole:
+            return chosen
         return self.evaluate([(chosen.order, chosen.setting)], self.inner, whole)[0]
 
     def _unit(self, value: float) -> float:

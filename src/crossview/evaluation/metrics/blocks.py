@@ -22,6 +22,8 @@ __all__ = ["MOST_BLOCKS", "BlockTally"]
 MOST_BLOCKS = 64
 # of the scores, per class and block
 BINS = 256
+# beyond it a score is in the first or the last bin
+LARGEST = 1e9
 
 
 class BlockTally:
@@ -172,7 +174,9 @@ class _Scores:
             self.unit = np.where(high > low, high - low, 1.0)
 
     def add(self, cells: Any, block: Any, codes: Any, scores: Any, p: Any, predicted: Any) -> None:
-        z = (scores.reshape(len(codes), -1) - self.center) / self.unit
+        with np.errstate(over="ignore"):  # of huge values
+            z = (scores.reshape(len(codes), -1) - self.center) / self.unit
+        z = np.clip(z, -LARGEST, LARGEST)
         bins = np.minimum(((z / (1.0 + np.abs(z)) + 1.0) * (BINS / 2)).astype(np.intp), BINS - 1)
         for k in range(self.shape[0]):
             mine = codes == (1 if self.shape[0] == 1 else k)

@@ -13,7 +13,6 @@ from crossview.schema import MAX_COUNT, check_header
 
 __all__ = ["read_training_info"]
 
-# None is also what an entry is that is not there
 SCHEMA: dict[str, Any] = {
     "model": str,
     "task": str,
@@ -66,17 +65,19 @@ def read_training_info(file: str | os.PathLike[str], learner: Any) -> dict[str, 
 
 def _check(info: dict[str, Any], learner: Any) -> None:
     """Raise an error for metadata that `train` did not write."""
-    check_header({key: info.get(key) for key in SCHEMA}, SCHEMA, "training")
-    if info["task"] not in TASKS or hasattr(learner, "classes_") != (
-        info["task"] == "classification"
-    ):
+    check_header({key: info[key] for key in SCHEMA if key in info}, SCHEMA, "training")
+    classes = getattr(learner, "classes_", None)
+    if info["task"] not in TASKS or (classes is not None) != (info["task"] == "classification"):
         raise InputError("its task is not that of its learner")
-    if info["metric"] is not None:
-        check_metric(info["metric"]["name"], task=info["task"])
+    metric = info["metric"]
+    if metric is not None and check_metric(metric["name"], task=info["task"]) != metric["name"]:
+        raise InputError(f"its metric {metric['name']!r} is not the whole name of one")
     for name in ("rows", "unlabeled", "passes", "rows_of_view_shares"):
         if not 0 <= (info[name] or 0) <= MAX_COUNT:
             raise InputError(f"its {name} are no number of rows")
-    if info["positive"] is not None and info["positive"] not in learner.classes_.tolist():
+    if info["positive"] is not None and (
+        classes is None or info["positive"] not in classes.tolist()
+    ):
         raise InputError("its positive class is none of its classes")
     if not 0 <= (info["threshold"] or 0) <= 1:
         raise InputError("its threshold is no probability")

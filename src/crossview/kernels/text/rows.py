@@ -41,8 +41,8 @@ class TextRows(NamedTuple):
 
 @inlined_borrowing
 def skip_blanks(text, p):
-    """The first byte from p that is no space, tab or carriage return."""
-    while text[p] == 32 or text[p] == 9 or text[p] == 13:
+    """The first byte from p that is no white space within a line."""
+    while text[p] == 32 or (9 <= text[p] <= 13 and text[p] != NEWLINE):
         p += ONE
     return p
 
