@@ -372,11 +372,18 @@ class _Encoding(_Described):
             matrix, self.layout_, present=None if present.all() else present, feature_names=names
         )
 
-    def _scaled(self, encoded: MultiView, *, fit: bool = False) -> MultiView:
-        """The encoded views by the norms of all rows so far, in their own memory."""
-        if self.scale_views and fit:
+    def _scaled(self, encoded: MultiView, *, fit: bool = False, learn: bool = False) -> MultiView:
+        """The encoded views by the norms of all rows so far, in their own memory.
+
+        ``learn``: each row by those up to itself.
+        """
+        if not self.scale_views:
+            return encoded
+        if learn:
+            return self._scaler.partial_fit_transform(encoded, copy=False)
+        if fit:
             self._scaler.fit(encoded)
-        return self._scaler.transform(encoded, copy=False) if self.scale_views else encoded
+        return self._scaler.transform(encoded, copy=False)
 
 
 class ViewEncoder(_Encoding):
@@ -582,9 +589,7 @@ class ViewEncoder(_Encoding):
         tables = self._tables(batch, remember=True)
         texts = self._texts(batch, tables, learn=True)
         encoded = self._encode(batch, tables, texts, self._numbers(batch, learn=True))
-        return (
-            self._scaler.partial_fit_transform(encoded, copy=False) if self.scale_views else encoded
-        )
+        return self._scaled(encoded, learn=True)
 
     def transform(self, X: Any) -> MultiView:
         """Encode rows with the statistics fitted so far, without updating them.

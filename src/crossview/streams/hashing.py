@@ -44,6 +44,11 @@ class _Words(NamedTuple):
     codes: np.ndarray
     indptr: np.ndarray
 
+    def names(self, at: np.ndarray) -> list[str]:
+        """Return the names at these positions."""
+        values = self.values.take(integers(at)).to_pylist()
+        return [f"{self.prefix}{value}" for value in values]
+
 
 class _Unnamed(NamedTuple):
     """Names of rows whose slots had none before these rows, in order of appearance."""
@@ -147,9 +152,8 @@ class SlotTables(_Hashing):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state
-        self._prints = {}
+        self._prints = {view: np.zeros(self.n_slots, dtype=np.uint64) for view in self.names}
         for view, names in self.names.items():
-            self._prints[view] = np.zeros(self.n_slots, dtype=np.uint64)
             self._prints[view][list(names)] = _prints_of(names.values())
 
     # --- hashes ----------------------------------------------------------------------------
@@ -221,9 +225,8 @@ class SlotTables(_Hashing):
         return _Unnamed(words, found, rows)
 
     def _name(self, view: str, found: list[_Unnamed]) -> None:
-        """Name the slots in the order of the rows, so that batches change nothing."""
+        """Name the slots in the order of rows, then columns, so that batches change nothing."""
         known, stored = self.names[view], self._prints[view]
-        # of the same row, the columns in their order
         order = np.argsort(np.concatenate([one.rows for one in found]), kind="stable")
         slots = np.concatenate([one.words.slots[one.found] for one in found])[order]
         prints = np.concatenate([one.words.prints[one.found] for one in found])[order]
@@ -236,9 +239,8 @@ class SlotTables(_Hashing):
         place = 0
         for words, positions, _ in found:
             own = (order[first] >= place) & (order[first] < place + len(positions))
-            values = words.values.take(integers(positions[order[first][own] - place]))
-            named = zip(slots[first][own].tolist(), values.to_pylist(), strict=True)
-            names |= {slot: f"{words.prefix}{value}" for slot, value in named}
+            own_names = words.names(positions[order[first][own] - place])
+            names |= zip(slots[first][own].tolist(), own_names, strict=True)
             place += len(positions)
         known.update((slot, names[slot]) for slot in slots[first].tolist())
 
