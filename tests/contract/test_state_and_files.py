@@ -93,6 +93,11 @@ CHANGES = [
 ]
 
 
+def test_a_number_beyond_64_bits_is_no_parameter():
+    with pytest.raises(InputError, match=r"n_epochs=18446744073709551616; give a whole number"):
+        Perceptron(n_epochs=2**64).check_params()
+
+
 def test_parameters_that_are_set_later_fit_the_state_or_are_one_line(any_learner, tmp_path):
     X, y = make_rows(rows=30)
     fitted = learn(any_learner, X, y)

@@ -12,7 +12,7 @@ from crossview.errors import InputError
 from crossview.estimators.base.rows import RowReader
 from crossview.estimators.columns import NamedColumns
 from crossview.kernels.rows import Rows
-from crossview.schema import Array, check_header, check_state
+from crossview.schema import MAX_COUNT, Array, check_header, check_state
 from crossview.views import ViewLayout
 
 
@@ -147,6 +147,12 @@ class CheckedParams(SavedState):
         super().set_params(**params)
         self._params_changed = hasattr(self, "_state")
         return self
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, int) and abs(value) > MAX_COUNT:
+                raise InputError(f"{name}={value}; give a whole number up to {MAX_COUNT:,}")
 
     def check_fits_state(self) -> None:
         """Raise an error if the learned state does not fit parameters that were set since.
