@@ -190,7 +190,7 @@ What limits the speed of each pass?
 - **`crossview train`** reads, encodes (looks up codes, sorts columns, writes rows) and learns in
   three threads. Importing scikit-learn and Numba is most of the start (`python -X importtime`).
   Of its memory some 240 MB are modules: scikit-learn with SciPy, Numba with LLVM, pyarrow. A batch
-  of 65,536 rows with 24 categories is 19 MB, and up to four are under way; hashed weights take 6 MB.
+  of 65,536 rows with 24 categories is 19 MB, and up to four are under way; the weights are 6 MB.
 - **A full covariance** moves its triangle through memory three times per step (T'x, then T read
   and written).
 - **A low-rank covariance** reads the stored rows twice per step. If they are dense, that is 24
