@@ -22,6 +22,7 @@ LOOPS = {
     "crossview.algorithms.stacking.two_classes.learning_pass": 1,
     "crossview.kernels.gram.products": 1,
     "crossview.kernels.text.libffm.parse_libffm": 1,
+    "crossview.kernels.text.names.hash_names": 1,
     "crossview.kernels.text.svmlight.parse_svmlight": 1,
     "crossview.kernels.text.vw.parse_vw": 1,
     "crossview.kernels.rows.score_views": 1,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from crossview.views import ViewLayout, canonical_csr, check_indices
 __all__ = [
     "entries_of",
     "flat_view",
+    "make_row",
     "make_rows",
     "matrix_of",
     "read_only",
@@ -27,6 +30,8 @@ __all__ = [
     "views_of",
     "whole_matrix",
 ]
+
+MAX_INT32 = 2**31 - 1
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
@@ -98,12 +103,12 @@ def make_rows(
         indices = np.arange(X.shape[1], dtype=np.int32)
         indptr = np.arange(X.shape[0] + 1, dtype=np.int64) * X.shape[1]
         shared = True
-    wide = layout.n_columns > np.iinfo(np.int32).max
+    wide = layout.n_columns > MAX_INT32
     indices = np.ascontiguousarray(indices, dtype=np.int64 if wide else np.int32)
     indptr = np.ascontiguousarray(indptr, dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
         # a sum needs no temporary array; if a finite sum overflows, the exact check below passes
-        finite = not checked or np.isfinite(data.sum())
+        finite = not checked or math.isfinite(np.add.reduce(data))
     if not finite:
         data, present = _missing_views(data, indices, indptr, shared, layout, present, names)
     elif present is not None and not present.all():
@@ -119,6 +124,38 @@ def make_rows(
         shared,
         read_only(layout.ptr.view(np.uint64)),
         read_only(np.ascontiguousarray(present)),
+    )
+
+
+def make_row(
+    entries: Sequence[tuple[int, float]], layout: ViewLayout, present: Sequence[bool]
+) -> Rows:
+    """Return one row for the compiled loops.
+
+    Parameters
+    ----------
+    entries : sequence of (int, float)
+        Columns, ascending, each once, and their values, which are finite; none is in a view that
+        is missing.
+    layout : ViewLayout
+        Views as blocks of columns.
+    present : sequence of bool
+        False where a view is missing.
+
+    Returns
+    -------
+    Rows
+        A batch of one row.
+    """
+    columns, values = zip(*entries, strict=True) if entries else ((), ())
+    mask = np.empty((0, layout.n_views), np.bool_) if all(present) else np.array([present])
+    return Rows(
+        read_only(np.array(values, dtype=np.float64)),
+        read_only(np.array(columns, np.uint64 if layout.n_columns > MAX_INT32 else np.uint32)),
+        read_only(np.array([0, len(entries)], dtype=np.uint64)),
+        False,
+        read_only(layout.ptr.view(np.uint64)),
+        read_only(mask),
     )
 
 

@@ -39,14 +39,14 @@ def test_a_row_is_not_answered_with_another_row(name, monkeypatch):
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(lambda row: score_of(model, row), rows * 20)) == alone * 20
 
-    make_rows_of = reading.make_rows
+    make_row_of = reading.make_row
 
     def interrupted(*args, **options):  # another thread comes in between reading and scoring
-        monkeypatch.setattr(reading, "make_rows", make_rows_of)
+        monkeypatch.setattr(reading, "make_row", make_row_of)
         score_of(model, rows[1])
-        return make_rows_of(*args, **options)
+        return make_row_of(*args, **options)
 
-    monkeypatch.setattr(reading, "make_rows", interrupted)
+    monkeypatch.setattr(reading, "make_row", interrupted)
     assert score_of(model, rows[0]) == alone[0]
 
 

@@ -2,8 +2,14 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from crossview import MultiViewPAClassifier, PassiveAggressiveClassifier
+from crossview import (
+    InputError,
+    MultiView,
+    MultiViewPAClassifier,
+    PassiveAggressiveClassifier,
+)
 from online_learners import stream
 
 
@@ -44,3 +50,25 @@ def test_rows_that_are_not_yet_scaled_do_not_weigh_on_the_intercept_for_long():
     start[:20] *= 1000.0
     plain, other = (PassiveAggressiveClassifier(shuffle=False).fit(Z, y) for Z in (X, start))
     assert other.score(X, y) > plain.score(X, y) - 0.02
+
+
+def test_one_row_of_any_container_is_checked_and_scored_as_in_a_batch():
+    X, y = stream(4)
+    dense = PassiveAggressiveClassifier().partial_fit(X, y, np.unique(y))
+    whole = MultiView({"a": X[:, :4], "b": X[:, 4:]})
+    views = MultiViewPAClassifier().partial_fit(whole, y, np.unique(y))
+    for i in range(5):
+        score = dense.predict_proba(X[i : i + 1])[0].tolist()
+        for row in (X[i], X[i].tolist(), sp.csr_array(X[i : i + 1]), sp.coo_array(X[i : i + 1])):
+            assert list(dense.predict_proba_one(row).values()) == score
+        assert views.predict_one(whole[i]) == views.predict(whole[i])[0]
+    with pytest.raises(InputError, match="NaN"):
+        dense.predict_one(np.where(np.arange(X.shape[1]) == 1, np.nan, X[0]))
+    with pytest.raises(ValueError, match="features"):
+        dense.predict_one(X[0, 1:])
+    wrong = sp.csr_array(X[:1])
+    wrong.indices[-1] = X.shape[1]
+    with pytest.raises(InputError, match="column index"):
+        dense.predict_one(wrong)
+    with pytest.raises(InputError, match="2 rows"):
+        views.predict_one(whole[:2])

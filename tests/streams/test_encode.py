@@ -505,19 +505,42 @@ def test_names_are_learnt_also_of_a_dictionary_that_was_transformed_before():
 
 def test_a_dictionary_is_hashed_once_while_it_stays_the_same(monkeypatch):
     hashed = []
-    real = hashing.slots_of
+    real = hashing.hash_strings
     monkeypatch.setattr(
-        hashing, "slots_of", lambda h, names: hashed.append(names) or real(h, names)
+        hashing, "hash_strings", lambda start, *text: hashed.append(start) or real(start, *text)
     )
     values = pa.array(["x", "y"])
     fitted = unscaled(hash_bits=BITS)
     for codes in ([0, 1], [1, 1, 0], [0]):
         batch = pa.record_batch({"v__c": pa.DictionaryArray.from_arrays(codes, values)})
         fitted.partial_fit(batch).transform(batch)
-    assert hashed == [["v__c=x", "v__c=y"]]
+    assert hashed == ["v__c="]
     other = pa.record_batch({"v__c": pa.DictionaryArray.from_arrays([0], pa.array(["y"]))})
     X = fitted.transform(other)
     assert X.matrix.indices.tolist() == [slot("v__c=y")]
+
+
+def test_many_categories_of_a_view_are_sorted():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(-1, 9, size=(70, 20))
+    columns = {
+        f"v__c{c}": pa.array([None if k < 0 else f"k{k}" for k in own.tolist()])
+        for c, own in enumerate(codes)
+    }
+    matrix = unscaled(hash_bits=BITS).fit_transform(pa.table(columns)).matrix
+    for i in range(20):
+        known = [f"{name}={column[i]}" for name, column in columns.items() if column[i].is_valid]
+        slots, counts = np.unique([slot(name) for name in known], return_counts=True)
+        row = matrix[[i]]
+        assert (row.indices.tolist(), row.data.tolist()) == (slots.tolist(), counts.tolist())
+
+
+def test_a_dictionary_without_these_codes():
+    values = pa.array(["x", "y"])
+    fitted = unscaled().fit(pa.table({"v__c": values}))
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 7]), values, safe=False)
+    with pytest.raises(InputError, match="not in its dictionary"):
+        fitted.transform(pa.table({"v__c": column}))
 
 
 def test_fit_forgets_and_partial_fit_goes_on():

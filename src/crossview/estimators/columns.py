@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 
 from crossview.errors import InputError, closest_names
 from crossview.views import ViewLayout
@@ -17,8 +18,8 @@ __all__ = ["NamedColumns", "NamedRow"]
 class NamedRow(NamedTuple):
     """A row that was given as a mapping."""
 
-    matrix: sp.csr_array  # (1, n_slots)
-    present: np.ndarray  # bool (1, n_views)
+    entries: list[tuple[int, float]]  # columns of the state, ascending, and values
+    present: list[bool]  # of each view
     moved: np.ndarray | None  # new position of each old column of the state, if columns were added
     added: list[tuple[str, Any]]  # new views (with None) and features
     old_room: list[int]
@@ -130,25 +131,20 @@ class NamedColumns:
                         self.room[v] *= 2
                     added.append((view, feature))
 
-        # 3. the row as a sparse matrix
-        index = {view: v for v, view in enumerate(self.views)}
-        found = [
-            (index[view], self.views[view][feature], number)
+        # 3. the row in the columns of the state
+        first = dict(zip(self.views, accumulate(self.room, initial=0), strict=False))
+        entries = sorted(
+            (first[view] + self.views[view][feature], number)
             for view, feature, number in row
-            if view in index and feature in self.views[view]
-        ]
-        slots = self.slots
-        columns = np.asarray([slots.ptr[v] + position for v, position, _ in found], dtype=np.int64)
-        values = np.asarray([number for _, _, number in found], dtype=np.float64)
-        order = np.argsort(columns)
-        entries = values[order], columns[order], np.asarray([0, len(found)])
-        matrix = sp.csr_array(entries, shape=(1, slots.n_columns))
-        present = np.asarray([[view in x for view in self.views]], dtype=bool)
-        starts = [
-            slots.ptr[v] + np.arange(room) for v, room in enumerate(old_room if added else [])
-        ]
-        moved = np.concatenate([np.empty(0, dtype=np.int64), *starts]) if added else None
-        return NamedRow(matrix, present, moved, added, old_room)
+            if view in first and feature in self.views[view]
+        )
+        present = [view in x for view in self.views]
+        moved = None
+        if added:
+            starts = zip(first.values(), old_room, strict=False)
+            old = [np.arange(start, start + room) for start, room in starts]
+            moved = np.concatenate([np.empty(0, dtype=np.int64), *old])
+        return NamedRow(entries, present, moved, added, old_room)
 
     def undo(self, row: NamedRow) -> None:
         """Delete the views and features that this row, the last one, has added."""
@@ -189,8 +185,8 @@ def _number(view: str, feature: Any, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number):
+        number = math.nan
+    if not math.isfinite(number):
         raise InputError(
             f"{value!r} is not a finite number; leave the feature out where it is 0, "
             f"and the whole view {view!r} where it is missing",

@@ -54,7 +54,7 @@ class LabeledBatch:
         """Return consecutive rows of a file."""
         n = len(y)
         rows = np.arange(first_row, first_row + n)
-        return cls(X, y, np.full(n, file, dtype=object), rows, weight)
+        return cls(X, y, np.broadcast_to(np.array(file, dtype=object), n), rows, weight)
 
     def __len__(self) -> int:
         return len(self.y)

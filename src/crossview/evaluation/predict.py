@@ -17,6 +17,7 @@ from crossview.evaluation.sources import input_files
 from crossview.evaluation.tasks import gives_probabilities
 from crossview.evaluation.weights import ColumnNames
 from crossview.streams.arrow import pyarrow
+from crossview.streams.prefetch import prefetch
 from crossview.streams.write import check_table, writing
 from crossview.views import MultiView
 
@@ -211,7 +212,7 @@ class Predictions:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         pa = pyarrow()
-        for kept, X, batch in self._source:
+        for kept, X, batch in prefetch(self._source):
             self.n_rows += len(X)
             with with_row_location(batch):
                 predicted, numbers = self._predict(X)

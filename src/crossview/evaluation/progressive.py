@@ -298,7 +298,9 @@ class ProgressiveValidation:
                 piece = slice(done, int(here[-1]) + 1 if len(here) == most else len(y))
                 part = X if piece == slice(0, len(y)) else select_rows(X, piece)
                 own = None if weight is None else weight[piece]
-                scored = scorer.score_then_learn(self.model, part, y[piece], own).take(here - done)
+                scored = scorer.score_then_learn(self.model, part, y[piece], own)
+                if len(here) < piece.stop - done:
+                    scored = scored.take(here - done)
                 if len(here):
                     scored = task.decide_by(self.threshold, y[here], scored)
                     if windows is not None:

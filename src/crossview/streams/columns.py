@@ -171,6 +171,10 @@ def as_codes(column: Column, array: pa.Array) -> Coded:
     if codes.null_count:
         codes = codes.fill_null(-1)
     dictionary = array.dictionary
+    places = codes.to_numpy()
+    # the loops follow them without looking
+    if not -1 <= places.min() <= places.max() < len(dictionary):
+        raise InputError("holds codes that are not in its dictionary", column=column.name)
     if pa.types.is_floating(dictionary.type):
         dictionary = _whole_as_integers(column, array)
     if not _is_string(dictionary.type):
@@ -179,7 +183,7 @@ def as_codes(column: Column, array: pa.Array) -> Coded:
         except pa.ArrowInvalid:
             what = "holds bytes that are not UTF-8; convert it, or leave the column out"
             raise InputError(what, column=column.name) from None
-    return Coded(dictionary, codes.to_numpy())
+    return Coded(dictionary, places)
 
 
 def _fits(column: Column, kind: pa.DataType) -> bool:

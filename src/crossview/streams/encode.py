@@ -12,7 +12,6 @@ a code per row, and the hashes of an unchanged dictionary are reused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -25,7 +24,7 @@ from crossview.schema import Array, check_header, check_state
 from crossview.streams.arrow import column_names
 from crossview.streams.columns import Batch, Column
 from crossview.streams.document_frequency import DocumentFrequencies
-from crossview.streams.fill import Cells, fill_rows
+from crossview.streams.fill import Cells, fill_rows, row_buffers
 from crossview.streams.hashing import SlotTables, split_name
 from crossview.streams.merged import MergeableStatistics
 from crossview.streams.moments import Moments
@@ -360,7 +359,7 @@ class _Encoding(_Described):
     ) -> MultiView:
         """The views of these rows, before they are scaled."""
         categories = [
-            table[coded.codes]
+            (coded.codes, table)
             for column, coded, table in zip(self._plan.hashed, batch.coded, tables, strict=True)
             if column.kind == "categorical"
         ]
@@ -374,11 +373,18 @@ class _Encoding(_Described):
             matrix, self.layout_, present=None if present.all() else present, feature_names=names
         )
 
-    def _scaled(self, encoded: MultiView, *, fit: bool = False) -> MultiView:
-        """The encoded views by the norms of all rows so far, in their own memory."""
-        if self.scale_views and fit:
+    def _scaled(self, encoded: MultiView, *, fit: bool = False, learn: bool = False) -> MultiView:
+        """The encoded views by the norms of all rows so far, in their own memory.
+
+        ``learn``: each row by those up to itself.
+        """
+        if not self.scale_views:
+            return encoded
+        if learn:
+            return self._scaler.partial_fit_transform(encoded, copy=False)
+        if fit:
             self._scaler.fit(encoded)
-        return self._scaler.transform(encoded, copy=False) if self.scale_views else encoded
+        return self._scaler.transform(encoded, copy=False)
 
 
 class ViewEncoder(_Encoding):
@@ -584,7 +590,7 @@ class ViewEncoder(_Encoding):
         tables = self._tables(batch, remember=True)
         texts = self._texts(batch, tables, learn=True)
         encoded = self._encode(batch, tables, texts, self._numbers(batch, learn=True))
-        return self._scaler.partial_fit_transform(encoded) if self.scale_views else encoded
+        return self._scaled(encoded, learn=True)
 
     def transform(self, X: Any) -> MultiView:
         """Encode rows with the statistics fitted so far, without updating them.
@@ -632,33 +638,34 @@ def _encode_rows(
     plan: Plan,
     numbers: np.ndarray,
     positions: np.ndarray,
-    categories: list[np.ndarray],
+    categories: list[tuple[np.ndarray, np.ndarray]],
     texts: list[_Text],
 ) -> tuple[sp.csr_array, np.ndarray]:
     """The rows as one CSR matrix, and which views are there.
 
-    ``numbers`` and ``positions`` between knots are one row each, and ``categories`` are the slots
-    of each categorical column.
+    ``numbers`` and ``positions`` between knots are one row each, and ``categories`` are the codes
+    of each categorical column, and the slot of each code.
     """
     n_rows = len(numbers)
     present = np.zeros((n_rows, plan.layout.n_views), dtype=bool)
-    slots = np.empty((n_rows, len(categories)), dtype=np.int32)
-    for k, of_column in enumerate(categories):
-        slots[:, k] = of_column
+    codes = np.empty((len(categories), n_rows), dtype=np.int32)
+    for k, (of_column, _) in enumerate(categories):
+        codes[k] = of_column
+    tables = [np.empty(0, dtype=np.int32), *(table for _, table in categories)]
+    starts = np.cumsum([len(table) for table in tables[:-1]], dtype=np.uint64)
     for text in texts:
         present[:, plan.layout.index(text.column.view)] |= text.present
     # 1. numbers and categories, row by row
     blocks = plan.blocks()
-    for start, stop in pairwise(blocks.slots_ptr):
-        slots[:, start:stop].sort(axis=1)
     most = n_rows * ((3 if plan.n_bins else 1) * len(plan.numbers) + len(categories))
     if max(most, plan.layout.n_columns) > np.iinfo(np.int32).max:
         raise InputError(f"{n_rows} rows are too many for one call; transform them in batches")
     indptr = np.zeros(n_rows + 1, dtype=np.int32)
     indices = np.empty(most, dtype=np.int32)
     data = np.empty(most)
-    cells = Cells(numbers, positions, slots)
-    fill_rows(cells, plan.n_bins, present, blocks, indptr, indices, data)
+    cells = Cells(numbers, positions, codes, np.concatenate(tables), starts)
+    buffers, csr = row_buffers(len(codes)), (data, indices, indptr)
+    fill_rows(cells, plan.n_bins, present, blocks, buffers, csr)
     matrix = _csr(data, indices, indptr, plan.layout.n_columns)
     # 2. texts, as one matrix per column
     for column, rows, _ in texts:

@@ -10,23 +10,25 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
+from crossview.batch import read_only
 from crossview.errors import InputError
+from crossview.kernels.text.names import hash_names
+from crossview.kernels.text.words import PADDING
 from crossview.schema import Array
+from crossview.streams.arrow import integers
 from crossview.streams.columns import Coded, Column
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SlotTables", "slots_of", "split_name"]
+__all__ = ["SlotTables", "hash_strings", "split_name"]
 
 # between a column and what is hashed of it
 SEPARATORS = {"categorical": "=", "text": ":"}
@@ -35,17 +37,24 @@ SEPARATORS = {"categorical": "=", "text": ":"}
 class _Words(NamedTuple):
     """What is hashed of some values: value i has the names ``codes[indptr[i]:indptr[i + 1]]``."""
 
-    names: list[str]
+    prefix: str
+    values: pa.Array  # a name is the prefix and one of these
     slots: np.ndarray
+    prints: np.ndarray  # of each name
     codes: np.ndarray
     indptr: np.ndarray
+
+    def names(self, at: np.ndarray) -> list[str]:
+        """Return the names at these positions."""
+        values = self.values.take(integers(at)).to_pylist()
+        return [f"{self.prefix}{value}" for value in values]
 
 
 class _Unnamed(NamedTuple):
     """Names of rows whose slots had none before these rows, in order of appearance."""
 
-    names: list[str]
-    slots: np.ndarray
+    words: _Words
+    found: np.ndarray  # positions of the names
     rows: np.ndarray  # the first row that has it
 
 
@@ -66,20 +75,25 @@ class _Hashing:
     normalized: bool
 
     def _hash(self, column: Column, dictionary: pa.Array) -> _Words:
-        hasher = FeatureHasher(self.n_slots, input_type="pair", alternate_sign=False)
-        values, separator = dictionary.to_pylist(), SEPARATORS[column.kind]
+        import pyarrow as pa
+
+        prefix = f"{column.name}{SEPARATORS[column.kind]}"
         if column.kind == "categorical":
-            codes, indptr = np.arange(len(values)), np.arange(len(values) + 1)
+            codes, indptr = np.arange(len(dictionary)), np.arange(len(dictionary) + 1)
         else:
             analyze = HashingVectorizer(ngram_range=tuple(self.ngram_range)).build_analyzer()
             vocabulary: dict[str, int] = defaultdict()
             vocabulary.default_factory = vocabulary.__len__  # type: ignore[attr-defined]
-            texts = [list(map(vocabulary.__getitem__, analyze(value))) for value in values]
+            texts = [
+                list(map(vocabulary.__getitem__, analyze(value)))
+                for value in dictionary.to_pylist()
+            ]
             indptr = np.cumsum([0, *map(len, texts)])
             codes = np.fromiter((code for text in texts for code in text), np.int64, indptr[-1])
-            values = list(vocabulary)
-        names = [f"{column.name}{separator}{value}" for value in values]
-        return _Words(names, slots_of(hasher, names), codes, indptr)
+            dictionary = pa.array(list(vocabulary), pa.large_string())
+        hashes, prints = hash_strings(prefix, *_bytes_of(dictionary))
+        slots = (hashes % np.uint64(self.n_slots)).astype(np.int32)
+        return _Words(prefix, dictionary, slots, prints, codes, indptr)
 
     def _content(self, column: Column, words: _Words) -> Any:
         if column.kind == "categorical":
@@ -129,20 +143,18 @@ class SlotTables(_Hashing):
         self.remember_names = remember_names
         self.names: dict[str, dict[int, str]] = {view: {} for view in views}
         self.collisions: dict[str, set[int]] = {view: set() for view in views}
-        # Python's hash of each name, 0 where there is none: they differ between processes, and
-        # are compared without asking the memory for the names
-        self._hashes = {view: np.zeros(n_slots, dtype=np.int64) for view in views}
+        # the fingerprint of each name, 0 where there is none: names are compared by it
+        self._prints = {view: np.zeros(n_slots, dtype=np.uint64) for view in views}
         self._tables: dict[str, _Table] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tables": {}, "_hashes": None}  # a cache, and see above
+        return {**self.__dict__, "_tables": {}, "_prints": None}  # a cache, and what follows
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state
-        self._hashes = {}
+        self._prints = {view: np.zeros(self.n_slots, dtype=np.uint64) for view in self.names}
         for view, names in self.names.items():
-            self._hashes[view] = np.zeros(self.n_slots, dtype=np.int64)
-            self._hashes[view][list(names)] = _hashes_of(names.values())
+            self._prints[view][list(names)] = _prints_of(names.values())
 
     # --- hashes ----------------------------------------------------------------------------
 
@@ -191,9 +203,9 @@ class SlotTables(_Hashing):
         table.learned[new] = True
         if words is None or len(new) < n:
             words = self._hash(column, table.dictionary.take(new))
-        stored = self._hashes[column.view][words.slots]
+        stored = self._prints[column.view][words.slots]
         is_named = stored != 0
-        differs = is_named & (stored != _hashes_of(words.names))
+        differs = is_named & (stored != words.prints)
         self.collisions[column.view].update(words.slots[differs].tolist())
         if is_full or is_named.all():
             return None
@@ -210,25 +222,27 @@ class SlotTables(_Hashing):
             distinct, at = np.unique(entries, return_index=True)
             at = np.sort(at[~is_named[distinct]])
             found, rows = entries[at], np.repeat(rows, lengths)[at]
-        return _Unnamed([words.names[i] for i in found.tolist()], words.slots[found], rows)
+        return _Unnamed(words, found, rows)
 
     def _name(self, view: str, found: list[_Unnamed]) -> None:
-        """Name the slots in the order of the rows, so that batches change nothing."""
-        known, collisions = self.names[view], self.collisions[view]
-        names = [name for one in found for name in one.names]
-        slots = np.concatenate([one.slots for one in found])
-        # of the same row, the columns in their order
+        """Name the slots in the order of rows, then columns, so that batches change nothing."""
+        known, stored = self.names[view], self._prints[view]
         order = np.argsort(np.concatenate([one.rows for one in found]), kind="stable")
-        ordered = slots[order].tolist()
-        room = self.remember_names - len(known)
-        for name, slot in zip(map(names.__getitem__, order.tolist()), ordered, strict=True):
-            stored = known.setdefault(slot, name) if room else known.get(slot, name)
-            if stored is name:  # it is new, and stays without a name where there is no room
-                room = max(room - 1, 0)
-            elif stored != name:
-                collisions.add(slot)
-        new = [slot for slot in ordered if slot in known]
-        self._hashes[view][new] = _hashes_of(map(known.__getitem__, new))
+        slots = np.concatenate([one.words.slots[one.found] for one in found])[order]
+        prints = np.concatenate([one.words.prints[one.found] for one in found])[order]
+        _, first = np.unique(slots, return_index=True)
+        first = np.sort(first)[: self.remember_names - len(known)]
+        stored[slots[first]] = prints[first]
+        differs = (stored[slots] != 0) & (stored[slots] != prints)
+        self.collisions[view].update(slots[differs].tolist())
+        names: dict[int, str] = {}
+        place = 0
+        for words, positions, _ in found:
+            own = (order[first] >= place) & (order[first] < place + len(positions))
+            own_names = words.names(positions[order[first][own] - place])
+            names |= zip(slots[first][own].tolist(), own_names, strict=True)
+            place += len(positions)
+        known.update((slot, names[slot]) for slot in slots[first].tolist())
 
     # --- state -----------------------------------------------------------------------------
 
@@ -262,14 +276,46 @@ class SlotTables(_Hashing):
                 raise InputError(f"the names of the slots of view {view!r} contradict each other")
             self.names[view] = dict(zip(slots.tolist(), names, strict=True))
             self.collisions[view] = set(slots[state[f"slot_collides.{v}"]].tolist())
-            self._hashes[view][slots] = _hashes_of(names)
+            self._prints[view][slots] = _prints_of(names)
 
 
-def _hashes_of(names: Iterable[str]) -> np.ndarray:
-    """Python's hash of each name; 1 for 0, which stands for no name."""
-    hashes = np.fromiter(map(hash, names), dtype=np.int64)
-    hashes[hashes == 0] = 1
-    return hashes
+def hash_strings(
+    prefix: str, text: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return |MurmurHash3| and fingerprint of names: the prefix, and UTF-8 between two offsets.
+
+    The first is that of scikit-learn's `FeatureHasher`.
+    """
+    start, n = prefix.encode(), len(offsets) - 1
+    longest = int(np.diff(offsets).max(initial=0))
+    buffer = np.zeros(len(start) + longest + PADDING, dtype=np.uint8)
+    buffer[: len(start)] = np.frombuffer(start, dtype=np.uint8)
+    hashes, prints = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
+    bounds = read_only(offsets.astype(np.uint64))
+    with np.errstate(over="ignore"):  # where the loops are not compiled
+        hash_names(read_only(text), bounds, np.uint64(len(start)), buffer, hashes, prints)
+    return hashes, prints
+
+
+def _bytes_of(strings: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the text of Arrow strings without null, and where each begins."""
+    import pyarrow as pa
+
+    if not pa.types.is_large_string(strings.type):
+        strings = strings.cast(pa.large_string())
+    _, offsets, data = strings.buffers()
+    if not len(strings):
+        return np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
+    bounds = np.frombuffer(offsets, dtype=np.int64)
+    text = np.frombuffer(data or b"", dtype=np.uint8)
+    return text, bounds[strings.offset : strings.offset + len(strings) + 1]
+
+
+def _prints_of(names: Iterable[str]) -> np.ndarray:
+    """Return the fingerprint of each name."""
+    encoded = [name.encode() for name in names]
+    text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    return hash_strings("", text, np.cumsum([0, *map(len, encoded)]))[1]
 
 
 def _same(a: pa.Array, b: pa.Array) -> bool:
@@ -279,14 +325,6 @@ def _same(a: pa.Array, b: pa.Array) -> bool:
         if places[0] == places[1]:
             return True
     return bool(a.equals(b))
-
-
-def slots_of(hasher: FeatureHasher, names: Iterable[str]) -> np.ndarray:
-    """Return the slot of each name."""
-    names = list(names)
-    if not names:
-        return np.empty(0, dtype=np.int32)
-    return np.asarray(hasher.transform(zip(zip(names, repeat(1)))).indices, dtype=np.int32)
 
 
 def split_name(name: str, columns: Iterable[Column]) -> tuple[str, str | None]:

@@ -75,7 +75,8 @@ class Plan:
         """Return where each view starts."""
         counts = np.array([self._count(name) for name in self.layout.names]).reshape(-1, 2)
         numeric_ptr, slots_ptr = np.vstack([[0, 0], counts.cumsum(axis=0)]).T.copy()
-        return Blocks(numeric_ptr, slots_ptr, self.layout.ptr)
+        ptrs = (numeric_ptr, slots_ptr, self.layout.ptr)
+        return Blocks(*(ptr.astype(np.uint64) for ptr in ptrs))
 
     def _count(self, view: str) -> tuple[int, int]:
         """Number of numeric and of categorical columns of a view."""

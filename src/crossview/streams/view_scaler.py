@@ -100,13 +100,15 @@ class ViewScaler(MergeableStatistics, TransformerMixin, BaseEstimator, auto_wrap
             self.partial_fit_transform(X[start : start + ROWS_AT_ONCE])
         return self
 
-    def partial_fit_transform(self, X: MultiView) -> MultiView:
+    def partial_fit_transform(self, X: MultiView, copy: bool = True) -> MultiView:
         """Learn and scale rows, one after the other.
 
         Parameters
         ----------
         X : MultiView
             The rows; the first call determines the views.
+        copy : bool, default=True
+            As for `transform`.
 
         Returns
         -------
@@ -115,7 +117,7 @@ class ViewScaler(MergeableStatistics, TransformerMixin, BaseEstimator, auto_wrap
         """
         if not hasattr(self, "layout_"):
             self.use_layout(_checked(X).layout)
-        return self._scale(X, learn=True)
+        return self._scale(X, learn=True, copy=copy)
 
     def transform(self, X: MultiView, copy: bool = True) -> MultiView:
         """Scale rows by the mean norms so far, without updating them.

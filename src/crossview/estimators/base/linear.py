@@ -139,6 +139,8 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
     def _takes_part(self, norms: np.ndarray, missing: np.ndarray) -> np.ndarray:
         # the intercepts alone score a row without a nonempty view
         nonempty = ~missing & (norms > 0.0)
+        if nonempty.all():
+            return nonempty
         return np.where(nonempty.any(axis=1, keepdims=True), nonempty, ~missing)
 
     def _start_state(self) -> None:

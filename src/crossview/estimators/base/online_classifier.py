@@ -110,7 +110,7 @@ class OnlineClassifier(SelfCalibratingClassifier):
 
         Parameters
         ----------
-        x : mapping or array-like of shape (n_features,)
+        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
             A mapping of views to mappings of features to numbers, a mapping of features to numbers
             (one view), or an array.  An absent view is missing; an absent feature is 0.  If the
             first row is a mapping, later rows may have new features and new views.

@@ -140,7 +140,7 @@ class OnlineRegressor(StandardizedRegressor):
 
         Parameters
         ----------
-        x : mapping or array-like of shape (n_features,)
+        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
             A mapping of views to mappings of features to numbers, a mapping of features to numbers
             (one view), or an array.  An absent view is missing; an absent feature is 0.  If the
             first row is a mapping, later rows may have new features and new views.
@@ -198,7 +198,7 @@ class OnlineRegressor(StandardizedRegressor):
 
         Parameters
         ----------
-        x : mapping or array-like of shape (n_features,)
+        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
             As for `learn_one`.  Unknown features are ignored.
 
         Returns

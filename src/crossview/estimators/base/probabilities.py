@@ -98,7 +98,7 @@ class CalibratedLearner(ViewLearner):
 
         Parameters
         ----------
-        x : mapping or array-like of shape (n_features,)
+        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
             As for `learn_one`.  Unknown features are ignored.
 
         Returns

@@ -10,11 +10,13 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from crossview.batch import make_rows
+from crossview.batch import make_row, make_rows
 from crossview.errors import InputError
 from crossview.estimators.columns import NamedColumns
 from crossview.kernels.rows import Rows
 from crossview.views import MultiView, ViewLayout, check_indices, resolve_views
+
+CSR = (sp.csr_array, sp.csr_matrix)
 
 
 class RowReader(BaseEstimator):
@@ -80,6 +82,8 @@ class RowReader(BaseEstimator):
 
     def _read_matrix(self, X: Any, reset: bool) -> tuple[Any, None]:
         """Return an array, sparse matrix or data frame as a matrix with the views ``views=``."""
+        if not reset and self._is_as_fitted(X) and not hasattr(self, "feature_names_in_"):
+            return X, None
         if sp.issparse(X) and X.format != "csr":
             check_indices(X)  # before it is converted; `make_rows` checks CSR
         _check_numeric(X)
@@ -91,11 +95,23 @@ class RowReader(BaseEstimator):
             views = getattr(self, "views", None)
             self.layout_, columns = resolve_views(views, matrix.shape[1], names)
             column_map = None
-            if columns is not None:
+            if columns is not None and not np.array_equal(columns, np.arange(matrix.shape[1])):
                 column_map = np.full(matrix.shape[1], -1)
                 column_map[columns] = np.arange(len(columns))
             self._use_columns(column_map)
         return matrix, None
+
+    def _is_as_fitted(self, X: Any) -> bool:
+        """Whether X is a matrix of this learner that `make_rows` takes and checks as it is.
+
+        scikit-learn's validation, which would return the same, takes several times as long as the
+        score of a row.
+        """
+        dense = type(X) is np.ndarray and X.ndim == 2
+        if not dense and not (isinstance(X, CSR) and X.ndim == 2):
+            return False
+        n_rows, n_columns = X.shape
+        return X.dtype == np.float64 and n_rows > 0 and n_columns == self.n_features_in_
 
     def _use_columns(self, column_map: np.ndarray | None) -> None:
         """Map column c of X to column ``column_map[c]`` of the state, -1: none; None: identity."""
@@ -106,7 +122,8 @@ class RowReader(BaseEstimator):
     def _read_one(self, x: Any, *, learn: bool) -> Rows:
         """Return the row of `learn_one` or `predict_one`; ``learn`` adds its new columns."""
         if not isinstance(x, Mapping):
-            row = x if sp.issparse(x) else np.asarray(x, dtype=np.float64).reshape(1, -1)
+            whole = isinstance(x, MultiView) or sp.issparse(x)
+            row = x if whole else np.asarray(x, dtype=np.float64).reshape(1, -1)
             if row.shape[0] != 1:
                 raise InputError(f"x has {row.shape[0]} rows; give one")
             return self._read(row, reset=not hasattr(self, "_state"))
@@ -127,7 +144,7 @@ class RowReader(BaseEstimator):
                 named.undo(row)
                 raise
             self._grow(row.moved)
-        return make_rows(row.matrix, self._slots, row.present)
+        return make_row(row.entries, self._slots, row.present)
 
     def _check_growth(self, slots: ViewLayout) -> None:
         """Raise an error if the learner cannot have these columns."""

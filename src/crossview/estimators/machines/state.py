@@ -6,6 +6,7 @@ The keys are the fields of `Machine`, ``seed``, and ``ptr``, the first column of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,11 +94,12 @@ def resolve_groups(groups: Sequence[Sequence[str]] | None, names: Sequence[str])
 
 def as_machine(state: Mapping[str, np.ndarray], design: Design) -> Machine:
     """Return the state for the learning loops."""
-    ends = state["ends"].astype(np.intp)
     # linear weights start at 0: those of a group of one part, unless it has pairs
     pairs = design.model in (CROSS_PAIRS, ALL_PAIRS)
-    n_parts = np.diff(ends, prepend=0)
-    sizes = np.where((n_parts > 1) | pairs, design.init_scale, 0.0)
+    sizes: list[float] = []
+    for end in state["ends"].tolist():
+        n_parts = end - len(sizes)
+        sizes += [design.init_scale if n_parts > 1 or pairs else 0.0] * n_parts
     return Machine(
         state["A"],
         state["B"],
@@ -107,10 +109,16 @@ def as_machine(state: Mapping[str, np.ndarray], design: Design) -> Machine:
         read_only(state["ends"]),
         design.model,
         state["seen"],
-        read_only(init.part_keys(int(state["seed"][0]), len(state["B"]))),
-        read_only(np.repeat(sizes, n_parts)),
+        _keys(int(state["seed"][0]), len(state["B"])),
+        read_only(np.array(sizes)),
         read_only(state["class_ids"]),
     )
+
+
+@lru_cache
+def _keys(seed: int, n_parts: int) -> np.ndarray:
+    """Return the seed of each part's initial weights."""
+    return read_only(init.part_keys(seed, n_parts))
 
 
 def make_state(design: Design, ptr: np.ndarray, seed: int, class_ids: np.ndarray) -> State:

@@ -279,17 +279,12 @@ class FoldComparison:
             for part in range(parts):
                 some = [setting for group in groups[part::parts] for setting in group]
                 expected = self.planner.expect(name, "tune") / parts
-                task = self._task("tune", f, expected, name)
+                task = Task("tune", f, *self.planner.of_slices(expected, name, "tune"), name)
                 given = (fold.rows, some, tuning, self.planner.deadline)
                 tasks.append((expected, self._call(task, tune_settings, *given)))
         tasks.sort(key=lambda one: -one[0])
         self.queue.extend(call for _, call in tasks)
         return True
-
-    def _task(self, kind: str, f: int, expected: float, name: str) -> Task:
-        """Return a task, with what the first slices say of it."""
-        rows = self.planner.largest_fit(name, kind)
-        return Task(kind, f, expected / self.planner.correction(name, rows), rows, name)
 
     def _call(self, task: Task, function: Callable[..., Any], *given: Any) -> Call:
         """Return a task as a call."""
@@ -311,7 +306,8 @@ class FoldComparison:
             return
         if (chosen := self.open[f].add(name, result)) is not None:
             tuning = self.planner.tuning(name)
-            finish = self._task("finish", f, self.planner.expect(name, "finish"), name)
+            expected = self.planner.expect(name, "finish")
+            finish = Task("finish", f, *self.planner.of_slices(expected, name, "finish"), name)
             given = (self.open[f].rows, chosen, tuning, self.planner.deadline)
             self.queue.appendleft(self._call(finish, finish_fold, *given))
 
@@ -342,7 +338,10 @@ def _seconds_of(
     """Seconds that learners have still to take for the folds that have begun."""
     seconds: dict[str, float] = defaultdict(float)
     for task, n in pending.items():
-        seconds[task.name] += n * task.seconds * planner.correction(task.name, task.rows)
+        cost = planner.costs.known.get(task.name)
+        seconds[task.name] += (
+            n * task.seconds * (1.0 if cost is None else cost.correction(task.rows))
+        )
     for fold in folds:
         for name in fold.parts:
             if fold.still_tunes(name) and not planner.is_dropped(name):

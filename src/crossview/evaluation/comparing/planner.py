@@ -114,15 +114,12 @@ class Planner:
         tuning = self.tuning(name)
         return cost.tune(tuning) if kind == "tune" else cost.finish(tuning)
 
-    def largest_fit(self, name: str, kind: str) -> float:
-        """Return the rows of the largest fit of a task; 1 if it is not known."""
-        cost = self.costs.known.get(name)
-        return 1.0 if cost is None else cost.largest_fit(kind, self.tuning(name))
-
-    def correction(self, name: str, n_rows: float) -> float:
-        """Return how many times as long as the first slices say a fit of so many rows takes."""
-        cost = self.costs.known.get(name)
-        return 1.0 if cost is None else cost.correction(n_rows)
+    def of_slices(self, seconds: float, name: str, kind: str) -> tuple[float, float]:
+        """Return what the slices say of a task that takes so long, and rows of its largest fit."""
+        if (cost := self.costs.known.get(name)) is None:
+            return seconds, 1.0
+        rows = cost.largest_fit(kind, self.tuning(name))
+        return seconds / cost.correction(rows), rows
 
     def tries(self, name: str) -> bool:
         """Return whether some learner may try the values of a parameter of ``Learner.refined``."""

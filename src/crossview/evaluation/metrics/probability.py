@@ -27,7 +27,8 @@ CALIBRATION_BINS = 15
 
 def log_losses(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     """Return -log of the probability of the true class, which counts as at least 2.2e-16."""
-    of_true = probabilities[np.arange(len(codes)), codes]
+    K = probabilities.shape[1]
+    of_true = probabilities.reshape(-1)[np.arange(0, probabilities.size, K) + codes]
     return -np.log(np.maximum(of_true, np.finfo(np.float64).eps))
 
 
@@ -38,8 +39,10 @@ def brier_losses(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     `sklearn.metrics.brier_score_loss`).
     """
     K = probabilities.shape[1]
-    squares = ((probabilities - np.eye(K)[codes]) ** 2).sum(axis=1)
-    return squares / 2.0 if K == 2 else squares
+    if K == 2:  # a sum along rows of two is slow
+        first, second = probabilities[:, 0] - (codes == 0), probabilities[:, 1] - (codes == 1)
+        return (first**2 + second**2) / 2.0
+    return ((probabilities - np.eye(K)[codes]) ** 2).sum(axis=1)
 
 
 def count_in_bins(sums: np.ndarray, codes: np.ndarray, probabilities: np.ndarray) -> None:
@@ -63,8 +66,11 @@ def count_in_bins(sums: np.ndarray, codes: np.ndarray, probabilities: np.ndarray
         p, right = probabilities.max(axis=1), codes == probabilities.argmax(axis=1)
     n_bins = sums.shape[1]
     bins = np.minimum((p * n_bins).astype(np.intp), n_bins - 1)
-    for total, values in zip(sums, (1.0, p, right), strict=True):
-        np.add.at(total, bins, values)  # one row after the other, however the rows are batched
+    sums[0] += np.bincount(bins, minlength=n_bins)
+    # one row after the other, after those so far, however the rows are batched
+    begun = np.concatenate([np.arange(n_bins), bins]), np.concatenate([sums[1], p])
+    sums[1] = np.bincount(*begun, minlength=n_bins)
+    sums[2] += np.bincount(bins[right], minlength=n_bins)
 
 
 def expected_calibration_error(

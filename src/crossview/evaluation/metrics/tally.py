@@ -120,8 +120,7 @@ class Tally(Resumable):
         bins = np.minimum(((squashed + 1.0) * (BINS / 2)).astype(np.intp), BINS - 1)
         for k, histogram in enumerate(self.histogram):
             mine = codes == (1 if self.n_classes == 2 else k)
-            histogram[0] += np.bincount(bins[~mine, k], minlength=BINS)
-            histogram[1] += np.bincount(bins[mine, k], minlength=BINS)
+            histogram += np.bincount(bins[:, k] + BINS * mine, minlength=2 * BINS).reshape(2, BINS)
         if probabilities is not None:
             for name, total in self.sums.items():
                 losses = METRICS[name].function()(codes, probabilities)

@@ -25,6 +25,8 @@ __all__ = ["RunningThreshold", "best_threshold"]
 
 # of the log odds; they bound the error of a threshold, not the memory per row
 BINS = 1 << 12
+# rows that are counted one by one, which for more is slower than a histogram of them
+FEW = 256
 # two values that differ by less are equal
 ROUNDING = 1e-12
 # a threshold is placed again once the rows have grown by this factor
@@ -171,29 +173,37 @@ class RunningThreshold(Resumable):
             0 or 1.
         """
         predicted = np.empty(len(codes), dtype=np.intp)
-        bins = _bins(probabilities)
+        cells = 2 * _bins(probabilities) + codes
         done = 0
         while done < len(codes):
             part = slice(done, done + self._next_position - self.n_rows)
             predicted[part] = decide(scores[part], probabilities[part], self.threshold)
-            np.add.at(self.counts, (bins[part], codes[part]), 1)
+            self._count(cells[part])
             self.n_rows += len(codes[part])
             done = part.stop
             if self.n_rows == self._next_position:
                 self.place()
         return predicted
 
+    def _count(self, cells: np.ndarray) -> None:
+        """Count rows, by the position of their bin and class among the counts."""
+        if len(cells) < FEW:
+            np.add.at(self.counts.reshape(-1), cells, 1)
+        else:
+            self.counts += np.bincount(cells, minlength=2 * BINS).reshape(BINS, 2)
+
     def place(self) -> float | None:
         """Place the threshold by all rows so far, and return it; None without both classes."""
         n = self.n_rows
         self._next_position = max(n + 1, n * GROWTH_NUMERATOR // GROWTH_DENOMINATOR)
-        if self.counts.any(axis=0).all():
-            occupied = np.flatnonzero(self.counts.any(axis=1))
+        occupied = np.flatnonzero(self.counts[:, 0] | self.counts[:, 1])
+        counts = self.counts[occupied]
+        if counts[:, 0].any() and counts[:, 1].any():
             # midway between the upper edge of a bin and the lower edge of the next one with rows
             middle = (occupied[:-1] + 1 + occupied[1:]) / BINS - 1.0
             between = 1.0 / (1.0 + np.exp(-middle / (1.0 - np.abs(middle))))
             thresholds = np.concatenate([[0.0], between, [1.0]])
-            self.threshold, _ = _best(self.name, self.counts[occupied], thresholds, self.positive)
+            self.threshold, _ = _best(self.name, counts, thresholds, self.positive)
         return self.threshold
 
     def __add__(self, other: RunningThreshold) -> RunningThreshold:

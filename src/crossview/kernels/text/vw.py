@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing
-from crossview.kernels.rows import EIGHT, FOUR, ONE, ZERO
+from crossview.kernels.rows import EIGHT, ONE, ZERO
+from crossview.kernels.text.names import hash_bytes
 from crossview.kernels.text.numbers import is_digit, read_number
 from crossview.kernels.text.rows import (
     BAD_LABEL,
@@ -40,7 +41,6 @@ from crossview.kernels.text.rows import (
 )
 from crossview.kernels.text.words import bytes_below, equal_bytes, first_mark, load_word
 
-WORD = np.uint64(0xFFFFFFFF)
 FNV_START, FNV_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 # the bytes of a name: all but white space, the bar and the colon
 IN_NAME = np.array([chr(c) not in " \t\n\v\f\r|:" for c in range(256)])
@@ -221,29 +221,3 @@ def _slot_of(text, start, end):
         if p == end:
             return number
     return np.int64(hash_bytes(text, start, end))
-
-
-@inlined_borrowing
-def _rotate(x, n):
-    return ((x << n) | (x >> (np.uint64(32) - n))) & WORD
-
-
-@borrowing
-def hash_bytes(text, start, end):
-    """The absolute value of MurmurHash3 (x86, 32 bits, signed, seed 0) of some bytes."""
-    c1, c2 = np.uint64(0xCC9E2D51), np.uint64(0x1B873593)
-    h, p = ZERO, start
-    while p + FOUR <= end:
-        k = load_word(text, p) & WORD
-        h ^= (_rotate((k * c1) & WORD, np.uint64(15)) * c2) & WORD
-        h = (_rotate(h, np.uint64(13)) * np.uint64(5) + np.uint64(0xE6546B64)) & WORD
-        p += FOUR
-    k = load_word(text, p) & ((ONE << (EIGHT * (end - p))) - ONE)
-    h ^= (_rotate((k * c1) & WORD, np.uint64(15)) * c2) & WORD
-    h ^= end - start
-    h ^= h >> np.uint64(16)
-    h = (h * np.uint64(0x85EBCA6B)) & WORD
-    h ^= h >> np.uint64(13)
-    h = (h * np.uint64(0xC2B2AE35)) & WORD
-    h ^= h >> np.uint64(16)
-    return h if h >> np.uint64(31) == ZERO else (WORD - h) + ONE
