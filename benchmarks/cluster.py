@@ -212,16 +212,35 @@ def mixing(rows: int = 200_000) -> str:
         for K, n_rounds in ((1, 1), (2, 3), (8, 3)):
             common, accuracy = None, []
             for _ in range(n_rounds):
-                parts = []
-                for k in range(K):
-                    here = slice(rows * k // K, rows * (k + 1) // K)
-                    part = clone(learner) if common is None else copy.deepcopy(common)
-                    parts.append(part.partial_fit(X[here], y[here], classes=[0, 1]))
-                common = crossview.merge(parts, start=common)
+                common = crossview.merge(learned(learner, common, X, y, K), start=common)
                 accuracy.append(f"{100 * common.score(X_test, y_test):.2f}")
             line.append(", ".join(accuracy))
         lines.append(line)
     header = ["", "one machine, 1 pass", "2 partitions, 1, 2, 3 rounds", "8 partitions, ..."]
+    return table(header, lines) + "\n\n" + mean_and_product(X, y, X_test, y_test)
+
+
+def learned(learner: Any, common: Any, X: MultiView, y: np.ndarray, K: int) -> list[Any]:
+    """One model for each of K parts of the rows, each from the common one."""
+    models = []
+    for k in range(K):
+        here = slice(len(y) * k // K, len(y) * (k + 1) // K)
+        model = clone(learner) if common is None else copy.deepcopy(common)
+        models.append(model.partial_fit(X[here], y[here], classes=[0, 1]))
+    return models
+
+
+def mean_and_product(X: MultiView, y: np.ndarray, X_test: MultiView, y_test: np.ndarray) -> str:
+    """Accuracy of the mean of the weights and of the product of Gaussians, after one round."""
+    lines = []
+    for kind in ("AROW", "SoftConfidenceWeighted", "ConfidenceWeighted", "SecondOrderPerceptron"):
+        cls = getattr(crossview, kind if kind == "SecondOrderPerceptron" else f"{kind}Classifier")
+        learner = cls(covariance="diagonal")
+        parts = learned(learner, None, X, y, 8)
+        models = [*learned(learner, None, X, y, 1), crossview.merge(parts)]
+        models.append(crossview.merge(parts, product=True))
+        lines.append([kind, *(f"{100 * model.score(X_test, y_test):.2f}" for model in models)])
+    header = ["8 partitions, 1 round", "one machine", "mean", "product of Gaussians"]
     return table(header, lines)
 
 

@@ -278,7 +278,7 @@ HOSTILE = {
     "NaN": (Perceptron(), put("W", at(2, np.nan)), "'W' .* not finite"),
     "more": (Perceptron(), lambda arrays, _: arrays.update(rogue=np.ones(2)), "no step is called"),
     "less": (Perceptron(), lambda arrays, _: arrays.pop("model/b"), "lacks the array 'b'"),
-    "columns of rows": (LOW_RANK, put("S.columns", at(0, 5)), "columns of another view"),
+    "columns of rows": (LOW_RANK, put("S.columns", at(0, 5)), "values that are not from 0 to 4"),
     "rows kept": (LOW_RANK, put("S.end", at((0, 1), 2)), "columns of another view"),
     "supports": (KERNEL, put("indices1", at(0, 1)), "'indices1' .* not from 2 to 4"),
     "pointers": (KERNEL, put("indptr0", at(1, 10**9)), "'indptr0' .* does not rise from 0 to"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["has_label", "known_labels"]
+__all__ = ["has_label", "known_labels", "whole_labels"]
 
 
 def has_label(y: Any) -> np.ndarray:
@@ -67,3 +67,26 @@ def known_labels(y: np.ndarray) -> np.ndarray:
 def _is_present(label: Any) -> bool:
     """Return whether a label is present: NaN differs from itself, and pandas' NA has no truth."""
     return label is not None and type(label).__name__ != "NAType" and bool(label == label)
+
+
+def whole_labels(labels: np.ndarray) -> np.ndarray:
+    """Return labels as whole numbers where all are; None stands for a missing one then.
+
+    Parameters
+    ----------
+    labels : ndarray of float64
+        NaN where one is missing.
+
+    Returns
+    -------
+    ndarray
+        Of int64, of objects, or as given.
+    """
+    known = ~np.isnan(labels)
+    if not (np.trunc(labels[known]) == labels[known]).all() or (np.abs(labels) > 2.0**53).any():
+        return labels
+    if known.all():
+        return labels.astype(np.int64)
+    whole = np.full(len(labels), None, dtype=object)
+    whole[known] = labels[known].astype(np.int64)
+    return whole

@@ -10,9 +10,8 @@ import numpy as np
 from crossview.catalog.names import load_object
 from crossview.catalog.readers import Reader
 from crossview.errors import InputError
-from crossview.labels import has_label
+from crossview.labels import has_label, whole_labels
 from crossview.streams.source import RowBatch, RowSource, find_reader
-from crossview.streams.text_rows import integers
 from crossview.views import ViewLayout
 
 __all__ = ["RowStream", "open_rows"]
@@ -80,7 +79,7 @@ class RowStream:
         """Return the different labels, and where the first row without one is, from one pass."""
         if hasattr(self._source, "first_pass"):
             found = self._source.first_pass()
-            return set(integers(np.array(list(found.labels))).tolist()), found.unlabeled
+            return set(whole_labels(np.array(list(found.labels))).tolist()), found.unlabeled
         labels: set[Any] = set()
         unlabeled: tuple[str | None, int] | None = None
         for batch in self:

@@ -10,13 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from crossview.errors import InputError
+from crossview.labels import whole_labels
 from crossview.streams.parsed_rows import Parser, Part, read_parts
 from crossview.streams.prefetch import Background
 from crossview.streams.source import RowBatch
 from crossview.streams.whole_lines import PART_BYTES
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["FirstPass", "TextRowSource", "column_lists", "integers"]
+__all__ = ["FirstPass", "TextRowSource", "column_lists"]
 
 # more labels than a learner takes; they are numbers to predict
 MOST_LABELS = 1001
@@ -164,7 +165,7 @@ class TextRowSource:
         layout, parser = self.layout, self._parser()
         for file in self.files:
             for part in read_parts(file, batch_rows, parser, self._part_bytes):
-                labels = integers(part.rows.labels[: part.n_rows])
+                labels = whole_labels(part.rows.labels[: part.n_rows])
                 X = MultiView.from_matrix(self._matrix(part, layout, file), layout)
                 yield RowBatch(X, labels, file, part.first_row, **part.extras)
 
@@ -194,29 +195,6 @@ class TextRowSource:
                 file=file,
                 row=part.first_row + row,
             )
-
-
-def integers(labels: np.ndarray) -> np.ndarray:
-    """Return labels as whole numbers where all are; None stands for a missing one then.
-
-    Parameters
-    ----------
-    labels : ndarray of float64
-        NaN where one is missing.
-
-    Returns
-    -------
-    ndarray
-        Of int64, of objects, or as given.
-    """
-    known = ~np.isnan(labels)
-    if not (np.trunc(labels[known]) == labels[known]).all() or (np.abs(labels) > 2.0**53).any():
-        return labels
-    if known.all():
-        return labels.astype(np.int64)
-    whole = np.full(len(labels), None, dtype=object)
-    whole[known] = labels[known].astype(np.int64)
-    return whole
 
 
 def column_lists(views: Mapping[str, Any]) -> dict[str, list[str]]:
