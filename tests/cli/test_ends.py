@@ -39,7 +39,9 @@ def names(folder):
     ("number", "status", "line"),
     [
         (signal.SIGTERM, 143, "crossview: terminated\n"),
-        (signal.SIGINT, 130, "crossview: interrupted\n"),
+        pytest.param(
+            *(signal.SIGINT, 130, "crossview: interrupted\n"), marks=pytest.mark.exhaustive
+        ),
     ],
 )
 def test_a_signal_leaves_the_state_before(number, status, line, here, request):
@@ -58,6 +60,7 @@ def test_a_signal_leaves_the_state_before(number, status, line, here, request):
     assert Path("p.csv").read_text() == "old\n"
 
 
+@pytest.mark.exhaustive
 def test_a_killed_run_leaves_what_the_next_one_removes(here):
     before = names(here)
     process = start(*PREDICT, ENDLESS, "-o", "p.csv")
@@ -94,6 +97,7 @@ def test_a_full_disk_is_one_line_and_the_table_is_printed(here, capsys, monkeypa
     assert "No space left" in err[-1]
 
 
+@pytest.mark.exhaustive
 def test_two_runs_onto_one_output_leave_one_of_them(here):
     before = names(here)
     rows = "SELECT * FROM 'bc.parquet' LIMIT {}"

@@ -23,7 +23,7 @@ def divided(X, y):
     return [(X[rows], y[rows]) for rows in (slice(0, 40), slice(40, 110), slice(110, None))]
 
 
-@pytest.mark.parametrize("measure", ["f1", "roc_auc"])
+@pytest.mark.parametrize("measure", ["f1", pytest.param("roc_auc", marks=pytest.mark.exhaustive)])
 def test_the_solution_is_that_of_one_machine(client, measure):
     X, y = make_rows(150)
     y = np.where(y == "b", "b", "a")

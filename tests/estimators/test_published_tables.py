@@ -51,6 +51,7 @@ def test_webkb_the_published_update_reaches_table_2():
     assert f1_over_folds(model, X, y) == pytest.approx(97.50, abs=1.5)
 
 
+@pytest.mark.exhaustive
 def test_webkb_the_best_coupling_chosen_in_the_training_folds_reaches_98():
     X, y = shared_data.webkb_course()
     prices = [0.0001, 0.001, 0.01, 0.1]

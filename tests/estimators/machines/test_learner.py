@@ -322,6 +322,7 @@ def test_what_is_wrong_is_said_in_one_line(what):
     assert "\n" not in str(info.value)
 
 
+@pytest.mark.exhaustive
 def test_ratings_of_films():
     """The known figure of such a model is 0.906; choices are made in benchmarks/reproduction.py."""
     X, y, *_ = movielens()
