@@ -140,7 +140,7 @@ def online(folder: Path, rows: int) -> str:
                 " ".join(f"{a:.4f}" for a in accuracy[1:]),
             ]
         )
-    header = ["model", "rows/s of a worker", "model", "1 worker", "2 workers", "speed-up",
+    header = ["model", "rows/s of a worker", "size", "1 worker", "2 workers", "speed-up",
               "predicted", "accuracy of 1", "after 1, 2, 3 rounds of 2"]  # fmt: skip
     return table(header, lines)
 
