@@ -15,8 +15,10 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,8 +29,8 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 
 # a trial that takes longer hangs, and one that asks for more is greedy
 SECONDS, MEGABYTES = 120, 1024
-# trials of one process
-BATCH = 500
+# trials of one process, and those before the first one
+BATCH, WARM = 500, 100
 # how often a failure is printed
 SHOWN = 3
 
@@ -106,6 +108,24 @@ def fuzz(trial: Trial, options: argparse.Namespace) -> int:
     counts = ", ".join(f"{count:,} {how}" for how, count in sorted(ends.items()))
     print(f"{n:,} trials, {n / seconds:,.0f} per second of a core: {counts}")
     return int(ends["failed"] > 0)
+
+
+def fuzz_files(
+    doc: str,
+    make_models: Callable[[Path], None],
+    trial: Callable[[Path, np.random.Generator], str],
+) -> int:
+    """Try files in a folder that has models, with the options of the command line."""
+    options = parser(doc).parse_args()
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    with tempfile.TemporaryDirectory(dir=memory_folder()) as name:
+        folder = Path(name)
+        make_models(folder)
+        for i in range(min(WARM, options.trials)):  # loads what all need
+            with suppress(Exception):  # is found again
+                trial(folder, np.random.default_rng([0, i]))
+        return fuzz(lambda rng: trial(folder, rng), options)
 
 
 class Child(NamedTuple):

@@ -9,10 +9,7 @@ import json
 import os
 import resource
 import sys
-import tempfile
-import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -20,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import change_bytes, fuzz, memory_folder, parser
+from harness import change_bytes, fuzz_files
 
 ROWS = 24
 # positions of the usual kinds of columns
@@ -338,19 +335,5 @@ def make_models(folder: Path) -> None:
     pyarrow.parquet.write_table(table.select(["id", "a__x", "label"]), folder / "late.parquet")
 
 
-def main() -> int:
-    """Try tables for some time, or some number of them; return 1 if one failed."""
-    options = parser(__doc__).parse_args()
-    warnings.simplefilter("ignore")
-    np.seterr(all="ignore")
-    with tempfile.TemporaryDirectory(dir=memory_folder()) as name:
-        folder = Path(name)
-        make_models(folder)
-        for i in range(min(200, options.trials)):  # loads what all need
-            with suppress(Exception):  # is found again
-                trial(folder, np.random.default_rng([0, i]))
-        return fuzz(lambda rng: trial(folder, rng), options)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fuzz_files(__doc__, make_models, trial))
