@@ -1,4 +1,4 @@
-"""Definition of a missing label."""
+"""What the labels and the weights of rows are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["has_label", "known_labels", "whole_labels"]
+__all__ = ["MAX_WEIGHT", "has_label", "known_labels", "whole_labels"]
+
+# beside a row of this weight, one of weight 1 is still seen by sums in double precision
+MAX_WEIGHT = 1e12
 
 
 def has_label(y: Any) -> np.ndarray:

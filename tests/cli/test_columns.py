@@ -204,7 +204,7 @@ def test_times_and_weights_are_described_and_large_weights_warned_of(table, caps
 
 def test_bad_weights_are_one_line(table, capsys):
     for value, what in (
-        (-1.0, "-1.0 is no weight; give a finite number, 0 or more"),
+        (-1.0, "-1.0 is no weight; give a number from 0 to 1e+12"),
         (np.inf, "inf is no weight"),
         (None, "the weight is missing"),
     ):

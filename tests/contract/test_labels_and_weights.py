@@ -30,8 +30,11 @@ def test_learn_one_and_partial_fit_weigh_a_row_alike(stream_learner_of_loop, tab
     for x, target in zip(X[1:], numbers[1:], strict=True):
         ones.learn_one(x, target, sample_weight=0.5)
     assert_same_state(batch, ones)
-    with pytest.raises(InputError, match="give a number of 0 or more"):
+    with pytest.raises(InputError, match="give a number from 0 to 1e"):
         ones.learn_one(X[0], numbers[0], sample_weight=-1.0)
+    with pytest.raises(InputError, match=r"row 1: sample_weight 1e\+13 is too large"):
+        ones.partial_fit(X[:2], numbers[:2], sample_weight=[1.0, 1e13])
+    assert_same_state(batch, ones)
 
 
 def test_the_weight_of_a_class_is_that_of_its_rows(stream_classifier_of_loop, table):

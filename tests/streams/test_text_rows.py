@@ -367,6 +367,13 @@ def test_labels_beyond_whole_numbers_are_no_classes(tmp_path):
         train(open_rows(file, hash_bits=4), model="perceptron")
 
 
+def test_a_weight_beside_which_others_are_nothing_is_refused_by_row(tmp_path):
+    file = tmp_path / "heavy.vw"
+    file.write_text("1 |a b\n-1 1e308 |a c\n")
+    with pytest.raises(InputError, match=r"heavy\.vw, row 1: 1e\+308 is no weight; give a number"):
+        train(open_rows(file, hash_bits=4), model="perceptron")
+
+
 def test_the_commands(clicks, tmp_path, monkeypatch, capsys):
     _, _, how = clicks
     svm, vw = next(iter(how)), list(how)[-1]

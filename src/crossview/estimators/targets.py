@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from crossview.errors import InputError
 from crossview.estimators.validation import check_sample_weight
-from crossview.labels import has_label
+from crossview.labels import MAX_WEIGHT, has_label
 
 __all__ = [
     "check_label",
@@ -118,14 +118,16 @@ def class_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
-    """Return the weight of each row; `InputError` or `ValueError` if one is negative."""
+    """Return the weight of each row; `InputError` or `ValueError` if one is not from 0 to 1e12."""
     if sample_weight is None:
         return np.ones(n_rows)
     if isinstance(sample_weight, int | float | np.number):  # the same for all rows
-        if not 0.0 <= float(sample_weight) < np.inf:
-            raise InputError(f"sample_weight={sample_weight!r}; give a number of 0 or more")
+        if not 0.0 <= float(sample_weight) <= MAX_WEIGHT:
+            raise InputError(
+                f"sample_weight={sample_weight!r}; give a number from 0 to {MAX_WEIGHT:g}"
+            )
         return np.full(n_rows, float(sample_weight))
-    return check_sample_weight(
+    weight = check_sample_weight(
         sample_weight,
         np.empty(n_rows),
         dtype=np.float64,
@@ -133,6 +135,13 @@ def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
         ensure_non_negative=True,
         allow_all_zero_weights=True,  # as of a part of a stream
     )
+    if (large := weight > MAX_WEIGHT).any():
+        row = int(large.argmax())
+        raise InputError(
+            f"sample_weight {weight[row]:g} is too large; give numbers up to {MAX_WEIGHT:g}",
+            row=row,
+        )
+    return weight
 
 
 def class_weights(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crossview.errors import InputError
+from crossview.labels import MAX_WEIGHT
 from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream
 
@@ -82,7 +83,7 @@ def _check_time_column(table: TableStream, name: str) -> None:
 
 
 def check_weights(weight: Any) -> np.ndarray:
-    """Return weights that are in memory as float64, if all are finite numbers of 0 or more."""
+    """Return weights that are in memory as float64, if all are numbers from 0 to 1e12."""
     try:
         numbers = np.asarray(weight, dtype=np.float64)
     except (TypeError, ValueError):
@@ -166,14 +167,14 @@ class RowColumns:
 
 
 def _first_bad_weight(numbers: np.ndarray) -> int | None:
-    bad = ~((numbers >= 0.0) & (numbers < np.inf))
+    bad = ~((numbers >= 0.0) & (numbers <= MAX_WEIGHT))
     return int(bad.argmax()) if bad.any() else None
 
 
 def _explain_weight(value: Any) -> str:
     if value is None or value != value:
         return "the weight is missing; give a number, 0 to leave the row out"
-    return f"{value} is no weight; give a finite number, 0 or more"
+    return f"{value} is no weight; give a number from 0 to {MAX_WEIGHT:g}"
 
 
 def _column(table: TableStream, name: str, what: str) -> pa.ChunkedArray:

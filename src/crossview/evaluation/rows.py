@@ -187,6 +187,8 @@ class LabeledRows(LabeledSource):
                 break
             with with_row_location(batch):
                 _check_rows(batch.X)
+                if weight is not None:
+                    check_weights(weight)
                 y = (
                     read_targets(batch.y)
                     if self._numbers
