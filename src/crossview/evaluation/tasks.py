@@ -273,6 +273,11 @@ class Classification(_Stratified):
         """Return the loss of each row."""
         return hinge_losses(self.encode(y), scored.scores)
 
+    def errors(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return 1 for each row that is predicted wrong, and 0 for the others."""
+        predicted = decide(scored.scores) if scored.predicted is None else scored.predicted
+        return (predicted != self.encode(y)).astype(np.float64)
+
     def count(self, tally: Tally | BlockTally, y: np.ndarray, scored: Scored) -> None:
         """Count some rows."""
         tally.update(self.encode(y), *scored)
@@ -341,6 +346,10 @@ class Regression:
     def losses(self, y: np.ndarray, scored: Scored) -> np.ndarray:
         """Return the squared error of each row."""
         return (scored.scores - y) ** 2
+
+    def errors(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return the squared error of each row."""
+        return self.losses(y, scored)
 
     def confusion(self, y: np.ndarray, scored: Scored) -> None:
         """Return None: a number has no classes."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from crossview import __version__
+from crossview.evaluation.diagnostics import Diagnostics
 from crossview.evaluation.progressive import Record
 
 __all__ = ["Trained", "TrainingObserver", "pipeline", "steps"]
@@ -66,6 +67,8 @@ class Trained:
         How many of the rows the model of ``init`` had learned.
     progress : (dict, dict of str to ndarray) or None
         Counts from which ``train(init=)`` goes on; None without passes.
+    diagnostics : Diagnostics or None
+        What pictures need.
     """
 
     fitted: Any
@@ -89,6 +92,7 @@ class Trained:
     reference: dict[str, Any] | None
     earlier: int = 0
     progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
+    diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
     @property
     def learner(self) -> Any:
@@ -98,7 +102,7 @@ class Trained:
     @property
     def info(self) -> dict[str, Any]:
         """The metadata for the model file."""
-        excluded = ("fitted", "name", "skipped", "seconds", "earlier", "progress")
+        excluded = ("fitted", "name", "skipped", "seconds", "earlier", "progress", "diagnostics")
         known = {key: value for key, value in vars(self).items() if key not in excluded}
         return {"crossview": __version__, "model": self.name, **known}
 
