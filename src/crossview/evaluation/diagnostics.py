@@ -25,6 +25,7 @@ __all__ = [
     "ExpertWeights",
     "RowSample",
     "ScoredRows",
+    "StrongColumn",
     "ViewDifferences",
     "ViewNumbers",
     "expert_weights",
@@ -44,7 +45,7 @@ MOST_ROWS_OF_STREAM = 5_000
 # points of a curve, and rows whose views are scored, each time the rows double
 POINTS, ROWS_SCORED = 8, 8
 # rows in which the views differ most, and of each the values that are shown
-MOST_DIFFERING, MOST_VALUES, LONGEST_VALUE = 10, 12, 120
+MOST_DIFFERING, MOST_VALUES, LONGEST_VALUE = 8, 9, 60
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,31 @@ class DifferingRow:
 
 
 @dataclass(frozen=True)
+class StrongColumn:
+    """A column that contributes much to the scores.
+
+    Attributes
+    ----------
+    view : str
+        Its view.
+    column : str
+        Its name.
+    size : float
+        Mean absolute contribution over some rows.
+    mean : float
+        Mean contribution of the rows in which it is not 0.
+    rows : float
+        Share of the rows in which it is not 0.
+    """
+
+    view: str
+    column: str
+    size: float
+    mean: float
+    rows: float
+
+
+@dataclass(frozen=True)
 class Curve:
     """A value of one model along a stream.
 
@@ -180,7 +206,7 @@ class Diagnostics:
     Attributes
     ----------
     model : str
-        The model that ``scored``, ``differing`` and ``experts`` are about.
+        The model that ``scored`` and ``experts`` are about.
     views : list of ViewNumbers
         The views in numbers.
     views_of : str
@@ -189,8 +215,15 @@ class Diagnostics:
         Rows of each class.
     scored : ScoredRows or None
         A sample of rows with their scores.
+    view_model : str
+        The model that ``by_view`` and ``differing`` are about: the same one, or in a comparison, if
+        that has no scores by view, the best one that has.
+    by_view : ScoredRows or None
+        Rows with the scores of their views.
     differing : list of DifferingRow
         Rows in which the scores of the views differ most.
+    columns : list of StrongColumn
+        Columns that contribute most to the scores of some rows, the strongest first.
     errors : list of Curve
         The mean error of all rows so far, each before it was learned: the share that was predicted
         wrong, or the root of the mean squared error.
@@ -205,7 +238,10 @@ class Diagnostics:
     views_of: str = ""
     class_rows: list[int] = field(default_factory=list)
     scored: ScoredRows | None = None
+    view_model: str = ""
+    by_view: ScoredRows | None = None
     differing: list[DifferingRow] = field(default_factory=list)
+    columns: list[StrongColumn] = field(default_factory=list)
     errors: list[Curve] = field(default_factory=list)
     differences: list[Curve] = field(default_factory=list)
     experts: ExpertWeights | None = None

@@ -7,7 +7,7 @@ import math
 import typing
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.errors import InputError
 from crossview.evaluation.diagnostics import Diagnostics
+from crossview.evaluation.pictured import Pictured
 from crossview.evaluation.significance import Posterior
 from crossview.evaluation.train_options import train_options
 from crossview.evaluation.verdict import short_value, unlabeled_benefit, verdict
@@ -231,7 +232,7 @@ class LearningCurve:
 
 
 @dataclass
-class Comparison:
+class Comparison(Pictured):
     """The result of `compare`: one row per model, the best first.
 
     Attributes
@@ -293,6 +294,8 @@ class Comparison:
     diagnostics : Diagnostics or None
         What pictures need of the recommended model; None where it was not kept.
     """
+
+    PICTURE: ClassVar[str] = "comparison"
 
     metric: str
     positive: Any

@@ -105,7 +105,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     final = answer()
     recommended = final.recommended.model
     final.diagnostics = keep(
-        *(run, data, splits, comparison.scores.get(recommended)),
+        *(run, data, splits, comparison.scores, [row.model for row in final.rows]),
         {
             "model": recommended,
             "views": of_views,

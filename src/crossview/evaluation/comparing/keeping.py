@@ -13,6 +13,7 @@ from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import FoldRows
 from crossview.evaluation.comparing.work import FoldScore
 from crossview.evaluation.diagnostics import (
+    MOST_VALUES,
     Diagnostics,
     DifferingRow,
     ScoredRows,
@@ -78,7 +79,8 @@ def keep(
     run: Run,
     data: Data,
     splits: Sequence[FoldRows],
-    scores: Mapping[int, FoldScore] | None,
+    scores: Mapping[str, Mapping[int, FoldScore]],
+    models: Sequence[str],
     about: Mapping[str, Any],
 ) -> Diagnostics:
     """Return what a comparison keeps of its recommended model.
@@ -91,10 +93,12 @@ def keep(
         All rows.
     splits : list of FoldRows
         The folds.
-    scores : mapping of int to FoldScore or None
-        Those of the model by fold; None for a row of an earlier comparison.
+    scores : mapping of str to mapping of int to FoldScore
+        By model and fold; rows of an earlier comparison have none.
+    models : sequence of str
+        All of them, the best first.
     about : mapping of str to value
-        ``model``, ``views`` and ``views_of``.
+        ``model``, the recommended one, ``views`` and ``views_of``.
 
     Returns
     -------
@@ -105,18 +109,21 @@ def keep(
     K = len(run.task.classes)
     if K:
         found.class_rows = np.bincount(run.task.encode(data.y), minlength=K).tolist()
-    if scores is None:
-        return found
-    found.scored = join_folds(splits, scores)
-    found.experts = scores[0].experts if 0 in scores else None
-    if found.scored is not None:
-        at = data.labeled[found.scored.rows]
-        found.differing = differing_rows(
-            found.scored,
-            run.task.classes,
-            data.layout.names,
-            lambda i: (int(at[i]), _values(data, int(at[i]))),
-        )
+    mine = scores.get(found.model, {})
+    found.scored = join_folds(splits, mine)
+    found.experts = mine[0].experts if 0 in mine else None
+    for model in (found.model, *models):
+        kept = join_folds(splits, scores.get(model, {}))
+        if kept is not None and kept.view_scores is not None:
+            found.view_model, found.by_view = model, kept
+            at = data.labeled[kept.rows]
+            found.differing = differing_rows(
+                kept,
+                run.task.classes,
+                data.layout.names,
+                lambda i, at=at: (int(at[i]), _values(data, int(at[i]))),
+            )
+            break
     return found
 
 
@@ -187,4 +194,7 @@ def _values(data: Data, row: int) -> dict[str, str]:
     if isinstance(data.X, MultiView):
         return values_of_views(data.X, row)
     line = data.X.slice(row, 1).to_pylist()[0]
-    return short_values({name: value for name, value in line.items() if value is not None})
+    views = data.encoder.views if isinstance(data.encoder.views, Mapping) else {"": list(line)}
+    each = max(1, MOST_VALUES // len(views))
+    names = [name for columns in views.values() for name in list(columns)[:each]]
+    return short_values({name: line[name] for name in names if line[name] is not None})

@@ -11,6 +11,7 @@ from crossview.evaluation.diagnostics import (
     Diagnostics,
     DifferingRow,
     RowSample,
+    StrongColumn,
     ViewNumbers,
     expert_weights,
     mean_difference,
@@ -18,7 +19,7 @@ from crossview.evaluation.diagnostics import (
     view_numbers,
 )
 from crossview.evaluation.fitted_model import FittedModel
-from crossview.evaluation.row_values import entries_of_row
+from crossview.evaluation.row_values import MOST_ROWS, entries_of_row, strong_columns
 from crossview.evaluation.tasks import Scored, Task
 from crossview.streams.encode import ViewEncoder
 from crossview.views import MultiView
@@ -42,6 +43,7 @@ class Keeper:
         self.views = fitted.learner.layout_.names
         self.sample = RowSample(n_sampled(len(task.classes), len(self.views)))
         self._numbers: list[ViewNumbers] = []
+        self._strong: list[StrongColumn] = []
         self._most: list[tuple[float, DifferingRow]] = []
 
     def add(
@@ -64,6 +66,8 @@ class Keeper:
         """
         if not self._numbers:
             self._numbers = view_numbers(X, *self._columns())
+            given = (self.fitted.learner, self.fitted.encoder)
+            self._strong = strong_columns(*given, X[:MOST_ROWS])
         drawn = self.sample.draw(len(y))
         some = scored.take(drawn)
         more = None if each is None else each[drawn]
@@ -105,13 +109,17 @@ class Keeper:
 
     def diagnostics(self, model: str, class_rows: list[int]) -> Diagnostics:
         """Return what was kept."""
+        scored = self.sample.scored()
         return Diagnostics(
             model=model,
             views=self._numbers,
             views_of="the first batch",
             class_rows=class_rows,
-            scored=self.sample.scored(),
+            scored=scored,
+            view_model=model,
+            by_view=None if scored is None or scored.view_scores is None else scored,
             differing=[row for _, row in self._most],
+            columns=self._strong,
             experts=expert_weights(self.fitted.learner),
         )
 

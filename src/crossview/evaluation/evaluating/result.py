@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from crossview.catalog.metrics import metric_of
 from crossview.evaluation.diagnostics import Diagnostics
 from crossview.evaluation.drift import Drift, drift_warnings
+from crossview.evaluation.pictured import Pictured
 
 __all__ = [
     "CalibrationBin",
@@ -138,7 +139,7 @@ class Window:
 
 
 @dataclass
-class Evaluation:
+class Evaluation(Pictured):
     """How good a model is on labeled rows; the result of `crossview.evaluate`.
 
     Attributes
@@ -188,6 +189,8 @@ class Evaluation:
     diagnostics : Diagnostics or None
         What pictures need; it is not in `to_dict`.
     """
+
+    PICTURE: ClassVar[str] = "views"
 
     model: str | None
     task: str

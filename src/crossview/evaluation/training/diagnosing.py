@@ -15,7 +15,7 @@ from crossview.evaluation.diagnostics import (
 )
 from crossview.evaluation.drift import scores_of_views
 from crossview.evaluation.progressive import ProgressiveValidation
-from crossview.evaluation.row_values import entries_of_row
+from crossview.evaluation.row_values import entries_of_row, strong_columns
 from crossview.evaluation.sources import Labeled
 from crossview.views import MultiView
 
@@ -50,12 +50,13 @@ def diagnose(
     Diagnostics
         With curves and scored rows where the pass kept its history.
     """
-    found = Diagnostics(model=name, experts=expert_weights(learner))
+    found = Diagnostics(model=name, view_model=name, experts=expert_weights(learner))
     if X is not None:
         found.views = numbers_of(source, X)
         found.views_of = f"the last {len(X):,} rows"
         if scored is None or scored.history is not None:
             found.differing = _differing(learner, encoder, X)
+            found.columns = strong_columns(learner, encoder, X)
     if scored is None:
         return found
     if hasattr(scored.tally, "confusion"):

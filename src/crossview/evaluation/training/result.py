@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from crossview import __version__
 from crossview.evaluation.diagnostics import Diagnostics
+from crossview.evaluation.pictured import Pictured
 from crossview.evaluation.progressive import Record
 
 __all__ = ["Trained", "TrainingObserver", "pipeline", "steps"]
 
 
 @dataclass
-class Trained:
+class Trained(Pictured):
     """The result of `train`: the fitted model and training statistics.
 
     Attributes
@@ -70,6 +71,8 @@ class Trained:
     diagnostics : Diagnostics or None
         What pictures need.
     """
+
+    PICTURE: ClassVar[str] = "errors"
 
     fitted: Any
     name: str
