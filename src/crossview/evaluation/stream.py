@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable
@@ -288,7 +289,8 @@ class _ProgressiveRun:
     def _threshold(self, i: int) -> float:
         """The threshold of model i after the last row, as a probability of the positive class."""
         task, threshold = self.run.task, self.thresholds[i]
-        last = task.fixed_threshold if threshold is None else threshold.place()
+        # a table of the rows so far must not move the threshold of the next row
+        last = task.fixed_threshold if threshold is None else copy.copy(threshold).place()
         return math.nan if last is None else task.of_other_side(last)
 
     def differences(self) -> Callable[[ComparisonRow, ComparisonRow], Posterior]:

@@ -70,7 +70,7 @@ class ViewContributionDisplay(Display):
         self.alt = f"{label}, by view: {listed}."
 
     def _words(self, value: float) -> str:
-        return f"{value:.0%}" if self.is_share else f"{value:+.3g}"
+        return f"{value:.0%}" if self.is_share else f"{value + 0.0:+.3g}"
 
     @classmethod
     def from_result(cls, result: Any, *, ax: Any = None) -> ViewContributionDisplay:

@@ -6,6 +6,7 @@ The colors are those of Okabe and Ito, darkened until text in them has a contras
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ __all__ = [
     "INK",
     "LINE",
     "MUTED",
+    "NOT_IN_XML",
     "WIDTH",
     "Display",
     "label_ends",
@@ -33,6 +35,8 @@ COLORS = ("#0072b2", "#b04a00", "#00734f", "#93447a", "#7a5c00", "#4b5fa8")
 # inches, of which one is 72 units of an SVG: as wide as a phone, so that text keeps its size
 WIDTH = 5.0
 LONGEST_NAME = 26
+# characters that XML has not, and half of a pair, which no font can measure
+NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 RC: dict[Any, Any] = {
     "text.parse_math": False,  # a $ in a name is a $
@@ -127,7 +131,7 @@ class Display:
 def _in_lines(text: str, width: int = 64) -> str:
     """The text in lines of at most so many characters."""
     lines, line = [], ""
-    for word in text.split():
+    for word in NOT_IN_XML.sub("\ufffd", text).split():
         if line and len(line) + len(word) >= width:
             lines.append(line)
             line = word
@@ -138,7 +142,7 @@ def _in_lines(text: str, width: int = 64) -> str:
 
 def short_name(name: object, most: int = LONGEST_NAME) -> str:
     """Return a name that fits beside a picture."""
-    text = " ".join(str(name).split())
+    text = " ".join(NOT_IN_XML.sub("\ufffd", str(name)).split())
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 from xml.etree import ElementTree
 
-from crossview.plots.style import COLORS, INK, LINE, MUTED, styled
+from crossview.plots.style import COLORS, INK, LINE, MUTED, NOT_IN_XML, styled
 
 __all__ = ["svg_of"]
 
@@ -21,8 +21,6 @@ _VARIABLES = {
     LINE: "var(--line)",
     **{color: f"var(--c{i})" for i, color in enumerate(COLORS)},
 }
-# characters that XML has not
-_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FONT = re.compile(r"font: (?:(\d+|bold) )?([\d.]+)px [^;]*")
 
 
@@ -52,11 +50,11 @@ def svg_of(display: Any, key: str) -> str:
         written = io.BytesIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(written, format="svg", metadata=nothing)
-    text = _NOT_IN_XML.sub("\ufffd", written.getvalue().decode("utf-8", "replace"))
+    text = NOT_IN_XML.sub("\ufffd", written.getvalue().decode("utf-8", "replace"))
     root = ElementTree.fromstring(text)
     _adapt(root, key)
     root.set("role", "img")
-    root.set("aria-label", _NOT_IN_XML.sub("\ufffd", display.alt))
+    root.set("aria-label", NOT_IN_XML.sub("\ufffd", display.alt))
     ElementTree.register_namespace("", SVG)
     return ElementTree.tostring(root, encoding="unicode")
 

@@ -9,12 +9,10 @@ from importlib.metadata import version
 from importlib.util import find_spec
 
 from crossview.errors import InputError
+from crossview.plots.style import NOT_IN_XML
 from crossview.report.page.blocks import Page
 
 __all__ = ["check_installed", "render"]
-
-# what HTML has no character for
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 def check_installed() -> None:
@@ -50,7 +48,7 @@ def render(page: Page) -> str:
         version=version("crossview"),
         made=datetime.date.today().isoformat(),
     )
-    return _CONTROL.sub("\ufffd", html)
+    return NOT_IN_XML.sub("\ufffd", html)
 
 
 def _safe_css(text: str) -> str:

@@ -115,6 +115,7 @@ def data_section(
     """
     section = Section("data", "Data and views")
     if kept is None:
+        section.blocks += [text(note)] if note else []
         return section
     if kept.views:
         rows = []
