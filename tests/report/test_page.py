@@ -101,7 +101,7 @@ def test_nothing_comes_from_elsewhere_and_names_stay_text(pages, kind):
     assert "<i>answer</i>" in words or kind in ("trained", "evaluated")
 
 
-@pytest.mark.parametrize("kind", SECTIONS)
+@pytest.mark.parametrize("kind", ["number", "trained", "evaluated"])
 def test_a_notebook_shows_the_answer_and_a_picture(results, kind):
     outline = Outline(results[kind]._repr_html_())
     assert len(outline.all("svg")) == len(outline.all("table")) == 1

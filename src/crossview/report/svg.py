@@ -47,6 +47,8 @@ def svg_of(display: Any, key: str) -> str:
 
         figure = Figure(figsize=display.size, layout="constrained")
         display.plot(figure.subplots(), titled=False)
+        figure.get_layout_engine().execute(figure)
+        figure.set_layout_engine("none")  # otherwise all is drawn twice
         written = io.BytesIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(written, format="svg", metadata=nothing)
