@@ -6,6 +6,8 @@ import pytest
 
 from comparing import OF_MACHINES, ONE, make_numbers_frame, make_views
 from crossview import compare, evaluate, train
+from crossview.report.page.sections import Made
+from crossview.report.page.write import report_html
 
 EVIL = "<script>alert(1)</script>"
 CLASSES = [f"no {EVIL}", 'yes "&$x^2$']
@@ -41,4 +43,14 @@ def results():
         ),
         "trained": trained,
         "evaluated": evaluate(trained.fitted, table, "answer", window=40),
+    }
+
+
+@pytest.fixture(scope="session")
+def pages(results):
+    made = Made(["crossview", "compare", "a<b>.csv"], source="a<b>.csv", label="<i>answer</i>")
+    fitted = results["trained"].fitted
+    return {
+        kind: report_html(one, made, *([fitted] if kind == "evaluated" else []))
+        for kind, one in results.items()
     }

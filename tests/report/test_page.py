@@ -7,7 +7,6 @@ from html.parser import HTMLParser
 import pytest
 
 from crossview.report.notebook import notebook_html
-from crossview.report.page.sections import Made
 from crossview.report.page.write import report_html
 
 SECTIONS = {
@@ -49,16 +48,6 @@ class Outline(HTMLParser):
 
     def all(self, *names):
         return [attributes for tag, attributes in self.tags if tag in names]
-
-
-@pytest.fixture(scope="session")
-def pages(results):
-    made = Made(["crossview", "compare", "a<b>.csv"], source="a<b>.csv", label="<i>answer</i>")
-    fitted = results["trained"].fitted
-    return {
-        kind: report_html(one, made, *([fitted] if kind == "evaluated" else []))
-        for kind, one in results.items()
-    }
 
 
 @pytest.mark.parametrize("kind", SECTIONS)
