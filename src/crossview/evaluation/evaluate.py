@@ -433,12 +433,8 @@ class _Counts:
             if self._probabilities
             else "hinge loss",
             drift=[] if self._drift is None else self._drift.drifts(missing),
-            diagnostics=self._keeper.diagnostics(info.get("model") or "", self._class_rows()),
+            diagnostics=self._keeper.diagnostics(info.get("model") or "", self.all.confusion()),
         )
-
-    def _class_rows(self) -> list[int]:
-        assert self.all is not None
-        return [sum(line) for line in self.all.confusion() or []]
 
     def _view(self, view: str) -> ViewEvaluation:
         assert self.all is not None

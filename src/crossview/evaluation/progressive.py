@@ -29,6 +29,7 @@ from crossview.evaluation.tasks import (
     Regression,
     Task,
     check_classes_only,
+    errors_of,
     gives_probabilities,
 )
 from crossview.labels import has_label
@@ -258,7 +259,7 @@ class History:
 
     def add(self, y: np.ndarray, scored: Any) -> None:
         """Count some rows."""
-        self.errors.update(self.task.errors(y, scored))
+        self.errors.update(errors_of(self.task, y, scored))
         drawn = self.sample.draw(len(y))
         if len(drawn):
             some = scored.take(drawn)

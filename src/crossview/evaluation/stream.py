@@ -17,23 +17,15 @@ from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
 from crossview.evaluation.comparing.answer import make_answer
 from crossview.evaluation.comparing.keeping import numbers_of
+from crossview.evaluation.comparing.keeping_stream import KeptOfStream, join_kept
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.diagnostics import (
-    MOST_ROWS_OF_STREAM,
-    Diagnostics,
-    ErrorCurve,
-    RowSample,
-    ViewDifferences,
-    expert_weights,
-    n_sampled,
-)
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.metrics import BlockTally, RunningThreshold, Tally, least_rows
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.significance import Posterior, jackknife_posterior
 from crossview.evaluation.sources import Labeled
-from crossview.evaluation.tasks import Classification, Scored, join
+from crossview.evaluation.tasks import Classification, Scored
 from crossview.views import MultiView
 
 __all__ = ["compare_stream"]
@@ -110,7 +102,7 @@ def compare_stream(
     labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
     run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
     final = answer()
-    final.diagnostics = progress.diagnostics(final.recommended.model)
+    final.diagnostics = join_kept(progress.kept, progress.models, final)
     final.diagnostics.views, final.diagnostics.views_of = of_views, "the first rows"
     return final
 
@@ -128,12 +120,7 @@ class _ProgressiveRun:
         # by the rows that choose the parameters, then by those scored so far
         self.thresholds: list[RunningThreshold | None] = []
         self.blocks: list[BlockTally] = []
-        # for pictures
-        self.errors = [ErrorCurve() for _ in range(M)]
-        self.view_differences = [
-            ViewDifferences() if _couples(one) else None for one in run.learners
-        ]
-        self.samples: list[RowSample] = []
+        self.kept: list[KeptOfStream] = []
         self.seconds, self.learned = np.zeros(M), np.zeros(M)
         self.n_first = self.n_scored = self.n_unlabeled = 0
 
@@ -150,8 +137,7 @@ class _ProgressiveRun:
             self.thresholds.append(self.run.task.running_threshold())
             self.run.task.decide_by(self.thresholds[-1], y[known], scored)
             self.blocks.append(self.run.task.block_tally(scored))
-            most = n_sampled(len(self.run.task.classes), X.layout.n_views)
-            self.samples.append(RowSample(min(MOST_ROWS_OF_STREAM, most), self.run.seed))
+            self.kept.append(KeptOfStream(self.run, learner, X.layout.n_views))
 
     def _choose(
         self, learner: Learner, X: MultiView, y: np.ndarray, weight: np.ndarray | None
@@ -199,9 +185,14 @@ class _ProgressiveRun:
         run = self.run
         known, rest = run.by_label(y)
         targets = y[known]
-        for i, learner in enumerate(run.learners):
+        for i, (learner, model) in enumerate(zip(run.learners, self.models, strict=True)):
             start = time.perf_counter()
-            scored = self._scores_in_pieces(i, X, y, weight)
+            if self.kept[i].differences is None or not len(known):
+                scored = self._scores(learner, model, X, y, weight)
+            else:
+                own = None if weight is None else weight[known]
+                rows = X if len(known) == len(y) else X[known]
+                scored = self.kept[i].scores_in_pieces(model, rows, targets, own)
             self.seconds[i] += time.perf_counter() - start
             self.learned[i] += len(y) if learner.learns_unlabeled else len(known)
             if len(known):
@@ -210,58 +201,9 @@ class _ProgressiveRun:
                 scored = run.task.decide_by(self.thresholds[i], targets, scored)
                 run.task.count(self.tallies[i], targets, scored)
                 run.task.count(self.blocks[i], targets, scored)
-                self._keep(i, targets, scored)
+                self.kept[i].add(targets, scored)
         self.n_scored += len(known)
         self.n_unlabeled += len(rest)
-
-    def _scores_in_pieces(
-        self, i: int, X: MultiView, y: np.ndarray, weight: np.ndarray | None
-    ) -> Scored:
-        """Scores of model i for these rows, cut where the scores of its views are kept."""
-        learner, model, differences = self.run.learners[i], self.models[i], self.view_differences[i]
-        known, _ = self.run.by_label(y)
-        if differences is None or not len(known):
-            return self._scores(learner, model, X, y, weight)
-        parts, done = [], 0
-        while done < len(known):
-            n = self.n_scored + done
-            here = known[done : done + differences.left(n)]
-            if differences.is_due(n):
-                differences.add(model, X[here[:1]], n)
-            own = None if weight is None else weight[here]
-            whole = len(here) == len(y)
-            parts.append(
-                self.run.task.score_then_learn(model, X if whole else X[here], y[here], own)
-            )
-            done += len(here)
-        return join(parts)
-
-    def _keep(self, i: int, y: np.ndarray, scored: Scored) -> None:
-        """Keep what pictures need of some rows."""
-        self.errors[i].update(self.run.task.errors(y, scored))
-        drawn = self.samples[i].draw(len(y))
-        codes, of_rows = self.run.task.encode(y), scored.take(drawn)
-        self.samples[i].add(y=codes[drawn], **of_rows._asdict())
-
-    def diagnostics(self, model: str) -> Diagnostics:
-        """Return what was kept; of the rows, what the recommended model said of them."""
-        names = [learner.name for learner in self.run.learners]
-        at, root = names.index(model), self.run.task.name == "regression"
-        confusion = self._confusion(at)
-        return Diagnostics(
-            model=model,
-            class_rows=[] if confusion is None else [sum(line) for line in confusion],
-            scored=self.samples[at].scored(),
-            errors=[
-                one.curve(name, root=root) for name, one in zip(names, self.errors, strict=True)
-            ],
-            differences=[
-                one.curve(name)
-                for name, one in zip(names, self.view_differences, strict=True)
-                if one is not None and len(one.rows)
-            ],
-            experts=expert_weights(self.models[at]),
-        )
 
     def rows(self) -> list[ComparisonRow]:
         """Return the rows of the answer."""
@@ -311,8 +253,3 @@ class _ProgressiveRun:
             )
 
         return difference
-
-
-def _couples(learner: Learner) -> bool:
-    """Whether a learner says how its views share a step: those are what the papers compare."""
-    return learner.view is None and "coupling" in learner.fixed

@@ -29,6 +29,7 @@ __all__ = [
     "Scored",
     "Task",
     "check_classes_only",
+    "errors_of",
     "gives_probabilities",
     "join",
 ]
@@ -273,11 +274,6 @@ class Classification(_Stratified):
         """Return the loss of each row."""
         return hinge_losses(self.encode(y), scored.scores)
 
-    def errors(self, y: np.ndarray, scored: Scored) -> np.ndarray:
-        """Return 1 for each row that is predicted wrong, and 0 for the others."""
-        predicted = decide(scored.scores) if scored.predicted is None else scored.predicted
-        return (predicted != self.encode(y)).astype(np.float64)
-
     def count(self, tally: Tally | BlockTally, y: np.ndarray, scored: Scored) -> None:
         """Count some rows."""
         tally.update(self.encode(y), *scored)
@@ -347,10 +343,6 @@ class Regression:
         """Return the squared error of each row."""
         return (scored.scores - y) ** 2
 
-    def errors(self, y: np.ndarray, scored: Scored) -> np.ndarray:
-        """Return the squared error of each row."""
-        return self.losses(y, scored)
-
     def confusion(self, y: np.ndarray, scored: Scored) -> None:
         """Return None: a number has no classes."""
 
@@ -394,6 +386,14 @@ class Regression:
 
 
 Task = Classification | Regression
+
+
+def errors_of(task: Task, y: np.ndarray, scored: Scored) -> np.ndarray:
+    """Return 1 for each row that is predicted wrong and 0 for the others, or squared errors."""
+    if isinstance(task, Regression):
+        return task.losses(y, scored)
+    predicted = decide(scored.scores) if scored.predicted is None else scored.predicted
+    return (predicted != task.encode(y)).astype(np.float64)
 
 
 def gives_probabilities(model: Any) -> bool:

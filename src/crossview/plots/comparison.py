@@ -76,24 +76,6 @@ class ComparisonDisplay(Display):
         self.alt = f"{metric} of {len(self.models)} models, the best first: {listed}."
 
     @classmethod
-    def from_result(cls, comparison: Comparison, *, ax: Any = None) -> ComparisonDisplay:
-        """Draw a comparison.
-
-        Parameters
-        ----------
-        comparison : Comparison
-            From `crossview.compare`.
-        ax : matplotlib Axes, default=None
-            Where to draw.  None: on a new figure.
-
-        Returns
-        -------
-        display : ComparisonDisplay
-            The intervals are those of the difference to the best model, around the value.
-        """
-        return cls.of(comparison).plot(ax)
-
-    @classmethod
     def of(cls, comparison: Comparison) -> ComparisonDisplay:
         """Return the display of a comparison, which is not drawn yet.
 

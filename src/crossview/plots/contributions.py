@@ -62,7 +62,7 @@ class ViewContributionDisplay(Display):
         self.intervals = None if intervals is None else np.asarray(intervals, dtype=np.float64)
         self.is_share = label.startswith("share")
         self.size = (WIDTH, 0.8 + 0.34 * max(len(self.views), 2))
-        self.title = self._finding() if title is None else title
+        self.title = _finding(self) if title is None else title
         listed = ", ".join(
             f"{view} {self._words(value)}"
             for view, value in zip(self.views, self.values, strict=True)
@@ -73,8 +73,8 @@ class ViewContributionDisplay(Display):
         return f"{value:.0%}" if self.is_share else f"{value + 0.0:+.3g}"
 
     @classmethod
-    def from_result(cls, result: Any, *, ax: Any = None) -> ViewContributionDisplay:
-        """Draw what a result says of its views.
+    def of(cls, result: Any) -> ViewContributionDisplay:
+        """Return the display of a result, which is not drawn yet.
 
         Parameters
         ----------
@@ -82,24 +82,6 @@ class ViewContributionDisplay(Display):
             What the metric loses without each view, if that was measured (``ablate=True`` of
             `crossview.compare`, ``views=True`` of `crossview.evaluate`); otherwise the share of
             each view in the score.
-        ax : matplotlib Axes, default=None
-            Where to draw.  None: on a new figure.
-
-        Returns
-        -------
-        display : ViewContributionDisplay
-            One bar per view.
-        """
-        return cls.of(result).plot(ax)
-
-    @classmethod
-    def of(cls, result: Any) -> ViewContributionDisplay:
-        """Return the display of a result, which is not drawn yet.
-
-        Parameters
-        ----------
-        result : Comparison, Trained or Evaluation
-            As for `from_result`.
 
         Returns
         -------
@@ -187,17 +169,6 @@ class ViewContributionDisplay(Display):
         each = scores_of_views(estimator, X)
         return cls.from_predictions(estimator.layout_.names, each, ax=ax)
 
-    def _finding(self) -> str:
-        """What there is to see."""
-        k = int(np.argmax(self.values))
-        if self.is_share:
-            return f"{self.views[k]} has the largest share of the score, {self.values[k]:.0%}"
-        what = self.label.removeprefix("loss of ").split(" ", 1)
-        if self.intervals is not None and not (self.intervals[:, 0] > 0.0).any():
-            return f"No single view is clearly missed: {what[0]} stays about the same {what[1]}"
-        worse = f"{what[0]} is worse by {self.values[k]:.3g} {what[1]}"
-        return f"{self.views[k]} is missed most: {worse}"
-
     def _draw(self, ax: Any) -> None:
         y = np.arange(len(self.views))
         ax.barh(y, self.values, height=0.55, color=COLORS[0], alpha=0.85, linewidth=0)
@@ -212,13 +183,9 @@ class ViewContributionDisplay(Display):
         ax.set_ylim(len(self.views) - 0.4, -0.6)
         for i, value in enumerate(self.values):
             right = value if self.intervals is None else max(value, self.intervals[i][1])
-            ax.annotate(
-                *(self._words(value), (right if right == right else value, i)),
-                xytext=(5, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=9.5,
-            )
+            place = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+            at = (right if right == right else value, i)
+            ax.annotate(self._words(value), at, **place, fontsize=9.5)
         ax.set_yticks(y, [short_name(view) for view in self.views])
         ax.tick_params(axis="y", length=0)
         ax.axvline(0.0, color=MUTED, linewidth=0.8)
@@ -227,6 +194,18 @@ class ViewContributionDisplay(Display):
             ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         ax.grid(axis="x")
         ax.set_xlabel(self.label)
+
+
+def _finding(shown: ViewContributionDisplay) -> str:
+    """What there is to see."""
+    k = int(np.argmax(shown.values))
+    view, value = shown.views[k], shown.values[k]
+    if shown.is_share:
+        return f"{view} has the largest share of the score, {value:.0%}"
+    metric, where = shown.label.removeprefix("loss of ").split(" ", 1)
+    if shown.intervals is not None and not (shown.intervals[:, 0] > 0.0).any():
+        return f"No single view is clearly missed: {metric} stays about the same {where}"
+    return f"{view} is missed most: {metric} is worse by {value:.3g} {where}"
 
 
 def shares_of_scores(result: Any) -> dict[str, float] | None:

@@ -88,32 +88,14 @@ class CumulativeErrorDisplay(Display):
         return f"{value:.2%}" if self.is_share else f"{value:.4g}"
 
     @classmethod
-    def from_result(cls, result: Any, *, ax: Any = None) -> CumulativeErrorDisplay:
-        """Draw the errors that a result kept.
-
-        Parameters
-        ----------
-        result : Comparison or Trained
-            From `crossview.compare` with ``progressive=True``, or `crossview.train` with
-            ``history=True``.
-        ax : matplotlib Axes, default=None
-            Where to draw.  None: on a new figure.
-
-        Returns
-        -------
-        display : CumulativeErrorDisplay
-            Of all models.
-        """
-        return cls.of(result).plot(ax)
-
-    @classmethod
     def of(cls, result: Any) -> CumulativeErrorDisplay:
         """Return the display of a result, which is not drawn yet.
 
         Parameters
         ----------
         result : Comparison or Trained
-            As for `from_result`.
+            From `crossview.compare` with ``progressive=True``, or `crossview.train` with
+            ``history=True``.
 
         Returns
         -------
@@ -204,17 +186,10 @@ class CumulativeErrorDisplay(Display):
         for one in sorted(self.curves, key=lambda one: one.model in named):
             color = named.get(one.model, LINE)
             there = one.values > 0.0
-            ax.plot(
-                one.rows[there],
-                one.values[there],
-                color=color,
-                linewidth=1.8 if one.model in named else 1.0,
-            )
-        if len(positive):  # the first rows say little, and would take most of the height
-            late = np.concatenate([one.values[one.rows >= 8] for one in self.curves])
-            late = late[late > 0.0]
-            late = late if len(late) else positive
-            ax.set_ylim(late.min() / 1.25, min(late.max() * 1.25, positive.max() * 1.1))
+            width = 1.8 if one.model in named else 1.0
+            ax.plot(one.rows[there], one.values[there], color=color, linewidth=width)
+        if len(positive):
+            _limit(ax, self.curves, positive)
             plain_log_ticks(ax.yaxis, self.is_share)
         last = max(int(one.rows[-1]) for one in self.curves)
         ax.set_xlim(1, max(last, 2))
@@ -224,21 +199,12 @@ class CumulativeErrorDisplay(Display):
         ax.set_ylabel(self.error)
         ends = {one.model: one for one in self.curves if one.values[-1] > 0.0}
         shown = [name for name in self.highlighted if name in ends]
-        label_ends(
-            ax,
-            shown,
-            [float(ends[name].rows[-1]) for name in shown],
-            [float(ends[name].values[-1]) for name in shown],
-            [named[name] for name in shown],
-        )
-        others = len(self.curves) - len(named)
-        if others:
-            ax.text(
-                *(0.01, 0.02, f"gray: {others} more"),
-                transform=ax.transAxes,
-                color=MUTED,
-                fontsize=9,
-            )
+        x = [float(ends[name].rows[-1]) for name in shown]
+        y = [float(ends[name].values[-1]) for name in shown]
+        label_ends(ax, shown, x, y, [named[name] for name in shown])
+        if others := len(self.curves) - len(named):
+            words = f"gray: {others} more"
+            ax.text(0.01, 0.02, words, transform=ax.transAxes, color=MUTED, fontsize=9)
 
 
 def _finding(order: Sequence[Curve], share: bool) -> str:
@@ -257,3 +223,11 @@ def _finding(order: Sequence[Curve], share: bool) -> str:
     late = ((best.values[-1] ** power * n - before) / (n - rows)) ** (1 / power)
     late_words = f"{late:.1%}" if share else f"{late:.4g}"
     return f"The error is {end} over all {n:,} rows, and {late_words} over the second half"
+
+
+def _limit(ax: Any, curves: Sequence[Curve], positive: np.ndarray) -> None:
+    """Let the first rows, which say little, not take most of the height."""
+    late = np.concatenate([one.values[one.rows >= 8] for one in curves])
+    late = late[late > 0.0]
+    late = late if len(late) else positive
+    ax.set_ylim(late.min() / 1.25, min(late.max() * 1.25, positive.max() * 1.1))

@@ -55,31 +55,13 @@ class LearningCurveDisplay(Display):
         self.alt = f"{metric} by the number of training rows: {points}."
 
     @classmethod
-    def from_result(cls, comparison: Comparison, *, ax: Any = None) -> LearningCurveDisplay:
-        """Draw the learning curve of a comparison.
-
-        Parameters
-        ----------
-        comparison : Comparison
-            From `crossview.compare` by folds.
-        ax : matplotlib Axes, default=None
-            Where to draw.  None: on a new figure.
-
-        Returns
-        -------
-        display : LearningCurveDisplay
-            Of the recommended model.
-        """
-        return cls.of(comparison).plot(ax)
-
-    @classmethod
     def of(cls, comparison: Comparison) -> LearningCurveDisplay:
         """Return the display of a comparison, which is not drawn yet.
 
         Parameters
         ----------
         comparison : Comparison
-            As for `from_result`.
+            From `crossview.compare` by folds.
 
         Returns
         -------

@@ -79,33 +79,14 @@ class ViewDifferenceDisplay(Display):
         self.alt = f"View difference against rows. Running mean at the end: {ends}."
 
     @classmethod
-    def from_result(cls, result: Any, *, ax: Any = None) -> ViewDifferenceDisplay:
-        """Draw the view differences that a result kept.
-
-        Parameters
-        ----------
-        result : Comparison, Trained or Evaluation
-            Along a stream: of `crossview.compare` with ``progressive=True``, or
-            `crossview.train` with ``history=True``.  Otherwise those of rows held out.
-        ax : matplotlib Axes, default=None
-            Where to draw.  None: on a new figure.
-
-        Returns
-        -------
-        display : ViewDifferenceDisplay
-            Of the recommended model, or the best one that has scores by view; on a stream of all
-            models whose views can be compared.
-        """
-        return cls.of(result).plot(ax)
-
-    @classmethod
     def of(cls, result: Any) -> ViewDifferenceDisplay:
         """Return the display of a result, which is not drawn yet.
 
         Parameters
         ----------
         result : Comparison, Trained or Evaluation
-            As for `from_result`.
+            Along a stream: of `crossview.compare` with ``progressive=True``, or
+            `crossview.train` with ``history=True``.  Otherwise those of rows held out.
 
         Returns
         -------

@@ -83,31 +83,13 @@ class ExpertWeightsDisplay(Display):
         return cls(found).plot(ax)
 
     @classmethod
-    def from_result(cls, result: Any, *, ax: Any = None) -> ExpertWeightsDisplay:
-        """Draw the weights that a result kept.
-
-        Parameters
-        ----------
-        result : Comparison, Trained or Evaluation
-            Of a stack; of a comparison by folds those of the first fold.
-        ax : matplotlib Axes, default=None
-            Where to draw.  None: on a new figure.
-
-        Returns
-        -------
-        display : ExpertWeightsDisplay
-            One line per expert.
-        """
-        return cls.of(result).plot(ax)
-
-    @classmethod
     def of(cls, result: Any) -> ExpertWeightsDisplay:
         """Return the display of a result, which is not drawn yet.
 
         Parameters
         ----------
         result : Comparison, Trained or Evaluation
-            As for `from_result`.
+            Of a stack; of a comparison by folds those of the first fold.
 
         Returns
         -------

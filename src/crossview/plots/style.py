@@ -101,6 +101,40 @@ class Display:
         """Draw on axes."""
         raise NotImplementedError
 
+    @classmethod
+    def of(cls, result: Any) -> Any:
+        """Return the display of a result, which is not drawn yet.
+
+        Parameters
+        ----------
+        result : Comparison, Trained or Evaluation
+            The result.
+
+        Returns
+        -------
+        display : Display
+            For `plot`.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def from_result(cls, result: Any, *, ax: Any = None) -> Any:
+        """Draw a result.
+
+        Parameters
+        ----------
+        result : Comparison, Trained or Evaluation
+            As for `of`.
+        ax : matplotlib Axes, default=None
+            Where to draw.  None: on a new figure.
+
+        Returns
+        -------
+        display : Display
+            With ``ax_`` and ``figure_``.
+        """
+        return cls.of(result).plot(ax)
+
     def plot(self, ax: Any = None, *, titled: bool = True) -> Any:
         """Draw the picture.
 

@@ -44,11 +44,11 @@ def svg_of(display: Any, key: str) -> str:
         warnings.filterwarnings("ignore", message=".*Glyph")
         warnings.filterwarnings("ignore", message=".*constrained_layout not applied")
         from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-        figure = Figure(figsize=display.size, layout="constrained")
+        figure, layout = Figure(figsize=display.size), ConstrainedLayoutEngine()
         display.plot(figure.subplots(), titled=False)
-        figure.get_layout_engine().execute(figure)
-        figure.set_layout_engine("none")  # otherwise all is drawn twice
+        layout.execute(figure)  # as an engine of the figure it would draw all twice
         written = io.BytesIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(written, format="svg", metadata=nothing)

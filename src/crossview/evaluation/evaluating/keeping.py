@@ -107,14 +107,14 @@ class Keeper:
         self._most.sort(key=lambda one: -one[0])
         del self._most[MOST_DIFFERING:]
 
-    def diagnostics(self, model: str, class_rows: list[int]) -> Diagnostics:
-        """Return what was kept."""
+    def diagnostics(self, model: str, confusion: list[list[int]] | None) -> Diagnostics:
+        """Return what was kept; the confusion matrix says how many rows each class has."""
         scored = self.sample.scored()
         return Diagnostics(
             model=model,
             views=self._numbers,
             views_of="the first batch",
-            class_rows=class_rows,
+            class_rows=[sum(line) for line in confusion or []],
             scored=scored,
             view_model=model,
             by_view=None if scored is None or scored.view_scores is None else scored,
