@@ -10,12 +10,12 @@ from crossview.report.notebook import notebook_html
 from crossview.report.page.write import report_html
 
 SECTIONS = {
-    "folds": "models worth data rows differences shares predictions columns made",
-    "stream": "models data rows differences shares predictions columns made",
-    "three": "models worth data rows differences shares predictions columns made",
-    "number": "models worth data rows differences shares predictions columns made",
-    "trained": "errors data differences experts shares predictions columns model made",
-    "evaluated": "metrics worth time drift data predictions differences shares experts columns "
+    "folds": "models worth data rows shares differences predictions columns made",
+    "stream": "models data rows shares differences predictions columns made",
+    "three": "models worth data rows shares differences predictions columns made",
+    "number": "models worth data rows shares differences predictions columns made",
+    "trained": "errors experts shares data differences predictions columns model made",
+    "evaluated": "metrics worth time drift data predictions shares experts differences columns "
     "model made",
 }
 FIGURES = {"folds": 9, "stream": 7, "three": 6, "number": 4, "trained": 8, "evaluated": 9}

@@ -182,7 +182,8 @@ def _finding(c: Comparison) -> str:
         ahead = short_value(c, abs(best.value - second.value))
         return f"{best.model} is best ({value}), ahead of {second.model} by {ahead}"
     if chosen is best:
-        return f"{best.model} is best ({value}), and {n - 1} others are practically equal to it"
+        others = "1 other is" if n == 2 else f"{n - 1} others are"
+        return f"{best.model} is best ({value}), and {others} practically equal to it"
     return (
         f"{chosen.model} ({value}) is the cheapest of {n} models that are practically equal to the "
         f"best"

@@ -173,6 +173,7 @@ class ViewDifferenceDisplay(Display):
             plain_log_ticks(ax.xaxis)
         else:
             ax.set_xlim(0, last)
+            ax.locator_params(axis="x", nbins=4)
             ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         ax.grid(axis="y")
         ax.set_xlabel("rows")

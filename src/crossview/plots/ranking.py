@@ -374,7 +374,7 @@ class ThresholdDisplay(Display):
         return precision, recall, f1
 
     def _draw(self, ax: Any) -> None:
-        at = np.linspace(0.0, 1.0, 101)
+        at = np.linspace(0.01, 0.99, 99)  # at 1 nothing is predicted, and all lines meet
         lines = np.array([self.at(t) for t in at])
         for k in range(3):
             ax.plot(at, lines[:, k], color=COLORS[k])
@@ -394,7 +394,7 @@ class ThresholdDisplay(Display):
         ax.grid(axis="both")
         ax.set_xlabel(f"threshold, a probability of {self.name}")
         names = ["precision", "recall", "f1"]
-        label_ends(ax, names, [at[-1]] * 3, lines[-1].tolist(), COLORS[:3])
+        label_ends(ax, names, [1.0] * 3, lines[-1].tolist(), COLORS[:3])
 
 
 class TargetDisplay(Display):
@@ -443,6 +443,7 @@ class TargetDisplay(Display):
         self.alt = f"Predicted against true values. {self.title}."
 
     def _draw(self, ax: Any) -> None:
+        from matplotlib.ticker import MaxNLocator
         from sklearn.metrics import PredictionErrorDisplay
 
         step = max(1, len(self.scored.y) // MOST_DOTS)
@@ -458,6 +459,8 @@ class TargetDisplay(Display):
         )
         ax.set_aspect("auto")
         ax.grid(axis="both")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator(5))
         ax.set_xlabel("predicted")
         ax.set_ylabel("true")
 

@@ -70,11 +70,18 @@ class Section:
     blocks: list[Block] = field(default_factory=list)
 
     @property
+    def is_small(self) -> bool:
+        """Whether it is one picture, or a few words, and leaves half of a screen."""
+        kinds = [block.kind for block in self.blocks]
+        return kinds.count("figure") <= 1 and set(kinds) <= {"figure", "text"}
+
+    @property
     def groups(self) -> list[list[Block]]:
-        """The blocks, with pictures that follow each other together."""
+        """The blocks, with pictures and tables that follow each other together."""
         found: list[list[Block]] = []
+        side = ("figure", "table")  # by side, where there is room
         for block in self.blocks:
-            if found and block.kind == "figure" == found[-1][0].kind:
+            if found and block.kind in side and found[-1][0].kind in side:
                 found[-1].append(block)
             else:
                 found.append([block])

@@ -60,9 +60,9 @@ def comparison_page(c: Comparison, made: Made | None = None) -> Page:
         _worth(c),
         data_section(kept, c.classes, c.unlabeled, "" if kept else _old("the views in numbers")),
         _curves(c),
-        differing_section(c, _no_views(c)),
-        experts_section(c),
         share_section(c, _no_views(c)),
+        experts_section(c),
+        differing_section(c, _no_views(c)),
         ranking_section(c, row.confusion, c.classes),
         _columns(c, made),
         made_section(made, _settings(c)),
@@ -155,7 +155,7 @@ def _models(c: Comparison) -> Section:
             title="The best first; above the line: practically equal; in bold: recommended",
         )
     )
-    section.blocks += lines(sentence(note) for note in table_notes(c))
+    section.blocks += lines(f"{note}." for note in table_notes(c))
     if c.unlabeled_benefit:
         section.blocks.append(text(sentence(c.unlabeled_benefit)))
     return section

@@ -39,7 +39,7 @@ def render(page: Page) -> str:
     from jinja2 import Environment, StrictUndefined
 
     here = resources.files("crossview.report.page")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=False)
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
     template = environment.from_string((here / "template.html").read_text(encoding="utf-8"))
     html = template.render(
         page=page,

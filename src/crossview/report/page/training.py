@@ -68,12 +68,12 @@ def training_page(t: Trained, made: Made | None = None) -> Page:
         )
     page.sections = [
         errors,
-        data_section(t.diagnostics, classes, t.unlabeled + t.skipped),
-        differing_section(t, NO_HISTORY),
         experts_section(t),
         share_section(
             t, f"The score of {t.name} is no sum over views, so they have no share of it."
         ),
+        data_section(t.diagnostics, classes, t.unlabeled + t.skipped),
+        differing_section(t, NO_HISTORY),
         ranking_section(t, None, classes),
         columns_section(t.diagnostics),
         model_section(t.fitted, t.info),
