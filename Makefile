@@ -7,7 +7,7 @@ VENV := .venv/bin/python
 # how long `make fuzz` goes on
 FUZZ_SECONDS ?= 600
 
-.PHONY: help demo test test-all lint types pytest pytest-all fuzz bench clean
+.PHONY: help demo test test-all lint types pytest pytest-all fuzz bench papers clean
 
 help:
 	@echo "make demo      install, write a table with three views, compare, train, predict"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-all  the same, with whole grids and runs without the compiler"
 	@echo "make fuzz      damaged model files, odd tables and commands for ten minutes"
 	@echo "make bench     install the peers, measure, rewrite docs/benchmarks.md"
+	@echo "make papers    the papers' tables and figures, run again; rewrites docs/papers/results.md"
 	@echo "make clean     remove the environment and what the demo wrote"
 
 # One environment; a stamp a set of extras, remade when pyproject.toml changes.
@@ -55,6 +56,9 @@ fuzz: .venv/installed-dev
 
 bench: .venv/installed-bench
 	$(VENV) benchmarks/run.py --write docs/benchmarks.md
+
+papers: .venv/installed-dev .venv/installed-bench
+	$(VENV) benchmarks/papers --write docs/papers/results.md
 
 clean:
 	rm -rf .venv demo
