@@ -5,13 +5,11 @@ python benchmarks/reproduction.py --only machines
 
 from __future__ import annotations
 
-import gzip
 import sys
 import time
 from collections.abc import Callable
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
@@ -202,73 +200,40 @@ def clicks(X: MultiView, y: np.ndarray, test: np.ndarray, parts: list[tuple], di
 
 
 def criteo() -> str:
-    path = shared_data.folder("criteo_sample")
-    hashes = range(14, 40)
-    files = [
-        pd.read_csv(
-            path / f"criteo_{part}.tsv.gz", sep="\t", header=None, dtype=dict.fromkeys(hashes, str)
-        )
-        for part in ("train", "dev", "test")
-    ]
-    sizes = [len(file) for file in files]
-    train, dev, test = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
-    rows = pd.concat(files, ignore_index=True)
-    count = rows.iloc[:, 1:14].to_numpy(float)
+    clicked = shared_data.fetch("criteo_sample")
+    train, dev, test = (np.flatnonzero(clicked.part == part) for part in ("train", "dev", "test"))
+    rows = clicked.data.to_pandas()
+    count = rows.filter(like="counts__").to_numpy(float)
     with np.errstate(invalid="ignore"):
         bins = np.where(count < 0, -1.0, np.floor(np.log2(1.0 + np.maximum(count, 0.0))))
     kinds = {
         "counts": np.nan_to_num(bins, nan=-2.0).astype(int).astype(str),
-        "categories": rows[hashes].fillna("missing").to_numpy(str),
+        "categories": rows.filter(like="categories__").fillna("missing").to_numpy(str),
     }
     encoder = OneHotEncoder(min_frequency=10, handle_unknown="infrequent_if_exist")
     X = MultiView(
         {v: sp.csr_array(clone(encoder).fit(k[train]).transform(k)) for v, k in kinds.items()}
     )
     say(X)
-    found = clicks(X, rows[0].to_numpy() == 1, test, [(train, dev)], 4)
+    found = clicks(X, clicked.target == 1, test, [(train, dev)], 4)
     return "\n\n".join([CRITEO, found, CRITEO_SEEN])
 
 
 BID_TRIAL = {"alpha": 0.01, "learning_rate": 0.1, "n_epochs": 1, "early_stopping": False}
-BIDS = {
-    "user": ["IP", "region", "city", "useragent"],
-    "page": ["adexchange", "domain", "slotid", "slotwidth", "slotheight", "slotvisibility",
-             "slotformat", "slotprice"],
-    "ad": ["creative", "advertiser"],
-    "time": ["weekday", "hour"],
-}  # fmt: skip
 
 
 def ipinyou() -> str:
-    path = shared_data.folder("ipinyou_sample")
-
-    def lines(name: str) -> list[str]:
-        return gzip.decompress((path / name).read_bytes()).decode().splitlines()
-
-    fields = [line.rsplit("\t", 1)[0].split(":")[0] for line in lines("featindex.fm.txt.gz")]
-    view_of = {field.lower(): view for view, own in BIDS.items() for field in own}
-    views = np.array([view_of[field.lower()] for field in fields])
-    parts = [lines(f"{part}.fm.txt.gz") for part in ("train", "test")]
-    words = [line.split() for part in parts for line in part]
-    y = np.array([line[0] == "1" for line in words])
-    indices = [[int(word.split(":")[0]) for word in line[1:]] for line in words]
-    matrix = sp.csr_array(
-        (np.ones(sum(map(len, indices))), np.concatenate(indices),
-         np.cumsum([0, *map(len, indices)])), (len(y), len(views))
-    )  # fmt: skip
-    columns = sp.csc_array(matrix)
-    X = MultiView({v: sp.csr_array(columns[:, np.flatnonzero(views == v)]) for v in BIDS})
+    X, y = shared_data.ipinyou()
     say(X)
-    train, test = np.split(np.arange(len(y)), [len(parts[0])])
+    bids = shared_data.fetch("ipinyou_sample")
+    train, test = (np.flatnonzero(bids.part == one) for one in ("train", "test"))
     folds = StratifiedKFold(3, shuffle=True, random_state=0).split(train, y[train])
     folds = list(folds)
     found = clicks(X, y, test, folds, 5)
-    seen = np.ravel(matrix[train].sum(axis=0)) > 0
-    rows = np.ravel(matrix[test].sum(axis=0))
     new = {
-        field: rows[own & ~seen].sum() / len(test)
-        for field in dict.fromkeys(fields)
-        for own in [np.array(fields) == field]
+        name.partition("__")[2]: np.mean(~np.isin(values[test], values[train]))
+        for name in bids.data.column_names
+        for values in [bids.data[name].to_numpy()]
     }
     often = ", ".join(f"{field} {100 * s:.0f} %" for field, s in new.items() if s > 0.05)
     model = clone(classifiers(8)["FM, all pairs"][1]).set_params(**BID_TRIAL)
@@ -337,12 +302,10 @@ def breast_cancer() -> str:
 
 
 def mfeat() -> str:
-    path = shared_data.folder("uci_mfeat")
-    names = ("fac", "fou", "kar", "mor", "pix", "zer")
-    read = [pd.read_csv(path / f"mfeat-{v}.csv.gz").to_numpy(float) for v in names]
-    blocks = [t[:, :-1] for t in read]
+    views, y = shared_data.mfeat()
+    blocks = list(views.values())
     widths = [b.shape[1] for b in blocks]
-    found = dense(np.hstack(blocks), read[0][:, -1].astype(int), widths, wide=True)
+    found = dense(np.hstack(blocks), y, widths, wide=True)
     return "\n\n".join([DIGITS, found, DIGITS_SEEN])
 
 

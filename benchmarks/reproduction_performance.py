@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from joblib import Parallel, delayed
-from sklearn.datasets import load_svmlight_file
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -204,12 +203,12 @@ def digits() -> str:
 
 def adults() -> str:
     """Models trained for each measure, by each measure on the test file."""
+    found = shared_data.fetch("a9a")
     (X, y), (unseen, truth) = (
-        load_svmlight_file(str(shared_data.folder("a9a") / file), n_features=123)
-        for file in ("a9a.gz", "a9a.t.gz")
+        (sp.csr_matrix(found.data["person"][rows]), (found.target[rows] > 0).astype(int))
+        for rows in (found.part == "train", found.part == "test")
     )
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # for LinearSVC
-    y, truth = (y > 0).astype(int), (truth > 0).astype(int)
     grid = {"C1": [0.001, 0.01, 0.1, 1.0]}
     ways = {f"trained for {WORDS[metric]}": (pasted_for_it, metric) for metric in MEASURES}
     ways["trained for the error rate"] = (pasted_for_mistakes, "")
