@@ -141,7 +141,7 @@ def test_other_bytes_are_refused_and_a_damaged_file_in_the_cache_is_fetched_agai
 
 def test_what_is_not_there_and_who_does_not_answer_is_one_line(serve, server, capsys):
     serve("absent/bupa.data")
-    with pytest.raises(InputError, match=r"404 .*Not Found: http://127.*absent/bupa.data; or put bupa"):
+    with pytest.raises(InputError, match=r"404 .*Not Found: http.*absent/bupa.data; or put"):
         datasets.fetch("bupa")
     with pytest.raises(InputError, match=r"is not on this machine; or put bupa.data into"):
         datasets.fetch("bupa", download_if_missing=False)
