@@ -123,12 +123,11 @@ def _escaped(text):
 
 def api():
     """Return the list of all public names, by what they are for."""
-    classes = {one.path.partition(":")[2] for one in LEARNERS}
-    grouped = {"Learners": sorted(classes & set(crossview.__all__)), **GROUPS}
-    rest = (
-        set(crossview.__all__) - {"__version__"} - {n for names in grouped.values() for n in names}
-    )
-    grouped["Learners"] = sorted([*grouped["Learners"], *rest])
+    learners = {one.path.partition(":")[2] for one in LEARNERS} & set(crossview.__all__)
+    grouped = {"Learners": sorted(learners), **GROUPS}
+    named = {"__version__", *(name for names in grouped.values() for name in names)}
+    if more := sorted(set(crossview.__all__) - named):
+        grouped["More"] = more
     parts = ["# API", "", "All public names are in `crossview`. They load on first use.", ""]
     for title, names in grouped.items():
         parts += [f"## {title}", "", *_summary([f"crossview.{name}" for name in names])]

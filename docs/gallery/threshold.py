@@ -36,6 +36,6 @@ for ax, values, name, best in zip(
         "in theory", (best, values.mean()), color="C1", xytext=(4, 0), textcoords="offset points"
     )
     ax.set(xlabel="threshold on the probability", ylabel=name)
-axes[0].set_title("F1 is flat around its best threshold")
-axes[1].set_title("A missed tumor costs 20 false alarms")
+axes[0].set_title("F1 is flat at its best")
+axes[1].set_title("A miss costs 20 alarms")
 plt.show()
