@@ -80,12 +80,14 @@ def columns_by_chance(rng: np.random.Generator) -> dict[str, Any]:
         if rng.random() < 0.04:
             name = rng.choice(ODD_NAMES)
         usual = TEXT if name in ("a__y", "b__u", "b__v") else NUMBERS
-        kind = usual if rng.random() < 0.6 else rng.choice(len(kinds), p=weights / weights.sum())
+        kind = usual if rng.random() < 0.9 else rng.choice(len(kinds), p=weights / weights.sum())
         columns[str(name)] = kinds[kind]()
+    if "id" in columns and rng.random() < 0.8:
+        columns["id"] = pa.array(rng.permutation(ROWS))
     label = [["p", "q"], [0, 1], ["p", "q", "r"], [0.5, 1.5, -2.0], few, [True, False]]
-    if rng.random() < 0.9:
+    if rng.random() < 0.95:
         columns["label"] = pa.array([label[0][i % 2] for i in range(ROWS)])
-    if rng.random() < 0.4:
+    if rng.random() < 0.15:
         columns["label"] = pa.array(pick(label[rng.integers(len(label))]))
     if rng.random() < 0.05:
         columns["label"] = kinds[rng.integers(len(kinds))]()
@@ -122,7 +124,7 @@ def content_by_chance(rng: np.random.Generator, path: Path) -> None:
             rows_of[rng.integers(len(rows_of))] *= int(rng.choice([0, 2, 50]))
         lines = [between.join(row) for row in [names, *rows_of]]
         path.write_text(str(rng.choice(["\n", "\n", "\r\n"])).join(lines), newline="")
-    if rng.random() < 0.3:
+    if rng.random() < (0.05 if kind == ".parquet" else 0.15):
         path.write_bytes(change_bytes(path.read_bytes(), rng))
     if rng.random() < 0.02:
         path.write_bytes(bytes(rng.choice(HUGE)))
@@ -166,7 +168,7 @@ def reading_by_chance(kind: str, rng: np.random.Generator) -> dict[str, Any]:
     if kind not in (".csv", ".tsv") and rng.random() < 0.98:
         choices = {}
     choices["batch_rows"] = [1, 7]
-    given = {k: v[rng.integers(len(v))] for k, v in choices.items() if rng.random() < 0.06}
+    given = {k: v[rng.integers(len(v))] for k, v in choices.items() if rng.random() < 0.03}
     if rng.random() < 0.02:
         given["format"] = str(rng.choice(["csv", "json", "parquet", "x", ""]))
     return given
@@ -177,11 +179,11 @@ def columns_options(rng: np.random.Generator, names: list[str]) -> dict[str, Any
     picked = [str(name) for name in rng.permutation([*names, "none such", "a__*", "*"])[:2]]
     options: dict[str, Any] = {}
     for name in ("text", "categorical", "numeric"):
-        if rng.random() < 0.1:
+        if rng.random() < 0.04:
             options[name] = picked
-    if rng.random() < 0.15:
+    if rng.random() < 0.06:
         options["views"] = {"one": picked[:1], str(rng.choice(["two", "", "é"])): picked[1:]}
-    if rng.random() < 0.1:
+    if rng.random() < 0.04:
         options["task"] = str(rng.choice(["regression", "classification", "x"]))
     return options
 
@@ -220,7 +222,7 @@ def describe(folder: Path, table: Any, rng: np.random.Generator) -> str:
     import crossview
     from crossview.report.description import description_table
 
-    label = [None, "label", "x", "a__x"][rng.integers(4)]
+    label = [None, None, "label", "label", "label", "x"][rng.integers(6)]
     found = crossview.describe(table, label, **columns_options(rng, table.column_names))
     Console(file=io.StringIO()).print(description_table(found))
     return "described"
@@ -249,7 +251,7 @@ def train(folder: Path, table: Any, rng: np.random.Generator) -> str:
     model = "linear" if options.get("task") == "regression" else "pa:squared"
     model = str(rng.choice([model, model, model, "arow", "fm"]))
     output = folder / f"trained-{os.getpid()}"
-    label = str(rng.choice(["label"] * 12 + ["x", "none"]))
+    label = str(rng.choice(["label"] * 30 + ["x", "none"]))
     crossview.train(table, label, model=model, output=output, **{"hash_bits": 5} | options)
     crossview.load(output)
     return "learned"
@@ -260,7 +262,7 @@ def predict(folder: Path, table: Any, rng: np.random.Generator) -> str:
     from crossview.evaluation.predict import Predictions
     from crossview.streams.write import writing
 
-    names = [str(name) for name in rng.permutation([*table.column_names] * 3 + ["none"])]
+    names = [str(name) for name in rng.permutation([*table.column_names] * 9 + ["none"])]
     keep = list(dict.fromkeys(names[: rng.integers(3)]))
     missing = str(rng.choice(["error", *["null"] * 8]))
     explain = [None, 2][rng.integers(2)]
@@ -284,9 +286,9 @@ def evaluate(folder: Path, table: Any, rng: np.random.Generator) -> str:
     found = crossview.evaluate(
         folder / MODELS[rng.integers(len(MODELS))],
         table,
-        by=names[: rng.integers(2)],
-        time=[None, None, names[0], "id"][rng.integers(4)],
-        window=[None, None, None, 5, "1d"][rng.integers(5)],
+        by=names[: rng.integers(2)] if rng.random() < 0.5 else [],
+        time=[None, None, None, None, names[0], "id"][rng.integers(6)],
+        window=[None, None, None, None, None, None, 5, "1d"][rng.integers(8)],
         views=bool(rng.integers(2)),
         missing_columns="null",
     )
@@ -298,7 +300,7 @@ def join(folder: Path, table: Any, rng: np.random.Generator) -> str:
     """Join it with another one."""
     import crossview
 
-    on = [None, "id", "a__x", ["id", "x"], []][rng.integers(5)]
+    on = [None, None, None, "id", "id", "id", ["id", "x"], []][rng.integers(8)]
     other = crossview.open_table(folder / "late.parquet")
     both = (table, other) if rng.random() < 0.5 else (other, table)
     for batch in crossview.join_tables(*both, on=on):
@@ -332,7 +334,8 @@ def make_models(folder: Path) -> None:
     crossview.train(table, "id", model="fm", task="regression", output=folder / "numbers", **kept)
     plain = {"views": {"a": ["a__x", "c__w"]}, "hash_bits": 5}
     crossview.train(table, "label", model="pa:squared", output=folder / "plain", **plain)
-    pyarrow.parquet.write_table(table.select(["id", "a__x", "label"]), folder / "late.parquet")
+    late = table.select(["id", "label"]).rename_columns(["id", "late"])
+    pyarrow.parquet.write_table(late, folder / "late.parquet")
 
 
 if __name__ == "__main__":

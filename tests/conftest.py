@@ -39,12 +39,21 @@ def two_workers_compile_different_loops():
         return
     from crossview._jit import sources_digest
 
-    filled = Path(os.environ["NUMBA_CACHE_DIR"], f"filled-{sources_digest()[:16]}")
-    if not filled.exists():
-        from contract.instances import run_every_loop
+    cache = Path(os.environ["NUMBA_CACHE_DIR"])
+    filled = cache / f"filled-{sources_digest()[:16]}"
+    if filled.exists():
+        return
+    cache.mkdir(parents=True, exist_ok=True)
+    from contract.instances import calls_of_every_loop
 
-        run_every_loop(backwards=int(worker.removeprefix("gw")) % 2 == 1)
-        filled.touch()
+    calls = list(enumerate(calls_of_every_loop()))
+    for i, call in reversed(calls) if int(worker.removeprefix("gw")) % 2 else calls:
+        try:
+            (cache / f"{os.environ['PYTEST_XDIST_TESTRUNUID']}-{i}").touch(exist_ok=False)
+        except FileExistsError:  # the other worker does it
+            continue
+        call()
+    filled.touch()
 
 
 @pytest.fixture(scope="session", autouse=True)

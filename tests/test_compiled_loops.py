@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from compiled_loops import LOOPS, signatures
-from contract.instances import REPRESENTATIVES, run_every_loop
+from contract.instances import REPRESENTATIVES, calls_of_every_loop
 
 
 @pytest.fixture(scope="module")
 def every_loop_ran():
-    run_every_loop()
+    for call in calls_of_every_loop():
+        call()
 
 
 @pytest.mark.usefixtures("every_loop_ran")

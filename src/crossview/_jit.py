@@ -32,8 +32,14 @@ from numba.core.caching import (
     UserWideCacheLocator,
 )
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"contract"},
+    "no_cfunc_wrapper": True,  # nobody passes the address of a function to C
+}
 _BORROWING = {"_nrt": False}
+_INLINED = {"forceinline": True}
 _REORDERING = {"fastmath": {"contract", "reassoc"}}
 
 
@@ -112,9 +118,9 @@ def _compiler(**options: Any) -> Callable[[Callable], Any]:
 
 # said outright: a function called by a borrowing one is compiled like it where it says nothing
 njit = _compiler(_nrt=True)
-inlined = _compiler(forceinline=True)
+inlined = _compiler(**_INLINED)
 borrowing = _compiler(**_BORROWING)
-inlined_borrowing = _compiler(forceinline=True, **_BORROWING)
+inlined_borrowing = _compiler(**_INLINED, **_BORROWING)
 
 # sums over memory that lies in order may be split among the lanes of a register;
 # there is nothing to gather

@@ -181,6 +181,7 @@ def test_two_identical_views_learn_what_pa_learns():
         )
 
 
+@pytest.mark.exhaustive  # the functions in it are compiled for the types of plain Python
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("form", [None, forms.FULL, forms.DIAGONAL, forms.LOW_RANK])
 def test_a_pass_as_plain_python_gives_what_the_compiled_one_gives(form, classes, monkeypatch):

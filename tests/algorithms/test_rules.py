@@ -234,7 +234,7 @@ def comparators(truth, rng):
         yield size * rng.normal(size=len(truth))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @given(seed=STREAMS["seed"], columns=STREAMS["columns"])
 def test_theorem_1_bounds_the_losses_of_pam_on_separable_rows(seed, columns):
     X, sign, truth, _ = noisy(seed, columns, 0.0)
@@ -248,7 +248,7 @@ def test_theorem_1_bounds_the_losses_of_pam_on_separable_rows(seed, columns):
     assert np.sum(losses**2) <= (u @ u + q) * V * (1 + 1e-9)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @given(**STREAMS)
 def test_theorem_2_bounds_the_mistakes_of_pam_one(seed, columns, noise, C):
     X, sign, truth, rng = noisy(seed, columns, noise)
@@ -259,7 +259,7 @@ def test_theorem_2_bounds_the_mistakes_of_pam_one(seed, columns, noise, C):
         assert mistakes <= max(V, 1 / C) * (u @ u + q + C * best) + 1e-9
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @given(**STREAMS)
 def test_theorem_3_corrected_bounds_the_losses_of_pam_two(seed, columns, noise, C):
     X, sign, truth, rng = noisy(seed, columns, noise)

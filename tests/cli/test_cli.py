@@ -511,7 +511,7 @@ def ratings(here):
 
 
 def test_a_number_is_compared_trained_predicted_and_inspected(ratings, capsys):
-    status, out, _ = run(capsys, "compare", *ratings, "--json", "c.json", "--thorough")
+    status, out, _ = run(capsys, "compare", *ratings, "--json", "c.json", "--thorough", "--cv", "2")
     assert status == 0
     content = json.loads(Path("c.json").read_text())
     by_model = {row["model"]: row for row in content["rows"]}

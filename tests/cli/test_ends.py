@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import forks
 from command_line import HERE, python, read_csv, run
 from crossview.cli import progress
 
@@ -75,15 +76,11 @@ def test_a_killed_run_leaves_what_the_next_one_removes(here):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full of Linux")
 def test_a_full_disk_is_one_line_and_the_table_is_printed(here, capsys, monkeypatch):
-    with open("/dev/full", "w") as full:
-        for argv in ([*PREDICT, "bc.parquet"], ["inspect", "m.safetensors"]):
-            done = subprocess.run(
-                [sys.executable, "-m", "crossview", *argv], stdout=full, stderr=subprocess.PIPE,
-                text=True, env=os.environ | {"PYTHONPATH": str(HERE / "src")},
-            )  # fmt: skip
-            assert done.returncode == 2
-            assert done.stderr.endswith("No space left on device\n")
-            assert len(done.stderr.splitlines()) == 1
+    for argv in ([*PREDICT, "bc.parquet"], ["inspect", "m.safetensors"]):
+        done = forks.run(argv, stdout="/dev/full")
+        assert done.returncode == 2
+        assert done.stderr.endswith(b"No space left on device\n")
+        assert len(done.stderr.splitlines()) == 1
     status, out, err = run(capsys, *PREDICT, "bc.parquet", "-o", "/dev/full")
     assert (status, out) == (2, [])
     assert err == ["crossview: error: /dev/full: cannot be written (No space left on device)"]

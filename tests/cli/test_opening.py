@@ -2,8 +2,6 @@
 
 import io
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,16 +11,21 @@ import pyarrow.parquet as pq
 import pytest
 
 import crossview
-from command_line import HERE, python, read_csv, run
+import forks
+from command_line import read_csv, run
 
 HEAVY = "{'numba', 'sklearn', 'scipy.stats'}"
 
 
-def bytes_of(*argv, stdin=b"", **more):
-    """Run a command as a process, with bytes on its standard streams."""
-    environment = os.environ | {"PYTHONPATH": str(HERE / "src")} | more
-    command = [sys.executable, "-m", "crossview", *argv]
-    return subprocess.run(command, input=stdin, capture_output=True, env=environment)
+def assert_refused_before_anything_heavy_loads(argv, message, folder):
+    code = (
+        f"import sys; from crossview.cli import main; status = main({argv!r})\n"
+        f"print(sorted({HEAVY} & set(sys.modules))); sys.exit(status)"
+    )
+    done = forks.run(["-c", code], loaded=False, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, b"[]\n"), done.stderr
+    assert message in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
 
 
 def test_without_arguments_and_with_h_there_is_help_on_stdout(capsys):
@@ -61,14 +64,7 @@ def test_without_arguments_and_with_h_there_is_help_on_stdout(capsys):
 )
 def test_what_is_mistyped_is_told_before_anything_heavy_loads(argv, message, tmp_path):
     (tmp_path / "t.csv").write_text("a__x,a__z,y\n1,2,p\n3,4,q\n")
-    code = (
-        f"import sys; from crossview.cli import main; status = main({argv!r})\n"
-        f"print(sorted({HEAVY} & set(sys.modules))); sys.exit(status)"
-    )
-    done = python("-c", code, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "[]\n"), done.stderr
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert_refused_before_anything_heavy_loads(argv, message, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -91,14 +87,7 @@ def test_columns_are_those_of_the_model_before_anything_heavy_loads(more, messag
     (tmp_path / "t.csv").write_text("a__xx,a__z,b__w,y\n1,2,3,p\n")
     (tmp_path / "u.csv").write_text("y\np\n")
     argv = ["predict", "m.st", *more]
-    code = (
-        f"import sys; from crossview.cli import main; status = main({argv!r})\n"
-        f"print(sorted({HEAVY} & set(sys.modules))); sys.exit(status)"
-    )
-    done = python("-c", code, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "[]\n"), done.stderr
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert_refused_before_anything_heavy_loads(argv, message, tmp_path)
 
 
 def test_a_class_with_a_capital_letter_is_suggested(here, capsys):
@@ -112,16 +101,16 @@ def test_a_dash_is_a_standard_stream(here, capsys, monkeypatch):
     pa_csv.write_csv(pq.read_table("bc.parquet"), "bc.csv")
     rows = Path("bc.csv").read_bytes()
     options = ["--label", "diagnosis", "--model", "pa:squared", "--set", "C=0.1"]
-    trained = bytes_of("train", "-", *options, "-o", "-", stdin=rows)
+    trained = forks.run(["train", "-", *options, "-o", "-"], stdin=rows)
     assert trained.returncode == 0, trained.stderr
     assert run(capsys, "train", "bc.csv", *options, "-o", "file.st")[0] == 0
     Path("piped.st").write_bytes(trained.stdout)
-    shown = bytes_of("inspect", "-", "--top", "1", stdin=trained.stdout).stdout.decode()
+    shown = forks.run(["inspect", "-", "--top", "1"], stdin=trained.stdout).stdout.decode()
     assert "classes: benign, malignant" in shown
-    predicted = bytes_of("predict", "piped.st", "-", stdin=rows)
+    predicted = forks.run(["predict", "piped.st", "-"], stdin=rows)
     run(capsys, "predict", "file.st", "bc.csv", "-o", "p.csv")
     assert predicted.stdout == Path("p.csv").read_bytes()
-    both = bytes_of("predict", "-", "-")
+    both = forks.run(["predict", "-", "-"])
     assert (both.returncode, both.stdout) == (2, b"")
     assert b"cannot both be read from standard input" in both.stderr
 
@@ -131,11 +120,11 @@ def test_json_and_tables_on_stdout(here, capsys, monkeypatch):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
     run(capsys, "datasets", "digits", "-o", "digits.csv")
-    written = bytes_of("datasets", "digits", "-o", "-").stdout
+    written = forks.run(["datasets", "digits", "-o", "-"]).stdout
     assert written == Path("digits.csv").read_bytes()
     lines = "".join(json.dumps({"a__x": i, "y": i % 2}) + "\n" for i in range(5))
     on_stdin(lines)
-    done = bytes_of("describe", "-", "--format", "json", "--json", "-", stdin=lines.encode())
+    done = forks.run(["describe", "-", "--format", "json", "--json", "-"], stdin=lines.encode())
     assert json.loads(done.stdout)["n_rows"] == 5
     on_stdin("a__x,y\n1,2,3\n")
     _, _, err = run(capsys, "describe", "-", "--label", "y")
@@ -155,7 +144,7 @@ def test_a_terminal_that_cannot_show_it_all_gets_the_table(here, capsys):
         ("ascii", ["compare", "c.json"]),
         ("cp1252", ["describe", "bc.parquet"]),
     ):
-        done = bytes_of(*argv, PYTHONIOENCODING=encoding)
+        done = forks.run([*argv], PYTHONIOENCODING=encoding)
         assert (done.returncode, done.stderr) == (0, b"")
         text = done.stdout.decode(encoding)
         if argv[0] == "compare":

@@ -5,6 +5,7 @@ entry is for parameters that take another path of the code, or share a loop with
 """
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -328,23 +329,51 @@ def assert_same_state(a, b, *, probabilities=True):
         np.testing.assert_array_equal(a[name], b[name], err_msg=name)
 
 
-def run_every_loop(*, backwards=False):
-    """Run, and so compile, each loop of compiled_loops.py for all types that it is used with."""
-    names = list(REPRESENTATIVES)
-    for name in reversed(names) if backwards else names:
-        for n_classes in (2, 3):
-            X, y = make_rows(n_classes)
-            learner = learn(new(name), X, y)
-            learner.predict(X)
-            if is_machine(learner):
-                learner.contributions(X)
-    # what no stream of rows uses
-    KeCoClassifier().fit(X, y)
-    MultiViewSVMPerf(measure="g_mean").fit(X, y)
-    MultiViewSVMPerf(measure="average_precision").fit(X, y)
-    ViewEncoder().fit_transform(pd.DataFrame(np.ones((3, 2)), columns=["a__x", "b__y"]))
-    with tempfile.TemporaryDirectory() as folder:
-        for end, line in (("svm", "1 1:2"), ("ffm", "1 1:1:2"), ("vw", "1 |a b")):
+def calls_of_every_loop():
+    """Return calls that together run, and so compile, each loop of compiled_loops.py.
+
+    The first and the last of them have few functions in common.
+    """
+
+    def learn_and_predict(name, n_classes):
+        X, y = make_rows(n_classes)
+        learner = learn(new(name), X, y)
+        learner.predict(X)
+        if is_machine(learner):
+            learner.contributions(X)
+
+    def fit(learner):
+        learner.fit(*make_rows(3))
+
+    def encode(cell, **options):
+        ViewEncoder(**options).fit_transform(pd.DataFrame([[cell, 1.0]], columns=["a__x", "b__y"]))
+
+    def read(end, line):
+        with tempfile.TemporaryDirectory() as folder:
             Path(folder, f"t.{end}").write_text(f"{line}\n")
             list(open_rows(Path(folder, f"t.{end}")))
-    ViewEncoder(text=["a__x"], tf_idf=True).fit_transform(pd.DataFrame({"a__x": ["some words"]}))
+
+    def learners(wanted):
+        return [
+            partial(learn_and_predict, name, n_classes)
+            for name in REPRESENTATIVES
+            if wanted(new(name))
+            for n_classes in (2, 3)
+        ]
+
+    def is_stack(learner):
+        return hasattr(learner, "experts")
+
+    return [
+        *learners(lambda learner: not is_machine(learner) and not is_stack(learner)),
+        partial(fit, KeCoClassifier()),
+        partial(fit, MultiViewSVMPerf(measure="g_mean")),
+        partial(fit, MultiViewSVMPerf(measure="average_precision")),
+        *learners(is_stack),
+        partial(encode, 1.0),
+        partial(encode, "some words", text=["a__x"], tf_idf=True),
+        partial(read, "svm", "1 1:2"),
+        partial(read, "ffm", "1 1:1:2"),
+        partial(read, "vw", "1 |a b"),
+        *reversed(learners(is_machine)),
+    ]

@@ -3,14 +3,13 @@
 import io
 import shutil
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+import forks
 from crossview import InputError, MultiView, Perceptron, load, save, train
 from crossview.cli.progress import watching
 from crossview.evaluation.label_order import LabelOrder
@@ -251,7 +250,7 @@ def test_kill_9_at_random_moments(tmp_path):
     whole = tmp_path / "whole.st"
     train(str(tmp_path / "rows.parquet"), "y", **options, output=whole)
     command = [
-        *(sys.executable, "-c", small_batches, "train", str(tmp_path / "rows.parquet")),
+        *("-c", small_batches, "train", str(tmp_path / "rows.parquet")),
         *("--label", "y", "--model", "pa:squared", "--hash-bits", "8"),
     ]
     kept, parts = tmp_path / "kept.st", tmp_path / "parts.st"
@@ -259,12 +258,12 @@ def test_kill_9_at_random_moments(tmp_path):
         *(*command, "-o", str(parts), "--checkpoint", str(kept)),
         *("--every", "0s", "--resume"),
     ]
-    run = subprocess.Popen(resumed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not kept.exists() and run.poll() is None:
+    run = forks.start(resumed, stdout="/dev/null", stderr="/dev/null")
+    while not kept.exists():
         time.sleep(0.005)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
+    run.kill(signal.SIGKILL)
+    assert run.wait() == -signal.SIGKILL
     shutil.copy(kept, tmp_path / "copy.st")
-    done = subprocess.run(resumed, capture_output=True, text=True, check=True)
+    done = forks.run(resumed)
     assert contents(parts) == contents(whole), done.stderr
     assert not kept.exists()

@@ -126,6 +126,7 @@ def test_a_view_whose_sums_are_all_zero_still_gets_its_gradient():
     np.testing.assert_array_equal(machine.B[0, 0], tables[0][0][-1].ravel())
 
 
+@pytest.mark.exhaustive
 def test_the_loop_as_plain_python_gives_the_same(monkeypatch):
     widths = [3, 2, 4]
     X, y = problem(widths, rows=8)
