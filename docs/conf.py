@@ -31,7 +31,7 @@ exclude_patterns = [
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 templates_path = ["_templates"]
-nitpicky = False
+smartquotes = False  # options begin with two hyphens
 maximum_signature_line_length = 80
 
 myst_enable_extensions = ["colon_fence", "deflist"]

@@ -2,9 +2,9 @@
 Trained for a metric
 ====================
 
-An SVM for a performance measure is trained for F1, or for the precision of the rows with the highest
-scores, to a known gap from the optimum. Where classes can nearly be separated, that hardly matters; where they
-cannot, it does (:doc:`/reproduction` has census data).
+An SVM for a performance measure is trained for F1, or for the precision of the rows with the
+highest scores, to a known gap from the optimum. Where classes can nearly be separated, that hardly
+matters; where they cannot, it does (:doc:`/reproduction` has census data).
 """
 
 import matplotlib.pyplot as plt

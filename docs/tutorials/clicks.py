@@ -58,8 +58,8 @@ print("recommended:", answer.recommended.model)
 
 # %%
 # Neither view is as good alone as both: the table has ``view:counts`` and ``view:categories``.
-# Nothing has to be chosen with stacking, the default of ``train``. It learns the first rows in their
-# order and is then evaluated on the last ones.
+# Nothing has to be chosen with stacking, the default of ``train``. It learns the first rows in
+# their order and is then evaluated on the last ones.
 
 split = int(0.8 * len(table))
 trained = train(

@@ -32,8 +32,8 @@ for view in found.views:
 
 # %%
 # If examinations are missing in training, too: ``present`` says which. Of 60 patients one in three
-# lacks the worst values here, and one in three the errors. A method without missing views would have
-# to learn from the patients that happen to be complete.
+# lacks the worst values here, and one in three the errors. A method without missing views would
+# have to learn from the patients that happen to be complete.
 
 encoder = ViewEncoder().fit(learn.drop_columns("diagnosis"))
 X, y = encoder.transform(learn.drop_columns("diagnosis")), learn["diagnosis"].to_numpy()
