@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import scipy.io
 import scipy.sparse as sp
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -35,15 +34,19 @@ from crossview import (
 )
 
 
-def cells(name: str, file: str, views: list[str], sparse: bool) -> tuple[object, np.ndarray]:
-    """Return a MATLAB set: a cell X with one matrix per view, and a vector y."""
-    mat = scipy.io.loadmat(shared_data.folder(name) / file)
-    blocks = [b.toarray() if sp.issparse(b) else np.asarray(b, float) for b in mat["X"].ravel()]
-    y = np.asarray(mat["y"]).ravel().astype(int)
-    if sparse:
-        unit = [b / np.maximum(np.linalg.norm(b, axis=1, keepdims=True), 1e-12) for b in blocks]
-        return MultiView(dict(zip(views, map(sp.csr_array, unit), strict=True))), y
-    return frame(dict(zip(views, blocks, strict=True))), y
+def cells(name: str, sparse: bool) -> tuple[object, np.ndarray]:
+    """Return a set of matrices: of words rows of unit length, others as they are."""
+    found = shared_data.fetch(name)
+    blocks = {view: found.data[view] for view in found.data.layout.names}
+    if not sparse:
+        return frame(blocks), found.target
+    # in MATLAB's order, on which the last bit of a norm depends
+    whole = {view: block.toarray(order="F") for view, block in blocks.items()}
+    unit = {
+        view: sp.csr_array(b / np.maximum(np.linalg.norm(b, axis=1, keepdims=True), 1e-12))
+        for view, b in whole.items()
+    }
+    return MultiView(unit), found.target
 
 
 def frame(blocks: dict[str, np.ndarray]) -> pd.DataFrame:
@@ -53,13 +56,8 @@ def frame(blocks: dict[str, np.ndarray]) -> pd.DataFrame:
 
 
 def mfeat():
-    path = shared_data.folder("uci_mfeat")
-    read = {
-        v: pd.read_csv(path / f"mfeat-{v}.csv.gz")
-        for v in ("fac", "fou", "kar", "mor", "pix", "zer")
-    }
-    y = read["fac"].iloc[:, -1].to_numpy().astype(int)
-    return frame({v: t.iloc[:, :-1].to_numpy(float) for v, t in read.items()}), y
+    views, y = shared_data.mfeat()
+    return frame(views), y
 
 
 def bundled(name: str, label: str):
@@ -75,17 +73,13 @@ SETS = {
     "uci_mfeat": mfeat,
     "breast-cancer": lambda: bundled("breast-cancer", "diagnosis"),
     "digits": lambda: bundled("digits", "digit"),
-    "bbcsport": lambda: cells("bbcsport", "BBCSport.mat", ["first", "second"], True),
-    "reuters_1200": lambda: cells(
-        "reuters_1200", "Reuters-1200.mat", ["en", "fr", "de", "es", "it"], True
-    ),
-    "movies": lambda: cells("movies", "Movies.mat", ["keywords", "actors"], True),
-    "cora": lambda: cells("cora", "Cora.mat", ["citations", "words", "out", "in"], True),
-    "msrc_v5": lambda: cells(
-        "msrc_v5", "MSRC-v5.mat", ["color", "hog", "gist", "lbp", "centrist"], False
-    ),
-    "wikipedia": lambda: cells("wikipedia", "Wikipedia.mat", ["image", "topics"], False),
-    "100leaves": lambda: cells("100leaves", "100Leaves.mat", ["margin", "shape", "texture"], False),
+    "bbcsport": lambda: cells("bbcsport", sparse=True),
+    "reuters_1200": lambda: cells("reuters_1200", sparse=True),
+    "movies": lambda: cells("movies", sparse=True),
+    "cora": lambda: cells("cora", sparse=True),
+    "msrc_v5": lambda: cells("msrc_v5", sparse=False),
+    "wikipedia": lambda: cells("wikipedia", sparse=False),
+    "100leaves": lambda: cells("100leaves", sparse=False),
 }
 
 
