@@ -29,8 +29,8 @@ for price, name in ((0.0, "no price on disagreement"), (0.1, "disagreement = 0.1
     mean = np.cumsum(differences) / np.arange(1, len(differences) + 1)
     (line,) = ax.plot(mean)
     ax.scatter(
-        np.arange(len(differences))[::12],
-        differences[::12],
+        np.arange(len(differences))[::8],
+        differences[::8],
         s=6,
         alpha=0.35,
         color=line.get_color(),
@@ -46,7 +46,7 @@ for price, name in ((0.0, "no price on disagreement"), (0.1, "disagreement = 0.1
 ax.set(
     xlabel="rows",
     ylabel="|score of pixels - score of fourier|",
-    xlim=(0, 2500),
+    xlim=(0, 1400),
     ylim=(0, np.quantile(differences, 0.99) * 2.2),
 )
 ax.set_title("A price on disagreement brings the scores of the views together")
