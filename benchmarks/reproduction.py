@@ -1,7 +1,7 @@
-"""Write docs/reproduction.md: the papers' tables, and the evidence for the default coupling.
+"""Write docs/reproduction.md: the evidence for the defaults.
 
     python benchmarks/reproduction.py --write docs/reproduction.md
-    python benchmarks/reproduction.py --only methods
+    python benchmarks/reproduction.py --only labels
 
 CROSSVIEW_DATA names the folder with the data sets; a set that is absent is left out and named.
 USPS is an HDF5 file and needs h5py.
@@ -16,76 +16,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.metrics import f1_score
-from sklearn.model_selection import StratifiedKFold
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
 
 import reproduction_calibration
 import reproduction_compare
 import reproduction_coverage
 import reproduction_intercept
-import reproduction_keco
 import reproduction_labels
-import reproduction_machines
-import reproduction_performance
-import reproduction_second_order
 import reproduction_stacking
 import reproduction_thresholds
 import reproduction_views
 import shared_data
 from crossview import (
     MultiView,
-    MultiViewPAClassifier,
-    PassiveAggressiveClassifier,
 )
-from harness import table
-
-SEEDS = range(3)
-
-
-def paper_table(X: MultiView, y: np.ndarray) -> list[list[str]]:
-    """Return Table 2 of the two-view paper: C = 0.1, γ = 0.5, no intercept, 5 folds, 3 seeds."""
-
-    def scores(model, X):
-        values = []
-        for seed in SEEDS:
-            folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-            for train, test in folds.split(np.zeros(len(y)), y):
-                fitted = clone(model).set_params(random_state=seed).fit(X[train], y[train])
-                values.append(f1_score(y[test], fitted.predict(X[test])))
-        return f"{100 * np.mean(values):.1f} ± {100 * np.std(values):.1f}"
-
-    options = {"C": 0.1, "fit_intercept": False}
-    first, second = X.layout.names
-    one = PassiveAggressiveClassifier(**options)
-    rows = [
-        [f"PA, {first}", scores(one, X.select([first]))],
-        [f"PA, {second}", scores(one, X.select([second]))],
-        ["PA, concatenated", scores(one, X)],
-        [
-            "two-view PA, published update",
-            scores(
-                MultiViewPAClassifier(
-                    coupling="absolute", update="published", disagreement=0.5, **options
-                ),
-                X,
-            ),
-        ],
-        ["two-view PA, exact update", scores(
-            MultiViewPAClassifier(coupling="absolute", disagreement=0.5, **options), X
-        )],
-        ["independent views", scores(MultiViewPAClassifier(coupling="independent", **options), X)],
-    ]  # fmt: skip
-    rows += [
-        [
-            f"squared, disagreement = {price:g}",
-            scores(MultiViewPAClassifier(coupling="squared", disagreement=price, **options), X),
-        ]
-        for price in (0.01, 0.1, 0.5)
-    ]
-    return rows
 
 
 def cells(name: str, sparse: bool) -> tuple[object, np.ndarray]:
@@ -137,32 +83,6 @@ SETS = {
 }
 
 
-def two_view(names: list[str]) -> str:
-    """Return the section on Table 2 of the two-view paper."""
-    parts = [TWO_VIEW]
-    for name in ("webkb_course", "internet_ads"):
-        if name in names:
-            X, y = SETS[name]()
-            parts.append(f"### {name}\n\n" + table(["method", "F1"], paper_table(X, y)))
-            print(parts[-1], file=sys.stderr)
-    return "\n\n".join(parts)
-
-
-def second_order(names: list[str]) -> str:
-    """Return the section on learners with a covariance, and on coupled views with one."""
-    return reproduction_second_order.section(names, SETS)
-
-
-def multi_view_machines(names: list[str]) -> str:
-    """Return the section on machines: ratings, clicks, dense views, initialization."""
-    return reproduction_machines.section(names)
-
-
-def keco(names: list[str]) -> str:
-    """Return the section on KeCo: its Table 1, and other semi-supervised learners."""
-    return reproduction_keco.section(names)
-
-
 def labels(names: list[str]) -> str:
     """Return the section on the number of labels: KeCo, Pegasos and scikit-learn."""
     return reproduction_labels.section(names, SETS)
@@ -171,11 +91,6 @@ def labels(names: list[str]) -> str:
 def intercept(names: list[str]) -> str:
     """Return the section on the intercept of the linear learners."""
     return reproduction_intercept.section(names, SETS)
-
-
-def performance(names: list[str]) -> str:
-    """Return the section on SVMs that are trained for a measure."""
-    return reproduction_performance.section(names)
 
 
 def calibration(names: list[str]) -> str:
@@ -204,12 +119,7 @@ def compared(names: list[str]) -> str:
 
 
 SECTIONS = {
-    "two-view": two_view,
-    "second-order": second_order,
-    "machines": multi_view_machines,
-    "keco": keco,
     "labels": labels,
-    "performance": performance,
     "calibration": calibration,
     "thresholds": thresholds,
     "intercept": intercept,
@@ -220,14 +130,10 @@ SECTIONS = {
 }
 SOURCES = {
     **SETS,
-    **reproduction_second_order.STREAMS,
     **reproduction_intercept.OWN,
     **dict.fromkeys(
         [
-            *reproduction_machines.SETS,
-            *reproduction_keco.SETS,
             *reproduction_labels.SPLITS,
-            *reproduction_performance.SETS,
             *reproduction_calibration.SETS,
             *reproduction_thresholds.SETS,
             *reproduction_stacking.NAMES,
@@ -240,8 +146,8 @@ SOURCES = {
 
 HEAD = """# Reproduction
 
-Do the learners of Crossview reproduce the results of their papers? And which of them is best on
-public data? One section per paper answers the first question, the last two sections the second.
+Which learner is best on public data, and what are the defaults worth? The papers' tables are
+[run again](papers/results.md) on a page of their own.
 
 Run every command from the project's root. `CROSSVIEW_DATA` names a folder with one subfolder per
 data set; a data set that is absent is left out and named.
@@ -250,18 +156,12 @@ data set; a data set that is absent is left out and named.
 pip install -e '.[bench,dev]'
 export CROSSVIEW_DATA=FOLDER
 python benchmarks/reproduction.py --write docs/reproduction.md   # writes this document
-python benchmarks/reproduction.py --only keco ionosphere         # one section, one data set
+python benchmarks/reproduction.py --only labels ionosphere       # one section, one data set
 ```
 
 Contents:
 
-- [Two-view PA](#two-view-pa): Nguyen, Chang and Hui (2012)
-- [Learners with a covariance](#learners-with-a-covariance): Nguyen, Chang and Hui (2011)
-  - [Coupled views in Mahalanobis geometry](#coupled-views-in-mahalanobis-geometry)
-- [Multi-view machines](#multi-view-machines): Cao, Zhou, Li and Yu (2016)
-- [KeCo](#keco): van de Wiel, Heskes and Levin (2015)
 - [Labels](#labels): KeCo, Pegasos and scikit-learn with 3 to 100 labels per class
-- [SVMs trained for a measure](#svms-trained-for-a-measure): Wang
 - [Probabilities](#probabilities)
 - [Thresholds](#thresholds)
 - [The intercept](#the-intercept)
@@ -271,26 +171,6 @@ Contents:
 
 Unless a section says otherwise, ± is a standard deviation. A row "A minus B" shows the mean of
 the paired differences."""
-
-TWO_VIEW = """## Two-view PA
-
-Does two-view PA beat PA on one view and PA on the concatenation, as in Table 2 of "Two-View
-Online Learning" (Nguyen, Chang and Hui 2012)?
-
-Command: `python benchmarks/reproduction.py --only two-view`
-
-The paper's protocol is one pass, C = 0.1, disagreement γ = 0.5 and 5 folds. Here: three seeds,
-no intercept, binary features. F1 in percent, mean ± standard deviation.
-
-The paper's figures. Its set Ads has 3279 rows, with duplicates; internet_ads has the 1966
-distinct ones.
-
-| published F1 | first view | second view | concatenated | two-view PA |
-| --- | --- | --- | --- | --- |
-| WebKB (page, link) | 92.8 ± 1.7 | 92.7 ± 3.7 | 95.0 ± 1.8 | 97.5 ± 1.8 |
-| Ads | 83.7 ± 3.0 | 76.0 ± 2.9 | 81.1 ± 2.0 | 85.7 ± 2.0 |
-
-Our figures:"""
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

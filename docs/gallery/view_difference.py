@@ -15,7 +15,7 @@ from crossview import MultiViewPAClassifier, ViewEncoder, datasets
 table = datasets.load("digits")
 X = ViewEncoder().fit_transform(table.drop_columns("digit")).select(["pixels", "fourier"])
 y = table["digit"].to_numpy() == 8
-rows = np.random.default_rng(0).permutation(len(y))
+rows = np.random.default_rng(0).permutation(len(y))[:1000]
 
 figure, ax = plt.subplots()
 for price, name in ((0.0, "no price on disagreement"), (0.1, "disagreement = 0.1")):
