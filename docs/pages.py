@@ -195,7 +195,7 @@ def code_beside(text):
             if some:
                 parts += [f":::{{container}} side {title}", *some, ":::"]
         parts += ["::::", ""]
-    return "\n".join(["", "", "## Beside the code", "", *parts]) if parts else ""
+    return "\n".join(["", "", "## The code and its tests", "", *parts]) if parts else ""
 
 
 def _plain(words):

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from experiment import Claim, Experiment, Results, in_parallel
-from sklearn.datasets import load_svmlight_file
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, TunedThresholdClassifierCV
 from sklearn.svm import LinearSVC
 
@@ -118,9 +117,9 @@ def _two_views(load: Callable[[], tuple[Any, np.ndarray]]) -> tuple[Any, np.ndar
 
 def _census() -> tuple[Any, np.ndarray, list[int]]:
     """Return 8,000 rows of a9a, one view."""
-    X, y = load_svmlight_file(str(shared_data.folder("a9a") / "a9a.gz"), n_features=123)
-    rows = np.random.default_rng(0).permutation(len(y))[:8000]
-    X = X[rows]
+    found = shared_data.fetch("a9a")
+    rows = np.random.default_rng(0).permutation(np.sum(found.part == "train"))[:8000]
+    X, y = sp.csr_matrix(found.data["person"][rows]), found.target
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # for LinearSVC
     return X, (y[rows] > 0).astype(int), [X.shape[1]]
 

@@ -15,7 +15,7 @@ from crossview import MultiViewPAClassifier, ViewEncoder, datasets
 table = datasets.load("digits")
 X = ViewEncoder().fit_transform(table.drop_columns("digit")).select(["pixels", "fourier"])
 y = table["digit"].to_numpy() == 8
-rows = np.random.default_rng(0).permutation(len(y))
+rows = np.random.default_rng(0).permutation(len(y))[:1000]
 
 figure, ax = plt.subplots()
 for price, name in ((0.0, "no price on disagreement"), (0.1, "disagreement = 0.1")):
@@ -29,8 +29,8 @@ for price, name in ((0.0, "no price on disagreement"), (0.1, "disagreement = 0.1
     mean = np.cumsum(differences) / np.arange(1, len(differences) + 1)
     (line,) = ax.plot(mean)
     ax.scatter(
-        np.arange(len(differences))[::12],
-        differences[::12],
+        np.arange(len(differences))[::8],
+        differences[::8],
         s=6,
         alpha=0.35,
         color=line.get_color(),
@@ -46,7 +46,7 @@ for price, name in ((0.0, "no price on disagreement"), (0.1, "disagreement = 0.1
 ax.set(
     xlabel="rows",
     ylabel="|score of pixels - score of fourier|",
-    xlim=(0, 2500),
+    xlim=(0, 1400),
     ylim=(0, np.quantile(differences, 0.99) * 2.2),
 )
 ax.set_title("A price on disagreement brings the scores of the views together")
