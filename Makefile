@@ -7,7 +7,7 @@ VENV := .venv/bin/python
 # how long `make fuzz` goes on
 FUZZ_SECONDS ?= 600
 
-.PHONY: help demo test test-all lint types pytest pytest-all fuzz bench clean
+.PHONY: help demo test test-all lint types pytest pytest-all fuzz bench docs papers clean
 
 help:
 	@echo "make demo      install, write a table with three views, compare, train, predict"
@@ -15,6 +15,8 @@ help:
 	@echo "make test-all  the same, with whole grids and runs without the compiler"
 	@echo "make fuzz      damaged model files, odd tables and commands for ten minutes"
 	@echo "make bench     install the peers, measure, rewrite docs/benchmarks.md"
+	@echo "make papers    the papers' tables and figures, run again; rewrites docs/papers/results.md"
+	@echo "make docs      the site, with its gallery, into docs/_build/html; it needs no network"
 	@echo "make clean     remove the environment and what the demo wrote"
 
 # One environment; a stamp a set of extras, remade when pyproject.toml changes.
@@ -56,5 +58,13 @@ fuzz: .venv/installed-dev
 bench: .venv/installed-bench
 	$(VENV) benchmarks/run.py --write docs/benchmarks.md
 
+papers: .venv/installed-dev .venv/installed-bench
+	$(VENV) benchmarks/papers --write docs/papers/results.md
+
+# A warning is an error: a broken link, a name that does not exist, an example that fails.
+docs: .venv/installed-docs
+	$(VENV) -m sphinx -W --keep-going -q -j 2 -b html docs docs/_build/html
+	$(VENV) docs/check.py docs/_build/html
+
 clean:
-	rm -rf .venv demo
+	rm -rf .venv demo docs/_build docs/_generated

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.datasets import load_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 
 from crossview import MultiViewSVMPerf
@@ -71,7 +70,9 @@ def search() -> str:
 
 def adults() -> str:
     """Training for F1 on a9a to a gap of 0.001; C as `MultiViewSVMPerf` and as SVM^perf has it."""
-    X, y = load_svmlight_file(str(shared_data.folder("a9a") / "a9a.gz"), n_features=123)
+    found = shared_data.fetch("a9a")
+    train = found.part == "train"
+    X, y = found.data["person"][train], found.target[train]
     n = len(y)
     settings = [(f"C1 = {C1:g}", {"C1": C1}) for C1 in (0.01, 0.1, 1.0, 10.0)]
     settings += [

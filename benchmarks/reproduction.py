@@ -1,7 +1,7 @@
-"""Write docs/reproduction.md: the papers' tables, and the evidence for the default coupling.
+"""Write docs/reproduction.md: the evidence for the defaults.
 
     python benchmarks/reproduction.py --write docs/reproduction.md
-    python benchmarks/reproduction.py --only methods
+    python benchmarks/reproduction.py --only labels
 
 CROSSVIEW_DATA names the folder with the data sets; a set that is absent is left out and named.
 USPS is an HDF5 file and needs h5py.
@@ -15,89 +15,38 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import scipy.io
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.metrics import f1_score
-from sklearn.model_selection import StratifiedKFold
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
 
 import reproduction_calibration
 import reproduction_compare
 import reproduction_coverage
 import reproduction_intercept
-import reproduction_keco
 import reproduction_labels
-import reproduction_machines
-import reproduction_performance
-import reproduction_second_order
 import reproduction_stacking
 import reproduction_thresholds
 import reproduction_views
 import shared_data
 from crossview import (
     MultiView,
-    MultiViewPAClassifier,
-    PassiveAggressiveClassifier,
 )
-from harness import table
-
-SEEDS = range(3)
 
 
-def paper_table(X: MultiView, y: np.ndarray) -> list[list[str]]:
-    """Return Table 2 of the two-view paper: C = 0.1, γ = 0.5, no intercept, 5 folds, 3 seeds."""
-
-    def scores(model, X):
-        values = []
-        for seed in SEEDS:
-            folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-            for train, test in folds.split(np.zeros(len(y)), y):
-                fitted = clone(model).set_params(random_state=seed).fit(X[train], y[train])
-                values.append(f1_score(y[test], fitted.predict(X[test])))
-        return f"{100 * np.mean(values):.1f} ± {100 * np.std(values):.1f}"
-
-    options = {"C": 0.1, "fit_intercept": False}
-    first, second = X.layout.names
-    one = PassiveAggressiveClassifier(**options)
-    rows = [
-        [f"PA, {first}", scores(one, X.select([first]))],
-        [f"PA, {second}", scores(one, X.select([second]))],
-        ["PA, concatenated", scores(one, X)],
-        [
-            "two-view PA, published update",
-            scores(
-                MultiViewPAClassifier(
-                    coupling="absolute", update="published", disagreement=0.5, **options
-                ),
-                X,
-            ),
-        ],
-        ["two-view PA, exact update", scores(
-            MultiViewPAClassifier(coupling="absolute", disagreement=0.5, **options), X
-        )],
-        ["independent views", scores(MultiViewPAClassifier(coupling="independent", **options), X)],
-    ]  # fmt: skip
-    rows += [
-        [
-            f"squared, disagreement = {price:g}",
-            scores(MultiViewPAClassifier(coupling="squared", disagreement=price, **options), X),
-        ]
-        for price in (0.01, 0.1, 0.5)
-    ]
-    return rows
-
-
-def cells(name: str, file: str, views: list[str], sparse: bool) -> tuple[object, np.ndarray]:
-    """Return a MATLAB set: a cell X with one matrix per view, and a vector y."""
-    mat = scipy.io.loadmat(shared_data.folder(name) / file)
-    blocks = [b.toarray() if sp.issparse(b) else np.asarray(b, float) for b in mat["X"].ravel()]
-    y = np.asarray(mat["y"]).ravel().astype(int)
-    if sparse:
-        unit = [b / np.maximum(np.linalg.norm(b, axis=1, keepdims=True), 1e-12) for b in blocks]
-        return MultiView(dict(zip(views, map(sp.csr_array, unit), strict=True))), y
-    return frame(dict(zip(views, blocks, strict=True))), y
+def cells(name: str, sparse: bool) -> tuple[object, np.ndarray]:
+    """Return a set of matrices: of words rows of unit length, others as they are."""
+    found = shared_data.fetch(name)
+    blocks = {view: found.data[view] for view in found.data.layout.names}
+    if not sparse:
+        return frame(blocks), found.target
+    # in MATLAB's order, on which the last bit of a norm depends
+    whole = {view: block.toarray(order="F") for view, block in blocks.items()}
+    unit = {
+        view: sp.csr_array(b / np.maximum(np.linalg.norm(b, axis=1, keepdims=True), 1e-12))
+        for view, b in whole.items()
+    }
+    return MultiView(unit), found.target
 
 
 def frame(blocks: dict[str, np.ndarray]) -> pd.DataFrame:
@@ -107,13 +56,8 @@ def frame(blocks: dict[str, np.ndarray]) -> pd.DataFrame:
 
 
 def mfeat():
-    path = shared_data.folder("uci_mfeat")
-    read = {
-        v: pd.read_csv(path / f"mfeat-{v}.csv.gz")
-        for v in ("fac", "fou", "kar", "mor", "pix", "zer")
-    }
-    y = read["fac"].iloc[:, -1].to_numpy().astype(int)
-    return frame({v: t.iloc[:, :-1].to_numpy(float) for v, t in read.items()}), y
+    views, y = shared_data.mfeat()
+    return frame(views), y
 
 
 def bundled(name: str, label: str):
@@ -129,44 +73,14 @@ SETS = {
     "uci_mfeat": mfeat,
     "breast-cancer": lambda: bundled("breast-cancer", "diagnosis"),
     "digits": lambda: bundled("digits", "digit"),
-    "bbcsport": lambda: cells("bbcsport", "BBCSport.mat", ["first", "second"], True),
-    "reuters_1200": lambda: cells(
-        "reuters_1200", "Reuters-1200.mat", ["en", "fr", "de", "es", "it"], True
-    ),
-    "movies": lambda: cells("movies", "Movies.mat", ["keywords", "actors"], True),
-    "cora": lambda: cells("cora", "Cora.mat", ["citations", "words", "out", "in"], True),
-    "msrc_v5": lambda: cells(
-        "msrc_v5", "MSRC-v5.mat", ["color", "hog", "gist", "lbp", "centrist"], False
-    ),
-    "wikipedia": lambda: cells("wikipedia", "Wikipedia.mat", ["image", "topics"], False),
-    "100leaves": lambda: cells("100leaves", "100Leaves.mat", ["margin", "shape", "texture"], False),
+    "bbcsport": lambda: cells("bbcsport", sparse=True),
+    "reuters_1200": lambda: cells("reuters_1200", sparse=True),
+    "movies": lambda: cells("movies", sparse=True),
+    "cora": lambda: cells("cora", sparse=True),
+    "msrc_v5": lambda: cells("msrc_v5", sparse=False),
+    "wikipedia": lambda: cells("wikipedia", sparse=False),
+    "100leaves": lambda: cells("100leaves", sparse=False),
 }
-
-
-def two_view(names: list[str]) -> str:
-    """Return the section on Table 2 of the two-view paper."""
-    parts = [TWO_VIEW]
-    for name in ("webkb_course", "internet_ads"):
-        if name in names:
-            X, y = SETS[name]()
-            parts.append(f"### {name}\n\n" + table(["method", "F1"], paper_table(X, y)))
-            print(parts[-1], file=sys.stderr)
-    return "\n\n".join(parts)
-
-
-def second_order(names: list[str]) -> str:
-    """Return the section on learners with a covariance, and on coupled views with one."""
-    return reproduction_second_order.section(names, SETS)
-
-
-def multi_view_machines(names: list[str]) -> str:
-    """Return the section on machines: ratings, clicks, dense views, initialization."""
-    return reproduction_machines.section(names)
-
-
-def keco(names: list[str]) -> str:
-    """Return the section on KeCo: its Table 1, and other semi-supervised learners."""
-    return reproduction_keco.section(names)
 
 
 def labels(names: list[str]) -> str:
@@ -177,11 +91,6 @@ def labels(names: list[str]) -> str:
 def intercept(names: list[str]) -> str:
     """Return the section on the intercept of the linear learners."""
     return reproduction_intercept.section(names, SETS)
-
-
-def performance(names: list[str]) -> str:
-    """Return the section on SVMs that are trained for a measure."""
-    return reproduction_performance.section(names)
 
 
 def calibration(names: list[str]) -> str:
@@ -210,12 +119,7 @@ def compared(names: list[str]) -> str:
 
 
 SECTIONS = {
-    "two-view": two_view,
-    "second-order": second_order,
-    "machines": multi_view_machines,
-    "keco": keco,
     "labels": labels,
-    "performance": performance,
     "calibration": calibration,
     "thresholds": thresholds,
     "intercept": intercept,
@@ -226,14 +130,10 @@ SECTIONS = {
 }
 SOURCES = {
     **SETS,
-    **reproduction_second_order.STREAMS,
     **reproduction_intercept.OWN,
     **dict.fromkeys(
         [
-            *reproduction_machines.SETS,
-            *reproduction_keco.SETS,
             *reproduction_labels.SPLITS,
-            *reproduction_performance.SETS,
             *reproduction_calibration.SETS,
             *reproduction_thresholds.SETS,
             *reproduction_stacking.NAMES,
@@ -246,8 +146,8 @@ SOURCES = {
 
 HEAD = """# Reproduction
 
-Do the learners of Crossview reproduce the results of their papers? And which of them is best on
-public data? One section per paper answers the first question, the last two sections the second.
+Which learner is best on public data, and what are the defaults worth? The papers' tables are
+[run again](papers/results.md) on a page of their own.
 
 Run every command from the project's root. `CROSSVIEW_DATA` names a folder with one subfolder per
 data set; a data set that is absent is left out and named.
@@ -256,18 +156,12 @@ data set; a data set that is absent is left out and named.
 pip install -e '.[bench,dev]'
 export CROSSVIEW_DATA=FOLDER
 python benchmarks/reproduction.py --write docs/reproduction.md   # writes this document
-python benchmarks/reproduction.py --only keco ionosphere         # one section, one data set
+python benchmarks/reproduction.py --only labels ionosphere       # one section, one data set
 ```
 
 Contents:
 
-- [Two-view PA](#two-view-pa): Nguyen, Chang and Hui (2012)
-- [Learners with a covariance](#learners-with-a-covariance): Nguyen, Chang and Hui (2011)
-  - [Coupled views in Mahalanobis geometry](#coupled-views-in-mahalanobis-geometry)
-- [Multi-view machines](#multi-view-machines): Cao, Zhou, Li and Yu (2016)
-- [KeCo](#keco): van de Wiel, Heskes and Levin (2015)
 - [Labels](#labels): KeCo, Pegasos and scikit-learn with 3 to 100 labels per class
-- [SVMs trained for a measure](#svms-trained-for-a-measure): Wang
 - [Probabilities](#probabilities)
 - [Thresholds](#thresholds)
 - [The intercept](#the-intercept)
@@ -277,26 +171,6 @@ Contents:
 
 Unless a section says otherwise, ± is a standard deviation. A row "A minus B" shows the mean of
 the paired differences."""
-
-TWO_VIEW = """## Two-view PA
-
-Does two-view PA beat PA on one view and PA on the concatenation, as in Table 2 of "Two-View
-Online Learning" (Nguyen, Chang and Hui 2012)?
-
-Command: `python benchmarks/reproduction.py --only two-view`
-
-The paper's protocol is one pass, C = 0.1, disagreement γ = 0.5 and 5 folds. Here: three seeds,
-no intercept, binary features. F1 in percent, mean ± standard deviation.
-
-The paper's figures. Its set Ads has 3279 rows, with duplicates; internet_ads has the 1966
-distinct ones.
-
-| published F1 | first view | second view | concatenated | two-view PA |
-| --- | --- | --- | --- | --- |
-| WebKB (page, link) | 92.8 ± 1.7 | 92.7 ± 3.7 | 95.0 ± 1.8 | 97.5 ± 1.8 |
-| Ads | 83.7 ± 3.0 | 76.0 ± 2.9 | 81.1 ± 2.0 | 85.7 ± 2.0 |
-
-Our figures:"""
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

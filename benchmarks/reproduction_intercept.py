@@ -5,7 +5,6 @@ python benchmarks/reproduction.py --only intercept
 
 from __future__ import annotations
 
-import gzip
 import sys
 import time
 from collections.abc import Callable
@@ -13,10 +12,8 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.io
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
-from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
 import shared_data
@@ -39,38 +36,28 @@ def in_columns(**views: np.ndarray) -> pd.DataFrame:
 
 
 def spambase() -> tuple[pd.DataFrame, np.ndarray]:
-    path = shared_data.folder("spambase") / "spambase.data.gz"
-    cells = np.loadtxt(path, delimiter=",")
-    return in_columns(words=cells[:, :48], marks=cells[:, 48:54], runs=cells[:, 54:57]), cells[
-        :, 57
-    ]
+    found = shared_data.fetch("spambase")
+    frame = found.data.to_pandas()
+    frame.columns = [name.replace("characters__", "marks__") for name in frame.columns]
+    return frame, found.target.astype(float)
 
 
 def sms() -> tuple[pd.DataFrame, np.ndarray]:
-    path = shared_data.folder("sms_spam") / "SMSSpamCollection.gz"
-    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
-    label, text = zip(*(line.split("\t", 1) for line in lines), strict=True)
-    words = pd.Series(text)
+    found = shared_data.fetch("sms_spam")
+    words = pd.Series(found.data["words__message"].to_pylist())
     shape = {"digits": r"\d", "capitals": "[A-Z]", "marks": "[!?£$]"}
     rows = {"words__text": words, "shape__length": np.log1p(words.str.len())}
     rows |= {f"shape__{name}": words.str.count(kind).astype(float) for name, kind in shape.items()}
-    return pd.DataFrame(rows), np.array(label) == "spam"
+    return pd.DataFrame(rows), found.target == "spam"
 
 
 def criteo() -> tuple[pd.DataFrame, np.ndarray]:
-    path = shared_data.folder("criteo_sample")
-    files = [
-        pd.read_csv(
-            path / f"criteo_{part}.tsv.gz",
-            sep="\t",
-            header=None,
-            dtype=dict.fromkeys(range(14, 40), str),
-        )
-        for part in ("train", "dev", "test")
-    ]
-    rows = pd.concat(files, ignore_index=True)
-    counts = {f"counts__{i}": np.log1p(rows[i].clip(lower=0)) for i in range(1, 14)}
-    return pd.DataFrame(counts | {f"categories__{i}": rows[i] for i in range(14, 40)}), rows[0]
+    found = shared_data.fetch("criteo_sample")
+    rows = found.data.to_pandas()
+    for i in range(1, 14):
+        rows[f"counts__{i}"] = np.log1p(rows[f"counts__{i}"].clip(lower=0))
+    names = {f"categories__{i}": f"categories__{i + 13}" for i in range(1, 27)}
+    return rows.rename(columns=names), found.target
 
 
 def halves(X: sp.csc_array, y: np.ndarray) -> tuple[MultiView, np.ndarray]:
@@ -79,15 +66,14 @@ def halves(X: sp.csc_array, y: np.ndarray) -> tuple[MultiView, np.ndarray]:
 
 
 def a9a() -> tuple[MultiView, np.ndarray]:
-    with gzip.open(shared_data.folder("a9a") / "a9a.gz") as file:
-        X, y = load_svmlight_file(file, n_features=123)
-    return halves(sp.csc_array(X), y)
+    found = shared_data.fetch("a9a")
+    train = found.part == "train"
+    return halves(sp.csc_array(found.data["person"][train]), found.target[train].astype(float))
 
 
 def news() -> tuple[MultiView, np.ndarray]:
-    mat = scipy.io.loadmat(shared_data.folder("news20_w100") / "20news_w100.mat")
-    X = sp.csc_array(mat["documents"].T.astype(float))
-    return halves(X, mat["newsgroups"].ravel())
+    found = shared_data.fetch("news20_w100")
+    return halves(sp.csc_array(found.data["words"]), found.target)
 
 
 def particles() -> tuple[pd.DataFrame, np.ndarray]:

@@ -5,7 +5,6 @@ python benchmarks/reproduction.py --only thresholds
 
 from __future__ import annotations
 
-import gzip
 import sys
 import time
 from collections.abc import Callable
@@ -41,19 +40,19 @@ def say(*words: object) -> None:
 
 def criteo() -> tuple[Any, np.ndarray, dict[str, Any]]:
     """7200 clicks: 13 counts, and 26 categories."""
-    path = shared_data.folder("criteo_sample") / "criteo_train.tsv.gz"
-    counts = [f"count__{i}" for i in range(1, 14)]
-    names = ["click", *counts, *(f"category__{i}" for i in range(1, 27))]
-    frame = pd.read_csv(path, sep="\t", header=None, names=names)
-    frame[counts] = np.sign(frame[counts]) * np.log1p(frame[counts].abs())
-    return frame.drop(columns="click"), frame["click"].to_numpy() == 1, {}
+    found = shared_data.fetch("criteo_sample")
+    rows = found.data.to_pandas()[found.part == "train"]
+    rows.columns = [name.replace("counts", "count") for name in rows.columns]
+    rows.columns = [name.replace("categories", "category") for name in rows.columns]
+    counts = rows.columns[:13]
+    rows[counts] = np.sign(rows[counts]) * np.log1p(rows[counts].abs())
+    return rows, found.target[found.part == "train"] == 1, {}
 
 
 def sms() -> tuple[Any, np.ndarray, dict[str, Any]]:
     """5574 messages: their words, and their shape."""
-    text = gzip.decompress((shared_data.folder("sms_spam") / "SMSSpamCollection.gz").read_bytes())
-    lines = [line.split("\t", 1) for line in text.decode().splitlines() if line]
-    message = pd.Series([line[1] for line in lines])
+    found = shared_data.fetch("sms_spam")
+    message = pd.Series(found.data["words__message"].to_pylist())
     shape = {
         "length": np.log1p(message.str.len()),
         "digits": np.log1p(message.str.count(r"\d")),
@@ -61,33 +60,16 @@ def sms() -> tuple[Any, np.ndarray, dict[str, Any]]:
         "marks": np.log1p(message.str.count("[!£?*]")),
     }
     frame = pd.DataFrame({"words__message": message} | {f"shape__{k}": v for k, v in shape.items()})
-    return frame, np.array([line[0] == "spam" for line in lines]), {"text": ["words__message"]}
-
-
-VIEWS = {
-    "user": ("IP", "region", "city", "useragent"),
-    "page": ("adexchange", "domain", "slotid", "slotwidth", "slotheight", "slotvisibility",
-             "slotformat", "slotprice"),
-    "ad": ("creative", "advertiser"),
-    "time": ("weekday", "hour"),
-}  # fmt: skip
+    return frame, found.target == "spam", {"text": ["words__message"]}
 
 
 def ipinyou() -> tuple[Any, np.ndarray, dict[str, Any]]:
     """26,773 bids, of which 255 were clicked: 16 categories."""
-
-    def lines(name: str) -> list[str]:
-        path = shared_data.folder("ipinyou_sample") / name
-        return gzip.decompress(path.read_bytes()).decode().splitlines()
-
-    view_of = {field.lower(): view for view, fields in VIEWS.items() for field in fields}
-    fields = [line.split(":")[0].lower() for line in lines("featindex.fm.txt.gz")]
-    rows = [line.split() for line in lines("train.fm.txt.gz")]
-    codes = [[int(word.split(":")[0]) for word in row[1:]] for row in rows]
-    frame = pd.DataFrame(
-        [{f"{view_of[fields[c]]}__{fields[c]}": str(c) for c in row} for row in codes]
-    )
-    return frame, np.array([row[0] == "1" for row in rows]), {}
+    found = shared_data.fetch("ipinyou_sample")
+    train = found.part == "train"
+    name_of = {name.partition("__")[2]: name for name in found.data.column_names}
+    rows = found.data.select([name_of[field] for field in shared_data.FIELDS]).to_pandas()
+    return rows[train], found.target[train] == 1, {}
 
 
 def webkb() -> tuple[Any, np.ndarray, dict[str, Any]]:

@@ -14,8 +14,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-import scipy.io
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -63,31 +61,30 @@ def frame(views: dict[str, np.ndarray]) -> pd.DataFrame:
     )
 
 
-def cells(name: str, file: str, views: list[str]) -> tuple[dict[str, Any], np.ndarray]:
-    mat = scipy.io.loadmat(shared_data.folder(name) / file)
-    return dict(zip(views, mat["X"].ravel(), strict=False)), mat["y"].ravel().astype(int)
-
-
 def mfeat() -> Data:
     views, y = shared_data.mfeat()
     return frame(views), y, {}
 
 
 def wikipedia() -> Data:
-    views, y = cells("wikipedia", "Wikipedia.mat", ["image", "topics"])
-    return frame({v: np.asarray(x, float) for v, x in views.items()}), y, {}
+    found = shared_data.fetch("wikipedia")
+    return frame({view: found.data[view] for view in found.data.layout.names}), found.target, {}
 
 
 def cora() -> Data:
-    views, y = cells("cora", "Cora.mat", ["citations", "words"])
-    return MultiView({v: sp.csr_array(x, dtype=float) for v, x in views.items()}), y, {}
+    found = shared_data.fetch("cora")
+    return found.data.select(["citations", "words"]), found.target, {}
 
 
 def spambase() -> Data:
-    path = shared_data.folder("spambase") / "spambase.data.gz"
-    numbers = pd.read_csv(path, header=None).to_numpy()
-    parts = {"words": numbers[:, :48], "marks": numbers[:, 48:54], "capitals": numbers[:, 54:57]}
-    return frame(parts), numbers[:, 57] == 1, {}
+    found = shared_data.fetch("spambase")
+    names = {"characters": "marks", "runs": "capitals"}
+    columns = found.data.to_pandas()
+    columns.columns = [
+        f"{names.get(view, view)}__{i}"
+        for view, _, i in (name.partition("__") for name in columns.columns)
+    ]
+    return columns, found.target == 1, {}
 
 
 def bundled(name: str, label: str) -> Data:

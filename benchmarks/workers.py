@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
 
@@ -35,12 +34,9 @@ COUPLED = ["pa:squared", "pa:absolute", "scw:diagonal", "mvm", "linear"]
 
 def internet_ads() -> tuple[MultiView, np.ndarray, list[str]]:
     """1,966 advertisements: 1,554 words in five views."""
-    with np.load(shared_data.folder("internet_ads") / "17_InternetAds.npz") as file:
-        X, y = file["X"], file["y"].ravel() == 1
-    ends = {"url": 1, "page": 458, "target": 953, "alt": 1425, "caption": 1536, "": 1555}
-    names, ptr = list(ends), list(ends.values())
-    views = {name: sp.csr_array(X[:, ptr[v] : ptr[v + 1]]) for v, name in enumerate(names[:-1])}
-    return MultiView(views), y, [*COUPLED, "fm", "yardstick:logistic-regression"]
+    found = shared_data.fetch("internet_ads")
+    X = found.data.select(["url", "origurl", "ancurl", "alt", "caption"])
+    return X, found.target == "ad", [*COUPLED, "fm", "yardstick:logistic-regression"]
 
 
 def digits() -> tuple[MultiView, np.ndarray, list[str]]:

@@ -1,16 +1,13 @@
 """The real data sets that tests and benchmarks read, if they are present."""
 
-import gzip
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.io
 import scipy.sparse as sp
-from sklearn.datasets import load_svmlight_file
 
-from crossview import MultiView
+from crossview import MultiView, datasets
 
 
 def folder(name):
@@ -22,50 +19,54 @@ def folder(name):
     return path
 
 
+def fetch(name):
+    """Return `datasets.fetch` of the files in that folder; skip the test if they are absent."""
+    if name == "usps":
+        pytest.importorskip("h5py", reason="usps is an HDF5 file, and h5py is not installed")
+    return datasets.fetch(name, data_home=folder(name).parent, download_if_missing=False)
+
+
+def matrix(table):
+    """Return the columns of a table of numbers."""
+    return np.column_stack([column.to_numpy() for column in table.columns])
+
+
 def webkb_course():
     """Page and link view of 1051 web pages, binary features; True: a course page."""
-    mat = scipy.io.loadmat(folder("webkb_course") / "WebKB.mat")
-    link, page = (sp.csr_array(np.asarray(x) != 0, dtype=float) for x in mat["X"].ravel())
-    return MultiView({"page": page, "link": link}), mat["y"].ravel() == 1
+    found = fetch("webkb_course")
+    words = sp.csr_array(found.data.matrix != 0, dtype=float)
+    return MultiView.from_matrix(words, found.data.layout), found.target == "course"
 
 
 def internet_ads():
     """Two views of 1966 images on web pages, as in the two-view paper; True: an advertisement."""
-    npz = np.load(folder("internet_ads") / "17_InternetAds.npz")
-    X = sp.csr_array(npz["X"])
-    url, origurl, ancurl, alt = (
-        X[:, a:b] for a, b in [(1, 458), (458, 953), (953, 1425), (1425, 1536)]
-    )
+    found = fetch("internet_ads")
+    pairs = {"image_and_destination": ("url", "ancurl"), "alt_and_base": ("origurl", "alt")}
     views = {
-        "image_and_destination": sp.hstack([url, ancurl], format="csr"),
-        "alt_and_base": sp.hstack([origurl, alt], format="csr"),
+        view: sp.hstack([found.data[one] for one in pair], format="csr")
+        for view, pair in pairs.items()
     }
-    return MultiView(views), npz["y"] == 1
+    return MultiView(views), found.target == "ad"
 
 
 def bupa():
     """Six blood tests and habits of 345 men, standardized; True: selector 1."""
-    table = np.loadtxt(folder("bupa") / "bupa.data", delimiter=",", skiprows=1)
-    X = table[:, :-1]
-    return (X - X.mean(axis=0)) / X.std(axis=0), table[:, -1] == 1
+    found = fetch("bupa")
+    X = matrix(found.data)
+    return (X - X.mean(axis=0)) / X.std(axis=0), found.target == 1
 
 
 def usps():
     """7291 digits of 16 x 16 pixels between 0 and 1 (the training part), and which they are."""
-    path = folder("usps") / "usps.h5"
-    h5py = pytest.importorskip("h5py", reason="usps is an HDF5 file, and h5py is not installed")
-    with h5py.File(path) as file:
-        return file["train/data"][:].astype(float), file["train/target"][:]
+    found = fetch("usps")
+    rows = found.part == "train"
+    return found.data["pixels"][rows], found.target[rows]
 
 
 def mnist():
     """10,000 digits of 28 x 28 pixels between 0 and 1, and which they are."""
-    path = folder("mnist_t10k")
-    pixels, digit = (
-        np.frombuffer(gzip.decompress((path / name).read_bytes()), np.uint8, offset=offset)
-        for name, offset in [("t10k-images-idx3-ubyte.gz", 16), ("t10k-labels-idx1-ubyte.gz", 8)]
-    )
-    return pixels.reshape(len(digit), -1) / 255, digit
+    found = fetch("mnist_t10k")
+    return found.data["pixels"], found.target
 
 
 def one_hot(codes):
@@ -75,50 +76,77 @@ def one_hot(codes):
     return sp.csr_array((np.ones(len(column)), (rows, column)), (len(column), column.max() + 1))
 
 
+GENRES = [
+    *("unknown", "action", "adventure", "animation", "children's", "comedy", "crime"),
+    *("documentary", "drama", "fantasy", "film-noir", "horror", "musical", "mystery", "romance"),
+    *("sci-fi", "thriller", "war", "western"),
+]
+
+
 def movielens():
     """100,000 ratings of 1 to 5: views user, item and week of the rating; and who rated what."""
-    path = folder("movielens_100k")
-    data = np.loadtxt(path / "u.data.gz", dtype=np.int64)
-    user, item, rating, seconds = data.T
-    people = [line.split("|") for line in (path / "u.user").read_text().splitlines()]
-    about = sp.hstack(
-        [
-            one_hot(np.arange(len(people))),
-            one_hot([int(person[1]) // 10 for person in people]),
-            one_hot([person[2] for person in people]),
-            one_hot([person[3] for person in people]),
-        ],
-        format="csr",
+    found = fetch("movielens_100k")
+    columns = {name: found.data[name].to_numpy() for name in found.data.column_names}
+    about = [columns["user__id"], columns["user__age"] // 10, columns["user__sex"]]
+    genres = [[genre in one.split() for genre in GENRES] for one in columns["item__genres"]]
+    week = (columns["time"] - columns["time"].min()) // (7 * 24 * 3600)
+    views = {
+        "user": sp.hstack([*map(one_hot, about), one_hot(columns["user__job"])], format="csr"),
+        "item": sp.hstack(
+            [one_hot(columns["item__id"]), sp.csr_array(np.array(genres, dtype=float))],
+            format="csr",
+        ),
+        "week": one_hot(week),
+    }
+    return MultiView(views), found.target.astype(float), columns["user__id"], columns["item__id"]
+
+
+# of the binary columns of ipinyou_sample, in their order
+FIELDS = {
+    "weekday": 5, "hour": 25, "useragent": 14, "ip": 131_235, "region": 35, "city": 367,
+    "adexchange": 2, "domain": 800, "slotid": 961, "slotwidth": 2, "slotheight": 2,
+    "slotvisibility": 4, "slotformat": 2, "creative": 4, "advertiser": 2, "slotprice": 5,
+}  # fmt: skip
+
+
+def ipinyou():
+    """47,923 bids: one binary column per known value of 16 fields in four views; True: a click."""
+    found = fetch("ipinyou_sample")
+    starts = dict(zip(FIELDS, np.cumsum([0, *FIELDS.values()]).tolist(), strict=False))
+    blocks = {name.partition("__")[0]: [] for name in found.data.column_names}
+    view_of = {name.partition("__")[2]: name for name in found.data.column_names}
+    for field, start in starts.items():
+        column = found.data[view_of[field]].to_numpy().astype(int) - start
+        rows = np.arange(len(column))
+        block = sp.csr_array((np.ones(len(column)), (rows, column)), (len(rows), FIELDS[field]))
+        blocks[view_of[field].partition("__")[0]].append(block)
+    return MultiView({v: sp.hstack(own, format="csr") for v, own in blocks.items()}), (
+        found.target == 1
     )
-    films = [line.split("|") for line in (path / "u.item").read_text("latin-1").splitlines()]
-    genres = sp.csr_array(np.array([film[-19:] for film in films], dtype=float))
-    kinds = sp.hstack([one_hot(np.arange(len(films))), genres], format="csr")
-    week = one_hot((seconds - seconds.min()) // (7 * 24 * 3600))
-    views = {"user": about[user - 1], "item": kinds[item - 1], "week": week}
-    return MultiView(views), rating.astype(float), user, item
 
 
 def ionosphere():
     """34 numbers of 351 radar returns, columns between -1 and 1; True: a good one."""
-    lines = (folder("ionosphere") / "ionosphere.data").read_text().split()
-    cells = [line.split(",") for line in lines]
-    X = np.array([row[:-1] for row in cells], dtype=float)
-    return between_minus_one_and_one(X), np.array([row[-1] == "g" for row in cells])
+    found = fetch("ionosphere")
+    X = matrix(found.data).reshape(-1, 2, 17).transpose(0, 2, 1).reshape(-1, 34)  # pulse by pulse
+    return between_minus_one_and_one(X), found.target == "good"
 
 
 def svmguide1():
     """Four numbers of 3089 particles (the training part), as they are; True: the class 1."""
-    X, y = load_svmlight_file(str(folder("svmguide1") / "svmguide1"), n_features=4)
-    return X.toarray(), y == 1
+    found = fetch("svmguide1")
+    return matrix(found.data), found.target == 1
 
 
 def mfeat():
     """2000 digits in six views of numbers, by name, and which digits they are."""
-    path = folder("uci_mfeat")
-    names = ("fac", "fou", "kar", "mor", "pix", "zer")
-    tables = [np.loadtxt(path / f"mfeat-{v}.csv.gz", delimiter=",", skiprows=1) for v in names]
-    views = {name: table[:, :-1] for name, table in zip(names, tables, strict=True)}
-    return views, tables[0][:, -1].astype(int)
+    found = fetch("uci_mfeat")
+    names = dict.fromkeys(name.partition("__")[0] for name in found.data.column_names)
+    views = {
+        view: matrix(found.data.select([n for n in found.data.column_names if n.startswith(view)]))
+        for view in names
+    }
+    return views, found.target
 
 
 def between_minus_one_and_one(X):

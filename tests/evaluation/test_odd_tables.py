@@ -168,3 +168,9 @@ def test_names_that_are_no_text_or_hold_a_line_break(tmp_path):
     with pytest.raises(InputError, match="no label column 'none'") as caught:
         crossview.train(pa.table(TABLE | {"a\nb": [1] * N, "c\u2028d": [1] * N}), "none")
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_label_beyond_64_bits_with_a_sign_is_refused():
+    table = pa.table({"a__x": [1.0, 2.0], "y": pa.array([0, 2**64 - 1], pa.uint64())})
+    with pytest.raises(InputError, match="the label 18446744073709551615 is too large"):
+        crossview.train(table, "y", model="pa:squared")

@@ -1067,15 +1067,29 @@ def convert(
 
 @app.command()
 def datasets(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="breast-cancer or digits.")],
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Without it: lists the data sets.")
+    ] = None,
     output: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Ends in .parquet or .csv; - for CSV on stdout."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Ends in .parquet, .csv, .svm, .ffm or .vw; - for CSV on stdout.",
         ),
-    ],
+    ] = None,
 ) -> None:
-    """Write a bundled table with views, to try things on."""
-    from crossview.cli.commands.datasets import run
+    """Write a data set with views to a file, to try things on.
 
-    run(name, output)
+    Two are bundled. The others are public, and are fetched from their address:
+    each file is checked by its SHA-256 and kept in CROSSVIEW_CACHE, by default
+    a folder of the system. CROSSVIEW_DATA names a folder that has them already,
+    in NAME/FILE. Without a name all are listed.
+    """
+    from crossview.cli.commands.datasets import run, show
+
+    if name is None:
+        show()
+    else:
+        run(name, output)

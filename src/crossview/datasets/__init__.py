@@ -1,6 +1,6 @@
-"""Two real data sets with natural views, available without a download.
+"""Real data sets with natural views: two that are here, and public ones that are fetched.
 
-Both come with scikit-learn.  Their columns are called ``view__column``, so that
+The two come with scikit-learn.  Columns of tables are called ``view__column``, so that
 ``ViewEncoder()`` derives the views from the names.
 """
 
@@ -9,17 +9,57 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
+from crossview.datasets.bundled import BUNDLED
+from crossview.datasets.fetching import Files, local_folder
+from crossview.datasets.sources import PUBLIC
 from crossview.errors import InputError, closest_names
 from crossview.files import CSV, PARQUET, replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from sklearn.utils import Bunch
 
-__all__ = ["load", "names", "write"]
+_FETCHED = [one.name for one in PUBLIC]
+
+__all__ = ["DataSet", "fetch", "known", "load", "names", "write"]
+
+
+class DataSet(NamedTuple):
+    """What `known` says of a data set.
+
+    Attributes
+    ----------
+    name : str
+        For `load`, `fetch` and `write`.
+    what : str
+        What a row is, and what its label says.
+    task : str
+        ``classification`` or ``regression``.
+    n_rows : int
+        Number of rows.
+    views : tuple of str
+        The views.
+    size : int
+        Bytes to download; 0: none.
+    license : str
+        As its publisher states it.
+    page : str
+        Where its publisher describes it.
+    where : str
+        ``bundled``, the folder that has its files, or the addresses of the files.
+    """
+
+    name: str
+    what: str
+    task: str
+    n_rows: int
+    views: tuple[str, ...]
+    size: int
+    license: str
+    page: str
+    where: str
 
 
 def names() -> tuple[str, ...]:
@@ -36,7 +76,40 @@ def names() -> tuple[str, ...]:
     >>> datasets.names()
     ('breast-cancer', 'digits')
     """
-    return tuple(_tables)
+    return tuple(BUNDLED)
+
+
+def known() -> tuple[DataSet, ...]:
+    """Return what is known of all data sets: the bundled tables, and those that `fetch` gets.
+
+    Returns
+    -------
+    tuple of DataSet
+        The bundled ones first.
+
+    Examples
+    --------
+    >>> from crossview import datasets
+    >>> one = datasets.known()[0]
+    >>> one.name, one.n_rows, one.views, one.where
+    ('breast-cancer', 569, ('mean', 'error', 'worst'), 'bundled')
+    """
+    page = "https://archive.ics.uci.edu/dataset/"
+    bundled = [
+        ("breast-cancer", "tumors: malignant?", 569,
+         ("mean", "error", "worst"), "17"),
+        ("digits", "digits, 8 x 8", 1797,
+         ("pixels", "profile", "fourier"), "80"),
+    ]  # fmt: skip
+    found = [
+        DataSet(name, what, "classification", rows, views, 0, "CC BY 4.0", page + number, "bundled")
+        for name, what, rows, views, number in bundled
+    ]
+    for one in PUBLIC:
+        files = Files(one, local_folder(), download=False)
+        where = files.folder() or ", ".join(dict.fromkeys(file.url for file in one.files))
+        found.append(DataSet(*one[:-1], where=str(where)))
+    return tuple(found)
 
 
 def load(name: str) -> pa.Table:
@@ -66,22 +139,84 @@ def load(name: str) -> pa.Table:
     >>> table.column_names[:2], table.column_names[-1]
     (['mean__radius', 'mean__texture'], 'diagnosis')
     """
-    if name not in _tables:
-        raise InputError(f"no data set {name!r}{closest_names(name, names())}")
-    try:
-        import pyarrow
-    except ImportError:
-        raise InputError("data sets need pyarrow: pip install 'crossview[cli]'") from None
-    return pyarrow.table(_tables[name]())
+    if name in _FETCHED:
+        raise InputError(f"{name!r} is not bundled: datasets.fetch({name!r}) gets it")
+    if name not in BUNDLED:
+        raise _unknown(name)
+    return _pyarrow().table(BUNDLED[name]())
 
 
-def write(name: str, path: str | os.PathLike[str]) -> None:
-    """Write one of the bundled tables to a file, atomically.
+def fetch(
+    name: str,
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    download_if_missing: bool = True,
+) -> Bunch:
+    """Return a public data set, downloaded on first use.
+
+    A file is looked for in ``data_home``, then in the cache, and then downloaded from its address
+    and checked by its SHA-256; a partial or changed file is never used.
 
     Parameters
     ----------
-    name : {'breast-cancer', 'digits'}
-        See `load`.
+    name : str
+        As `known` lists them.  The license is that of the publisher; some allow research only.
+    data_home : path-like, default=None
+        A folder with one folder per data set, ``data_home/NAME/FILE`` (or ``FILE.gz``).  None: the
+        folder that the environment variable ``CROSSVIEW_DATA`` names, if any.  Downloads go to
+        the folder ``CROSSVIEW_CACHE``, by default the cache of the operating system.
+    download_if_missing : bool, default=True
+        False: an error where a file is on this machine in neither folder.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        ``data``: a pyarrow Table with columns ``view__column``, or a `MultiView` where the views
+        are matrices.  ``target``: the labels.  ``label``: their name.  ``part``: which part of the
+        publisher's split each row is in, such as 'train' and 'test'; None without one.  ``DESCR``:
+        what a row and its label are, the license, and the publisher's page.
+
+    Raises
+    ------
+    InputError
+        The name is unknown, or a file cannot be had: which one, from where, and where to put it.
+
+    Examples
+    --------
+    >>> from crossview import datasets
+    >>> mails = datasets.fetch("spambase")  # doctest: +SKIP
+    >>> mails.data.shape, mails.target.mean().round(2)  # doctest: +SKIP
+    ((4601, 57), 0.39)
+    """
+    from sklearn.utils import Bunch
+
+    from crossview.datasets.readers import LABELS, READERS
+
+    one = next((one for one in PUBLIC if one.name == name), None)
+    if name in BUNDLED:
+        raise InputError(f"{name!r} is bundled: datasets.load({name!r}) returns it")
+    if one is None:
+        raise _unknown(name)
+    folder = local_folder() if data_home is None else Path(data_home)
+    rows = READERS[name](Files(one, folder, download_if_missing))
+    data = _pyarrow().table(dict(rows.data)) if isinstance(rows.data, dict) else rows.data
+    description = f"{one.what} {one.n_rows:,} rows. License: {one.license}. {one.page}"
+    return Bunch(
+        data=data,
+        target=rows.target,
+        label=LABELS.get(name, "label"),
+        part=rows.part,
+        DESCR=description,
+    )
+
+
+def write(name: str, path: str | os.PathLike[str]) -> None:
+    """Write a data set that is a table to a file, atomically.
+
+    Parameters
+    ----------
+    name : str
+        A bundled table, or a public data set, which is fetched.
     path : path
         The file, ``.parquet`` or ``.csv``; an existing file is replaced.
 
@@ -94,60 +229,43 @@ def write(name: str, path: str | os.PathLike[str]) -> None:
     ...     open_table(f"{folder}/digits.parquet").n_rows
     1797
     """
-    table = load(name)
+    target = Path(path)
+    if name not in (*BUNDLED, *_FETCHED):
+        raise _unknown(name)
+    _pyarrow()
     from pyarrow import csv, parquet
 
-    target = Path(path)
     writers: dict[str, Callable[..., None]] = {
         ".parquet": parquet.write_table,
         ".csv": csv.write_csv,
     }
     if target.suffix.lower() not in writers:
         raise InputError("write to a name that ends in .parquet or .csv", file=str(path))
+    table = load(name) if name in BUNDLED else _fetched_table(name)
     kind = CSV if target.suffix.lower() == ".csv" else PARQUET
     with replacing(target, kind) as unfinished:
         writers[target.suffix.lower()](table, str(unfinished))
 
 
-def _breast_cancer() -> dict[str, Any]:
-    from sklearn.datasets import load_breast_cancer
-
-    bunch = load_breast_cancer()
-    columns: dict[str, Any] = {}
-    for values, title in zip(bunch.data.T, bunch.feature_names, strict=True):
-        # "mean radius", "radius error", "worst radius"
-        words = str(title).split()
-        view = next(w for w in ("mean", "error", "worst") if w in (words[0], words[-1]))
-        measure = "_".join(w for w in words if w != view)
-        columns[f"{view}__{measure}"] = values
-    columns["diagnosis"] = bunch.target_names[bunch.target].tolist()
-    return columns
+def _fetched_table(name: str) -> pa.Table:
+    """Return a public data set as a table with its label."""
+    found = fetch(name)
+    if not isinstance(found.data, _pyarrow().Table):
+        raise InputError(
+            f"data set {name!r} is matrices and not a table: write to a name that ends in .svm, "
+            ".ffm or .vw"
+        )
+    return found.data.append_column(found.label, _pyarrow().array(found.target))
 
 
-def _digits() -> dict[str, Any]:
-    from sklearn.datasets import load_digits
-
-    bunch = load_digits()
-    images, n = bunch.images, len(bunch.images)
-    # the magnitudes of a real image are symmetric: half of them suffice
-    fourier = np.abs(np.fft.rfft2(images))
-    blocks = {
-        "pixels": (images, [f"{r}_{c}" for r in range(8) for c in range(8)]),
-        "profile": (
-            np.hstack([images.sum(axis=2), images.sum(axis=1)]),
-            [f"row_{r}" for r in range(8)] + [f"column_{c}" for c in range(8)],
-        ),
-        "fourier": (fourier, [f"{r}_{c}" for r in range(8) for c in range(5)]),
-    }
-    columns: dict[str, Any] = {}
-    for view, (block, titles) in blocks.items():
-        for values, title in zip(block.reshape(n, -1).T, titles, strict=True):
-            columns[f"{view}__{title}"] = np.ascontiguousarray(values)
-    columns["digit"] = bunch.target
-    return columns
+def _unknown(name: str) -> InputError:
+    every = [*BUNDLED, *_FETCHED]
+    return InputError(f"no data set {name!r}{closest_names(name, every, most=len(every))}")
 
 
-_tables: dict[str, Callable[[], dict[str, Any]]] = {
-    "breast-cancer": _breast_cancer,
-    "digits": _digits,
-}
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise InputError("data sets need pyarrow: pip install 'crossview[cli]'") from None
+    return pyarrow

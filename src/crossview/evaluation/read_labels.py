@@ -102,6 +102,11 @@ def check_classes(
                 "(a number to predict: task='regression')",
                 column=label,
             )
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:  # NumPy would round it
+            raise InputError(
+                f"the label {value} is too large; give whole numbers below 2^63, or text",
+                column=label,
+            )
         if isinstance(value, str) and len(value) > MOST_CHARACTERS:
             raise InputError(
                 f"the label {value[:20] + '...'!r} has {len(value):,} characters, and a class "

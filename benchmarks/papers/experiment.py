@@ -1,0 +1,115 @@
+"""An experiment of a paper: its methods, what it prints, and what it claims; and how it runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+
+from crossview.evaluation.significance.correlated_t import correlated_t_posterior
+from crossview.evaluation.significance.posterior import Posterior
+
+# how a method is run; a yardstick is always tuned
+FORMS = ("as printed", "corrected", "tuned")
+
+# values by method, form and measure: one per repetition, paired between methods
+Results = dict[str, dict[str, dict[str, list[float]]]]
+
+
+class Claim(NamedTuple):
+    """A sentence of a paper: one method is better than another one."""
+
+    better: str
+    than: str
+    measure: str
+
+
+class Printed(NamedTuple):
+    """What a paper prints of a method on a data set."""
+
+    mean: float
+    sd: float | None = None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure: its file, what to see, and the text for those who do not see it."""
+
+    file: str
+    title: str
+    alt: str
+    draw: Callable[[Any], None]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table of a paper, run again.
+
+    ``run(data)`` returns `Results`; ``higher`` says of each measure whether more is better.
+    ``test_share`` is the share of the rows in a test part, where training parts overlap; 0 where
+    repetitions are independent, as random orders of a stream are.
+    """
+
+    name: str
+    title: str
+    source: str
+    protocol: str
+    sets: dict[str, Callable[[], Any]]
+    run: Callable[[Any], Results]
+    higher: dict[str, bool]
+    claims: tuple[Claim, ...] = ()
+    printed: dict[tuple[str, str, str], Printed] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+    test_share: float = 0.0
+    scale: float = 1.0
+    digits: int = 1
+    pictures: Callable[[str, Any, Results], Iterator[Picture]] | None = None
+
+    def sets_that_are_there(self, wanted: list[str]) -> Iterator[tuple[str, Any, str]]:
+        """Yield each set, its data, and why it is left out if it is."""
+        for name, load in self.sets.items():
+            if wanted and name not in wanted:
+                continue
+            try:
+                data = load()
+            except pytest.skip.Exception as reason:
+                yield name, None, str(reason)
+            else:
+                yield name, data, ""
+
+    def posterior(self, values: list[float]) -> Posterior:
+        """Return what the values say of their mean."""
+        return correlated_t_posterior(np.asarray(values) * self.scale, self.test_share)
+
+    def difference(self, results: Results, claim: Claim, form: str) -> Posterior | None:
+        """Return by how much the better method is better; None if one was not run in this form."""
+        one, two = (_in_form(results, name, form) for name in (claim.better, claim.than))
+        if one is None or two is None:
+            return None
+        sign = 1.0 if self.higher[claim.measure] else -1.0
+        less = np.subtract(one[claim.measure], two[claim.measure])
+        return self.posterior((sign * less).tolist())
+
+
+def _in_form(results: Results, method: str, form: str) -> dict[str, list[float]] | None:
+    found = results.get(method, {})
+    return found.get(form)
+
+
+def in_parallel(function: Callable[..., Any], jobs: list[tuple]) -> list[Any]:
+    """Call a function with each tuple of arguments, on all cores; say how long it took."""
+    start = time.perf_counter()
+    found = Parallel(n_jobs=-1)(delayed(function)(*job) for job in jobs)
+    say(f"  {len(jobs)} tasks, {time.perf_counter() - start:.0f} s")
+    return found
+
+
+def say(*words: object) -> None:
+    """Print on stderr, at once."""
+    print(*words, file=sys.stderr, flush=True)

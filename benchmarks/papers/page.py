@@ -1,0 +1,177 @@
+"""From results to a page: tables, intervals, and sentences that are computed from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from experiment import FORMS, Claim, Experiment, Results, say
+
+from crossview.evaluation.significance.posterior import Posterior
+from harness import table
+
+HEAD = """# The papers' tables, run again
+
+Does Crossview reproduce what its papers print? `make papers` writes this page: tables,
+intervals, figures and the sentences on what holds are computed from the runs.
+
+Each method is run in up to three forms. *As printed*: equations and protocol of the paper,
+where they can be told. *Corrected*: without the [errors](errata.md) of the print. *Tuned*:
+parameters chosen inside the training part, as Crossview does it. *Yardsticks* are models of
+scikit-learn, tuned in the same way, and learners that are newer than the paper.
+
+In brackets: the 95 % interval of the mean, by Student's t, corrected for training parts that
+overlap (Nadeau and Bengio 2003). A claim *holds* if the interval of the paired difference is
+above 0, is *contradicted* if it is below 0, and is *not shown* otherwise.
+"""
+
+
+def section(experiment: Experiment, wanted: list[str], figures: Path) -> str:
+    """Run an experiment; return its section."""
+    parts = [f"## {experiment.title}", experiment.source, experiment.protocol]
+    found: dict[str, Results] = {}
+    for name, data, reason in experiment.sets_that_are_there(wanted):
+        if reason:
+            parts.append(f"{name} is left out: {reason}.")
+            continue
+        say(experiment.name, name)
+        found[name] = experiment.run(data)
+        parts += [f"### {experiment.title.partition(':')[0]}: {name}"]
+        parts += [_table(experiment, name, found[name], measure) for measure in experiment.higher]
+        if experiment.pictures is not None:
+            for picture in experiment.pictures(name, data, found[name]):
+                parts.append(_drawn(picture, figures))
+    if found and experiment.claims:
+        parts += [_claims_table(experiment, found), _sentences(experiment, found)]
+    if experiment.absent:
+        parts.append(
+            "Not run: "
+            + "; ".join(f"{name} ({why})" for name, why in experiment.absent.items())
+            + "."
+        )
+    return "\n\n".join(parts)
+
+
+def _table(experiment: Experiment, name: str, results: Results, measure: str) -> str:
+    rows = []
+    for method, forms in results.items():
+        printed = experiment.printed.get((name, method, measure))
+        shown = ""
+        if printed is not None:
+            shown = f"{printed.mean:.{experiment.digits}f}"
+            if printed.sd is not None:
+                shown += f" ± {printed.sd:.{experiment.digits}f}"
+        cells = [
+            _value(experiment, measure, forms[form][measure])
+            if form in forms and measure in forms[form]
+            else ""
+            for form in FORMS
+        ]
+        if any(cells):
+            rows.append([method, shown, *cells])
+    columns = [0, *(i for i in range(1, 5) if any(row[i] for row in rows))]
+    header = [measure, "printed", *FORMS]
+    return table([header[i] for i in columns], [[row[i] for i in columns] for row in rows])
+
+
+def _value(experiment: Experiment, measure: str, values: list[float]) -> str:
+    posterior = experiment.posterior(values)
+    low, high = posterior.interval()
+    if measure != "RMSE":  # a share
+        low, high = max(low, 0.0), min(high, experiment.scale)
+    digits = experiment.digits
+    return f"{posterior.location:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def _claims_table(experiment: Experiment, found: dict[str, Results]) -> str:
+    rows = []
+    for claim in experiment.claims:
+        for name, results in found.items():
+            cells = [
+                _signed(experiment, experiment.difference(results, claim, form)) for form in FORMS
+            ]
+            if any(cells):
+                rows.append([_words(claim), name, _printed(experiment, claim, name), *cells])
+    columns = [0, 1, *(i for i in range(2, 6) if any(row[i] for row in rows))]
+    header = ["better by", "set", "printed", *FORMS]
+    return table([header[i] for i in columns], [[row[i] for i in columns] for row in rows])
+
+
+def _printed(experiment: Experiment, claim: Claim, name: str) -> str:
+    one = experiment.printed.get((name, claim.better, claim.measure))
+    two = experiment.printed.get((name, claim.than, claim.measure))
+    if one is None or two is None:
+        return ""
+    sign = 1.0 if experiment.higher[claim.measure] else -1.0
+    return f"{sign * (one.mean - two.mean):+.{experiment.digits}f}"
+
+
+def _signed(experiment: Experiment, difference: Posterior | None) -> str:
+    if difference is None:
+        return ""
+    low, high = difference.interval()
+    digits = experiment.digits
+    return (
+        f"{difference.location:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f}), "
+        f"{_verdict(difference)}"
+    )
+
+
+def _verdict(difference: Posterior) -> str:
+    low, high = difference.interval()
+    if low > 0.0:
+        return "holds"
+    return "contradicted" if high < 0.0 else "not shown"
+
+
+def _words(claim: Claim) -> str:
+    return f"{claim.better}, than {claim.than}, in {claim.measure}"
+
+
+def _sentences(experiment: Experiment, found: dict[str, Results]) -> str:
+    """Say of each claim, form by form, on which sets it holds."""
+    lines = []
+    for claim in experiment.claims:
+        said = []
+        for form in FORMS:
+            by_verdict: dict[str, list[str]] = {}
+            for name, results in found.items():
+                difference = experiment.difference(results, claim, form)
+                if difference is not None:
+                    by_verdict.setdefault(_verdict(difference), []).append(name)
+            if by_verdict:
+                words = ", ".join(
+                    f"{verdict} on {_listed(names)}"
+                    for verdict, names in sorted(by_verdict.items())
+                )
+                said.append(f"{form} {words}")
+        if said:
+            lines.append(
+                f"- {claim.better} is better than {claim.than} in {claim.measure}: "
+                + "; ".join(said)
+                + "."
+            )
+    return "What holds:\n\n" + "\n".join(lines)
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _drawn(picture: Any, folder: Path) -> str:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6.4, 3.6), layout="constrained")
+    picture.draw(axes)
+    axes.set_title(picture.title, loc="left", fontsize=10)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(
+        folder / f"{picture.file}.svg", metadata={"Date": None, "Creator": None}, format="svg"
+    )
+    pyplot.close(figure)
+    return f"![{picture.alt}]({folder.name}/{picture.file}.svg)\n\n*{picture.title}*"

@@ -1,0 +1,42 @@
+"""
+Which expert is trusted when
+============================
+
+Stacking weighs several learners by how well they predict. Here only the first view tells the
+class, and after half of the rows only the second one does: the weights follow within a few
+hundred rows.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from crossview import AROWClassifier, MultiView, OnlineStackingClassifier
+
+rng = np.random.default_rng(0)
+n = 8000
+first, second = rng.normal(size=(2, n, 5))
+telling = np.where(np.arange(n)[:, None] < n // 2, first, second)
+y = telling @ np.array([1.0, -1.0, 0.5, 0.5, 0.0]) + 0.3 * rng.normal(size=n) > 0
+experts = [
+    ("first view", AROWClassifier(covariance="diagonal"), "first"),
+    ("second view", AROWClassifier(covariance="diagonal"), "second"),
+]
+X = MultiView({"first": first, "second": second})
+model = OnlineStackingClassifier(experts=experts).partial_fit(X, y, classes=[False, True])
+history = model.weight_history_
+
+figure, ax = plt.subplots()
+for name, weights in zip(history.experts, history.mixture.T, strict=True):
+    (line,) = ax.plot(history.n_rows, weights)
+    ax.annotate(
+        name,
+        (n, weights[-1]),
+        xytext=(4, 0),
+        textcoords="offset points",
+        color=line.get_color(),
+        va="center",
+    )
+ax.axvline(n // 2, color="0.6", linestyle="--")
+ax.set(xlabel="rows", ylabel="weight in the mixture", xlim=(0, n * 1.18))
+ax.set_title("The weights follow the view that tells the class")
+plt.show()

@@ -1,0 +1,134 @@
+"""Files of public data sets: from a local folder, from the cache, or from their address."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from crossview.datasets.sources import DataFile, PublicSet
+from crossview.errors import InputError
+
+__all__ = ["Files", "cache_folder", "local_folder"]
+
+# after a broken connection or wrong bytes, one second and then two seconds later
+_RETRIES = 2
+
+
+def local_folder() -> Path | None:
+    """Return the folder ``CROSSVIEW_DATA``, with one folder per data set; None if it is not set."""
+    folder = os.environ.get("CROSSVIEW_DATA")
+    return Path(folder) if folder else None
+
+
+def cache_folder() -> Path:
+    """Return the folder of downloads: ``CROSSVIEW_CACHE``, or that of the operating system."""
+    folder = os.environ.get("CROSSVIEW_CACHE")
+    return Path(folder) if folder else Path(_pooch().os_cache("crossview"))
+
+
+class Files:
+    """The files of one data set.
+
+    Parameters
+    ----------
+    data_set : PublicSet
+        The data set.
+    folder : Path or None
+        With one folder per data set, whose files come first.
+    download : bool
+        Whether to download what is neither there nor in the cache.
+    """
+
+    def __init__(self, data_set: PublicSet, folder: Path | None, download: bool) -> None:
+        self._set = data_set
+        self._folder = folder
+        self._download = download
+
+    def __getitem__(self, name: str) -> bytes:
+        """Return what a file holds, unpacked."""
+        file = next(file for file in self._set.files if file.name == name)
+        local = self._local(self._folder, file) if self._folder is not None else None
+        return _unpacked(local or self._fetched(file), file)
+
+    def folder(self) -> Path | None:
+        """Return the folder on this machine that has the files; None where one is missing."""
+        for root in (self._folder, cache_folder()):
+            if root is not None and all(self._local(root, file) for file in self._set.files):
+                return root / self._set.name
+        return None
+
+    def _local(self, root: Path, file: DataFile) -> Path | None:
+        """Return the path of a file below a folder, packed or not."""
+        for name in (file.name, f"{file.name}.gz", _downloaded(file)):
+            path = root / self._set.name / name
+            if path.is_file():
+                return path
+        return None
+
+    def _fetched(self, file: DataFile) -> Path:
+        """Return the file in the cache.
+
+        Pooch writes to a temporary name and renames it once the checksum is right, so an unfinished
+        download is never taken for the file, and a damaged file in the cache is fetched again.
+        """
+        where = f"{self._set.name}/{_downloaded(file)}"
+        if not self._download and not (cache_folder() / where).is_file():
+            raise self._absent(file, f"{file.url} is not on this machine")
+        pooch = _pooch()
+        files = pooch.create(
+            cache_folder(),
+            base_url="",
+            urls={where: file.url},
+            registry={where: f"sha256:{file.sha256}"},
+            retry_if_failed=_RETRIES,
+        )
+        import requests
+
+        try:
+            return Path(files.fetch(where))
+        except requests.exceptions.HTTPError as error:
+            raise self._absent(file, str(error).replace(" for url", "")) from None
+        except requests.exceptions.RequestException:
+            raise self._absent(file, f"no connection to {file.url}, or it broke") from None
+        except ValueError:
+            raise self._absent(file, f"{file.url} has other bytes (SHA-256)") from None
+        except OSError as error:
+            why = f"{error.filename or cache_folder()}: {error.strerror or error}"
+            raise self._absent(
+                file, f"{why}; set CROSSVIEW_CACHE to a folder that can be written"
+            ) from None
+
+    def _absent(self, file: DataFile, why: str) -> InputError:
+        name = self._set.name
+        return InputError(
+            f"data set {name!r}: {why}; or put {_downloaded(file)} into FOLDER/{name}/ and set "
+            "CROSSVIEW_DATA=FOLDER"
+        )
+
+
+def _downloaded(file: DataFile) -> str:
+    """Return the name of what is at the address of a file."""
+    return file.url.rpartition("/")[2] if file.member or file.url.endswith(".gz") else file.name
+
+
+def _unpacked(path: Path, file: DataFile) -> bytes:
+    """Return the bytes of a file, from its archive where it is in one."""
+    try:
+        if path.suffix == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                return archive.read(file.member)
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.suffix == ".gz" else content
+    except (OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise InputError(f"cannot be read ({error})", file=str(path)) from None
+
+
+def _pooch() -> Any:
+    try:
+        import pooch
+    except ImportError:
+        raise InputError("public data sets need pooch: pip install 'crossview[cli]'") from None
+    return pooch
