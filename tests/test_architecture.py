@@ -35,7 +35,8 @@ MAY_IMPORT = {
         *("errors", "labels", "files", "catalog", "views"),
         *("estimators", "algorithms", "streams", "persistence", "evaluation", "merging"),
     },
-    "report": {"errors", "catalog", "evaluation"},
+    "plots": {"errors", "catalog", "evaluation"},
+    "report": {"errors", "catalog", "views", "evaluation", "plots"},
     "cli": {
         *("errors", "labels", "files", "catalog", "views"),
         *("streams", "datasets", "model_header", "persistence", "evaluation", "report"),

@@ -54,6 +54,13 @@ WAYS: dict[str, dict[str, Way]] = {
     "independent views": {
         "tuned": Way(MultiViewPAClassifier(coupling="independent"), None, PRICES)
     },
+    "two-view PA, a covariance per view": {
+        "tuned": Way(
+            MultiViewPAClassifier(geometry="mahalanobis", variant="PA-II"),
+            None,
+            {"C": [0.01, 0.1, 1.0], "disagreement": [1e-3, 0.1], "initial_variance": [1.0, 0.1]},
+        )
+    },
     "yardstick: linear SVM": {"tuned": Way(SVC, None, LINEAR)},
     "yardstick: logistic regression": {
         "tuned": Way(LogisticRegression(max_iter=1000), None, LINEAR)

@@ -33,6 +33,12 @@ from crossview.evaluation.weights import weights as weights
 from crossview.merging import merge as merge
 from crossview.persistence import load as load
 from crossview.persistence import save as save
+from crossview.plots.comparison import ComparisonDisplay as ComparisonDisplay
+from crossview.plots.contributions import ViewContributionDisplay as ViewContributionDisplay
+from crossview.plots.cumulative import CumulativeErrorDisplay as CumulativeErrorDisplay
+from crossview.plots.curves import LearningCurveDisplay as LearningCurveDisplay
+from crossview.plots.differences import ViewDifferenceDisplay as ViewDifferenceDisplay
+from crossview.plots.experts import ExpertWeightsDisplay as ExpertWeightsDisplay
 from crossview.streams.encode import ViewEncoder as ViewEncoder
 from crossview.streams.join import join_tables as join_tables
 from crossview.streams.load_rows import load_libffm as load_libffm

@@ -29,6 +29,7 @@ __all__ = [
     "LOG",
     "MODEL",
     "PARQUET",
+    "REPORT",
     "ROWS",
     "Kind",
     "check_writable",
@@ -105,6 +106,10 @@ def _is_log(file: Path) -> bool:
     return isinstance(first, dict) and {"rows", "window", "loss"} <= first.keys()
 
 
+def _is_report(file: Path) -> bool:
+    return b'<meta name="generator" content="crossview">' in _start(file)
+
+
 MODEL = Kind("a model file", _is_model)
 COMPARISON = Kind("a comparison", _is_comparison)
 DESCRIPTION = Kind("a description", _is_description)
@@ -113,6 +118,7 @@ PARQUET = Kind("a Parquet file", lambda file: _start(file).startswith(b"PAR1"))
 CSV = Kind("a CSV file", _is_text)
 ROWS = Kind("a file of rows", lambda file: _is_text(file) or _start(file)[:2] in _COMPRESSED)
 LOG = Kind("a log of training", _is_log)
+REPORT = Kind("a report of crossview", _is_report)
 JSON_LINES = Kind(
     "a file of JSON lines", lambda file: _is_text(file) and _start(file).lstrip()[:1] == b"{"
 )

@@ -13,11 +13,17 @@ __all__ = ["PUBLIC", "SAVED", "public_names", "saved_classes"]
 
 # public names besides the estimators of `LEARNERS`
 PUBLIC: dict[str, str] = {
+    "ComparisonDisplay": "crossview.plots.comparison",
+    "CumulativeErrorDisplay": "crossview.plots.cumulative",
+    "ExpertWeightsDisplay": "crossview.plots.experts",
     "InputError": "crossview.errors",
     "KernelSearchCV": "crossview.estimators.kernel.search",
     "LabelOrderWarning": "crossview.errors",
+    "LearningCurveDisplay": "crossview.plots.curves",
     "Measure": "crossview.estimators.svm.measure",
     "MultiView": "crossview.views",
+    "ViewContributionDisplay": "crossview.plots.contributions",
+    "ViewDifferenceDisplay": "crossview.plots.differences",
     "ViewEncoder": "crossview.streams.encode",
     "ViewLayout": "crossview.views",
     "ViewReader": "crossview.streams.view_reader",

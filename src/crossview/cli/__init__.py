@@ -58,6 +58,7 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
             args=None if argv is None else list(argv),
             prog_name="crossview",
             standalone_mode=False,
+            obj=["crossview", *(sys.argv[1:] if argv is None else argv)],
         )
         sys.stdout.flush()
     except KeyboardInterrupt:

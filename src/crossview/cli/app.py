@@ -254,6 +254,17 @@ On = Annotated[
 ]
 
 
+ReportFile = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="FILE.html",
+        help="Write a page with pictures to this file too: one file that needs no network; - for "
+        "stdout.",
+    ),
+]
+
+
 @app.callback(invoke_without_command=True)
 def crossview_command(
     context: typer.Context,
@@ -340,6 +351,7 @@ def describe(
 
 @app.command()
 def compare(
+    context: typer.Context,
     source: Source,
     label: Label = None,
     view: Views = None,
@@ -462,6 +474,7 @@ def compare(
             "as SOURCE, it shows the comparison again without computing.",
         ),
     ] = None,
+    report: ReportFile = None,
     hash_bits: HashBits = 18,
     ngrams: Ngrams = 1,
     tf_idf: TfIdf = False,
@@ -530,14 +543,18 @@ def compare(
             opening.check_names(task=task, metric=metric, k=k, cost=cost, models=model or [])
             table = opening.open_source(file, columns, ignored=in_no_view)
 
+        page = opening.Report.parse(report, context.find_root().obj, [file, table], [json])
+
         from crossview.cli.commands.compare import run
 
         rows = opening.Rows(source, table, columns, in_no_view, weight)
-        run(rows, json=json, add=add or [], models=model or [], options=options, cluster=dask)
+        given = {"add": add or [], "models": model or []}
+        run(rows, json=json, report=page, **given, options=options, cluster=dask)
 
 
 @app.command()
 def train(
+    context: typer.Context,
     source: Source,
     output: Annotated[
         str,
@@ -669,6 +686,7 @@ def train(
             help="Rows of a window of --log. Default: about 20 windows, of 100 rows or more.",
         ),
     ] = None,
+    report: ReportFile = None,
     join: JoinFile = None,
     on: On = None,
     progress: Annotated[
@@ -709,6 +727,7 @@ def train(
         log=log,
         log_every=log_every,
         join=join,
+        report=report,
     )
     columns = opening.Columns.parse(
         label,
@@ -737,12 +756,15 @@ def train(
         in_no_view = [name for name in (time, weight) if name is not None]
         joined = opening.parse_join(join, on)
         table = opening.open_source(file, columns, ignored=in_no_view, join=joined)
+        inputs, outputs = [file, table, join, init], [output, checkpoint, log]
+        page = opening.Report.parse(report, context.find_root().obj, inputs, outputs)
 
         from crossview.cli.commands.train import run
 
         run(
             opening.Rows(source, table, columns, in_no_view, weight),
             cluster=cluster,
+            report=page,
             model=model,
             init=init,
             settings=settings or [],
@@ -848,6 +870,7 @@ def predict(
 
 @app.command()
 def evaluate(
+    context: typer.Context,
     model: Model,
     source: Source,
     label: Annotated[
@@ -911,6 +934,7 @@ def evaluate(
             help="Write everything to this file too; - for stdout, and the tables to stderr.",
         ),
     ] = None,
+    report: ReportFile = None,
     join: JoinFile = None,
     on: On = None,
     format: Format = None,
@@ -939,6 +963,8 @@ def evaluate(
         table = opening.open_source(file, columns, join=opening.parse_join(join, on))
         opening.check_columns(table, [label, time, *(by or [])])
         opening.check_columns_of_model(model_file, table)
+        inputs = [model_file, file, table, join]
+        page = opening.Report.parse(report, context.find_root().obj, inputs, [json])
 
         from crossview.cli.commands.evaluate import run
 
@@ -947,6 +973,7 @@ def evaluate(
             opening.Rows(source, table, columns),
             label,
             json=json,
+            report=page,
             by=by or [],
             time=time,
             window=window,

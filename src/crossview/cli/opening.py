@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -30,7 +31,7 @@ from crossview.evaluation import describe as describing
 from crossview.evaluation.describe_rows import describe_rows
 from crossview.evaluation.evaluating.windows import parse_window
 from crossview.evaluation.table_columns import columns_of_model, predictors
-from crossview.files import DESCRIPTION, Kind, check_writable, replacing
+from crossview.files import DESCRIPTION, REPORT, Kind, check_writable, replacing
 from crossview.model_header import read_view_columns
 from crossview.report.description import description_table, rows_table
 from crossview.streams.duck import named_files
@@ -43,6 +44,7 @@ from crossview.streams.view_columns import KINDS, plan_columns
 __all__ = [
     "STANDARD",
     "Columns",
+    "Report",
     "check_columns",
     "check_names",
     "literal_value",
@@ -400,6 +402,46 @@ def make_console(file: TextIO | None = None) -> Console:
     file = file or sys.stdout
     width = None if file.isatty() else WIDTH_OF_A_FILE
     return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+
+
+class Report(NamedTuple):
+    """A page to write: ``--report``, and the command line that makes it again."""
+
+    file: str
+    command: list[str]
+
+    @classmethod
+    def parse(
+        cls,
+        file: str | None,
+        command: Sequence[str],
+        inputs: Sequence[Any],
+        outputs: Sequence[Any] = (),
+    ) -> Report | None:
+        """Return the page, None without ``--report``; refuse one that cannot be written.
+
+        ``inputs`` are files and open sources, ``outputs`` what else is written; each may be None.
+        """
+        if file is None:
+            return None
+        for name in ("jinja2", "matplotlib"):
+            if find_spec(name) is None:
+                raise InputError(f"--report needs {name}: pip install 'crossview[cli]'")
+        for other in outputs:
+            if other is not None and os.path.realpath(other) == os.path.realpath(file):
+                raise InputError("is the report and another output; name two files", file=file)
+        if file != STANDARD:
+            check_writable(file, REPORT, [name for one in inputs for name in _files_of(one)])
+        return cls(file, list(command))
+
+
+def _files_of(source: Any) -> list[str]:
+    """The files of a source that is open, of a query, or of a name."""
+    if source is None:
+        return []
+    if isinstance(source, TableStream | RowStream):
+        return list(source.files)
+    return named_files(source) if is_query(source) else [source]
 
 
 def parse_join(file: str | None, on: str | None) -> Join | None:

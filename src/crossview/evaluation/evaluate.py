@@ -13,6 +13,7 @@ from crossview.catalog.names import TASKS
 from crossview.errors import InputError, closest_names
 from crossview.evaluation.drift import DriftCounter, scores_of_views
 from crossview.evaluation.evaluating.counts import AllMetrics, OneMetric, shown_metrics
+from crossview.evaluation.evaluating.keeping import Keeper
 from crossview.evaluation.evaluating.labels import ClassLabels, NumberLabels
 from crossview.evaluation.evaluating.result import (
     Evaluation,
@@ -312,6 +313,8 @@ class _Counts:
         self._parts: dict[tuple[str | None, int], _Part] = {}
         # of the last batch
         self._y, self._scored, self._places = np.empty(0), Scored(np.empty(0)), np.empty(0)
+        self._keeper = Keeper(fitted, task)
+        self._n_seen = 0
 
     def _score(self, X: MultiView) -> Scored:
         return self.task.scores(self.learner, X, probabilities=self._probabilities)
@@ -320,6 +323,8 @@ class _Counts:
         """Count a batch; return its rows that have a label."""
         known, self._y = self._labels.read(labels)
         self.skipped += len(X) - len(known)
+        places = self._n_seen + known
+        self._n_seen += len(X)
         if not len(known):
             return known
         X = X if len(known) == len(X) else X[known]
@@ -331,10 +336,14 @@ class _Counts:
         self.all.count(self._y, self._scored)
         for key, hidden in self._hidden.items():
             self._views[key].count(self._y, self._score(hide_views(X, hidden)))
-        if self._drift is not None:
+        each = None
+        if self._drift is not None or len(self.names) > 1:
             scores = None if self.fitted.classes is None else self._scored.scores
-            self._places = self._drift.locate(X, scores_of_views(self.learner, X, scores))
+            each = scores_of_views(self.learner, X, scores)
+        if self._drift is not None and each is not None:
+            self._places = self._drift.locate(X, each)
             self._drift.count(self._places)
+        self._keeper.add(X, places, self._y, self._scored, each if len(self.names) > 1 else None)
         return known
 
     def _one_metric(self) -> OneMetric:
@@ -424,6 +433,7 @@ class _Counts:
             if self._probabilities
             else "hinge loss",
             drift=[] if self._drift is None else self._drift.drifts(missing),
+            diagnostics=self._keeper.diagnostics(info.get("model") or "", self.all.confusion()),
         )
 
     def _view(self, view: str) -> ViewEvaluation:

@@ -14,19 +14,28 @@ from sklearn.base import is_regressor
 from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError
 from crossview.estimators.validation import select_rows
+from crossview.evaluation.diagnostics import (
+    MOST_ROWS_OF_STREAM,
+    ErrorCurve,
+    RowSample,
+    ViewDifferences,
+    n_sampled,
+)
 from crossview.evaluation.label_order import LabelOrder
+from crossview.evaluation.metrics import decide
 from crossview.evaluation.metrics.resumable import COUNT, Resumable, sum_of
 from crossview.evaluation.tasks import (
     Classification,
     Regression,
     Task,
     check_classes_only,
+    errors_of,
     gives_probabilities,
 )
 from crossview.labels import has_label
 from crossview.schema import Array
 
-__all__ = ["ProgressiveValidation", "Record", "Windows", "progressive"]
+__all__ = ["History", "ProgressiveValidation", "Record", "Windows", "progressive"]
 
 
 @dataclass(frozen=True)
@@ -215,6 +224,50 @@ class Windows(Resumable):
         self.tally = self.task.tally()
 
 
+class History:
+    """What pictures need of a stream: errors, differences of views, and a sample of the rows.
+
+    Parameters
+    ----------
+    task : Task
+        What is predicted.
+    tally : Tally or ErrorTally
+        What was counted before.
+    n_views : int
+        Number of views.
+    seed : int
+        Of the sample.
+
+    Attributes
+    ----------
+    errors : ErrorCurve
+        The mean error so far.
+    differences : ViewDifferences
+        How the views differ, of some rows.
+    sample : RowSample
+        Some rows, with their scores.
+    """
+
+    def __init__(self, task: Task, tally: Any, n_views: int, seed: int) -> None:
+        self.task = task
+        classes = isinstance(task, Classification)
+        total = float(tally.n_rows - np.trace(tally.confusion)) if classes else tally.loss
+        self.errors = ErrorCurve(tally.n_rows, total)
+        self.differences = ViewDifferences()
+        most = n_sampled(len(task.classes), n_views)
+        self.sample = RowSample(min(MOST_ROWS_OF_STREAM, most), seed)
+
+    def add(self, y: np.ndarray, scored: Any) -> None:
+        """Count some rows."""
+        self.errors.update(errors_of(self.task, y, scored))
+        drawn = self.sample.draw(len(y))
+        if len(drawn):
+            some = scored.take(drawn)
+            if isinstance(self.task, Classification) and some.predicted is None:
+                some = some._replace(predicted=decide(some.scores))
+            self.sample.add(y=self.task.encode(y)[drawn], **some._asdict())
+
+
 class ProgressiveValidation:
     """A model on a stream, what is predicted, and the counts so far.
 
@@ -233,6 +286,8 @@ class ProgressiveValidation:
         The threshold by the rows so far, if it is tuned.
     windows : Windows or None
         Counts the rows by windows, too.
+    history : History or None
+        What pictures need of this stream; None: they are not asked for.
     """
 
     def __init__(self, model: Any, task: Task) -> None:
@@ -240,6 +295,7 @@ class ProgressiveValidation:
         self.tally: Any = self.task.tally()
         self.threshold = self.task.running_threshold()
         self.windows: Windows | None = None
+        self.history: History | None = None
         self._last = _LastRecord()
 
     def get_state(self) -> dict[str, np.ndarray]:
@@ -280,7 +336,7 @@ class ProgressiveValidation:
                 seconds=time.perf_counter() - start,
             )
 
-        scorer, windows = task, self.windows
+        scorer, windows, history = task, self.windows, self.history
         if windows is not None and gives_probabilities(self.model):  # they have a log loss
             scorer = copy.copy(task)
             scorer.needs_probabilities = True
@@ -294,8 +350,17 @@ class ProgressiveValidation:
                 most = next_record - tally.n_rows
                 if windows is not None:
                     most = min(most, windows.left)
+                if history is not None:
+                    most = min(most, history.differences.left(tally.n_rows))
                 here = known[known >= done][:most]
                 piece = slice(done, int(here[-1]) + 1 if len(here) == most else len(y))
+                if history is not None and len(here):
+                    first = int(here[0])
+                    if first > done:  # what comes before this row is learned before it is scored
+                        piece, here = slice(done, first), here[:0]
+                    elif history.differences.is_due(tally.n_rows):
+                        row = select_rows(X, slice(first, first + 1))
+                        history.differences.add(self.model, row, tally.n_rows)
                 part = X if piece == slice(0, len(y)) else select_rows(X, piece)
                 own = None if weight is None else weight[piece]
                 scored = scorer.score_then_learn(self.model, part, y[piece], own)
@@ -308,6 +373,8 @@ class ProgressiveValidation:
                     if scorer is not task and not task.needs_probabilities:
                         scored = scored._replace(probabilities=None)
                     task.count(tally, y[here], scored)
+                    if history is not None:
+                        history.add(y[here], scored)
                 done = piece.stop
                 if tally.n_rows == next_record:
                     yield record()

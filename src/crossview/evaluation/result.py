@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import typing
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.errors import InputError
+from crossview.evaluation.diagnostics import Diagnostics
+from crossview.evaluation.pictured import Pictured
 from crossview.evaluation.significance import Posterior
 from crossview.evaluation.train_options import train_options
 from crossview.evaluation.verdict import short_value, unlabeled_benefit, verdict
@@ -27,6 +32,8 @@ __all__ = [
 
 # of the JSON form: a file of another one is refused
 FORMAT = 1
+# the keys of an array in it
+ARRAY = {"dtype", "shape", "base64"}
 
 
 @dataclass
@@ -225,7 +232,7 @@ class LearningCurve:
 
 
 @dataclass
-class Comparison:
+class Comparison(Pictured):
     """The result of `compare`: one row per model, the best first.
 
     Attributes
@@ -284,7 +291,11 @@ class Comparison:
         The recommended model by the number of rows.
     fingerprint : str
         Of the labels and the protocol: comparisons with the same have the same folds.
+    diagnostics : Diagnostics or None
+        What pictures need of the recommended model; None where it was not kept.
     """
+
+    PICTURE: ClassVar[str] = "comparison"
 
     metric: str
     positive: Any
@@ -313,6 +324,7 @@ class Comparison:
     ablation: list[Ablation] = field(default_factory=list)
     curve: LearningCurve | None = None
     fingerprint: str = ""
+    diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
     @property
     def best(self) -> ComparisonRow:
@@ -399,7 +411,7 @@ class Comparison:
             raise InputError("holds no comparison; write one with crossview compare --json FILE")
         if content.get("format") != FORMAT:
             raise InputError("holds a comparison of another version of crossview; make it again")
-        return _of_json(cls, content)
+        return _of_json(cls, {"diagnostics": None, **content})
 
     @property
     def verdict(self) -> list[str]:
@@ -431,6 +443,8 @@ def _of_json(kind: Any, value: Any) -> Any:
         make: Any = kind
         of = typing.get_type_hints(kind)
         return make(**{one.name: _of_json(of[one.name], value[one.name]) for one in fields(kind)})
+    if isinstance(value, Mapping) and value.keys() == ARRAY:
+        return _array(value)
     if value is None or not inner:
         return value
     if typing.get_origin(kind) is list:
@@ -441,7 +455,17 @@ def _of_json(kind: Any, value: Any) -> Any:
     return _of_json(some[0], value) if some else value
 
 
+def _array(value: Mapping[str, Any]) -> np.ndarray:
+    """An array as `_json` has written it."""
+    flat = np.frombuffer(base64.b64decode(value["base64"]), dtype=value["dtype"])
+    return flat.reshape(value["shape"]).copy()
+
+
 def _json(value: Any) -> Any:
+    if isinstance(value, np.ndarray):  # long, so that numbers in text would fill the file
+        array = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
+        words = base64.b64encode(array.tobytes()).decode()
+        return {"dtype": array.dtype.str, "shape": list(array.shape), "base64": words}
     if isinstance(value, dict):
         return {str(key): _json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

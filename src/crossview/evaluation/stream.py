@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
 from crossview.evaluation.comparing.answer import make_answer
+from crossview.evaluation.comparing.keeping import numbers_of
+from crossview.evaluation.comparing.keeping_stream import KeptOfStream, join_kept
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.label_order import LabelOrder
@@ -58,7 +61,9 @@ def compare_stream(
     batches = labels.watch(source.encoded(encoder, learn=True, first=n_first))
     progress = _ProgressiveRun(run, observer)
     # 1. the first part chooses the parameters; the model that learned it best continues
+    of_views = []
     for batch in islice(batches, 1):
+        of_views = numbers_of(source, batch[0])
         progress.choose(*batch)
 
     def answer() -> Comparison:
@@ -96,7 +101,10 @@ def compare_stream(
         )
     labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
     run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
-    return answer()
+    final = answer()
+    final.diagnostics = join_kept(progress.kept, progress.models, final)
+    final.diagnostics.views, final.diagnostics.views_of = of_views, "the first rows"
+    return final
 
 
 class _ProgressiveRun:
@@ -112,6 +120,7 @@ class _ProgressiveRun:
         # by the rows that choose the parameters, then by those scored so far
         self.thresholds: list[RunningThreshold | None] = []
         self.blocks: list[BlockTally] = []
+        self.kept: list[KeptOfStream] = []
         self.seconds, self.learned = np.zeros(M), np.zeros(M)
         self.n_first = self.n_scored = self.n_unlabeled = 0
 
@@ -128,6 +137,7 @@ class _ProgressiveRun:
             self.thresholds.append(self.run.task.running_threshold())
             self.run.task.decide_by(self.thresholds[-1], y[known], scored)
             self.blocks.append(self.run.task.block_tally(scored))
+            self.kept.append(KeptOfStream(self.run, learner, X.layout.n_views))
 
     def _choose(
         self, learner: Learner, X: MultiView, y: np.ndarray, weight: np.ndarray | None
@@ -177,7 +187,12 @@ class _ProgressiveRun:
         targets = y[known]
         for i, (learner, model) in enumerate(zip(run.learners, self.models, strict=True)):
             start = time.perf_counter()
-            scored = self._scores(learner, model, X, y, weight)
+            if self.kept[i].differences is None or not len(known):
+                scored = self._scores(learner, model, X, y, weight)
+            else:
+                own = None if weight is None else weight[known]
+                rows = X if len(known) == len(y) else X[known]
+                scored = self.kept[i].scores_in_pieces(model, rows, targets, own)
             self.seconds[i] += time.perf_counter() - start
             self.learned[i] += len(y) if learner.learns_unlabeled else len(known)
             if len(known):
@@ -186,6 +201,7 @@ class _ProgressiveRun:
                 scored = run.task.decide_by(self.thresholds[i], targets, scored)
                 run.task.count(self.tallies[i], targets, scored)
                 run.task.count(self.blocks[i], targets, scored)
+                self.kept[i].add(targets, scored)
         self.n_scored += len(known)
         self.n_unlabeled += len(rest)
 
@@ -215,7 +231,8 @@ class _ProgressiveRun:
     def _threshold(self, i: int) -> float:
         """The threshold of model i after the last row, as a probability of the positive class."""
         task, threshold = self.run.task, self.thresholds[i]
-        last = task.fixed_threshold if threshold is None else threshold.place()
+        # a table of the rows so far must not move the threshold of the next row
+        last = task.fixed_threshold if threshold is None else copy.copy(threshold).place()
         return math.nan if last is None else task.of_other_side(last)
 
     def differences(self) -> Callable[[ComparisonRow, ComparisonRow], Posterior]:

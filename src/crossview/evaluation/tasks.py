@@ -29,6 +29,7 @@ __all__ = [
     "Scored",
     "Task",
     "check_classes_only",
+    "errors_of",
     "gives_probabilities",
     "join",
 ]
@@ -385,6 +386,14 @@ class Regression:
 
 
 Task = Classification | Regression
+
+
+def errors_of(task: Task, y: np.ndarray, scored: Scored) -> np.ndarray:
+    """Return 1 for each row that is predicted wrong and 0 for the others, or squared errors."""
+    if isinstance(task, Regression):
+        return task.losses(y, scored)
+    predicted = decide(scored.scores) if scored.predicted is None else scored.predicted
+    return (predicted != task.encode(y)).astype(np.float64)
 
 
 def gives_probabilities(model: Any) -> bool:

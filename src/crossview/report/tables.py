@@ -24,6 +24,7 @@ __all__ = [
     "comparison_notes",
     "comparison_table",
     "duration",
+    "table_notes",
     "table_of_classes",
     "to_markdown",
 ]
@@ -128,8 +129,13 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     """Return the notes below the table: the verdict, the evaluation, what was left out."""
     c = comparison
     notes = [*c.verdict, *([c.unlabeled_benefit] if c.unlabeled_benefit else [])]
-    notes += [*_about_curve(c), *_about_views(c)]
-    notes += [*_about_folds(c), *_about_cuts(c), *_about_passes(c)]
+    return [*notes, *_about_curve(c), *_about_views(c), *table_notes(c)]
+
+
+def table_notes(comparison: Comparison) -> list[str]:
+    """Return the notes that explain the table: its columns, and what was left out."""
+    c = comparison
+    notes = [*_about_folds(c), *_about_cuts(c), *_about_passes(c)]
     if len(c.rows) > 1:
         notes.append(
             f"worse: probability that the model is worse than the best by more than "

@@ -87,6 +87,21 @@ class _Stored(MergeableStatistics, TransformerMixin, BaseEstimator, auto_wrap_ou
         words = (n_slots, self.ngram_range, self.remember_names, self.layout_.names)
         self._slots = SlotTables(*words, normalized=not self.tf_idf)
 
+    def column_kinds(self) -> dict[str, dict[str, int]]:
+        """Return how many columns of each view are of each kind.
+
+        Returns
+        -------
+        kinds : dict of str to dict of str to int
+            By view, then by kind: "numeric", "categorical" or "text".
+        """
+        check_is_fitted(self, "layout_")
+        kinds: dict[str, dict[str, int]] = {view: {} for view in self.layout_.names}
+        for column in self._plan.columns:
+            of_view = kinds[column.view]
+            of_view[column.kind] = of_view.get(column.kind, 0) + 1
+        return kinds
+
     def get_header(self) -> dict[str, Any]:
         """Return the part of the learned state that is not arrays: columns and names.
 

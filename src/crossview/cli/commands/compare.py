@@ -17,6 +17,7 @@ import typer
 from crossview.cli.opening import (
     STANDARD,
     Columns,
+    Report,
     Rows,
     literal_value,
     make_console,
@@ -25,6 +26,7 @@ from crossview.cli.opening import (
     write_text,
 )
 from crossview.cli.progress import warnings_as_lines, watching_comparison
+from crossview.cli.report import to_stdout, write_report
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
 from crossview.evaluation.result import Comparison, ComparisonRow
@@ -48,6 +50,7 @@ def run(
     rows: Rows,
     *,
     json: str | None,
+    report: Report | None,
     add: Sequence[str],
     models: Sequence[str],
     options: dict[str, Any],
@@ -57,6 +60,8 @@ def run(
     source, columns = rows.source, rows.columns
     stored = source if source.endswith(".json") else None
     command: dict[str, Any] = {"source": source, "columns": asdict(columns), "options": options}
+    if report is not None:
+        command["words"] = report.command
     earlier: Comparison | None = None
     if stored is not None:
         earlier, command, columns = _read_comparison(stored)
@@ -79,7 +84,7 @@ def run(
             answer, status = _compare(rows, models or None, earlier, kept)
     try:  # first the table, then the file, and each also if the other one fails
         # what reads JSON from stdout wants nothing else there
-        with redirect_stdout(sys.stderr if json == STANDARD else sys.stdout):
+        with redirect_stdout(sys.stderr if to_stdout(json, report) else sys.stdout):
             _show_comparison(answer, rows, command["options"])
             sys.stdout.flush()
     finally:
@@ -87,8 +92,21 @@ def run(
             content = answer.to_dict() | {"command": command}
             text = jsonlib.dumps(content, indent=1, ensure_ascii=False)
             write_text(json, text + "\n", COMPARISON)
+    _write_report(report, answer, command, columns)
     if status:
         raise typer.Exit(status)
+
+
+def _write_report(
+    report: Report | None, answer: Comparison, command: dict[str, Any], columns: Columns
+) -> None:
+    """The page, with the options that are not left at their defaults."""
+    shown = ("budget", "cv", "repeats", "groups", "time", "weight", "threshold", "epochs")
+    settings = {name: command["options"].get(name) for name in shown}
+    if answer.mode == "progressive":
+        settings = {name: settings[name] for name in ("time", "weight", "threshold")}
+    about = {"source": command["source"], "label": columns.label, "settings": settings}
+    write_report(report, answer, about | {"command": command.get("words", [])})
 
 
 @contextlib.contextmanager

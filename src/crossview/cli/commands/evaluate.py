@@ -7,9 +7,19 @@ import sys
 from contextlib import redirect_stdout
 from typing import Any
 
-from crossview.cli.opening import STANDARD, Rows, literal_value, make_console, write_text
+from crossview.cli.opening import (
+    STANDARD,
+    Report,
+    Rows,
+    literal_value,
+    make_console,
+    write_text,
+)
+from crossview.cli.report import to_stdout, write_report
 from crossview.evaluation import evaluate as evaluating
+from crossview.evaluation.fitted_model import FittedModel
 from crossview.evaluation.predict import predict_inputs
+from crossview.evaluation.training.result import pipeline
 from crossview.files import EVALUATION, check_writable
 from crossview.report.evaluation import evaluation_tables
 
@@ -22,6 +32,7 @@ def run(
     label: str | None,
     *,
     json: str | None,
+    report: Report | None,
     k: str | None,
     threshold: str | None,
     **options: Any,
@@ -34,7 +45,7 @@ def run(
     options["k"] = literal_value(k or "none")
     answer = evaluating.evaluate(model, rows.table, label, **options)
     try:  # first the tables, then the file, and each also if the other one fails
-        with redirect_stdout(sys.stderr if json == STANDARD else sys.stdout):
+        with redirect_stdout(sys.stderr if to_stdout(json, report) else sys.stdout):
             console = make_console()
             console.print(f"{rows.source}, {answer.summary}")
             for part in evaluation_tables(answer):
@@ -44,3 +55,9 @@ def run(
         if json is not None:
             text = jsonlib.dumps(answer.to_dict(), indent=1, ensure_ascii=False)
             write_text(json, text + "\n", EVALUATION)
+    if report is not None:
+        fitted = FittedModel(model)
+        settings = {name: options.get(name) for name in ("by", "time", "window")}
+        about = {"source": rows.source, "label": answer.label, "settings": settings}
+        whole = pipeline(fitted.encoder, fitted.learner)
+        write_report(report, answer, about, fitted=whole, info=fitted.info)

@@ -13,6 +13,7 @@ from crossview.catalog.metrics import check_metric
 from crossview.cli.opening import (
     STANDARD,
     Cluster,
+    Report,
     Rows,
     literal_value,
     parse_settings,
@@ -20,6 +21,7 @@ from crossview.cli.opening import (
     warn,
 )
 from crossview.cli.progress import warnings_as_lines, watching
+from crossview.cli.report import write_report
 from crossview.evaluation import train as training
 from crossview.evaluation.fitted_model import FittedModel
 from crossview.report.model import training_summary
@@ -31,6 +33,7 @@ def run(
     rows: Rows,
     *,
     cluster: Cluster | None,
+    report: Report | None,
     output: str,
     init: Path | None,
     settings: Sequence[str],
@@ -73,9 +76,12 @@ def run(
             cost=cost,
             threshold=literal_value(threshold),
             observer=observer,
+            history=report is not None,
         )
     wrote = [] if output == STANDARD else [f"wrote {output}"]
     print("\n".join([*_summary(trained), *wrote]), file=sys.stderr)
+    about = {"source": rows.source, "label": trained.label, "settings": {"set": settings}}
+    write_report(report, trained, about)
 
 
 def _run_on_cluster(

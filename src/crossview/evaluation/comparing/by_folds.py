@@ -20,6 +20,7 @@ from crossview.evaluation.comparing.answer import (
 )
 from crossview.evaluation.comparing.candidates import choose_learners
 from crossview.evaluation.comparing.folds import FoldComparison, Resources
+from crossview.evaluation.comparing.keeping import keep, numbers_of, sample_rows
 from crossview.evaluation.comparing.learning_curve import learning_curve
 from crossview.evaluation.comparing.parts import Data, Fold, FoldSource
 from crossview.evaluation.comparing.run import Run
@@ -75,8 +76,10 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     run.learners = choose_learners(run, source.layout, None, **given)
     some_learn = any(one.learns_unlabeled for one in run.learners)
     data.with_unlabeled = len(data.unlabeled) > 0 and some_learn
+    data.sampled = sample_rows(run, len(data.y), source.layout.n_views)
     encoded = FoldSource(data, splits, resources.jobs)
     first = encoded.encode(0)
+    of_views = numbers_of(source, first.X_train)
     # which ones are affordable depends on the columns that occur
     run.learners = choose_learners(run, first.X_train.layout, len(data.y), **given)
     known = fingerprint(
@@ -100,6 +103,15 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     for _ in comparison.rounds():
         resources.observer.partial(answer())
     final = answer()
+    recommended = final.recommended.model
+    final.diagnostics = keep(
+        *(run, data, splits, comparison.scores, [row.model for row in final.rows]),
+        {
+            "model": recommended,
+            "views": of_views,
+            "views_of": "the training rows of the first fold",
+        },
+    )
 
     def folds() -> Iterator[Fold]:
         for f in range(min(protocol.cv, final.folds)):

@@ -43,6 +43,8 @@ class Data:
         Whether some learner learns from the unlabeled rows.
     weight : ndarray of shape (n_rows,) or None
         How much each row counts in learning.
+    sampled : ndarray of bool of shape (n_labeled,) or None
+        Rows whose scores are kept for pictures.
     """
 
     X: Any
@@ -53,6 +55,7 @@ class Data:
     layout: ViewLayout
     with_unlabeled: bool = False
     weight: np.ndarray | None = None
+    sampled: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -95,6 +98,7 @@ class Data:
             weights=None
             if self.weight is None
             else self.weight[np.concatenate([parts[0], self.unlabeled])],
+            sampled=None if self.sampled is None else np.flatnonzero(self.sampled[rows.test]),
         )
 
 
@@ -139,7 +143,7 @@ class Fold:
     ``X_more`` and ``y_more`` are the training rows and all unlabeled rows, for learners that learn
     from those.  ``binned`` has the same rows with bins of their numbers, ``n_bins`` more columns;
     None where no learner tries them.  ``weights`` are those of the training rows, then those of the
-    unlabeled ones.
+    unlabeled ones.  ``sampled`` are the test rows whose scores are kept for pictures.
     """
 
     X_train: MultiView
@@ -152,6 +156,7 @@ class Fold:
     n_bins: int = 0
     binned: Fold | None = None
     weights: np.ndarray | None = None
+    sampled: np.ndarray | None = None
 
     def of_setting(self, setting: Mapping[str, Any]) -> Fold:
         """Return the rows in the encoding of a setting."""

@@ -27,7 +27,14 @@ from crossview.evaluation.comparing.tuning import (
     calibrates_in_pass,
     make_model,
 )
-from crossview.evaluation.tasks import Classification
+from crossview.evaluation.diagnostics import (
+    ExpertWeights,
+    ScoredRows,
+    expert_weights,
+    make_scored,
+)
+from crossview.evaluation.drift import scores_of_views
+from crossview.evaluation.tasks import Classification, Scored, gives_probabilities
 
 __all__ = [
     "FoldScore",
@@ -99,6 +106,10 @@ class FoldScore:
         Share of the training rows that the model learned from.
     rows_per_second : float
         Of the fit on the training part.
+    kept : ScoredRows or None
+        The scores of a sample of the test rows, by their positions among these.
+    experts : ExpertWeights or None
+        Of a stack.
     """
 
     value: float
@@ -111,6 +122,8 @@ class FoldScore:
     passes: int = 1
     learned: float = 1.0
     rows_per_second: float = math.nan
+    kept: ScoredRows | None = None
+    experts: ExpertWeights | None = None
 
 
 @or_failure
@@ -201,7 +214,7 @@ def finish_fold(
         del tuner  # with its rows
         fold = fold.of_setting(chosen.setting)
         model, seconds = fit_model(run, learner, fold, chosen, tuning.learned)
-        score = score_model(run, learner, model, fold, chosen)
+        score = score_model(run, learner, model, fold, chosen, keep=True)
         score.learned = tuning.learned
         made = getattr(model, "n_iter_", getattr(model, "n_epochs", 1))
         score.passes = made if learner.streams else 1
@@ -230,8 +243,10 @@ def fit_model(
     return model, seconds
 
 
-def score_model(run: Run, learner: Learner, model: Any, fold: Fold, chosen: Chosen) -> FoldScore:
-    """Return the metrics of a fitted model on the test rows."""
+def score_model(
+    run: Run, learner: Learner, model: Any, fold: Fold, chosen: Chosen, *, keep: bool = False
+) -> FoldScore:
+    """Return the metrics of a fitted model on the test rows, and keep what pictures need."""
     task, y = run.task, fold.y_test
     X_test, needed = learner.select_view(fold.X_test), task.needs_probabilities
     scored = task.scores(model, X_test, probabilities=needed)
@@ -246,7 +261,35 @@ def score_model(run: Run, learner: Learner, model: Any, fold: Fold, chosen: Chos
         score.untuned = task.measure(run.metric, y, scored._replace(predicted=None))
     if isinstance(task, Classification) and model.threshold_ is not None:
         score.threshold = task.of_other_side(model.threshold_)
+    if keep and fold.sampled is not None:
+        score.kept = _keep(run, learner, model, fold, chosen, scored)
+        score.experts = expert_weights(model)
     return score
+
+
+def _keep(
+    run: Run, learner: Learner, model: Any, fold: Fold, chosen: Chosen, scored: Scored
+) -> ScoredRows:
+    """The scores of a sample of the test rows, by view where the model has such scores."""
+    assert fold.sampled is not None
+    rows, task, each = fold.sampled, run.task, None
+    scored = scored.take(rows)
+    if scored.probabilities is None and _is_calibrated(run, learner, model, chosen):
+        scored = scored._replace(probabilities=model.probabilities(scored.scores))
+    if learner.view is None and hasattr(model, "view_scores") and len(rows):
+        each = scores_of_views(model, fold.X_test[rows])
+    y = task.encode(fold.y_test[rows])
+    return make_scored(rows, y, scored.scores, scored.predicted, scored.probabilities, each)
+
+
+def _is_calibrated(run: Run, learner: Learner, model: Any, chosen: Chosen) -> bool:
+    """Whether the model has probabilities of all classes, although nobody asked for them."""
+    return (
+        isinstance(run.task, Classification)
+        and calibrates_in_pass(run, learner, chosen.setting)
+        and gives_probabilities(model)
+        and len(model.classes_) == len(run.task.classes)
+    )
 
 
 def _set_threshold(run: Run, learner: Learner, model: Any, chosen: Chosen) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
 
 from crossview.catalog.metrics import metric_of
+from crossview.evaluation.diagnostics import Diagnostics
 from crossview.evaluation.drift import Drift, drift_warnings
+from crossview.evaluation.pictured import Pictured
 
 __all__ = [
     "CalibrationBin",
@@ -137,7 +139,7 @@ class Window:
 
 
 @dataclass
-class Evaluation:
+class Evaluation(Pictured):
     """How good a model is on labeled rows; the result of `crossview.evaluate`.
 
     Attributes
@@ -184,7 +186,11 @@ class Evaluation:
         What the loss of a window is the mean of.
     drift : list of Drift
         How far each view has moved since training; empty if the model does not know.
+    diagnostics : Diagnostics or None
+        What pictures need; it is not in `to_dict`.
     """
+
+    PICTURE: ClassVar[str] = "views"
 
     model: str | None
     task: str
@@ -207,6 +213,7 @@ class Evaluation:
     without_time: int = 0
     loss: str = ""
     drift: list[Drift] = field(default_factory=list)
+    diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
     @property
     def value(self) -> float:
@@ -243,11 +250,12 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON; what is not defined is None."""
-        content = asdict(self) | {
+        content = asdict(replace(self, diagnostics=None)) | {
             "kind": "evaluation",
             "summary": self.summary,
             "warnings": self.warnings,
         }
+        del content["diagnostics"]
         return _json(content)
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from crossview.evaluation.sources import take_rows
 from crossview.evaluation.tasks import Classification
+from crossview.evaluation.training.diagnosing import diagnose
 from crossview.evaluation.training.held_out import held_out_scores, threshold_of, tune
 from crossview.evaluation.training.job import Job
 from crossview.evaluation.training.last_rows import LastRows
@@ -56,6 +57,7 @@ def learn_at_once(job: Job) -> Trained:
         metric=None,
         **threshold_of(learner, task),
         **LastRows(X).about(entry, learner, len(X), once=False),
+        diagnostics=diagnose(source, learner, encoder, LastRows(X).X, about["name"]),
     )
 
 

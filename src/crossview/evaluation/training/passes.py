@@ -11,10 +11,11 @@ import numpy as np
 
 from crossview.errors import InputError
 from crossview.evaluation.label_order import LabelOrder
-from crossview.evaluation.progressive import ProgressiveValidation
+from crossview.evaluation.progressive import History, ProgressiveValidation
 from crossview.evaluation.read_labels import with_label
 from crossview.evaluation.tasks import Classification
 from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position
+from crossview.evaluation.training.diagnosing import diagnose
 from crossview.evaluation.training.held_out import held_out_scores, threshold_of, tune
 from crossview.evaluation.training.job import Job
 from crossview.evaluation.training.last_rows import LastRows
@@ -45,6 +46,8 @@ class Passes:
         Keeps the run.
     log : Log or None
         Is told of each window of the first pass.
+    history : bool
+        Whether to keep what pictures need of the first pass.
     """
 
     def __init__(self, job: Job, order: Order) -> None:
@@ -58,11 +61,15 @@ class Passes:
         self.position = Position()
         self.checkpoint: Checkpoint | None = None
         self.log: Log | None = None
+        self.history = False
 
     def learn(self, epochs: int, observer: TrainingObserver) -> Trained:
         """Make the passes, and tell the observer."""
         began = time.perf_counter()
         self._take_up()
+        if self.history:
+            given = (self.task, self.scored.tally, self.source.layout.n_views, self.about["seed"])
+            self.scored.history = History(*given)
         here = self.position
         calibration = getattr(self.learner, "calibration", None)
         for number in range(here.number, epochs + 1):
@@ -85,6 +92,8 @@ class Passes:
         if self.scored.tally.n_rows == earlier:
             rows = "row has a label" if here.unlabeled or here.skipped else "row is there"
             raise InputError(f"no {rows} to learn from", file=self.source.file)
+        name, tail = self.about["name"], self.last_rows.X
+        kept = diagnose(self.source, self.learner, self.encoder, tail, name, self.scored)
         counts, threshold = self._counts(), self.task.fixed_threshold
         if self.scored.threshold is not None:
             threshold = self.scored.threshold.place()
@@ -111,6 +120,7 @@ class Passes:
             **threshold_of(self.learner, self.task),
             **self.last_rows.about(self.entry, self.learner, known, epochs == 1, before),
             earlier=earlier,
+            diagnostics=kept,
             progress=Start.progress(counts, self.task.threshold, here.unlabeled, here.skipped),
         )
 

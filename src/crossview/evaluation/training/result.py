@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from crossview import __version__
+from crossview.evaluation.diagnostics import Diagnostics
+from crossview.evaluation.pictured import Pictured
 from crossview.evaluation.progressive import Record
 
 __all__ = ["Trained", "TrainingObserver", "pipeline", "steps"]
 
 
 @dataclass
-class Trained:
+class Trained(Pictured):
     """The result of `train`: the fitted model and training statistics.
 
     Attributes
@@ -66,7 +68,11 @@ class Trained:
         How many of the rows the model of ``init`` had learned.
     progress : (dict, dict of str to ndarray) or None
         Counts from which ``train(init=)`` goes on; None without passes.
+    diagnostics : Diagnostics or None
+        What pictures need.
     """
+
+    PICTURE: ClassVar[str] = "errors"
 
     fitted: Any
     name: str
@@ -89,6 +95,7 @@ class Trained:
     reference: dict[str, Any] | None
     earlier: int = 0
     progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
+    diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
     @property
     def learner(self) -> Any:
@@ -98,7 +105,7 @@ class Trained:
     @property
     def info(self) -> dict[str, Any]:
         """The metadata for the model file."""
-        excluded = ("fitted", "name", "skipped", "seconds", "earlier", "progress")
+        excluded = ("fitted", "name", "skipped", "seconds", "earlier", "progress", "diagnostics")
         known = {key: value for key, value in vars(self).items() if key not in excluded}
         return {"crossview": __version__, "model": self.name, **known}
 

@@ -1,0 +1,93 @@
+"""What training keeps for pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from crossview.evaluation.comparing.keeping import numbers_of
+from crossview.evaluation.diagnostics import (
+    Diagnostics,
+    DifferingRow,
+    expert_weights,
+    most_differing,
+)
+from crossview.evaluation.drift import scores_of_views
+from crossview.evaluation.progressive import ProgressiveValidation
+from crossview.evaluation.row_values import entries_of_row, strong_columns
+from crossview.evaluation.sources import Labeled
+from crossview.views import MultiView
+
+__all__ = ["diagnose"]
+
+
+def diagnose(
+    source: Labeled,
+    learner: Any,
+    encoder: Any,
+    X: MultiView | None,
+    name: str,
+    scored: ProgressiveValidation | None = None,
+) -> Diagnostics:
+    """Return what a training keeps.
+
+    Parameters
+    ----------
+    source : LabeledTable or LabeledRows
+        Where the rows came from.
+    learner, encoder : estimator
+        As trained; the encoder may be None.
+    X : MultiView or None
+        The last rows that were learned.
+    name : str
+        The model.
+    scored : ProgressiveValidation or None
+        The first pass; None for a learner without passes.
+
+    Returns
+    -------
+    Diagnostics
+        With curves and scored rows where the pass kept its history.
+    """
+    found = Diagnostics(model=name, view_model=name, experts=expert_weights(learner))
+    if X is not None:
+        found.views = numbers_of(source, X)
+        found.views_of = f"the last {len(X):,} rows"
+        if scored is None or scored.history is not None:
+            found.differing = _differing(learner, encoder, X)
+            found.columns = strong_columns(learner, encoder, X)
+    if scored is None:
+        return found
+    if hasattr(scored.tally, "confusion"):
+        found.class_rows = scored.tally.confusion.sum(axis=1).tolist()
+    if scored.history is not None:
+        of_run = scored.history
+        found.errors = [of_run.errors.curve(name, root=not found.class_rows)]
+        if len(of_run.differences.rows):
+            found.differences = [of_run.differences.curve(name)]
+        found.scored = of_run.sample.scored()
+    return found
+
+
+def _differing(learner: Any, encoder: Any, X: MultiView) -> list[DifferingRow]:
+    """The rows in which the views differ most; their labels and places were not kept."""
+    if X.layout.n_views < 2:
+        return []
+    each = scores_of_views(learner, X)
+    rows = most_differing(each)
+    predicted = learner.predict(X[rows]).tolist() if len(rows) else []
+    return [
+        DifferingRow(
+            row=-1,
+            label="",
+            predicted=f"{said:.6g}" if isinstance(said, float) else str(said),
+            scores={
+                view: float(score)
+                for view, score in zip(X.layout.names, each[i], strict=True)
+                if not np.isnan(score)
+            },
+            values=entries_of_row(learner, encoder, X[[i]]),
+        )
+        for i, said in zip(rows.tolist(), predicted, strict=True)
+    ]

@@ -1,0 +1,190 @@
+"""The models of a comparison, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.metrics import metric_of
+from crossview.evaluation.result import Comparison
+from crossview.evaluation.verdict import short_value
+from crossview.plots.style import COLORS, INK, LINE, MUTED, WIDTH, Display, short_name
+
+__all__ = ["ComparisonDisplay"]
+
+# a row that is further away than so many times the middle one is drawn at the edge
+FAR = 2.5
+
+
+class ComparisonDisplay(Display):
+    """The metric of each model, with the interval of its difference to the best one.
+
+    Parameters
+    ----------
+    models : sequence of str
+        Their names, the best first.
+    values : array-like of shape (n_models,)
+        The metric.
+    intervals : array-like of shape (n_models, 2)
+        The ends of the interval of each value; NaN where there is none.
+    metric : str
+        Its name.
+    rope : float, default=0.0
+        Differences to the best up to this are none.
+    recommended : str or None, default=None
+        The model to mark.
+    yardsticks : sequence of str, default=()
+        Models of other libraries, which are drawn hollow.
+    title : str, default=""
+        What there is to see.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from crossview import ComparisonDisplay
+    >>> limits = [[0.95, 0.97], [0.90, 0.94]]
+    >>> display = ComparisonDisplay(["pam", "pa"], [0.96, 0.92], limits, "f1", rope=0.01).plot()
+    >>> display.ax_.get_xlabel()
+    'f1'
+    """
+
+    def __init__(
+        self,
+        models: Sequence[str],
+        values: Any,
+        intervals: Any,
+        metric: str,
+        *,
+        rope: float = 0.0,
+        recommended: str | None = None,
+        yardsticks: Sequence[str] = (),
+        title: str = "",
+    ) -> None:
+        self.models, self.metric, self.rope = list(models), metric, rope
+        self.values, self.intervals = np.asarray(values), np.asarray(intervals)
+        self.recommended, self.yardsticks, self.title = recommended, set(yardsticks), title
+        self.size = (WIDTH, 0.9 + 0.25 * max(len(self.models), 2))
+        listed = ", ".join(f"{m} {v:.4g}" for m, v in zip(self.models, self.values, strict=True))
+        self.alt = f"{metric} of {len(self.models)} models, the best first: {listed}."
+
+    @classmethod
+    def of(cls, comparison: Comparison) -> ComparisonDisplay:
+        """Return the display of a comparison, which is not drawn yet.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            From `crossview.compare`.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+            For `plot`.
+        """
+        c, sign = comparison, 1.0 if metric_of(comparison.metric).higher_is_better else -1.0
+        intervals = []
+        for row in c.rows:
+            ends = (np.nan, np.nan) if row.difference is None else row.difference.interval()
+            intervals.append(sorted(c.best.value + sign * end for end in ends))
+        return cls(
+            [row.model for row in c.rows],
+            [row.value for row in c.rows],
+            intervals,
+            c.metric,
+            rope=c.rope if len(c.rows) > 1 else 0.0,
+            recommended=c.recommended.model,
+            yardsticks=[row.model for row in c.rows if row.yardstick],
+            title=_finding(c),
+        )
+
+    def _draw(self, ax: Any) -> None:
+        y, best = np.arange(len(self.models)), self.values[0]
+        low, high = self._limits()
+        sign = 1.0 if metric_of(self.metric).higher_is_better else -1.0
+        ax.set_xlim(low, high)
+        ax.set_ylim(len(self.models) - 0.4, -0.6)
+        if self.rope:
+            ends = sorted([best, best - sign * self.rope])
+            ax.axvspan(*ends, color=LINE, alpha=0.55, linewidth=0)
+        for i, model in enumerate(self.models):
+            color = COLORS[0] if model == self.recommended else MUTED
+            value = self.values[i]
+            if not low <= value <= high:
+                self._mark_far(ax, i, value, low if value < low else high)
+                continue
+            if not np.isnan(self.intervals[i]).any():
+                ends = np.clip(self.intervals[i], low, high)
+                ax.plot(ends, [i, i], color=color, linewidth=1.6, zorder=2)
+            hollow = model in self.yardsticks
+            ax.plot(
+                *([value], [i]),
+                marker="o",
+                markersize=6,
+                color=color,
+                markerfacecolor="none" if hollow else color,
+                zorder=3,
+            )
+        ax.set_yticks(y, [short_name(model) for model in self.models])
+        for i, text in enumerate(ax.get_yticklabels()):
+            marked = self.models[i] == self.recommended
+            text.set_color(COLORS[0] if marked else INK)
+            text.set_fontweight("bold" if marked else "normal")
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        ax.grid(axis="x")
+        ax.set_xlabel(self.metric)
+
+    def _limits(self) -> tuple[float, float]:
+        """The ends of the axis, such that the best half of the models is well apart."""
+        best, away = self.values[0], np.abs(self.values - self.values[0])
+        far = max(FAR * np.nanmedian(away), 4.0 * self.rope, 1e-3 * abs(best))
+        near = away <= far
+        values, ends = self.values[near], self.intervals[near]
+        span = max(np.ptp(values), 2.0 * self.rope, 1e-6)
+        low, high = values.min() - 0.1 * span, values.max() + 0.1 * span
+        if np.isfinite(ends).any():  # as far as they do not push the values together
+            low = min(low, max(np.nanmin(ends), values.min() - span))
+            high = max(high, min(np.nanmax(ends), values.max() + span))
+        return low - 0.04 * (high - low), high + 0.04 * (high - low)
+
+    def _mark_far(self, ax: Any, i: int, value: float, edge: float) -> None:
+        """Write the value of a row that is beyond the axis at its edge."""
+        left = bool(value < edge)
+        ax.annotate(
+            f"◂ {value:.3g}" if left else f"{value:.3g} ▸" if value == value else "not defined",
+            (edge, i),
+            xytext=(3 if left else -3, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left" if left else "right",
+            color=MUTED,
+            fontsize=9,
+        )
+
+
+def _finding(c: Comparison) -> str:
+    """What there is to see."""
+    chosen, best = c.recommended, c.best
+    value = f"{c.metric} {short_value(c, chosen.value)}"
+    if len(c.rows) == 1:
+        return f"{chosen.model}: {value}"
+    n = len(c.equals)
+    if n == 1:
+        second = c.rows[1]
+        ahead = short_value(c, abs(best.value - second.value))
+        return f"{best.model} is best ({value}), ahead of {second.model} by {ahead}"
+    if chosen is best:
+        others = "1 other is" if n == 2 else f"{n - 1} others are"
+        return f"{best.model} is best ({value}), and {others} practically equal to it"
+    return (
+        f"{chosen.model} ({value}) is the cheapest of {n} models that are practically equal to the "
+        f"best"
+    )

@@ -1,0 +1,147 @@
+"""A training as a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crossview.evaluation.training.result import Trained, steps
+from crossview.plots.cumulative import CumulativeErrorDisplay
+from crossview.report.fitting_table import FittingTable
+from crossview.report.model import model_tables
+from crossview.report.page.blocks import Block, Page, Section, figures, text
+from crossview.report.page.sections import (
+    Made,
+    columns_section,
+    data_section,
+    differing_section,
+    experts_section,
+    made_section,
+    of_table,
+    ranking_section,
+    share_section,
+    words_of,
+)
+from crossview.report.tables import duration
+
+__all__ = ["model_section", "training_page"]
+
+NO_HISTORY = "Train with --report, or history=True, to keep how the views differ along the rows."
+
+
+def training_page(t: Trained, made: Made | None = None) -> Page:
+    """Return a training as a page.
+
+    Parameters
+    ----------
+    t : Trained
+        From `crossview.train`.
+    made : Made, default=None
+        How it was made.
+
+    Returns
+    -------
+    Page
+        For `render`.
+    """
+    made = made or Made(label=t.label)
+    learner = t.learner
+    classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
+    views = list(learner.layout_.names)
+    target = "" if t.label is None else f" {t.label}"
+    page = Page(
+        title="Training by crossview",
+        question=f"How well does {t.name} predict{target} from {words_of(views)}?",
+        answer=_answer(t),
+        facts=_facts(t, len(views), len(classes)),
+    )
+    errors = Section("errors", "Error along the rows")
+    errors.blocks += figures(
+        (
+            "errors",
+            lambda: CumulativeErrorDisplay.of(t),
+            "Each row is predicted before it is learned; both axes are logarithmic.",
+        )
+    )
+    if t.passes is None:
+        errors.blocks.append(
+            text(f"{t.name} learns all rows at once, so there is no error before.")
+        )
+    page.sections = [
+        errors,
+        experts_section(t),
+        share_section(
+            t, f"The score of {t.name} is no sum over views, so they have no share of it."
+        ),
+        data_section(t.diagnostics, classes, t.unlabeled + t.skipped),
+        differing_section(t, NO_HISTORY),
+        ranking_section(t, None, classes),
+        columns_section(t.diagnostics),
+        model_section(t.fitted, t.info),
+        made_section(made, _settings(t)),
+    ]
+    return page
+
+
+def _answer(t: Trained) -> str:
+    if t.metric is None or t.metric["value"] is None:
+        return f"It learned {t.rows:,} rows; crossview evaluate says how good it is on others."
+    form = ".4g" if t.task == "regression" else ".4f"
+    value = f"{t.metric['name']} {t.metric['value']:{form}}"
+    if t.accuracy is not None and t.metric["name"] != "accuracy":
+        value += f", accuracy {t.accuracy:.4f}"
+    return f"Over {t.rows:,} rows, each predicted before it was learned: {value}."
+
+
+def _facts(t: Trained, n_views: int, n_classes: int) -> list[tuple[str, str]]:
+    facts = [("rows", f"{t.rows:,}"), ("views", f"{n_views:,}")]
+    if n_classes:
+        facts.append(("classes", f"{n_classes:,}"))
+    if t.unlabeled:
+        facts.append(("learned without a label", f"{t.unlabeled:,}"))
+    if t.passes is not None:
+        facts.append(("passes", f"{t.passes}"))
+    if t.order is not None:
+        facts.append(("order", t.order))
+    return [*facts, ("time", duration(t.seconds))]
+
+
+def model_section(fitted: Any, info: Any) -> Section:
+    """Return what a model holds: views, and the largest weights or interactions, by name.
+
+    Parameters
+    ----------
+    fitted : Pipeline or learner
+        Encoder and learner.
+    info : mapping
+        What training keeps in the model file.
+
+    Returns
+    -------
+    Section
+        As ``crossview inspect`` shows it.
+    """
+    encoder, learner = steps(fitted)
+    section = Section("model", "What the model holds")
+    for part in model_tables(learner, encoder, info):
+        if isinstance(part, FittingTable):
+            if part.rows:
+                section.blocks.append(of_table(part))
+        elif part:
+            section.blocks.append(_paragraph(part))
+    return section
+
+
+def _paragraph(words: str) -> Block:
+    return Block("code", text=words) if "(" in words.split(" ", 1)[0] else text(f"{words}.")
+
+
+def _settings(t: Trained) -> dict[str, Any]:
+    shown = {
+        "model": t.name,
+        "task": t.task,
+        "label": t.label,
+        "positive class": t.positive,
+        "threshold": t.threshold,
+        "seed": t.seed,
+    }
+    return {name: value for name, value in shown.items() if value is not None}

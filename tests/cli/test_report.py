@@ -1,0 +1,66 @@
+"""--report: what is refused at once, and what is written."""
+
+import json
+
+import pytest
+
+from command_line import python, run
+
+COLUMNS = ["a__x,a__z,b__x,y", *(f"{i},{i % 7},{i % 3},{'pq'[i % 2]}" for i in range(60))]
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("\n".join(COLUMNS))
+    return "t.csv"
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_anything_loads(table):
+    of_table = [table, "--label", "y", "--report"]
+    refused = [
+        (["compare", *of_table, table], "t.csv: is one of the inputs"),
+        (["compare", *of_table, "a.html", "--json", "a.html"], "is the report and another output"),
+        (["train", *of_table, table, "-o", "m.st"], "t.csv: is one of the inputs"),
+        (["train", *of_table, "m.st", "-o", "m.st"], "is the report and another output"),
+        (["train", *of_table, "a.html", "-o", "m.st", "--dask", "local:2"], "--report does not go"),
+        (["compare", *of_table, "none/a.html"], "there is no folder 'none'"),
+    ]
+    code = (
+        "import sys; from crossview.cli import main\n"
+        f"for argv in {[argv for argv, _ in refused]!r}: assert main(argv) == 2\n"
+        "assert not {'numba', 'sklearn', 'matplotlib'} & set(sys.modules)"
+    )
+    done = python("-c", code)
+    assert done.returncode == 0, done.stderr
+    for (_, message), line in zip(refused, done.stderr.splitlines(), strict=True):
+        assert message in line
+
+
+def test_reports_are_written_by_each_command_and_of_a_stored_comparison(capsys, table, tmp_path):
+    source = [table, "--label", "y"]
+    models = ["--model", "pa:squared", "--model", "view:a", "--cv", "2", "--thorough"]
+    (tmp_path / "notes.html").write_text("<p>mine</p>")
+    status, _, err = run(capsys, "compare", *source, *models, "--report", "notes.html")
+    assert status == 2
+    assert "notes.html: exists and is not a report of crossview" in err[-1]
+    argv = ["compare", *source, *models, "--jobs", "1", "--json", "c.json", "--report", "r.html"]
+    status, _, err = run(capsys, *argv)
+    assert (status, err[-1]) == (0, "wrote r.html")
+    html = (tmp_path / "r.html").read_text()
+    assert f"crossview {' '.join(argv)}" in html
+    assert "predicts y best?" in html
+    # stored: the same page, and over the one before
+    status, out, _ = run(capsys, "compare", "c.json", "--report", "-")
+    assert (status, "\n".join(out)) == (0, html.rstrip("\n"))
+    content = json.loads((tmp_path / "c.json").read_text())
+    del content["diagnostics"]
+    (tmp_path / "old.json").write_text(json.dumps(content))
+    assert run(capsys, "compare", "old.json", "--report", "r.html")[0] == 0
+    assert "has not kept" in (tmp_path / "r.html").read_text()
+    # a model
+    train = ["train", *source, "--model", "pa:squared", "-o", "m.st", "--report", "t.html"]
+    assert run(capsys, *train)[0] == 0
+    assert "Strongest columns" in (tmp_path / "t.html").read_text()
+    assert run(capsys, "evaluate", "m.st", table, "--report", "e.html")[0] == 0
+    assert "Drift by view" in (tmp_path / "e.html").read_text()

@@ -1,0 +1,176 @@
+"""What results keep for pictures: independent of batches and workers, bounded, and stored."""
+
+import json
+
+import numpy as np
+import pytest
+
+from comparing import compare, make_few, make_frame, make_views, thorough, train
+from crossview import evaluate
+from crossview.evaluation.diagnostics import (
+    ErrorCurve,
+    RowSample,
+    ViewDifferences,
+    mean_difference,
+    most_differing,
+    n_sampled,
+    view_numbers,
+)
+from crossview.evaluation.labeled import LabeledTable
+from crossview.evaluation.result import Comparison
+
+MODELS = ["pa:squared", "view:strong"]
+GRID = {"C": [0.1], "disagreement": [0.1], "average": [], "epochs": []}
+
+
+def same(one, other):
+    """Whether two results kept the same, to the last bit."""
+    parts = [
+        (a.rows, a.values, b.rows, b.values)
+        for name in ("errors", "differences")
+        for a, b in zip(getattr(one, name), getattr(other, name), strict=True)
+    ]
+    arrays = [(a, c) for a, b, c, d in parts] + [(b, d) for a, b, c, d in parts]
+    for name in ("scored", "by_view"):
+        first, second = getattr(one, name), getattr(other, name)
+        assert (first is None) == (second is None)
+        if first is not None:
+            pairs = zip(vars(first).values(), vars(second).values(), strict=True)
+            arrays += [pair for pair in pairs if isinstance(pair[0], np.ndarray)]
+    return one.differing == other.differing and all(
+        np.array_equal(a, b, equal_nan=True) for a, b in arrays
+    )
+
+
+def test_the_difference_of_views_is_the_mean_over_pairs_that_are_there():
+    scores = np.array([[1.0, 3.0, 2.0], [1.0, np.nan, -1.0], [np.nan, np.nan, 1.0]])
+    assert mean_difference(scores)[:2] == pytest.approx([(2 + 1 + 1) / 3, 2.0])
+    assert np.isnan(mean_difference(scores)[2])
+    assert most_differing(scores).tolist() == [1, 0]
+    assert not len(most_differing(scores[:, :1]))
+
+
+def test_an_error_curve_is_the_mean_of_the_rows_so_far_whatever_the_batches():
+    errors = np.random.default_rng(0).random(1000)
+    whole, pieces = ErrorCurve(), ErrorCurve()
+    whole.update(errors)
+    for part in np.split(errors, [1, 7, 333, 334, 900]):
+        pieces.update(part)
+    curve, other = whole.curve("a"), pieces.curve("a", root=True)
+    assert curve.values == pytest.approx([errors[:n].mean() for n in curve.rows])
+    assert np.array_equal(np.sqrt(curve.values), other.values)
+    assert curve.rows[0] == 1
+    assert curve.rows[-1] == 1000
+    assert len(curve.rows) < 8 * 11
+
+
+def test_rows_whose_views_are_scored_become_fewer_and_are_known_in_advance():
+    due = [n for n in range(1 << 12) if ViewDifferences().is_due(n)]
+    assert due[:8] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert sum(1 << 10 <= n < 1 << 11 for n in due) == 8
+    n, reached = 0, []
+    while n < 1 << 11:
+        n += ViewDifferences.left(n)
+        reached.append(n)
+    assert set(due) & set(range(1, 1 << 11)) <= set(reached)
+
+
+def test_a_sample_depends_on_the_rows_and_not_on_batches():
+    y = np.arange(1000)
+    samples = []
+    for cuts in ([], [1, 10, 600, 601]):
+        sample = RowSample(50)
+        for part in np.split(y, cuts):
+            drawn = sample.draw(len(part))
+            sample.add(y=part[drawn], scores=2.0 * part[drawn], predicted=part[drawn])
+        samples.append(sample.scored())
+    assert len(samples[0].rows) == 50
+    assert np.array_equal(samples[0].rows, samples[0].y)
+    assert np.array_equal(samples[0].scores, 2.0 * samples[1].rows)
+    assert n_sampled(2, 3) == 20_000
+    assert n_sampled(1000, 3) == 199
+
+
+def test_a_comparison_keeps_the_scores_of_rows_held_out():
+    """Each row once, as a model scores it that has not learned it."""
+    X, y = make_views(90)
+    answer = thorough(X, y, models=MODELS, grid=GRID, cv=3)
+    kept = answer.diagnostics
+    assert [one.view for one in kept.views] == ["strong", "weak", "noise"]
+    assert kept.views[0].used == 4
+    assert kept.views[0].density == 1.0
+    assert kept.class_rows == [int((y == "no").sum()), int((y == "yes").sum())]
+    assert kept.scored.rows.tolist() == list(range(90))
+    assert np.array_equal(np.array(["no", "yes"])[kept.scored.y], y)
+    confusion = np.zeros((2, 2), dtype=int)
+    np.add.at(confusion, (kept.scored.y, kept.scored.predicted), 1)
+    assert confusion.tolist() == answer.recommended.confusion
+    # one view is recommended; the views are those of the best model that has several
+    assert (kept.model, kept.view_model) == ("view:strong", "pa:squared")
+    assert kept.by_view.view_scores.shape == (90, 3)
+    assert kept.by_view.view_scores.mean(axis=1) == pytest.approx(kept.by_view.scores, abs=1e-6)
+    worst = kept.differing[0]
+    assert mean_difference(kept.by_view.view_scores).argmax() == worst.row
+    assert worst.label == y[worst.row]
+    assert float(worst.values["strong: column 0"]) == pytest.approx(X["strong"][worst.row, 0], 1e-4)
+    content = json.loads(json.dumps(answer.to_dict()))
+    assert same(kept, Comparison.from_dict(content).diagnostics)
+    del content["diagnostics"]  # a file that was written before
+    assert Comparison.from_dict(content).diagnostics is None
+
+
+def test_unlabeled_rows_have_their_place_in_the_source():
+    X, y, known = make_few()
+    kept = thorough(X, y, models=["pa:squared"], grid=GRID, cv=3).diagnostics
+    assert kept.scored.rows.tolist() == list(range(int(known.sum())))
+    assert all(known[one.row] and one.label == y[one.row] for one in kept.differing)
+
+
+def test_a_stream_keeps_the_same_in_any_batches(monkeypatch):
+    table = make_frame(300)
+    given = {"models": [*MODELS, "stacking"], "grid": GRID, "progressive": True}
+    kept = compare(table, "answer", **given).diagnostics
+    assert [one.model for one in kept.errors] == ["pa:squared", "view:strong", "stacking"]
+    assert [one.model for one in kept.differences] == ["pa:squared"]
+    assert kept.errors[0].rows[-1] == len(kept.scored.rows) == 270
+    monkeypatch.setattr(LabeledTable, "batch_rows", 37)
+    assert same(kept, compare(table, "answer", **given).diagnostics)
+
+
+def test_training_keeps_its_history_in_any_batches_and_the_model_is_the_same(monkeypatch):
+    table = make_frame(300)
+    given = {"model": "pa:squared", "in_order": True}
+    plain = train(table, "answer", **given)
+    kept = train(table, "answer", history=True, **given)
+    assert not plain.diagnostics.errors
+    state, other = plain.learner.get_state(), kept.learner.get_state()
+    assert all(np.array_equal(state[name], other[name]) for name in state)
+    (errors,), (differences,) = kept.diagnostics.errors, kept.diagnostics.differences
+    assert 1.0 - errors.values[-1] == pytest.approx(kept.accuracy)
+    assert kept.diagnostics.columns[0].view == "strong"
+    monkeypatch.setattr(LabeledTable, "batch_rows", 23)
+    cut = train(table, "answer", history=True, **given)
+    assert same(kept.diagnostics, cut.diagnostics)
+    # by hand: the views of the last row, scored by a model of the rows before it
+    n = int(differences.rows[-1])
+    before = train(table[: n - 1], "answer", **given).fitted
+    row = before[0].transform(table[n - 1 : n].drop(columns="answer"))
+    scores = before[1].view_scores(row)
+    assert differences.values[-1] == pytest.approx(mean_difference(scores)[0], rel=1e-2)
+
+
+def test_an_evaluation_keeps_rows_and_what_contributes():
+    table = make_frame(300)
+    fitted = train(table[:150], "answer", model="pa:squared").fitted
+    kept = evaluate(fitted, table[150:], "answer").diagnostics
+    assert kept.scored.view_scores.shape == (150, 3)
+    worst = kept.differing[0]
+    assert mean_difference(kept.scored.view_scores).argmax() == worst.row
+    assert worst.label == table["answer"].iloc[150 + worst.row]
+    assert kept.columns[0].column.startswith("strong__")
+
+
+def test_views_in_numbers_count_what_is_there():
+    X, _ = make_views(10)
+    sparse = view_numbers(X)[0]
+    assert (sparse.columns, sparse.used, sparse.entries, sparse.missing) == (4, 4, 4.0, 0.0)

@@ -1,0 +1,178 @@
+"""Displays: what they compute, what they write, and that results return them."""
+
+import re
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+if find_spec("matplotlib") is None:
+    pytest.skip("matplotlib is not installed", allow_module_level=True)
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from sklearn.metrics import roc_auc_score
+
+import crossview
+from comparing import made_answer, made_row, make_views
+from crossview import (
+    ComparisonDisplay,
+    CumulativeErrorDisplay,
+    ExpertWeightsDisplay,
+    InputError,
+    LearningCurveDisplay,
+    MultiViewMachineRegressor,
+    MultiViewPAClassifier,
+    OnlineStackingClassifier,
+    ViewContributionDisplay,
+    ViewDifferenceDisplay,
+)
+from crossview.evaluation.diagnostics import Diagnostics, ScoredRows, mean_difference
+from crossview.plots.ranking import PrecisionRecall, Ranked, ReliabilityDisplay, Roc
+from crossview.report.svg import svg_of
+
+mpl.use("agg")
+
+
+@pytest.fixture
+def ax():
+    return Figure(layout="constrained").subplots()
+
+
+def texts(ax):
+    return [one.get_text() for one in ax.texts]
+
+
+def test_a_comparison_marks_what_is_recommended_and_what_is_far_away(ax):
+    scores = {"pam": [0.9, 0.92, 0.91], "pa:squared": [0.9, 0.91, 0.91], "arow": [0.88, 0.9, 0.89]}
+    answer = made_answer(scores | {"yardstick:majority": [0.1, 0.1, 0.11]})
+    display = answer.plot(ax=ax)
+    assert isinstance(display, ComparisonDisplay)
+    assert display.title.startswith("pa:squared (f1 0.9067) is the cheapest of 2 models")
+    assert ax.get_title(loc="left").split() == display.title.split()
+    assert texts(ax) == ["◂ 0.103"]
+    bold = [one.get_text() for one in ax.get_yticklabels() if one.get_fontweight() == "bold"]
+    assert bold == ["pa:squared"]
+    low, high = display.intervals[1]
+    expected = answer.rows[1].difference.interval()
+    assert (low, high) == pytest.approx([answer.best.value + end for end in expected])
+
+
+def test_where_lower_is_better_intervals_and_the_rope_are_on_the_other_side(ax):
+    answer = made_answer(
+        [made_row("fm", [1.0, 1.1], "regression"), made_row("mvm", [1.3, 1.5], "regression")],
+        metric="rmse",
+    )
+    display = ComparisonDisplay.from_result(answer, ax=ax)
+    (band,) = ax.patches
+    assert band.get_x() == pytest.approx(answer.best.value)
+    assert np.nanmax(display.intervals) > answer.best.value
+
+
+def test_errors_along_a_stream_are_those_of_each_row_before_it_was_learned(ax):
+    X, y = make_views(200)
+    model = MultiViewPAClassifier(random_state=0)
+    display = CumulativeErrorDisplay.from_estimator(model, X, y, ax=ax)
+    assert not hasattr(model, "classes_")
+    scores = MultiViewPAClassifier(random_state=0).score_then_learn(X, y, ["no", "yes"])
+    wrong = np.where(scores > 0, "yes", "no") != y
+    assert display.curves[0].values[-1] == wrong.mean()
+    assert "over all 200 rows" in display.title
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+    target = X["strong"][:, 0]
+    machine = MultiViewMachineRegressor(n_factors=1, random_state=0)
+    of_numbers = CumulativeErrorDisplay.from_estimator(machine, X, target, ax=ax)
+    assert of_numbers.error.startswith("root")
+
+
+def test_view_differences_and_their_running_mean(ax):
+    X, y = make_views(100)
+    model = MultiViewPAClassifier(random_state=0).fit(X, y)
+    display = ViewDifferenceDisplay.from_estimator(model, X, ax=ax)
+    each = mean_difference(model.view_scores(X))
+    assert display.curves[0].values == pytest.approx(each)
+    assert display.means[0] == pytest.approx([each[: i + 1].mean() for i in range(100)])
+    assert texts(ax) == ["running mean"]
+    with pytest.raises(InputError, match="two views"):
+        ViewDifferenceDisplay.from_predictions([[1.0], [2.0]])
+
+
+def test_what_views_are_worth(ax):
+    X, y = make_views(100)
+    model = MultiViewPAClassifier(random_state=0).fit(X, y)
+    display = ViewContributionDisplay.from_estimator(model, X, ax=ax)
+    size = np.abs(model.view_scores(X)).mean(axis=0)
+    assert display.values == pytest.approx(size / size.sum())
+    assert display.title.startswith("strong has the largest share")
+    sure = ViewContributionDisplay(
+        ["a", "b"], [0.1, 0.0], [[0.05, 0.2], [-0.1, 0.1]], label="loss of f1 x"
+    )
+    assert sure.title == "a is missed most: f1 is worse by 0.1 x"
+    unsure = ViewContributionDisplay(["a"], [0.1], [[-0.05, 0.2]], label="loss of f1 x")
+    assert "No single view is clearly missed" in unsure.title
+
+
+def test_experts_of_a_stack(ax):
+    X, y = make_views(60)
+    stack = OnlineStackingClassifier(random_state=0).fit(X, y)
+    display = ExpertWeightsDisplay.from_estimator(stack, ax=ax)
+    past = stack.weight_history_
+    best = past.experts[past.mixture[-1].argmax()]
+    assert display.title.startswith(f"{best} is trusted most")
+    with pytest.raises(InputError, match="no experts"):
+        ExpertWeightsDisplay.from_estimator(MultiViewPAClassifier().fit(X, y))
+
+
+def test_curves_are_those_of_scikit_learn_and_may_be_thinned(ax):
+    rng = np.random.default_rng(0)
+    y, scores = rng.integers(0, 3, 3000), rng.normal(size=(3000, 3))
+    scores[np.arange(3000), y] += 1.0
+    rows = Ranked(ScoredRows(np.arange(3000), y, scores), ["a", "b", "c"], None)
+    display = Roc(rows).plot(ax)
+    assert display.areas == {k: roc_auc_score(y == k, scores[:, k]) for k in range(3)}
+    assert max(len(line.get_xdata()) for line in ax.lines) <= 250
+    assert len(PrecisionRecall(rows).areas) == 3
+    one_class = Ranked(ScoredRows(np.arange(2), np.zeros(2), np.ones(2)), ["a", "b"], 1)
+    with pytest.raises(InputError, match="one class"):
+        Roc(one_class)
+    assert "too high" in ReliabilityDisplay([0.5, 0.9], [0.3, 0.7], [50, 50], "a").title
+    assert "are right" in ReliabilityDisplay([0.5, 0.9], [0.51, 0.89], [50, 50], "a").title
+
+
+def test_a_result_says_what_would_give_a_picture():
+    answer = made_answer({"pam": [0.9, 0.92], "arow": [0.8, 0.8]})
+    with pytest.raises(InputError, match="progressive=True"):
+        answer.plot("errors")
+    with pytest.raises(InputError, match="curve=True"):
+        LearningCurveDisplay.from_result(answer)
+    with pytest.raises(InputError, match="no picture 'rok'; did you mean 'roc'"):
+        answer.plot("rok")
+    answer.diagnostics = Diagnostics("pam")
+    with pytest.raises(InputError, match="stacking"):
+        answer.plot("experts")
+
+
+def test_names_are_text_in_pictures_whatever_is_in_them():
+    names = ["<script>alert(1)</script>", "$\\frac{1}$", "\x00\ud800 中文", "_hidden"]
+    display = ComparisonDisplay(
+        names, [0.9, 0.8, 0.7, 0.6], np.full((4, 2), np.nan), "f1", recommended="_hidden"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        svg = svg_of(display, "key")
+    assert "<script" not in svg
+    for name in ("&lt;script&gt;alert(1)&lt;/script&gt;", "$\\frac{1}$", "中文", "_hidden"):
+        assert name in svg
+    assert "#0072b2" not in svg
+    assert "var(--c" in svg
+    assert svg == svg_of(display, "key")
+
+
+def test_matplotlib_and_jinja_load_only_where_something_is_drawn():
+    """No module imports them when it is loaded, so no command waits for them without --report."""
+    imports = re.compile(r"^(?:import|from) (?:matplotlib|jinja2|markupsafe)\b", re.MULTILINE)
+    files = list(Path(crossview.__file__).parent.rglob("*.py"))
+    assert len(files) > 300
+    assert not [file.name for file in files if imports.search(file.read_text())]
