@@ -86,7 +86,7 @@ def test_pictures_and_tutorials_have_a_title_a_text_and_fixed_seeds(script):
     assert "np.random.seed" not in source
     if script.parent.name == "gallery":
         assert source.rstrip().endswith("plt.show()")
-        assert "title" in source.split('"""', 2)[2]
+        assert re.search("Display|[.]plot[(][)]|title=|set_title", source.split('"""', 2)[2])
 
 
 def test_the_gallery_has_twelve_pictures():
