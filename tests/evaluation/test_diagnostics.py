@@ -66,7 +66,7 @@ def test_an_error_curve_is_the_mean_of_the_rows_so_far_whatever_the_batches():
 
 def test_rows_whose_views_are_scored_become_fewer_and_are_known_in_advance():
     due = [n for n in range(1 << 12) if ViewDifferences().is_due(n)]
-    assert due[:8] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert due[:10] == [16, 18, 20, 22, 24, 26, 28, 30, 32, 36]
     assert sum(1 << 10 <= n < 1 << 11 for n in due) == 8
     n, reached = 0, []
     while n < 1 << 11:

@@ -109,7 +109,11 @@ def test_what_views_are_worth(ax):
     sure = ViewContributionDisplay(
         ["a", "b"], [0.1, 0.0], [[0.05, 0.2], [-0.1, 0.1]], label="loss of f1 x"
     )
-    assert sure.title == "a is missed most: f1 is worse by 0.1 x"
+    assert sure.title == "a is clearly missed: f1 is worse by 0.1 x"
+    wide = ViewContributionDisplay(
+        ["b", "a"], [0.3, 0.1], [[-0.1, 0.9], [0.05, 0.2]], label="loss of f1 x"
+    )
+    assert wide.title == sure.title  # the larger loss may be chance
     unsure = ViewContributionDisplay(["a"], [0.1], [[-0.05, 0.2]], label="loss of f1 x")
     assert "No single view is clearly missed" in unsure.title
 

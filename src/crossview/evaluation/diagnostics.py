@@ -44,6 +44,8 @@ MOST_ROWS, MOST_NUMBERS = 20_000, 400_000
 MOST_ROWS_OF_STREAM = 5_000
 # points of a curve, and rows whose views are scored, each time the rows double
 POINTS, ROWS_SCORED = 8, 8
+# before, a learner knows little, and each row would be scored
+FIRST_SCORED = 16
 # rows in which the views differ most, and of each the values that are shown
 MOST_DIFFERING, MOST_VALUES, LONGEST_VALUE = 8, 9, 60
 
@@ -396,7 +398,7 @@ class ErrorCurve:
 class ViewDifferences:
     """The difference of the views of some rows of a stream, each before it is learned.
 
-    The rows are those at fixed positions, eight of them each time the number of rows doubles;
+    The rows are those at fixed positions from the 17th on, eight each time their number doubles;
     whoever learns the stream asks how many rows are `left` until the next one, and begins a piece
     with it.
 
@@ -414,12 +416,14 @@ class ViewDifferences:
     @staticmethod
     def left(n: int) -> int:
         """Return how many rows to learn after the first ``n`` before one is scored, 1 or more."""
-        step = max(1, (1 << n.bit_length() >> 1) // ROWS_SCORED)
+        if n < FIRST_SCORED:
+            return FIRST_SCORED - n
+        step = (1 << n.bit_length() >> 1) // ROWS_SCORED
         return step - n % step
 
     def is_due(self, n: int) -> bool:
         """Return whether the row after the first ``n`` is to be scored."""
-        return n > 0 and self.left(n - 1) == 1  # a learner that knows nothing has no scores
+        return n >= FIRST_SCORED and self.left(n - 1) == 1
 
     def add(self, learner: Any, X: Any, n: int) -> None:
         """Score a row, before which ``n`` others were learned."""

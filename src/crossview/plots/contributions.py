@@ -198,14 +198,17 @@ class ViewContributionDisplay(Display):
 
 def _finding(shown: ViewContributionDisplay) -> str:
     """What there is to see."""
-    k = int(np.argmax(shown.values))
-    view, value = shown.views[k], shown.values[k]
+    values = shown.values
     if shown.is_share:
-        return f"{view} has the largest share of the score, {value:.0%}"
+        k = int(np.argmax(values))
+        return f"{shown.views[k]} has the largest share of the score, {values[k]:.0%}"
     metric, where = shown.label.removeprefix("loss of ").split(" ", 1)
-    if shown.intervals is not None and not (shown.intervals[:, 0] > 0.0).any():
+    if shown.intervals is not None:  # what may be chance is not missed
+        values = np.where(shown.intervals[:, 0] > 0.0, values, -np.inf)
+    k = int(np.argmax(values))
+    if np.isneginf(values[k]):
         return f"No single view is clearly missed: {metric} stays about the same {where}"
-    return f"{view} is missed most: {metric} is worse by {value:.3g} {where}"
+    return f"{shown.views[k]} is clearly missed: {metric} is worse by {values[k]:.3g} {where}"
 
 
 def shares_of_scores(result: Any) -> dict[str, float] | None:

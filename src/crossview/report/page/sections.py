@@ -253,7 +253,7 @@ def experts_section(result: Any) -> Section:
         (
             "experts",
             lambda: ExpertWeightsDisplay.of(result),
-            "Weight of each expert in the mixture, after so many rows.",
+            "Weight in the mixture after so many rows; a learned combination may predict instead.",
         )
     )
     return section
