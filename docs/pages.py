@@ -28,6 +28,10 @@ GROUPS = {
         *("load_svmlight", "load_libffm", "load_vw"),
     ),
     "Tuning": ("KernelSearchCV", "Measure"),
+    "Pictures": (
+        *("ComparisonDisplay", "ViewContributionDisplay", "ViewDifferenceDisplay"),
+        *("CumulativeErrorDisplay", "ExpertWeightsDisplay", "LearningCurveDisplay"),
+    ),
     "Errors and warnings": ("InputError", "LabelOrderWarning"),
 }
 
@@ -57,6 +61,7 @@ def reset_style(gallery_conf, fname):
             "figure.figsize": (7.2, 4.2),
             "figure.dpi": 110,
             "figure.constrained_layout.use": True,
+            "savefig.bbox": "tight",  # titles may be wider than their axes
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.titlelocation": "left",

@@ -13,6 +13,7 @@ from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
 
 import crossview
+from crossview import datasets
 
 ROOT = Path(__file__).parents[1]
 MODULES = ["crossview"] + [
@@ -64,7 +65,11 @@ def members(name):
                 yield f"{thing.__module__}.{name}.{method}"
 
 
-@pytest.mark.parametrize("name", [m for public in PUBLIC for m in members(public)])
+@pytest.mark.parametrize(
+    "name",
+    [m for public in PUBLIC for m in members(public)]
+    + [f"crossview.datasets.{public}" for public in datasets.__all__],
+)
 def test_docstrings_are_complete(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # numpydoc warns of sections it does not know

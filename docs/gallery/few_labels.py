@@ -59,7 +59,7 @@ for name, values in errors.items():
     ax.annotate(
         name,
         (counts[1], means[1]),
-        xytext=(6, 6),
+        xytext=(6, 6) if "without" in name else (-60, -18),
         textcoords="offset points",
         color=line.get_color(),
     )

@@ -10,7 +10,7 @@ hundred rows.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from crossview import AROWClassifier, MultiView, OnlineStackingClassifier
+from crossview import AROWClassifier, ExpertWeightsDisplay, MultiView, OnlineStackingClassifier
 
 rng = np.random.default_rng(0)
 n = 8000
@@ -23,20 +23,6 @@ experts = [
 ]
 X = MultiView({"first": first, "second": second})
 model = OnlineStackingClassifier(experts=experts).partial_fit(X, y, classes=[False, True])
-history = model.weight_history_
-
-figure, ax = plt.subplots()
-for name, weights in zip(history.experts, history.mixture.T, strict=True):
-    (line,) = ax.plot(history.n_rows, weights)
-    ax.annotate(
-        name,
-        (n, weights[-1]),
-        xytext=(4, 0),
-        textcoords="offset points",
-        color=line.get_color(),
-        va="center",
-    )
-ax.axvline(n // 2, color="0.6", linestyle="--")
-ax.set(xlabel="rows", ylabel="weight in the mixture", xlim=(0, n * 1.18))
-ax.set_title("The weights follow the view that tells the class")
+ExpertWeightsDisplay.from_estimator(model)
+plt.axvline(n // 2, color="0.6", linestyle=":")
 plt.show()
