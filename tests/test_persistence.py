@@ -318,3 +318,10 @@ def test_a_state_that_is_none_reaches_no_loop(what, tmp_path):
         crossview.load(path)
     assert str(info.value).startswith(str(path))
     assert "\n" not in str(info.value)
+
+
+def test_classes_that_are_bytes_are_told(tmp_path):
+    model = crossview.Perceptron().fit(np.eye(4), np.array([b"a", b"b", b"a", b"b"]))
+    with pytest.raises(InputError, match="the class b'a' is bytes, not text"):
+        crossview.save(model, tmp_path / "m.st")
+    assert not list(tmp_path.iterdir())

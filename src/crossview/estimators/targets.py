@@ -19,6 +19,7 @@ __all__ = [
     "class_codes",
     "class_weights",
     "classes_from_json",
+    "classes_to_json",
     "one_per_row",
     "read_labels",
     "read_numbers",
@@ -154,12 +155,22 @@ def class_weights(
     return np.asarray([class_weight.get(label, 1.0) for label in classes.tolist()])
 
 
+def classes_to_json(classes: np.ndarray) -> dict[str, Any]:
+    """Return the classes for a model file; `InputError` for bytes, which it cannot hold."""
+    values = classes.tolist()
+    if any(isinstance(value, bytes) for value in values):
+        raise InputError(
+            f"the class {values[0]!r} is bytes, not text; decode the labels, then learn"
+        )
+    return {"dtype": classes.dtype.str, "values": values}
+
+
 def classes_from_json(dtype: str, values: list[Any]) -> np.ndarray:
     """Return the classes of a model file; `InputError` if they are no classes."""
     kind = np.dtype(dtype)
     longest = max([len(value) for value in values if isinstance(value, str)], default=0)
     # a type may be wider than its texts, but not take memory at will
-    if kind.kind in "biufUSO" and kind.itemsize <= 4 * longest + MAX_LABEL_BYTES:
+    if kind.kind in "biufUO" and kind.itemsize <= 4 * longest + MAX_LABEL_BYTES:
         classes = np.asarray(values, dtype=kind)
         if len(classes) and np.array_equal(classes, np.unique(classes)):
             return classes

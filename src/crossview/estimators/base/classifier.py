@@ -15,6 +15,7 @@ from crossview.estimators.targets import (
     class_codes,
     class_weights,
     classes_from_json,
+    classes_to_json,
     read_labels,
     row_weights,
 )
@@ -160,8 +161,11 @@ class ViewClassifier(ClassifierMixin, CalibratedLearner):
 
     def get_header(self) -> dict[str, Any]:
         """Return the part of the state that is not arrays."""
-        classes = {"dtype": self.classes_.dtype.str, "values": self.classes_.tolist()}
-        return {"classes": classes, "threshold": self.threshold_, **super().get_header()}
+        return {
+            "classes": classes_to_json(self.classes_),
+            "threshold": self.threshold_,
+            **super().get_header(),
+        }
 
     def set_header(self, header: Mapping[str, Any]) -> None:
         """Restore the header that `get_header` returned."""
