@@ -139,6 +139,7 @@ class ComparisonDisplay(Display):
             text.set_fontweight("bold" if marked else "normal")
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
+        ax.locator_params(axis="x", nbins=6)
         ax.grid(axis="x")
         ax.set_xlabel(self.metric)
 

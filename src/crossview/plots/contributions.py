@@ -192,6 +192,7 @@ class ViewContributionDisplay(Display):
         ax.spines["left"].set_visible(False)
         if self.is_share:
             ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        ax.locator_params(axis="x", nbins=6)
         ax.grid(axis="x")
         ax.set_xlabel(self.label)
 

@@ -208,10 +208,12 @@ def _worth(c: Comparison) -> Section:
                 title="Each view alone",
             )
         )
-    if not c.ablation:
+    if not c.ablation and c.recommended.model.startswith("view:"):
+        words = f"{c.recommended.model} uses one view: nothing is lost without the others."
+        section.blocks.append(text(words))
+    elif not c.ablation and c.mode != "progressive":
         how = "crossview compare --ablate measures what is lost without each view."
-        if c.mode != "progressive":
-            section.blocks.append(text(how))
+        section.blocks.append(text(how))
     return section
 
 
