@@ -161,11 +161,8 @@ class ViewClassifier(ClassifierMixin, CalibratedLearner):
 
     def get_header(self) -> dict[str, Any]:
         """Return the part of the state that is not arrays."""
-        return {
-            "classes": classes_to_json(self.classes_),
-            "threshold": self.threshold_,
-            **super().get_header(),
-        }
+        classes = classes_to_json(self.classes_)
+        return {"classes": classes, "threshold": self.threshold_, **super().get_header()}
 
     def set_header(self, header: Mapping[str, Any]) -> None:
         """Restore the header that `get_header` returned."""

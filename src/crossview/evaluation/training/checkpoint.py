@@ -144,7 +144,7 @@ class Checkpoint:
                 )
         check_header(header["position"], POSITION, "the position")
         position = Position(**header["position"])
-        if not (position.number >= 1 and min(position.counts()) >= 0):
+        if not (position.number >= 1 and all(0 <= n < 2**53 for n in position.counts())):
             raise ValueError("its position")
         parts: dict[str, dict[str, np.ndarray]] = {"counts": {}, "tail": {}, "windows": {}}
         for name, array in state.items():
