@@ -184,7 +184,14 @@ def test_rows_and_positions_come_back(sparse, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("number", 0), ("batches", -1), ("unlabeled", None), ("order", {}), ("order", 3)],
+    [
+        ("number", 0),
+        ("batches", -1),
+        ("batches", 2**60),
+        ("unlabeled", None),
+        ("order", {}),
+        ("order", 3),
+    ],
 )
 def test_a_position_that_is_made_up_is_refused(name, value, tmp_path):
     X, y, given = arguments("pa:squared", {"epochs": 2}, tmp_path / "model.st")
