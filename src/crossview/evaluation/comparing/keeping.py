@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crossview.evaluation.comparing.parts import Data
-from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.comparing.splits import FoldRows
-from crossview.evaluation.comparing.work import FoldScore
 from crossview.evaluation.diagnostics import (
     MOST_VALUES,
     Diagnostics,
@@ -27,6 +23,12 @@ from crossview.evaluation.diagnostics import (
 from crossview.evaluation.rows import LabeledRows
 from crossview.evaluation.sources import Labeled
 from crossview.views import MultiView
+
+if TYPE_CHECKING:  # training needs one function of this module, and nothing of comparing
+    from crossview.evaluation.comparing.parts import Data
+    from crossview.evaluation.comparing.run import Run
+    from crossview.evaluation.comparing.splits import FoldRows
+    from crossview.evaluation.comparing.work import FoldScore
 
 __all__ = ["differing_rows", "join_folds", "keep", "numbers_of", "sample_rows"]
 
