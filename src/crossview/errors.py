@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class InputError(ValueError):
@@ -77,6 +78,10 @@ def closest_names(name: str, known: Sequence[str], most: int = 20) -> str:
     folded = {str(k).casefold(): k for k in reversed(list(known))}
     close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1)
     hint = f"; did you mean {str(folded[close[0]])!r}?" if close else ""
-    shown = ", ".join(str(k) for k in list(known)[:most])
-    more = f", ... ({len(known)} in all)" if len(known) > most else ""
-    return f"{hint} (there are: {shown}{more})"
+    return f"{hint} (there are: {some_names(known, most)})"
+
+
+def some_names(names: Sequence[Any], most: int = 20) -> str:
+    """Return the names, or the first of very many and how many there are."""
+    more = f", ... ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + more

@@ -10,7 +10,7 @@ import numpy as np
 
 from crossview.batch import make_rows
 from crossview.catalog.names import check_task
-from crossview.errors import InputError
+from crossview.errors import InputError, some_names
 from crossview.evaluation.labeled_batch import LabeledBatch, LabeledSource
 from crossview.evaluation.read_labels import (
     check_classes,
@@ -217,7 +217,7 @@ def _check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.nda
     unknown[known] = ~np.isin(known_labels(y), classes)
     if unknown.any():
         row = int(unknown.argmax())
-        names = ", ".join(map(str, classes.tolist()))
+        names = some_names(classes.tolist())
         raise InputError(f"label {y[row]!r} is not among the classes {names}", row=row)
     return y
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.learners import learner_of_class
+from crossview.errors import some_names
 from crossview.evaluation.weights import ColumnNames
 from crossview.report.fitting_table import FittingTable
 
@@ -49,7 +50,7 @@ def model_tables(
         yield f"learned {rows} in {passes}; label: {info['label']}"
     classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
     if classes:
-        names = ", ".join(map(str, classes))
+        names = some_names(classes)
         above = f" ({_decision(learner, info)})" if len(classes) == 2 else ""
         yield f"classes: {names}{above}"
     yield ""

@@ -32,6 +32,8 @@ class ParquetSource:
     def __init__(self, files: list[str]) -> None:
         self.files: Sequence[str] = files
         self.n_rows: int | None = 0
+        # of each file: what its footer says, which takes a while to read where columns are many
+        self._metadata: dict[str, Any] = {}
         # a file, one of its row groups, and how many rows that has
         self.blocks: list[tuple[str, int, int]] = []
         for file in files:
@@ -51,7 +53,8 @@ class ParquetSource:
     def _file(self, file: str) -> Any:
         from pyarrow import parquet, types
 
-        metadata = parquet.read_metadata(file)
+        metadata = self._metadata.get(file) or parquet.read_metadata(file)
+        self._metadata[file] = metadata
         kinds = metadata.schema.to_arrow_schema()
         texts = [f.name for f in kinds if types.is_string(f.type) or types.is_large_string(f.type)]
         # small buffers and no pre-buffering: memory follows the batch, not the row group

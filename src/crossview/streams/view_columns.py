@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError
+from crossview.errors import InputError, some_names
 from crossview.streams.arrow import column_names, to_arrow
 from crossview.streams.columns import Column, kind_of, match_names
 from crossview.views import resolve_views
 
 __all__ = ["KINDS", "columns_of_views", "plan_columns"]
+
+# a suggestion of more views than this is no help
+MOST_SUGGESTED = 6
 
 KINDS = ("text", "categorical", "numeric")
 
@@ -67,9 +71,17 @@ def columns_of_views(views: Any, names: list[str]) -> dict[str, list[str]]:
         if view and column:
             groups.setdefault(view, []).append(name)
     if not groups:
+        globs = _globs_of_prefixes(names) or {"user": "user_*"}
+        options = " ".join(f"--view {view}={glob!r}" for view, glob in globs.items())
         raise InputError(
-            "which columns make up a view? Name them, as in --view user='user_*' or "
-            'views={"user": "user_*"}, or call columns view__column '
-            f"(there are: {', '.join(names)})"
+            f"which columns make up a view? Name them, as in {options} or "
+            f"views={globs}, or call columns view__column (there are: {some_names(names)})"
         )
     return groups
+
+
+def _globs_of_prefixes(names: list[str]) -> dict[str, str]:
+    """Views that the names suggest: ``{"user": "user_*"}`` for each of a few common prefixes."""
+    prefixes = Counter(name.partition("_")[0] for name in names if "_" in name)
+    common = [prefix for prefix, count in prefixes.items() if count > 1 and prefix.isalnum()]
+    return {p: f"{p}_*" for p in common} if 2 <= len(common) <= MOST_SUGGESTED else {}

@@ -7,6 +7,7 @@ import sys
 from contextlib import redirect_stdout
 from typing import Any
 
+from crossview.cli.first_use import compiling_as_line
 from crossview.cli.opening import (
     STANDARD,
     Report,
@@ -43,7 +44,8 @@ def run(
     if threshold is not None:
         options["threshold"] = literal_value(threshold)
     options["k"] = literal_value(k or "none")
-    answer = evaluating.evaluate(model, rows.table, label, **options)
+    with compiling_as_line():
+        answer = evaluating.evaluate(model, rows.table, label, **options)
     try:  # first the tables, then the file, and each also if the other one fails
         with redirect_stdout(sys.stderr if to_stdout(json, report) else sys.stdout):
             console = make_console()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from crossview.cli.first_use import compiling_as_line
 from crossview.cli.opening import STANDARD, Rows, literal_value
 from crossview.evaluation.drift import drift_warnings
 from crossview.evaluation.predict import Predictions, predict_inputs
@@ -40,7 +41,8 @@ def run(
     for column in predictions.null_columns:
         print(f"crossview: column {column!r} is missing in {rows.source}: null", file=sys.stderr)
     schema = predictions.schema
-    with write_csv(sys.stdout.buffer, schema) if to_stdout else writing(output, schema) as write:
+    wanted = write_csv(sys.stdout.buffer, schema) if to_stdout else writing(output, schema)
+    with compiling_as_line(), wanted as write:
         for batch in predictions:
             write(batch)
     for line in drift_warnings(predictions.drift):

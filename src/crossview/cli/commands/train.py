@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.metrics import check_metric
+from crossview.cli.first_use import compiling_as_line
 from crossview.cli.opening import (
     STANDARD,
     Cluster,
@@ -23,6 +24,7 @@ from crossview.cli.opening import (
 from crossview.cli.progress import warnings_as_lines, watching
 from crossview.cli.report import write_report
 from crossview.evaluation import train as training
+from crossview.evaluation.compiling import SECONDS_UNTOLD
 from crossview.evaluation.fitted_model import FittedModel
 from crossview.report.model import training_summary
 
@@ -60,6 +62,7 @@ def run(
     with (
         standard_output(output) as file,
         warnings_as_lines(),
+        compiling_as_line(),
         watching(metric=shown, show=progress) as observer,
     ):
         trained = training.train(
@@ -130,12 +133,17 @@ def _summary(
         rows += f", {trained.earlier:,} of them before"
     lines = []
     if trained.passes is None:
-        lines.append(f"{rows}, {training_summary(trained.learner)}, {trained.seconds:.1f} s")
+        seconds = trained.seconds - trained.compiled
+        lines.append(f"{rows}, {training_summary(trained.learner)}, {seconds:.1f} s")
     else:
         passes = "1 pass" if trained.passes == 1 else f"{trained.passes} passes"
         new = trained.rows - trained.earlier + trained.unlabeled
-        speed = new * trained.passes / trained.seconds
-        lines.append(f"{rows}, {passes}, {trained.seconds:.1f} s, {speed:,.0f} rows/s")
+        seconds = max(trained.seconds - trained.compiled, 1e-3)
+        lines.append(
+            f"{rows}, {passes}, {seconds:.1f} s, {new * trained.passes / seconds:,.0f} rows/s"
+        )
+    if trained.compiled > SECONDS_UNTOLD:
+        lines.append(f"compiled for this machine, once: {trained.compiled:.0f} s")
     if trained.skipped:
         lines.append(f"{trained.skipped:,} unlabeled rows were skipped")
     if trained.metric is not None:

@@ -14,7 +14,7 @@ import joblib
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.externals.loky.backend import resource_tracker
 
-from crossview.evaluation.comparing.compiling import seconds_of_compiling
+from crossview.evaluation.compiling import seconds_of_compiling
 
 __all__ = ["Call", "Jobs"]
 

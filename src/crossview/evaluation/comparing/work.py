@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learner import Learner
 from crossview.errors import InputError
-from crossview.evaluation.comparing.compiling import seconds_of_compiling
 from crossview.evaluation.comparing.failures import or_failure
 from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
@@ -27,6 +26,7 @@ from crossview.evaluation.comparing.tuning import (
     calibrates_in_pass,
     make_model,
 )
+from crossview.evaluation.compiling import seconds_of_compiling
 from crossview.evaluation.diagnostics import (
     ExpertWeights,
     ScoredRows,

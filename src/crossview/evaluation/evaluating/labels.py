@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError
+from crossview.errors import InputError, some_names
 from crossview.evaluation.read_labels import explain_target, first_bad_number, number_or_nan
 from crossview.labels import has_label
 
@@ -66,7 +66,7 @@ class ClassLabels:
         unknown = (codes < 0) & there
         if unknown[index].any():
             row = int(unknown[index].argmax())
-            names = ", ".join(map(str, self._classes[:20]))
+            names = some_names(self._classes)
             raise InputError(
                 f"label {values[index[row]]!r} is not among the classes of the model ({names})",
                 row=row,

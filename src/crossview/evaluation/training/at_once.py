@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from crossview.evaluation.compiling import seconds_of_compiling
 from crossview.evaluation.sources import take_rows
 from crossview.evaluation.tasks import Classification
 from crossview.evaluation.training.diagnosing import diagnose
@@ -24,7 +25,7 @@ def learn_at_once(job: Job) -> Trained:
     """Fit the learner to all rows in memory, as in `compare` by folds."""
     entry, learner, source, about = job.entry, job.learner, job.source, job.about
     task = job.task.for_model(learner)
-    start = time.perf_counter()
+    start, compiled = time.perf_counter(), seconds_of_compiling()
     rows = source.load()
     data, y, weight = rows.X, rows.y, rows.weight
     known = np.flatnonzero(has_label(y))
@@ -42,7 +43,7 @@ def learn_at_once(job: Job) -> Trained:
         learner.fit(X, y, weight)
         if task.fixed_threshold is not None:
             learner.set_threshold(task.fixed_threshold)
-    seconds = time.perf_counter() - start
+    seconds, compiled = time.perf_counter() - start, seconds_of_compiling() - compiled
     return Trained(
         fitted=pipeline(encoder, learner),
         **about,
@@ -52,6 +53,7 @@ def learn_at_once(job: Job) -> Trained:
         passes=None,
         order=None,
         seconds=seconds,
+        compiled=compiled,
         loss=None,
         accuracy=None,
         metric=None,

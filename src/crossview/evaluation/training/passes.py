@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError
+from crossview.evaluation.compiling import seconds_of_compiling
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.progressive import History, ProgressiveValidation
 from crossview.evaluation.read_labels import with_label
@@ -65,7 +66,7 @@ class Passes:
 
     def learn(self, epochs: int, observer: TrainingObserver) -> Trained:
         """Make the passes, and tell the observer."""
-        began = time.perf_counter()
+        began, compiled = time.perf_counter(), seconds_of_compiling()
         self._take_up()
         if self.history:
             given = (self.task, self.scored.tally, self.source.layout.n_views, self.about["seed"])
@@ -103,8 +104,7 @@ class Passes:
             _tune_after_passes(self, epochs)
         self.labels.warn(self.order.advice)
         tally, metric = self.scored.tally, self.task.metric
-        known = tally.n_rows + here.unlabeled
-        classes = isinstance(self.task, Classification)
+        known, classes = tally.n_rows + here.unlabeled, isinstance(self.task, Classification)
         return Trained(
             fitted=pipeline(self.encoder, self.learner),
             **self.about,
@@ -114,6 +114,7 @@ class Passes:
             passes=epochs,
             order=str(self.order),
             seconds=time.perf_counter() - began,
+            compiled=seconds_of_compiling() - compiled,
             loss=tally.loss / tally.n_rows,
             accuracy=_defined(tally.value("accuracy")) if classes else None,
             metric={"name": metric, "value": _defined(tally.value(metric))},

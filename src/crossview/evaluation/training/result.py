@@ -46,6 +46,8 @@ class Trained(Pictured):
         Seed of the order and of the model.
     seconds : float
         Training time, with reading.
+    compiled : float
+        Seconds of these in which loops were compiled, as at the first use on a machine.
     loss, accuracy : float or None
         Progressive loss and accuracy of the first pass: each row is predicted before it is
         learned.  None without passes, or if not defined.
@@ -93,6 +95,7 @@ class Trained(Pictured):
     view_shares: dict[str, float] | None
     rows_of_view_shares: int
     reference: dict[str, Any] | None
+    compiled: float = 0.0
     earlier: int = 0
     progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
@@ -105,7 +108,8 @@ class Trained(Pictured):
     @property
     def info(self) -> dict[str, Any]:
         """The metadata for the model file."""
-        excluded = ("fitted", "name", "skipped", "seconds", "earlier", "progress", "diagnostics")
+        of_run = {"seconds", "compiled", "earlier", "skipped", "progress", "diagnostics"}
+        excluded = {"fitted", "name"} | of_run
         known = {key: value for key, value in vars(self).items() if key not in excluded}
         return {"crossview": __version__, "model": self.name, **known}
 
