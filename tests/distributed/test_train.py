@@ -49,12 +49,12 @@ def test_a_model_file_like_any_other_the_same_for_any_cluster(client, one_worker
     ours, theirs = trained.learner.get_state(), again.learner.get_state()
     assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
     assert trained.threshold == again.threshold
-    assert trained.rows == 885  # of the last 150, each tenth is held out
+    assert trained.rows == 855  # of the last 150 of each of three, each tenth is held out
     assert 0.0 <= trained.accuracy <= 1.0
     # the statistics of the encoder are those of the rows that were learned
     whole = crossview.train(files, "click", model="arow", positive="yes", hash_bits=6, **VIEWS)
     np.testing.assert_allclose(trained.fitted[0].mean_, whole.fitted[0].mean_, rtol=0.02)
-    assert trained.fitted[0].count_.tolist() == [885.0]
+    assert trained.fitted[0].count_.tolist() == [855.0]
     evaluated = crossview.evaluate(tmp_path / "m", files)
     assert evaluated.metrics["accuracy"].value > 0.8
     assert load(tmp_path / "m")[-1].classes_.tolist() == ["no", "yes"]
@@ -98,3 +98,21 @@ def test_what_does_not_apply_is_refused_in_one_line(client, folder):
     for address, match in (("local:0", "1 process or more"), ("tcp://127.0.0.1:x", "no Dask")):
         with pytest.raises(InputError, match=match), connected(address):
             pass
+
+
+def test_every_partition_holds_out_rows_of_its_last_block_and_of_many_rows_few(
+    client, folder, monkeypatch
+):
+    monkeypatch.setattr("crossview.distributed.rows.MOST_HELD_OUT", 15)
+    files = [str(folder / f"{f}.parquet") for f in (0, 1)]
+    given = {**GIVEN, "n_partitions": 2, "n_rounds": 1}
+    # of 150 rows at the end of each of two partitions every twentieth: 159 to 299
+    assert train(files, "click", client=client, model="pa:squared", **given).rows == 600 - 16
+
+
+def test_too_few_rows_to_hold_one_out_are_an_error(client, folder, tmp_path):
+    for part in range(2):
+        few = pq.read_table(folder / "0.parquet").slice(9 * part, 9)
+        pq.write_table(few, tmp_path / f"{part}.parquet")
+    with pytest.raises(InputError, match="no labeled row is held out"):
+        train(str(tmp_path / "*.parquet"), "click", client=client, **{**GIVEN, "n_partitions": 2})

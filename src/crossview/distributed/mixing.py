@@ -174,7 +174,7 @@ class Mixer:
         sums = self.client.compute([score(common, b) for b in self.held_out], retries=RETRIES)
         losses, weights = zip(*self.client.gather(sums), strict=True)
         if not sum(weights):
-            raise InputError("the held-out rows are none; hold out more, or give n_rounds=")
+            raise InputError("no labeled row is held out to score the rounds; give more or larger files")
         return float(sum(losses) / sum(weights))
 
 

@@ -26,19 +26,21 @@ from crossview.views import MultiView
 
 __all__ = ["HeldOut", "Part", "RowWork", "distinct_labels", "parts_of"]
 
-# of the last file or row group, one of so many rows is held out
+# of the last file or row group of a partition one of so many rows is held out, or of very many
+# rows fewer, so that all of them together are about so many
 HELD_OUT = 10
+MOST_HELD_OUT = 50_000
 
 
 class Part(NamedTuple):
-    """Rows that one worker reads; where ``holds_out``, it learns nine of ten."""
+    """Rows that one worker reads; one of every ``period`` is held out, of 0 none."""
 
     source: Labeled
-    holds_out: bool = False
+    period: int = 0
 
 
 def parts_of(source: Labeled, n: int) -> list[list[Part]]:
-    """Return the rows of files as ``n`` partitions; the last one holds out rows of its last block.
+    """Return the rows of files as ``n`` partitions; each holds out rows of its last block.
 
     Parameters
     ----------
@@ -55,11 +57,16 @@ def parts_of(source: Labeled, n: int) -> list[list[Part]]:
     n_blocks = source.n_blocks
     check_blocks(n_blocks, n, source.file)
     cuts = [n_blocks * k // n for k in range(n + 1)]
-    *others, (lo, hi) = pairwise(cuts)
-    last = [Part(source.of_blocks(slice(hi - 1, hi)), holds_out=True)]
-    if hi - lo > 1:
-        last.insert(0, Part(source.of_blocks(slice(lo, hi - 1))))
-    return [*([Part(source.of_blocks(slice(a, b)))] for a, b in others), last]
+    last = [source.of_blocks(slice(hi - 1, hi)) for hi in cuts[1:]]
+    known = [one.known_rows or 0 for one in last]
+    period = max(HELD_OUT, sum(known) // MOST_HELD_OUT)
+    return [
+        [
+            *([Part(source.of_blocks(slice(lo, hi - 1)))] if hi - lo > 1 else []),
+            Part(block, period),
+        ]
+        for (lo, hi), block in zip(pairwise(cuts), last, strict=True)
+    ]
 
 
 def check_blocks(n_blocks: int, n: int, file: str | None) -> None:
@@ -87,6 +94,19 @@ def distinct_labels(rows: TableStream | RowStream, label: str | None) -> set[Any
     return found
 
 
+class Kept(NamedTuple):
+    """Held-out rows in the memory of a worker."""
+
+    source: Labeled
+    batches: list[LabeledBatch]
+
+    def encoded(self, model: Any) -> Iterator[tuple[MultiView, np.ndarray, Any]]:
+        """Yield them as views."""
+        encoder, _ = steps(model)
+        for batch in self.batches:
+            yield self.source.encode(batch, encoder, False), batch.y, batch.weight
+
+
 class HeldOut(NamedTuple):
     """What a model says of held-out rows, and what the rows say of the views."""
 
@@ -94,6 +114,16 @@ class HeldOut(NamedTuple):
     y: np.ndarray
     weight: np.ndarray | None
     X: MultiView  # the last ones
+
+    @classmethod
+    def of_all(cls, parts: Sequence[HeldOut | None], file: str | None) -> HeldOut:
+        """Return those of all parts as one."""
+        found = [part for part in parts if part is not None]
+        if not found:
+            raise InputError("no labeled row is held out; give more or larger files", file=file)
+        scores, y, weight, X = zip(*found, strict=True)
+        whole = None if weight[0] is None else np.concatenate(weight)
+        return cls(np.concatenate(scores), np.concatenate(y), whole, X[-1])
 
     def take(self, rows: slice) -> HeldOut:
         """Return the scores of some rows."""
@@ -130,7 +160,7 @@ class RowWork:
         with_classes = {"classes": self.task.classes} if len(self.task.classes) else {}
         with WithoutCalibration(learner, at[0] > 0):
             for batch in prefetch(batches):
-                batch = _learned(batch, block.holds_out)
+                batch = _learned(batch, block.period)
                 if not len(batch):
                     continue
                 X = source.encode(batch, encoder, at[0] == 0)
@@ -138,21 +168,28 @@ class RowWork:
                 rows += len(batch)
         return Learned(pipeline(encoder, learner), rows)
 
-    def score(self, model: Any, block: Part) -> tuple[float, float]:
-        """Return the sum of the losses of the held-out rows, and that of their weights."""
+    def rows_held_out(self, part: Part) -> Kept:
+        """Return the labeled rows of a part that are held out, which are few: read once."""
+        source, period = copy.copy(part.source), part.period
+        batches = prefetch(regroup(source.read(), source.batch_rows))
+        taken = (b.take(np.flatnonzero(_is_held_out(b, period) & _has_label(b))) for b in batches)
+        return Kept(source, [batch for batch in taken if len(batch)])
+
+    def score(self, model: Any, block: Kept) -> tuple[float, float]:
+        """Return the sum of the losses of held-out rows, and that of their weights."""
         total = weights = 0.0
         _, learner = steps(model)
-        for X, y, weight in self._held_out(model, block):
+        for X, y, weight in block.encoded(model):
             each = losses(learner, X, y)
             weight = np.ones(len(y)) if weight is None else weight
             total, weights = total + float(weight @ each), weights + float(weight.sum())
         return total, weights
 
-    def held_out(self, model: Any, block: Part) -> HeldOut:
-        """Return what the model says of the held-out rows."""
-        found = list(self._held_out(model, block))
+    def held_out(self, model: Any, block: Kept) -> HeldOut | None:
+        """Return what the model says of held-out rows; None of no rows."""
+        found = list(block.encoded(model))
         if not found:
-            raise InputError(f"the last file or row group has fewer than {HELD_OUT} rows to learn")
+            return None
         X, y, weight = zip(*found, strict=True)
         _, learner = steps(model)
         scored = [self.task.scores(learner, one) for one in X]
@@ -167,27 +204,18 @@ class RowWork:
         """Return the merged model."""
         return merge_learned(parts, start)
 
-    def _held_out(self, model: Any, block: Part) -> Iterator[tuple[MultiView, np.ndarray, Any]]:
-        """Yield the held-out rows as views."""
-        encoder, _ = steps(model)
-        source = copy.copy(block.source)
-        for batch in prefetch(regroup(source.read(), source.batch_rows)):
-            batch = batch.take(np.flatnonzero(_is_held_out(batch) & _has_label(batch)))
-            if len(batch):
-                yield source.encode(batch, encoder, False), batch.y, batch.weight
 
-
-def _is_held_out(batch: LabeledBatch) -> np.ndarray:
-    return np.asarray(batch.row % HELD_OUT == HELD_OUT - 1)
+def _is_held_out(batch: LabeledBatch, period: int) -> np.ndarray:
+    return np.asarray(batch.row % period == period - 1)
 
 
 def _has_label(batch: LabeledBatch) -> np.ndarray:
     return has_label(batch.y) if batch.y.dtype == object else np.ones(len(batch), dtype=bool)
 
 
-def _learned(batch: LabeledBatch, holds_out: bool) -> LabeledBatch:
+def _learned(batch: LabeledBatch, period: int) -> LabeledBatch:
     """The labeled rows that are learned."""
     is_learned = _has_label(batch)
-    if holds_out:
-        is_learned &= ~_is_held_out(batch)
+    if period:
+        is_learned &= ~_is_held_out(batch, period)
     return batch if is_learned.all() else batch.take(np.flatnonzero(is_learned))

@@ -62,9 +62,10 @@ def train(
     """Train an online learner on files that the workers of a Dask cluster read.
 
     Every worker learns its partitions, shuffled, from the common model; the models are merged,
-    weighted by rows, and the next round begins (iterative parameter mixing, `fit`).  No row leaves
-    its worker.  One of ten rows of the last file or row group is held out: the scores of one half
-    of them calibrate the model and place its threshold, those of the other half measure it.
+    weighted by rows, and the next round begins (iterative parameter mixing, `fit`).  The
+    workers read the rows themselves.  One of ten rows of the last file or row group of each
+    partition is held out, of more than 500,000 such rows about 50,000: the scores of one half of
+    them calibrate the model and place its threshold, those of the other half measure it.
 
     Parameters
     ----------
@@ -129,14 +130,18 @@ def train(
     task = job.task.for_model(job.learner)
     work = RowWork(task, options["seed"], bool(options["in_order"]))
     partitions = parts_of(job.source, n)
-    held_out = partitions[-1][-1]
+    last = [blocks[-1] for blocks in partitions]
+    held_out = client.map(work.rows_held_out, last, pure=False, retries=RETRIES)
     start = pipeline(_started(job, client), job.learner)
-    mixer = Mixer(client, work, partitions, [held_out], observer)
+    mixer = Mixer(client, work, partitions, held_out, observer)
     rounds = mixer.run(start, n_rounds, is_fitted=False)
     fitted = rounds.model
     _, learner = steps(fitted)
-    scoring = client.submit(work.held_out, rounds.future, held_out, pure=False, retries=RETRIES)
-    scored = scoring.result()
+    scoring = [
+        client.submit(work.held_out, rounds.future, one, pure=False, retries=RETRIES)
+        for one in held_out
+    ]
+    scored = HeldOut.of_all(client.gather(scoring), job.source.file)
     chosen_by, measured = scored.take(slice(0, None, 2)), scored.take(slice(1, None, 2))
     if isinstance(task, Classification):
         if task.fixed_threshold is not None:

@@ -49,6 +49,11 @@ class RowStream:
         return self._source.layout
 
     @property
+    def known_rows(self) -> int | None:
+        """Number of rows, if nothing has to be read for it."""
+        return self._source.n_rows
+
+    @property
     def n_rows(self) -> int:
         """Number of rows; a source that does not know it is read once."""
         if self._source.n_rows is None:

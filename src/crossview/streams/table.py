@@ -89,6 +89,11 @@ class TableStream(_Blocks):
         self.in_memory = getattr(source, "in_memory", False)
 
     @property
+    def known_rows(self) -> int | None:
+        """Number of rows, if nothing has to be read for it."""
+        return self._source.n_rows
+
+    @property
     def n_rows(self) -> int:
         """Number of rows; a source that does not know it is read once, for one column."""
         if self._source.n_rows is None:
