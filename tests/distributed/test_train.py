@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from dask import delayed as dask_delayed
 
 import crossview
 from crossview import InputError, load
@@ -116,3 +117,34 @@ def test_too_few_rows_to_hold_one_out_are_an_error(client, folder, tmp_path):
         pq.write_table(few, tmp_path / f"{part}.parquet")
     with pytest.raises(InputError, match="no labeled row is held out"):
         train(str(tmp_path / "*.parquet"), "click", client=client, **{**GIVEN, "n_partitions": 2})
+
+
+def test_a_dask_data_frame_learns_as_its_files_do(client, folder):
+    dataframe = pytest.importorskip("dask.dataframe")
+    names = sorted(str(path) for path in folder.glob("*.parquet"))
+    tables = [pq.read_table(name).to_pandas() for name in names]
+    frame = dataframe.concat([dataframe.from_pandas(one, npartitions=2) for one in tables])
+    from_frame = train(frame, "click", client=client, model="arow", weight="w", **GIVEN)
+    from_files = train(names, "click", client=client, model="arow", weight="w", **GIVEN)
+    ours, theirs = from_frame.learner.get_state(), from_files.learner.get_state()
+    assert ours.keys() == theirs.keys()
+    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+    assert from_frame.threshold == from_files.threshold
+
+
+def test_categories_of_a_dask_data_frame_may_differ_between_partitions(client, folder):
+    dataframe = pytest.importorskip("dask.dataframe")
+    table = pq.read_table(folder / "0.parquet").to_pandas()
+    parts = [table[:100], table[100:200], table[200:]]
+    frame = dataframe.from_delayed(
+        [dask_delayed(as_category)(part, "user__city") for part in parts],
+        meta=as_category(table, "user__city"),
+        verify_meta=False,
+    )
+    trained = train(frame, "click", client=client, model="pa:squared", bins=4, **GIVEN)
+    assert trained.rows == 300 - 10 * 3
+    assert trained.accuracy > 0.5
+
+
+def as_category(table, column):
+    return table.assign(**{column: table[column].astype("category")})

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from crossview.errors import InputError
 from crossview.merging import merge
 
-__all__ = ["Learned", "Mixer", "Rounds", "Work", "split_evenly"]
+__all__ = ["Learned", "Mixer", "Rounds", "Work", "compute", "split_evenly"]
 
 # models that one task merges; more are merged in a tree
 FAN_IN = 8
@@ -168,14 +168,21 @@ class Mixer:
 
     def _loss(self, common: Any) -> float:
         """Return the mean loss of the held-out rows."""
-        from dask.delayed import delayed
-
-        score = delayed(self.work.score, pure=False)
-        sums = self.client.compute([score(common, b) for b in self.held_out], retries=RETRIES)
+        sums = compute(self.client, self.work.score, [(common, b) for b in self.held_out])
         losses, weights = zip(*self.client.gather(sums), strict=True)
         if not sum(weights):
-            raise InputError("no labeled row is held out to score the rounds; give more or larger files")
+            raise InputError(
+                "no labeled row is held out to score the rounds; give more or larger files"
+            )
         return float(sum(losses) / sum(weights))
+
+
+def compute(client: Any, function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return futures of calls, whose arguments may hold futures and delayed values."""
+    from dask.delayed import delayed
+
+    task = delayed(function, pure=False)
+    return list(client.compute([task(*arguments) for arguments in calls], retries=RETRIES))
 
 
 def split_evenly(blocks: Sequence[Any], n: int) -> list[list[Any]]:

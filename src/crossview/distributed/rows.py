@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.distributed.fitting import WithoutCalibration, losses
+from crossview.distributed.frames import frames_as_table, with_frames
 from crossview.distributed.mixing import Learned, merge_learned
 from crossview.errors import InputError
+from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.labeled_batch import LabeledBatch
 from crossview.evaluation.sources import Labeled
 from crossview.evaluation.tasks import Task
@@ -33,13 +35,23 @@ MOST_HELD_OUT = 50_000
 
 
 class Part(NamedTuple):
-    """Rows that one worker reads; one of every ``period`` is held out, of 0 none."""
+    """Rows that one worker reads; one of every ``period`` is held out, of 0 none.
+
+    ``frames`` are the partitions, if they are those of a Dask data frame.
+    """
 
     source: Labeled
     period: int = 0
+    frames: Sequence[Any] = ()
+
+    def rows(self) -> Labeled:
+        """Return the rows, where they are read."""
+        if self.frames and isinstance(self.source, LabeledTable):
+            return with_frames(self.source, self.frames)
+        return copy.copy(self.source)
 
 
-def parts_of(source: Labeled, n: int) -> list[list[Part]]:
+def parts_of(source: Labeled, n: int, frames: Sequence[Any] = ()) -> list[list[Part]]:
     """Return the rows of files as ``n`` partitions; each holds out rows of its last block.
 
     Parameters
@@ -48,6 +60,8 @@ def parts_of(source: Labeled, n: int) -> list[list[Part]]:
         From files.
     n : int
         Number of partitions, of consecutive files or row groups.
+    frames : sequence of dask.delayed.Delayed
+        Instead of files the partitions of a data frame.
 
     Returns
     -------
@@ -62,8 +76,12 @@ def parts_of(source: Labeled, n: int) -> list[list[Part]]:
     period = max(HELD_OUT, sum(known) // MOST_HELD_OUT)
     return [
         [
-            *([Part(source.of_blocks(slice(lo, hi - 1)))] if hi - lo > 1 else []),
-            Part(block, period),
+            *(
+                [Part(source.of_blocks(slice(lo, hi - 1)), 0, frames[lo : hi - 1])]
+                if hi - lo > 1
+                else []
+            ),
+            Part(block, period, frames[hi - 1 : hi]),
         ]
         for (lo, hi), block in zip(pairwise(cuts), last, strict=True)
     ]
@@ -72,18 +90,26 @@ def parts_of(source: Labeled, n: int) -> list[list[Part]]:
 def check_blocks(n_blocks: int, n: int, file: str | None) -> None:
     """Raise an error if there are fewer files or row groups than partitions."""
     if not n_blocks:
-        raise InputError("workers read the rows themselves: give files, such as 'clicks/*.parquet'")
+        raise InputError(
+            "workers read the rows themselves: give files, such as 'clicks/*.parquet', or a Dask "
+            "data frame"
+        )
     if n_blocks < n:
         raise InputError(
             f"{n} partitions of {n_blocks} files or row groups; ask for fewer partitions, or write "
-            "the rows to more files (of Parquet: to smaller row groups)",
+            "the rows to more files (of Parquet: to smaller row groups; of a Dask data frame: "
+            "repartition it)",
             file=file,
         )
 
 
-def distinct_labels(rows: TableStream | RowStream, label: str | None) -> set[Any]:
+def distinct_labels(
+    rows: TableStream | RowStream, frames: Sequence[Any], label: str | None
+) -> set[Any]:
     """Return the labels of some rows; a missing one is an error."""
     if isinstance(rows, TableStream):
+        if frames:
+            rows = frames_as_table(rows, frames)
         assert label is not None
         return set(rows.distinct(label))
     found, unlabeled = rows.labels()
@@ -152,7 +178,7 @@ class RowWork:
     def learn(self, before: Learned, block: Part, at: tuple[int, int, int]) -> Learned:
         """Learn the rows of a part; the encoder learns them in the first round."""
         encoder, learner = steps(copy.deepcopy(before.model))
-        source, rows = copy.copy(block.source), before.rows
+        source, rows = block.rows(), before.rows
         batches: Any = regroup(source.read(), source.batch_rows)
         if not self.in_order:
             seed = np.random.SeedSequence([self.seed, *at]).generate_state(1)[0]
@@ -170,10 +196,10 @@ class RowWork:
 
     def rows_held_out(self, part: Part) -> Kept:
         """Return the labeled rows of a part that are held out, which are few: read once."""
-        source, period = copy.copy(part.source), part.period
+        source, period = part.rows(), part.period
         batches = prefetch(regroup(source.read(), source.batch_rows))
         taken = (b.take(np.flatnonzero(_is_held_out(b, period) & _has_label(b))) for b in batches)
-        return Kept(source, [batch for batch in taken if len(batch)])
+        return Kept(part.source, [batch for batch in taken if len(batch)])
 
     def score(self, model: Any, block: Kept) -> tuple[float, float]:
         """Return the sum of the losses of held-out rows, and that of their weights."""

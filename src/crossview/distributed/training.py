@@ -14,7 +14,8 @@ import numpy as np
 
 from crossview.catalog.learners import LEARNERS
 from crossview.distributed.cluster import check_client, n_threads
-from crossview.distributed.mixing import RETRIES, Mixer
+from crossview.distributed.frames import is_dask_frame, open_frame
+from crossview.distributed.mixing import Mixer, compute
 from crossview.distributed.rows import (
     HeldOut,
     Part,
@@ -69,9 +70,10 @@ def train(
 
     Parameters
     ----------
-    X : path, glob, list of paths, TableStream or RowStream
+    X : path, glob, list of paths, TableStream, RowStream or dask.dataframe.DataFrame
         Files that all workers and this process can open by the same names, as on a file system that
-        they share.
+        they share; or a Dask data frame, whose partitions are computed anew in each round unless it
+        was persisted.
     y : str, default=None
         The label column; None if the format has labels.
     client : distributed.Client
@@ -79,9 +81,9 @@ def train(
     output : path-like, default=None
         The model file to write, as from `crossview.train`.
     n_partitions : int, default=None
-        How many models learn at the same time, each from consecutive files or row groups.  The
-        result depends on it, and not on the number of workers.  None: as many as the cluster has
-        threads.
+        How many models learn at the same time, each from consecutive files, row groups or
+        partitions of the data frame.  The result depends on it, and not on the number of workers.
+        None: as many as the cluster has threads.
     n_rounds : int, default=None
         Passes over all rows.  None: until the held-out loss gets no better.
     observer : callable
@@ -121,26 +123,24 @@ def train(
     options = _checked(options)
     check_streams(options["model"], options["task"], options["settings"])
     if output is not None:
-        check_writable(output, MODEL, input_files(X))
+        check_writable(output, MODEL, [] if is_dask_frame(X) else input_files(X))
     if n_rounds is not None and n_rounds < 1:
         raise InputError(f"n_rounds={n_rounds}; give 1 or more")
     if n_partitions is not None and n_partitions < 1:
         raise InputError(f"n_partitions={n_partitions}; give 1 or more")
-    job, n = _job(X, y, client, n_partitions, options)
+    stream, frames = _open(X, options)
+    job, n = _job(stream, frames, y, client, n_partitions, options)
     task = job.task.for_model(job.learner)
     work = RowWork(task, options["seed"], bool(options["in_order"]))
-    partitions = parts_of(job.source, n)
+    partitions = parts_of(job.source, n, frames)
     last = [blocks[-1] for blocks in partitions]
-    held_out = client.map(work.rows_held_out, last, pure=False, retries=RETRIES)
-    start = pipeline(_started(job, client), job.learner)
+    held_out = compute(client, work.rows_held_out, [(part,) for part in last])
+    start = pipeline(_started(job, frames, client), job.learner)
     mixer = Mixer(client, work, partitions, held_out, observer)
     rounds = mixer.run(start, n_rounds, is_fitted=False)
     fitted = rounds.model
     _, learner = steps(fitted)
-    scoring = [
-        client.submit(work.held_out, rounds.future, one, pure=False, retries=RETRIES)
-        for one in held_out
-    ]
+    scoring = compute(client, work.held_out, [(rounds.future, one) for one in held_out])
     scored = HeldOut.of_all(client.gather(scoring), job.source.file)
     chosen_by, measured = scored.take(slice(0, None, 2)), scored.take(slice(1, None, 2))
     if isinstance(task, Classification):
@@ -206,10 +206,14 @@ def check_streams(model: str | None, task: str, settings: Mapping[str, Any] | No
 
 
 def _job(
-    X: Any, y: str | None, client: Any, n: int | None, options: dict[str, Any]
+    stream: TableStream | RowStream,
+    frames: list[Any],
+    y: str | None,
+    client: Any,
+    n: int | None,
+    options: dict[str, Any],
 ) -> tuple[Job, int]:
     """What is trained on which rows, and the number of partitions."""
-    stream = _open(X, options)
     n_blocks = stream.n_blocks
     file = stream.files[0] if stream.files else None
     n = min(n_threads(client), n_blocks) if n is None else n
@@ -220,7 +224,7 @@ def _job(
         and classes is None
         and (y is None) == isinstance(stream, RowStream)
     ):
-        classes = _classes(stream, y, client, n)
+        classes = _classes(stream, frames, y, client, n)
     rows = {"task": task, "classes": classes, **{name: options[name] for name in ENCODING}}
     if isinstance(stream, TableStream):
         rows |= {"weight": options["weight"]}
@@ -234,43 +238,45 @@ def _job(
     return job, n
 
 
-def _open(X: Any, options: dict[str, Any]) -> TableStream | RowStream:
-    """The rows, which are in files."""
+def _open(X: Any, options: dict[str, Any]) -> tuple[TableStream | RowStream, list[Any]]:
+    """The rows, which are in files, or the partitions of a Dask data frame."""
+    if is_dask_frame(X):
+        return open_frame(X)
     if isinstance(X, TableStream | RowStream):
-        return X
+        return X, []
     reader, _ = find_reader(X)
     if reader.kind == "sparse":
-        return open_rows(X, views=options["views"], hash_bits=options["hash_bits"])
-    return open_table(X)
+        return open_rows(X, views=options["views"], hash_bits=options["hash_bits"]), []
+    return open_table(X), []
 
 
-def _classes(stream: TableStream | RowStream, y: str | None, client: Any, n: int) -> list[Any]:
+def _classes(
+    stream: TableStream | RowStream, frames: list[Any], y: str | None, client: Any, n: int
+) -> list[Any]:
     """All labels, each partition read by a worker."""
     if isinstance(stream, TableStream):
         assert y is not None
         stream = stream.as_written([y]).select([y])
     cuts = [stream.n_blocks * k // n for k in range(n + 1)]
-    parts = [stream.of_blocks(slice(a, b)) for a, b in pairwise(cuts)]
-    found = client.gather(
-        [client.submit(distinct_labels, part, y, pure=False, retries=RETRIES) for part in parts]
-    )
+    parts = [(stream.of_blocks(slice(a, b)), frames[a:b], y) for a, b in pairwise(cuts)]
+    found = client.gather(compute(client, distinct_labels, parts))
     return sorted(set().union(*found))
 
 
-def _started(job: Job, client: Any) -> Any:
+def _started(job: Job, frames: list[Any], client: Any) -> Any:
     """The encoder with its columns, and where there are bins, their knots."""
     encoder: Any = copy.deepcopy(job.source.encoder)
     if getattr(encoder, "bins", None):
-        first = Part(job.source.of_blocks(slice(0, 1)))
-        state = client.submit(_first_state, first, encoder, pure=False, retries=RETRIES).result()
-        encoder.set_state(state)
+        first = Part(job.source.of_blocks(slice(0, 1)), 0, frames[:1])
+        (state,) = compute(client, _first_state, [(first, encoder)])
+        encoder.set_state(state.result())
     return encoder
 
 
 def _first_state(part: Part, encoder: Any) -> dict[str, np.ndarray]:
     """The state of the encoder with the knots of the first values, and no other statistics."""
     seen = copy.deepcopy(encoder)
-    seen.partial_fit(next(iter(part.source.read())).X)
+    seen.partial_fit(next(iter(part.rows().read())).X)
     state, own = dict(encoder.get_state()), seen.get_state()
     state |= {name: own[name] for name in ("n_knots", "knots")}
     state["n_values"] = np.full_like(own["n_values"], LAST_PLACED)  # they stay

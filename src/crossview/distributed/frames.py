@@ -1,0 +1,89 @@
+"""Dask data frames: their partitions are read where they are."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from crossview.errors import InputError
+from crossview.evaluation.labeled import LabeledTable
+from crossview.streams.arrow import first_line, pyarrow, to_arrow
+from crossview.streams.memory import MemorySource
+from crossview.streams.source import TableBatch
+from crossview.streams.table import TableStream
+
+__all__ = ["FrameSource", "frames_as_table", "is_dask_frame", "open_frame", "with_frames"]
+
+
+class FrameSource:
+    """Partitions of a data frame as a table: on the client their number, on a worker the frames."""
+
+    def __init__(self, schema: Any, frames: Sequence[Any]) -> None:
+        self.schema = schema
+        self.blocks = list(frames)
+        self.files: Sequence[str] = []
+        self.n_rows: int | None = None
+
+    def of_blocks(self, blocks: Sequence[Any]) -> FrameSource:
+        """Return some of the partitions."""
+        return FrameSource(self.schema, blocks)
+
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+        """Yield the rows with these columns."""
+        pa = pyarrow()
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        row = 0
+        for frame in self.blocks:
+            try:
+                table = to_arrow(frame, columns).cast(schema)
+            except pa.ArrowException as error:
+                raise InputError(
+                    f"a partition of the data frame differs from its types: {first_line(error)}"
+                ) from None
+            for data, file, first in MemorySource(table).batches(columns, batch_rows):
+                yield TableBatch(data, file, row + first)
+            row += table.num_rows
+
+
+def is_dask_frame(X: Any) -> bool:
+    """Return whether it is a data frame of Dask."""
+    return type(X).__module__.startswith("dask.dataframe") and hasattr(X, "to_delayed")
+
+
+def open_frame(X: Any) -> tuple[TableStream, list[Any]]:
+    """Return the columns of a Dask data frame, and its partitions.
+
+    Parameters
+    ----------
+    X : dask.dataframe.DataFrame
+        The rows; nothing of them is computed.
+
+    Returns
+    -------
+    stream : TableStream
+        Its blocks are numbers of partitions, and cannot be read.
+    partitions : list of dask.delayed.Delayed
+        The partitions as pandas data frames.
+    """
+    pa = pyarrow()
+    schema = to_arrow(X._meta_nonempty).schema.remove_metadata()
+    for i, field in enumerate(schema):  # categories may differ between partitions
+        if pa.types.is_dictionary(field.type):
+            schema = schema.set(i, field.with_type(field.type.value_type))
+    partitions = X.to_delayed()
+    return TableStream(FrameSource(schema, range(len(partitions))), schema.names, 65536), partitions
+
+
+def with_frames(source: LabeledTable, frames: Sequence[Any]) -> LabeledTable:
+    """Return the rows of these partitions, which are here now."""
+    here = copy.copy(source)
+    for name in source.streams:
+        stream = getattr(source, name)
+        setattr(here, name, frames_as_table(stream, frames))
+    return here
+
+
+def frames_as_table(stream: TableStream, frames: Sequence[Any]) -> TableStream:
+    """Return the columns of a stream with the rows of these partitions."""
+    return TableStream(FrameSource(stream.schema, frames), stream.column_names, stream.batch_rows)
