@@ -15,17 +15,19 @@ import shared_data
 from crossview import (
     AROWClassifier,
     ConfidenceWeightedClassifier,
+    CumulativeErrorDisplay,
     PAMClassifier,
     PassiveAggressiveClassifier,
     SoftConfidenceWeightedClassifier,
 )
+from crossview.evaluation.diagnostics import Curve
 
 REPEATS = range(10)
 PRICES = [2.0**k for k in range(-10, 7, 2)]
 CONFIDENCES = [0.55, 0.65, 0.75, 0.85, 0.95, 0.99]
 VARIANCES = [1.0, 0.25, 0.0625, 0.015625]
-# where the pictures have a point, as a share of the rows
-POINTS = np.linspace(0.0, 1.0, 41)[1:]
+# points of the pictures
+POINTS = 60
 
 Stream = tuple[Any, np.ndarray]
 
@@ -86,11 +88,16 @@ def page_view() -> Stream:
 
 
 def one_pass(make: Callable[..., Any], setting: dict, X: Any, y: np.ndarray) -> np.ndarray:
-    """Return error, F1 of both classes, and the cumulative error at `POINTS`: score, then learn."""
+    """Return error, F1 of both classes, and the cumulative error along the rows."""
     said = make(**setting).score_then_learn(X, y, classes=[False, True]) > 0.0
     wrong = np.cumsum(said != y) / np.arange(1, len(y) + 1)
-    places = np.maximum(1, np.round(POINTS * len(y)).astype(int)) - 1
-    return np.r_[wrong[-1], f1_score(y, said), f1_score(~y, ~said), wrong[places]]
+    found = [wrong[-1], f1_score(y, said), f1_score(~y, ~said)]
+    return np.r_[found, wrong[_places(len(y))]]
+
+
+def _places(n: int) -> np.ndarray:
+    """The rows after which the cumulative error is kept, evenly on a logarithmic axis."""
+    return np.round(np.geomspace(1.0, n, POINTS)).astype(int) - 1
 
 
 def run(streams: list[Stream]) -> Results:
@@ -139,31 +146,12 @@ def _chosen_on_others(errors: np.ndarray) -> np.ndarray:
 
 def pictures(name: str, streams: list[Stream], results: Results) -> Iterator[Picture]:
     """Draw the cumulative error of PA-II, PAM-II and CW, as figures 1 to 3."""
-    curves = {
-        learner: results[learner]["as printed"]["curve"] for learner in ("PA-II", "PAM-II", "CW")
-    }
-    lowest = min(curves, key=lambda learner: curves[learner][-1])
-    rows = POINTS * len(streams[0][1])
-
-    def draw(axes: Any) -> None:
-        for learner, values in curves.items():
-            (line,) = axes.plot(rows, values, linewidth=1.5)
-            axes.annotate(
-                f" {learner} {values[-1]:.3f}", (rows[-1], values[-1]), color=line.get_color(),
-                va="center", fontsize=8, annotation_clip=False,
-            )  # fmt: skip
-        axes.set_xlim(0, rows[-1] * 1.25)
-        axes.set_xlabel("rows")
-        axes.set_ylabel("cumulative error rate")
-
-    yield Picture(
-        f"cumulative-error-{name}",
-        f"{name}: {lowest} has the lowest error rate at the end",
-        f"Cumulative error rate on {name}, at the end: "
-        + ", ".join(f"{learner} {values[-1]:.3f}" for learner, values in curves.items())
-        + ".",
-        draw,
-    )
+    rows = _places(len(streams[0][1])) + 1
+    curves = [
+        Curve(learner, rows, np.asarray(results[learner]["as printed"]["curve"]))
+        for learner in ("PA-II", "PAM-II", "CW")
+    ]
+    yield Picture(f"cumulative-error-{name}", CumulativeErrorDisplay(curves))
 
 
 def _printed(name: str, rows: dict[str, tuple[tuple[float, float], ...]]) -> dict:

@@ -39,12 +39,10 @@ class Printed(NamedTuple):
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure: its file, what to see, and the text for those who do not see it."""
+    """A figure: its file, and what is drawn, which knows its title and alternative text."""
 
     file: str
-    title: str
-    alt: str
-    draw: Callable[[Any], None]
+    display: Any
 
 
 @dataclass(frozen=True)

@@ -164,14 +164,10 @@ def _drawn(picture: Any, folder: Path) -> str:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(6.4, 3.6), layout="constrained")
-    picture.draw(axes)
-    axes.set_title(picture.title, loc="left", fontsize=10)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    display = picture.display.plot(titled=False)
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(
+    display.figure_.savefig(
         folder / f"{picture.file}.svg", metadata={"Date": None, "Creator": None}, format="svg"
     )
-    pyplot.close(figure)
-    return f"![{picture.alt}]({folder.name}/{picture.file}.svg)\n\n*{picture.title}*"
+    pyplot.close(display.figure_)
+    return f"![{display.alt}]({folder.name}/{picture.file}.svg)\n\n*{display.title}*"

@@ -18,6 +18,8 @@ from crossview.evaluation.metrics import measure
 FOLDS, INNER = 5, 3
 # a gap of a hundredth is enough to choose
 TO_CHOOSE = 0.01
+# one view after the other does not converge: 1,000 rounds took minutes a fit, with a gap of 0.1
+MOST_ROUNDS = 50
 MEASURES = {"F1": "f1", "break-even point": "prbep", "ROC area": "roc_auc"}
 C1, C2 = {"C1": [0.001, 0.01, 0.1, 1.0]}, {"C2": [0.0001, 0.001, 0.01]}
 
@@ -55,7 +57,7 @@ def _way(grid: dict[str, list], **fixed: Any) -> Way:
 
 WAYS: dict[str, dict[str, Way]] = {
     "for the measure, views": {
-        "as printed": _way(C1 | {"C2": [0.001]}, solver="published"),
+        "as printed": _way(C1 | {"C2": [0.001]}, solver="published", max_iter=MOST_ROUNDS),
         "corrected": _way(C1 | {"C2": [0.001]}),
         "tuned": _way(C1 | C2),
     },
@@ -132,7 +134,8 @@ EXPERIMENT = Experiment(
     "[Equations](svmperf.md). The paper has no experiments.",
     protocol="""\
 Five folds, binary features; in percent. Three inner folds choose C1 (0.001 to 1 by decades) and
-C2 (0.0001 to 0.01), separately for each measure. As printed: one view after the other, C2 = 0.001.
+C2 (0.0001 to 0.01), separately for each measure. As printed: one view after the other, C2 = 0.001,
+at most 50 rounds, because it does not converge: after 1,000 rounds gaps of 0.1 to 0.8 are left.
 Corrected: all views together, C2 = 0.001. a9a has one view, and is 8,000 rows of census data.""",
     sets={
         "webkb_course": lambda: _two_views(shared_data.webkb_course),

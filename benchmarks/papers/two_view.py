@@ -14,7 +14,13 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.svm import LinearSVC
 
 import shared_data
-from crossview import MultiView, MultiViewPAClassifier, PassiveAggressiveClassifier
+from crossview import (
+    MultiView,
+    MultiViewPAClassifier,
+    PassiveAggressiveClassifier,
+    ViewDifferenceDisplay,
+)
+from crossview.evaluation.diagnostics import Curve
 
 SEEDS, FOLDS, INNER = range(3), 5, 3
 PRINTED = {"C": 0.1, "fit_intercept": False}
@@ -137,7 +143,7 @@ def view_differences(model: Any, X: MultiView, y: np.ndarray) -> np.ndarray:
 
 
 def pictures(name: str, data: tuple[MultiView, np.ndarray], results: Results) -> Iterator[Picture]:
-    """Draw the running mean of the view difference, as in figures 1(b) and 3(b)."""
+    """Draw the view difference and its running mean, as in figures 1 and 3."""
     X, y = data
     order = np.random.default_rng(0).permutation(len(y))
     X, y = X[order], y[order]
@@ -146,31 +152,11 @@ def pictures(name: str, data: tuple[MultiView, np.ndarray], results: Results) ->
         "two-view PA, as printed": clone(TWO).set_params(update="published"),
         "two-view PA, corrected": TWO,
     }
-    means = {}
+    curves = []
     for label, model in lines.items():
         differences = view_differences(model, X, y)
-        means[label] = np.cumsum(differences) / np.arange(1, len(differences) + 1)
-    smallest = min(means, key=lambda label: means[label][-1])
-
-    def draw(axes: Any) -> None:
-        for label, values in means.items():
-            (line,) = axes.plot(np.arange(2, len(values) + 2), values, linewidth=1.5)
-            axes.annotate(
-                f" {label} {values[-1]:.2f}", (len(values) + 1, values[-1]), color=line.get_color(),
-                va="center", fontsize=8, annotation_clip=False,
-            )  # fmt: skip
-        axes.set_xlim(1, len(y) * 1.45)
-        axes.set_xlabel("rows learned")
-        axes.set_ylabel("running mean of |s1 - s2|")
-
-    yield Picture(
-        f"view-difference-{name}",
-        f"{name}: the views differ least with {smallest}",
-        f"Running mean of the view difference on {name}: "
-        + ", ".join(f"{label} {values[-1]:.2f}" for label, values in means.items())
-        + " after all rows.",
-        draw,
-    )
+        curves.append(Curve(label, np.arange(1, len(differences) + 1), differences))
+    yield Picture(f"view-difference-{name}", ViewDifferenceDisplay(curves, is_stream=True))
 
 
 def _printed(name: str, rows: tuple[tuple[float, float], ...]) -> dict:
