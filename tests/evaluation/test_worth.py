@@ -57,7 +57,9 @@ def test_a_view_is_worth_what_is_lost_without_it():
     assert answer.ablation[0].without < answer.ablation[2].without
     assert Comparison.from_dict(answer.to_dict()).ablation == answer.ablation
     # a model of one view has none to lose
-    assert thorough(X, y, ablate=True, **GIVEN | {"models": ["view:weak"]}).ablation == []
+    alone = thorough(X, y, ablate=True, **GIVEN | {"models": ["view:weak"]})
+    assert alone.ablation == []
+    assert sum("nothing is lost without the others" in note for note in comparison_notes(alone)) == 1
 
 
 def test_the_learning_curve_is_that_of_parts_of_the_training_rows():

@@ -169,6 +169,8 @@ def _about_curve(c: Comparison) -> list[str]:
 def _about_views(c: Comparison) -> list[str]:
     """What each view is worth."""
     notes = []
+    if c.recommended.model.startswith("view:"):
+        notes.append(f"{c.recommended.model} uses one view: nothing is lost without the others")
     for one in c.ablation:
         parts = []
         for what, value, change in (
