@@ -468,3 +468,15 @@ def test_damaged_files_are_read_or_refused(tmp_path):
 def test_a_reader_from_a_made_up_file_is_refused(format, views, hash_bits):
     with pytest.raises(InputError, match="a ViewReader has a format"):
         ViewReader(format, views, hash_bits).check_params()
+
+
+def test_a_view_without_a_namespace_in_any_row_is_refused_unless_a_model_knows_it(tmp_path):
+    first, later = tmp_path / "first.vw", tmp_path / "later.vw"
+    first.write_text("1 |user a b |ad x\n-1 |user c |ad y\n" * 40)
+    later.write_text("1 |user a\n-1 |user c\n" * 40)
+    with pytest.raises(InputError, match=r"view 'u': no row has a namespace 'uzer'; did you mean"):
+        train(str(first), views={"u": "uzer", "ad": "ad"}, model="pa:squared")
+    views = {"user": "user", "ad": "ad"}
+    trained = train(str(first), views=views, model="pa:squared", hash_bits=4)
+    again = train(str(later), init=trained)
+    assert again.rows == 160

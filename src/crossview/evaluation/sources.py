@@ -34,7 +34,13 @@ Labeled = LabeledTable | LabeledRows
 
 
 def open_labeled(
-    source: Any, y: Any, *, views: Any = None, ngrams: int = 1, **options: Any
+    source: Any,
+    y: Any,
+    *,
+    views: Any = None,
+    ngrams: int = 1,
+    of_model: Any = None,
+    **options: Any,
 ) -> Labeled:
     """Open rows with their labels: columns that an encoder makes views of, or views.
 
@@ -48,6 +54,8 @@ def open_labeled(
         As for `ViewEncoder`; only for columns.
     ngrams : int, default=1
         Longest sequence of words to count; only for columns.
+    of_model : ViewReader or ViewScaler, default=None
+        Of a model that has learned the views already, so that these rows need not have all.
     **options
         As for `LabeledTable`.
 
@@ -72,6 +80,8 @@ def open_labeled(
         rows = {key: options[key] for key in for_rows if key in options}
         if not isinstance(source, MultiView):
             source = open_rows(source, views=views, hash_bits=options.get("hash_bits", 18))
+            if of_model is None:
+                source.check_views()
         return LabeledRows(source, y, **rows)
     if y is None:
         raise InputError("which column is the label? Name it: --label COLUMN, or y='COLUMN'")
@@ -103,7 +113,7 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
         if isinstance(encoder, ViewReader) and not isinstance(source, MultiView):
             source = open_rows(source).read_as(encoder.reading)
         scaled = getattr(encoder, "scale_views", encoder is not None)
-        return open_labeled(source, y, scale_views=scaled, **options)
+        return open_labeled(source, y, scale_views=scaled, of_model=encoder, **options)
     if _is_rows(source):
         raise InputError("the model reads the columns of a table, and X holds views")
     table = open_table(source)

@@ -80,6 +80,11 @@ class RowStream:
         if hasattr(self._source, "start_first_pass"):
             self._source.start_first_pass()
 
+    def check_views(self) -> None:
+        """Raise an error for a view of which no row has anything, where a first pass tells."""
+        if hasattr(self._source, "check_views"):
+            self._source.check_views()
+
     def labels(self) -> tuple[set[Any], tuple[str | None, int] | None]:
         """Return the different labels, and where the first row without one is, from one pass."""
         if hasattr(self._source, "first_pass"):

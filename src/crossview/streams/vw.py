@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.rows import TextRows
 from crossview.kernels.text.vw import NO_SLOT, Namespaces, VwRows, parse_vw
@@ -106,6 +106,18 @@ class VwSource(TextRowSource):
         """Whether a row has a weight other than 1."""
         self.first_pass()
         return self._scanned.weighted
+
+    def check_views(self) -> None:
+        """Raise an error for a view none of whose namespaces is in the files."""
+        self.first_pass()
+        known = self._scanned.names
+        for view, names in (self._given or {}).items():
+            if not set(names) & set(known):
+                raise InputError(
+                    f"view {view!r}: no row has a namespace {names[0]!r}"
+                    f"{closest_names(names[0], known)}",
+                    file=self.files[0],
+                )
 
     def _scanner(self) -> Parser:
         self._scanned = _Namespaces({}, 1, False)
