@@ -174,3 +174,18 @@ def test_a_label_beyond_64_bits_with_a_sign_is_refused():
     table = pa.table({"a__x": [1.0, 2.0], "y": pa.array([0, 2**64 - 1], pa.uint64())})
     with pytest.raises(InputError, match="the label 18446744073709551615 is too large"):
         crossview.train(table, "y", model="pa:squared")
+
+
+@pytest.mark.parametrize("column", ["v__c", "label"])
+def test_codes_of_one_byte_leave_room_for_a_missing_value(column):
+    """128 categories need all positive codes of a byte, so that no one is left for null."""
+    names = pa.array([f"c{i:03d}" for i in range(128)])
+    codes = pa.array([*range(128), *range(128), None], pa.int8())
+    coded = pa.DictionaryArray.from_arrays(codes, names)
+    table = pa.table({"u__x": np.arange(257.0), "v__c": coded, "label": coded})
+    assert crossview.describe(table, column).n_rows == 257
+    known = table.slice(0, 256)
+    fitted = crossview.train(
+        known, "label", views={"u": "u__*", "v": "v__*"}, model="pa:squared"
+    ).fitted
+    assert crossview.evaluate(fitted, table.slice(1), "label", by=[column]).skipped == 1

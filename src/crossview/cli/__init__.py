@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from crossview.cli.loading import load_without_collecting
 from crossview.cli.words import as_options, never_fail_to_print
 from crossview.errors import InputError
 
@@ -39,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     # Arrow's own allocator keeps what it has freed: a hundred megabytes in a training run
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    if argv is None:  # a process of its own
+        load_without_collecting()
     try:
         import typer
 

@@ -31,7 +31,7 @@ from crossview.evaluation.row_columns import (
 )
 from crossview.evaluation.table_columns import predictors
 from crossview.labels import has_label
-from crossview.streams.arrow import release_unused
+from crossview.streams.arrow import codes_of, release_unused
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.shuffle import take_in_order
 from crossview.streams.source import TableBatch
@@ -328,7 +328,7 @@ def _labels_of(batch: TableBatch, label: str, classes: np.ndarray, unlabeled: bo
         )
         raise InputError(what, file=batch.file, row=batch.first_row + row, column=label)
     if codes.null_count:
-        labels = classes[codes.fill_null(0).to_numpy()].astype(object)
+        labels = classes[codes_of(codes, 0)].astype(object)
         labels[empty.to_numpy(zero_copy_only=False)] = None
         return labels
     return np.asarray(classes[codes.to_numpy()])

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview.streams.arrow import integers
+from crossview.streams.arrow import codes_of, integers
 from crossview.streams.columns import Column, as_codes
 
 __all__ = ["MOST_DISTINCT", "NumberSummary", "Target", "ValueSummary"]
@@ -95,7 +95,7 @@ class Target:
             of_values.append(self._codes[value])
         if len(self.classes) > MOST_CLASSES:
             self.usable, self.classes = False, self.classes[:MOST_CLASSES]
-        codes = coded.indices.fill_null(len(of_values)).to_numpy()
+        codes = codes_of(coded.indices, len(of_values))
         return np.array([*of_values, -1])[codes]
 
 
@@ -169,7 +169,7 @@ class ValueSummary:
         self._look_at(unique.dictionary, counts)
         if not self.complete:
             return
-        places = pc.index_in(unique.dictionary, self.values).fill_null(-1).to_numpy()
+        places = codes_of(pc.index_in(unique.dictionary, self.values), -1)
         new = np.flatnonzero(places < 0)
         places = places.copy()
         places[new] = len(self.values) + np.arange(len(new))

@@ -17,6 +17,7 @@ __all__ = [
     "check_same_columns",
     "check_text",
     "check_unique",
+    "codes_of",
     "column_names",
     "first_line",
     "integers",
@@ -41,6 +42,18 @@ def integers(values: np.ndarray) -> Any:
     pa = pyarrow()
     values = np.ascontiguousarray(values, dtype=np.int64)
     return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
+
+
+def codes_of(indices: Any, missing: int, dtype: Any = np.int64) -> np.ndarray:
+    """Return codes of Arrow with ``missing`` for null, which need not fit their own type."""
+    import pyarrow.compute as pc
+
+    if not indices.null_count:
+        return np.asarray(indices.to_numpy()).astype(dtype, copy=False)
+    there = pc.is_valid(indices).to_numpy(zero_copy_only=False)
+    codes = np.full(len(indices), missing, dtype=dtype)
+    codes[there] = indices.drop_null().to_numpy()
+    return codes
 
 
 def release_unused() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from crossview.errors import InputError, closest_names
+from crossview.streams.arrow import codes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -168,10 +169,8 @@ def as_codes(column: Column, array: pa.Array) -> Coded:
     codes = array.indices
     if codes.type != pa.int32():
         codes = codes.cast(pa.int32())
-    if codes.null_count:
-        codes = codes.fill_null(-1)
     dictionary = array.dictionary
-    places = codes.to_numpy()
+    places = codes_of(codes, -1, np.int32)
     # the loops follow them without looking
     if not -1 <= places.min() <= places.max() < len(dictionary):
         raise InputError("holds codes that are not in its dictionary", column=column.name)

@@ -14,6 +14,7 @@ from typing import Any
 
 import typer
 
+from crossview.cli.loading import after_loading
 from crossview.cli.opening import (
     STANDARD,
     Columns,
@@ -46,6 +47,7 @@ MOST_CLASSES_SHOWN = 20
 INTERRUPTED = 130
 
 
+@after_loading
 def run(
     rows: Rows,
     *,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 
+from crossview.cli.loading import after_loading
 from crossview.cli.opening import Rows
 from crossview.evaluation.convert import convert
 
 __all__ = ["run"]
 
 
+@after_loading
 def run(rows: Rows, output: str, *, task: str) -> None:
     """Write rows as text with views, and say how the views are read."""
     answer = convert(rows.table, rows.columns.label, output, **rows.columns.arguments(), task=task)

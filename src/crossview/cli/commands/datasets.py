@@ -6,6 +6,7 @@ import sys
 
 from crossview import datasets
 from crossview.catalog.readers import READERS
+from crossview.cli.loading import after_loading
 from crossview.cli.opening import STANDARD, make_console, standard_output
 from crossview.errors import InputError
 from crossview.report.fitting_table import FittingTable
@@ -13,6 +14,7 @@ from crossview.report.fitting_table import FittingTable
 __all__ = ["run", "show"]
 
 
+@after_loading
 def show() -> None:
     """List the data sets."""
     header = ("data set", "rows are", "views", "license", "where", "rows", "MB")
@@ -31,6 +33,7 @@ def show() -> None:
     make_console().print(FittingTable(header, rows, texts=5))
 
 
+@after_loading
 def run(name: str, output: str | None) -> None:
     """Write a data set."""
     if output is None:

@@ -8,6 +8,7 @@ from contextlib import redirect_stdout
 from typing import Any
 
 from crossview.cli.first_use import compiling_as_line
+from crossview.cli.loading import after_loading
 from crossview.cli.opening import (
     STANDARD,
     Report,
@@ -27,6 +28,7 @@ from crossview.report.evaluation import evaluation_tables
 __all__ = ["run"]
 
 
+@after_loading
 def run(
     model: str,
     rows: Rows,

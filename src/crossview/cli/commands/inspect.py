@@ -8,6 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from crossview import persistence
 from crossview.catalog.learners import learner_of_class
+from crossview.cli.loading import after_loading
 from crossview.cli.opening import STANDARD, make_console, standard_output
 from crossview.errors import InputError
 from crossview.evaluation.training.info import read_training_info
@@ -17,6 +18,7 @@ from crossview.report.model import model_tables
 __all__ = ["run"]
 
 
+@after_loading
 def run(model: str, top: int, weights: str | None) -> None:
     """``crossview inspect``."""
     if top < 0:

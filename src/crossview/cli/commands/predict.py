@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from crossview.cli.first_use import compiling_as_line
+from crossview.cli.loading import after_loading
 from crossview.cli.opening import STANDARD, Rows, literal_value
 from crossview.evaluation.drift import drift_warnings
 from crossview.evaluation.predict import Predictions, predict_inputs
@@ -14,6 +15,7 @@ from crossview.streams.write import check_table, write_csv, writing
 __all__ = ["run"]
 
 
+@after_loading
 def run(
     model: str,
     rows: Rows,

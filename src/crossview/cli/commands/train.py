@@ -11,6 +11,7 @@ import numpy as np
 
 from crossview.catalog.metrics import check_metric
 from crossview.cli.first_use import compiling_as_line
+from crossview.cli.loading import after_loading
 from crossview.cli.opening import (
     STANDARD,
     Cluster,
@@ -31,6 +32,7 @@ from crossview.report.model import training_summary
 __all__ = ["run"]
 
 
+@after_loading
 def run(
     rows: Rows,
     *,

@@ -10,6 +10,7 @@ import numpy as np
 from crossview.errors import InputError, some_names
 from crossview.evaluation.read_labels import explain_target, first_bad_number, number_or_nan
 from crossview.labels import has_label
+from crossview.streams.arrow import codes_of
 
 __all__ = ["ClassLabels", "NumberLabels"]
 
@@ -123,4 +124,4 @@ def _distinct(labels: Any) -> tuple[list[Any], np.ndarray]:
     if not isinstance(labels, pa.DictionaryArray):
         labels = labels.dictionary_encode()
     values = labels.dictionary.to_pylist()
-    return values, labels.indices.cast(pa.int64()).fill_null(len(values)).to_numpy()
+    return values, codes_of(labels.indices, len(values))

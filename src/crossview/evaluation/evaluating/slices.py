@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError
+from crossview.streams.arrow import codes_of
 from crossview.streams.table import TableStream
 
 __all__ = ["ByValue", "NumberSample", "find_slices"]
@@ -88,7 +89,7 @@ class ByValue:
             return np.where(np.isnan(numbers), n - 1, codes)
         coded = _encoded(values, self.column)
         of_values = [self._values.get(value, n - 2) for value in coded.dictionary.to_pylist()]
-        index = coded.indices.fill_null(len(of_values)).to_numpy()
+        index = codes_of(coded.indices, len(of_values))
         return np.array([*of_values, n - 1])[index]
 
 
