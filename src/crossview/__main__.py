@@ -1,7 +1,6 @@
 """``python -m crossview`` is the command ``crossview``."""
 
-import sys
+from crossview.cli import process
 
-from crossview.cli import main
-
-sys.exit(main())
+if __name__ == "__main__":
+    process()

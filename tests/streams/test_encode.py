@@ -587,7 +587,7 @@ def test_views_by_prefix_leave_other_columns_out():
 def test_no_views_to_be_found_shows_how_to_name_them():
     with pytest.raises(InputError) as caught:
         unscaled().fit(pa.table({"user_age": [1], "clicked": [0]}))
-    for hint in ("--view user='user_*'", 'views={"user": "user_*"}', "user_age, clicked"):
+    for hint in ("--view user='user_*'", "views={'user': 'user_*'}", "user_age, clicked"):
         assert hint in str(caught.value)
 
 

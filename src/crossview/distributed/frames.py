@@ -67,10 +67,14 @@ def open_frame(X: Any) -> tuple[TableStream, list[Any]]:
         The partitions as pandas data frames.
     """
     pa = pyarrow()
-    schema = to_arrow(X._meta_nonempty).schema.remove_metadata()
-    for i, field in enumerate(schema):  # categories may differ between partitions
-        if pa.types.is_dictionary(field.type):
-            schema = schema.set(i, field.with_type(field.type.value_type))
+    import pandas as pd  # type: ignore[import-untyped]
+
+    # without rows objects have no type, and categories may differ between partitions
+    empty = {name: pd.Series(dtype=str(kind)) for name, kind in X.dtypes.items()}
+    schema = to_arrow(pd.DataFrame(empty)).schema.remove_metadata()
+    for i, field in enumerate(schema):
+        if pa.types.is_null(field.type) or pa.types.is_dictionary(field.type):
+            schema = schema.set(i, field.with_type(pa.large_string()))
     partitions = X.to_delayed()
     return TableStream(FrameSource(schema, range(len(partitions))), schema.names, 65536), partitions
 

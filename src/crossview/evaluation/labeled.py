@@ -145,11 +145,6 @@ class LabeledTable(LabeledSource):
         return self.encoder.layout_
 
     @property
-    def known_rows(self) -> int | None:
-        """Number of rows, if nothing has to be read for it."""
-        return self.stream.known_rows
-
-    @property
     def n_rows(self) -> int:
         """Number of rows; counted where it was not known."""
         return self.stream.n_rows

@@ -138,6 +138,11 @@ class LabeledSource:
         """Number of files or row groups that can be read alone; 0 of what is not in files."""
         return getattr(getattr(self, self.streams[0]), "n_blocks", 0)
 
+    @property
+    def known_rows(self) -> int | None:
+        """Number of rows of what is in files, if nothing has to be read for it."""
+        return getattr(getattr(self, self.streams[0]), "known_rows", None)
+
     def of_blocks(self, which: slice) -> Self:
         """Return the rows of consecutive files or row groups only.
 

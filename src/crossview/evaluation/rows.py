@@ -109,11 +109,6 @@ class LabeledRows(LabeledSource):
         return ViewLayout([self._view], [width])
 
     @property
-    def known_rows(self) -> int | None:
-        """Number of rows, if nothing has to be read for it."""
-        return len(self._source) if isinstance(self._source, MultiView) else self._source.known_rows
-
-    @property
     def n_rows(self) -> int:
         """Number of rows; counted where it was not known."""
         return len(self._source) if isinstance(self._source, MultiView) else self._source.n_rows
