@@ -67,7 +67,7 @@ def main(folder: Path | None = None, rows: int = ROWS, repeats: int = 5) -> str:
 
         def vowpal_wabbit(parquet: Path, text: Path) -> list:
             return [sys.executable, "-m", "vowpalwabbit", "-d", text, "--loss_function", "hinge",
-                    "-b", "20", "--quiet", "-f", model]  # fmt: skip
+                    "-b", "20", "--quiet", "-f", f"{model}.vw"]  # fmt: skip
 
         peer = "Vowpal Wabbit"
         commands = {
