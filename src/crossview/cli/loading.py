@@ -1,7 +1,7 @@
-"""A process that begins and ends soon: a third of a short command were the two of these.
+"""A process that begins and ends without looking through what it has loaded.
 
-The garbage collector finds nothing while modules load; and at its end a process need not take
-apart what it has loaded.
+The garbage collector finds nothing while modules load, and at its end a process need not take them
+apart: the two were a third of a short command.
 """
 
 from __future__ import annotations

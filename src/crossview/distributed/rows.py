@@ -195,11 +195,16 @@ class RowWork:
         return Learned(pipeline(encoder, learner), rows)
 
     def rows_held_out(self, part: Part) -> Kept:
-        """Return the labeled rows of a part that are held out, which are few: read once."""
-        source, period = part.rows(), part.period
-        batches = prefetch(regroup(source.read(), source.batch_rows))
-        taken = (b.take(np.flatnonzero(_is_held_out(b, period) & _has_label(b))) for b in batches)
-        return Kept(part.source, [batch for batch in taken if len(batch)])
+        """Return the labeled rows of a part that are held out, of very many the first ones."""
+        source, kept, n = part.rows(), [], 0
+        for batch in prefetch(regroup(source.read(), source.batch_rows)):
+            batch = batch.take(np.flatnonzero(_is_held_out(batch, part.period) & _has_label(batch)))
+            if len(batch):
+                kept.append(batch)
+                n += len(batch)
+            if n >= MOST_HELD_OUT:  # the number of rows was not known before
+                break
+        return Kept(part.source, kept)
 
     def score(self, model: Any, block: Kept) -> tuple[float, float]:
         """Return the sum of the losses of held-out rows, and that of their weights."""
