@@ -198,6 +198,14 @@ def test_those_of_infinite_value_come_first_with_half_of_the_time():
     assert make_plan({"c": costs["c"]}, values, folds, 1.0).dropped == set()
 
 
+def test_a_yardstick_of_more_than_half_of_the_time_stays_and_others_are_dropped():
+    costs = {name: make_cost(n_settings=1, n_splits=1, n_inner=100) for name in "abc"}  # 2.5 s each
+    costs["c"] = replace(costs["c"], seconds=2 * costs["c"].seconds)
+    values, folds = {"a": 0.5, "b": 0.9, "c": math.inf}, dict.fromkeys("abc", 1)
+    assert make_plan(costs, values, folds, 7.6).dropped == {"a"}  # 5.0 of 7.6 s
+    assert make_plan(costs, values, folds, 6.6).dropped == {"c"}  # 5.0 of 6.6 s
+
+
 def test_a_yardstick_is_tried_in_one_setting_and_on_fewer_rows_rather_than_not_at_all():
     costs = {"ours": make_cost(0.01), "yardstick": make_cost(n_settings=5, n_splits=1)}
     values, folds = {"ours": 0.5, "yardstick": math.inf}, {"ours": 1, "yardstick": 1}

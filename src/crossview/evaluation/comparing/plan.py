@@ -30,6 +30,8 @@ FEWEST_ROWS = 100
 # a yardstick is rather tried in one setting, and rather learns from fewer rows, than left out
 ONE_SETTING = Tuning(splits=1, middle=True, refined=False)
 FEWER = 1 / 2
+# shares of the time: what comes first gives above the one, and is dropped above the other
+OF_FIRST, MOST_OF_FIRST = 0.5, 0.75
 # seconds that tell little of what longer tasks take
 SHORT = 0.3
 
@@ -209,7 +211,8 @@ def make_plan(
     half as long as the slowest one, the one that did worst on the first slice.  Those of infinite
     value come first, as long as they leave half of the time to the others; those that take more
     than that are tried in one setting, then learn from fewer rows, if they may, and are dropped
-    only if that is not enough.
+    only if they take more than three quarters of it even then, or more than half beside a single
+    other one.
 
     Parameters
     ----------
@@ -245,7 +248,7 @@ def make_plan(
         return more.get(name, 0.0) + folds[name] * costs[name].fold(costs[name].levels[level[name]])
 
     while (total := sum(spent(name) for name in kept)) > seconds and kept:
-        above = _above_their_part(kept, values, spent, seconds)
+        above = _above_their_part(kept, values, spent, seconds, OF_FIRST)
         equal = {name for name in kept if spent(name) > seconds / len(kept)}
         reducible = [name for name in equal.union(above) if _can_reduce(costs[name], level[name])]
         if not reducible:
@@ -255,6 +258,9 @@ def make_plan(
             continue
         if len(kept) == 1:
             break
+        # the last one is not dropped for the first ones
+        if sum(values[name] < math.inf for name in kept) > 1:
+            above = _above_their_part(kept, values, spent, seconds, MOST_OF_FIRST)
         most = max(map(spent, above))
         slow = [name for name in above if 2 * spent(name) >= most]
         kept.remove(min(slow, key=lambda name: (values[name], -spent(name), name)))
@@ -268,12 +274,16 @@ def _above_their_part(
     values: Mapping[str, float],
     spent: Callable[[str], float],
     seconds: float,
+    share: float,
 ) -> list[str]:
-    """Those that take more than an equal part; the others' part is of what the first ones leave."""
+    """Those that take more than an equal part; the others' part is of what the first ones leave.
+
+    The first ones have a share of the time.
+    """
     first = [name for name in kept if values[name] == math.inf]
     others = [name for name in kept if values[name] < math.inf]
     of_first = sum(map(spent, first))
-    most = seconds / 2 if others else seconds
+    most = share * seconds if others else seconds
     group, part = (first, most) if of_first > most else (others, seconds - of_first)
     return [name for name in group if spent(name) >= part / len(group)]
 
