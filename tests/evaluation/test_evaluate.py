@@ -272,3 +272,11 @@ def test_the_command_prints_all_of_it_at_any_width(model, table, tmp_path, capsy
 def test_what_is_wrong_is_one_line(options, message, model, table):
     with pytest.raises(InputError, match=message):
         evaluate(model, table, **options)
+
+
+def test_a_label_without_a_name_is_a_column_like_any_other():
+    table = pa.table({"a__x": np.arange(60.0), "b__y": np.sin(np.arange(60)), "": [0, 1] * 30})
+    fitted = crossview.train(table, "", model="pa:squared").fitted
+    assert crossview.evaluate(fitted, table, "").n_rows == 60
+    with pytest.raises(InputError, match="no column ''"):
+        crossview.evaluate(fitted, table.drop_columns([""]), "")

@@ -204,12 +204,12 @@ def _open(
         )
     table = open_table(X)
     file = table.files[0] if table.files else None
-    for name in [*([label] if label else []), *columns]:
+    for name in [*([] if label is None else [label]), *columns]:
         if name not in table.column_names:
             of_model = " (the label of the model)" if name == label and y is None else ""
             hint = closest_names(name, table.column_names)
             raise InputError(f"no column {name!r}{of_model}{hint}", file=file)
-    keep = [name for name in [label, *columns] if name and name != time]
+    keep = [name for name in [label, *columns] if name is not None and name != time]
     return fitted.open(table, keep, typed=typed, missing_columns=missing_columns), label
 
 
