@@ -1,7 +1,7 @@
 """How heavy are the reports, how long do they take to load, and can everybody read them?
 
-python benchmarks/pages.py                  # writes a report of each data set, and looks at it
-python benchmarks/pages.py sms_spam
+python benchmarks/report_pages.py  # writes a report of each data set, and looks at it
+python benchmarks/report_pages.py sms_spam
 
 Needs Chromium with its driver, and selenium. The checks are those of tests/report/test_browser.py.
 """
