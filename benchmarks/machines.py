@@ -10,14 +10,16 @@ import os
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
+import numba
 import numpy as np
 import scipy.sparse as sp
 
 from crossview import MultiView
 from crossview.algorithms import losses, optimizers
-from crossview.algorithms.machines import init, online
+from crossview.algorithms.machines import hogwild, init, online
 from crossview.algorithms.machines.state import MULTI_VIEW, Examples, Machine, Objective
 from crossview.batch import make_rows, read_only
 from harness import in_turn, middle, ratio, run, table
@@ -59,7 +61,7 @@ def to_views(codes, cardinality=CARDINALITY, views=VIEWS):
     return MultiView(blocks)
 
 
-def passes(X, y, k=8):
+def passes(X, y, k=8, learn=online.learn):
     """A function that makes one pass of the loop; the parameters stay from pass to pass."""
     views = X.layout.n_views
     machine = Machine(
@@ -80,7 +82,48 @@ def passes(X, y, k=8):
     target, weight = read_only(np.where(y == 1, 1.0, -1.0)), read_only(np.ones(len(y)))
     examples = Examples(read_only(np.arange(len(y))), target, weight)
     objective = Objective(losses.LOGISTIC, optimizers.L2, 1e-4, 0.0)
-    return lambda: online.learn(rows, examples, machine, objective, optimizers.ADAGRAD, 0.1, scores)
+    given = machine, objective, optimizers.ADAGRAD, 0.1, scores
+    return lambda: learn(rows, examples, *given)
+
+
+@numba.njit(error_model="numpy")
+def touch(values, lines):
+    """Read and write lines of 64 bytes, as a step of the machine does, and nothing else."""
+    for q in range(lines.shape[0]):
+        for f in range(16):
+            values[16 * lines[q] + f] += np.float32(1.0)
+
+
+def memory(rows=200_000):
+    """The pass by one thread and by two, against the memory alone, by the width of the table."""
+    lines = []
+    rng = np.random.default_rng(0)
+    for name, width in (("Zipf", 0), ("uniform", 1_000), ("uniform", 50_000)):
+        codes, y = stream(rows)
+        widths = [width] * 8 if width else CARDINALITY
+        if width:
+            codes = rng.integers(0, width, size=codes.shape)
+        X = to_views(codes, widths)
+        first = np.arange(len(VIEWS))[:, None] * sum(widths) + np.cumsum([0, *widths[:-1]])
+        places, values = (codes + first).reshape(-1), np.zeros(16 * X.layout.n_columns, np.float32)
+        seconds = in_turn(
+            {
+                "one": passes(X, y),
+                "two": passes(X, y, learn=partial(hogwild.learn, 2)),
+                "memory": partial(touch, values, places),
+            },
+            7,
+        )
+        lines.append(
+            [
+                f"{name}, {X.layout.n_columns:,} columns, {values.nbytes / 1e6:.1f} MB",
+                f"{rows / middle(seconds['one']) / 1e6:.2f}",
+                ratio(seconds["one"], seconds["two"]),
+                ratio(seconds["one"], seconds["memory"]),
+            ]
+        )
+    header = ["columns of the rows", "million rows/s", "two threads, times as fast"]
+    return table([*header, "time over that of its memory accesses alone"], lines)
 
 
 def river_seconds(codes, y):
@@ -218,4 +261,4 @@ def scaling(rows=200_000):
 
 
 if __name__ == "__main__":
-    print(peers() + "\n\n" + scaling())
+    print("\n\n".join([peers(), scaling(), memory()]))

@@ -58,6 +58,17 @@ def test_without_early_stopping_all_rows_and_passes_count():
     assert model.validation_loss_.size == 0
 
 
+def test_without_order_all_cores_learn():
+    X, y = numbers(4_000)
+    options = {"random_state": 0, "early_stopping": False, "n_epochs": 20}
+    in_order = MultiViewMachineRegressor(WIDTHS, **options).fit(X, y).score(X, y)
+    model = MultiViewMachineRegressor(WIDTHS, **options, deterministic=False).fit(X, y)
+    assert model.score(X, y) == pytest.approx(in_order, abs=0.02)
+    # a few rows are learned by one thread, as ever
+    few = MultiViewMachineRegressor(WIDTHS, **options, deterministic=False).fit(X[:900], y[:900])
+    same_state(few, MultiViewMachineRegressor(WIDTHS, **options).fit(X[:900], y[:900]))
+
+
 def test_a_warm_start_goes_on():
     X, y = numbers()
     options = {"early_stopping": False, "shuffle": False, "random_state": 0}

@@ -124,6 +124,7 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
         n_iter_no_change: int = 5,
         tol: float = 1e-4,
         shuffle: bool = True,
+        deterministic: bool = True,
         class_weight: Any = None,
         calibration: str = "sigmoid",
         warm_start: bool = False,
@@ -144,6 +145,7 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.shuffle = shuffle
+        self.deterministic = deterministic
         self.class_weight = class_weight
         self.calibration = calibration
         self.warm_start = warm_start
@@ -235,6 +237,7 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
         n_iter_no_change: int = 5,
         tol: float = 1e-4,
         shuffle: bool = True,
+        deterministic: bool = True,
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -253,5 +256,6 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.shuffle = shuffle
+        self.deterministic = deterministic
         self.warm_start = warm_start
         self.random_state = random_state

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import cpu_count
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from crossview.algorithms import losses, optimizers
-from crossview.algorithms.machines import alternating, init, lbfgs, online, scores
+from crossview.algorithms.machines import alternating, hogwild, init, lbfgs, online, scores
 from crossview.algorithms.machines.state import Examples, Objective
 from crossview.batch import read_only, rows_at
 from crossview.errors import InputError
@@ -53,6 +55,7 @@ class MachineLearner(MachineModel):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "deterministic": ["boolean"],
         "warm_start": ["boolean"],
     }
 
@@ -84,7 +87,8 @@ class MachineLearner(MachineModel):
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
         cast_state(self._state, self._design())
-        nonfinite_row = online.learn(
+        learn = online.learn if self.deterministic else partial(hogwild.learn, cpu_count())
+        nonfinite_row = learn(
             rows,
             Examples(order, read_only(np.asarray(y, dtype=np.float64)), weight),
             self._machine(),

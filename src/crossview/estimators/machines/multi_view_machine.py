@@ -124,6 +124,7 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
         n_iter_no_change: int = 5,
         tol: float = 1e-4,
         shuffle: bool = True,
+        deterministic: bool = True,
         class_weight: Any = None,
         calibration: str = "sigmoid",
         warm_start: bool = False,
@@ -146,6 +147,7 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.shuffle = shuffle
+        self.deterministic = deterministic
         self.class_weight = class_weight
         self.calibration = calibration
         self.warm_start = warm_start
@@ -241,6 +243,7 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
         n_iter_no_change: int = 5,
         tol: float = 1e-4,
         shuffle: bool = True,
+        deterministic: bool = True,
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -261,5 +264,6 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.shuffle = shuffle
+        self.deterministic = deterministic
         self.warm_start = warm_start
         self.random_state = random_state

@@ -60,6 +60,16 @@ _MACHINE: dict[str, ParameterDoc] = {
         "float",
         "Minimum relative decrease of the held-out loss that counts as an improvement.",
     ),
+    "deterministic": (
+        "bool",
+        """
+        Whether rows are learned one after the other, so that the same rows give the same model.
+        False: "adagrad" and "sgd" use all cores, which learn parts of the rows (of a batch, on a
+        stream) at the same time and share the parameters without locks (Hogwild; Niu et al. 2011).
+        The model is about as accurate, and another one in each run.  It pays for wide sparse
+        rows; columns that most rows have slow it down.
+        """,
+    ),
     "warm_start": (
         "bool",
         "Whether `fit` continues from the learned state instead of starting from scratch.",

@@ -109,6 +109,7 @@ class SupportTensorMachineClassifier(MachineClassifier):
         n_iter_no_change: int = 5,
         tol: float = 1e-4,
         shuffle: bool = True,
+        deterministic: bool = True,
         class_weight: Any = None,
         calibration: str = "sigmoid",
         warm_start: bool = False,
@@ -127,6 +128,7 @@ class SupportTensorMachineClassifier(MachineClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.shuffle = shuffle
+        self.deterministic = deterministic
         self.class_weight = class_weight
         self.calibration = calibration
         self.warm_start = warm_start
