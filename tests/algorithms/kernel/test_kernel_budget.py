@@ -50,7 +50,7 @@ def test_merging_loses_least_of_all_points_between_two():
     before, exact, vectors = beta.copy(), gram.copy(), points.copy()
     a = smallest_support(beta, gram, SIZE)
     merged = merge(beta, gram, SIZE, vectors, 0.0)
-    update_gram(gram, merged, vectors, 0.5, 0.0)
+    update_gram(gram, merged, vectors, np.uint64(vectors.shape[1]), (0.5, 0.0))
     assert_allclose(gram[merged], rbf_kernel(vectors, gamma=0.5)[merged], rtol=1e-12)
     lost = squared_distance(before, exact, beta, gram, rbf_kernel(points, vectors, gamma=0.5))
     # no point between this support vector and any other does better

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing, njit
+from crossview.kernels.gram import product
 
 REMOVAL, PROJECTION, MERGING = range(3)
 
@@ -29,6 +30,7 @@ class Budget(NamedTuple):
     maintenance: int
     intercept: float  # the constant in each kernel value
     gammas: np.ndarray  # (V,): γ of the RBF kernel, for merging
+    widths: np.ndarray  # uint64 (V,): the number of columns
     vectors: np.ndarray  # (V, n_rows, n_columns): the rows, for merging, which changes them
     merged: np.ndarray  # bool (V, n_rows): which rows merging has changed
 
@@ -43,7 +45,8 @@ def shrink(beta, gram, size, budget, n):
     else:
         b = merge(beta, gram, size, budget.vectors[n], budget.intercept)
         budget.merged[n, b] = True
-        update_gram(gram, b, budget.vectors[n], budget.gammas[n], budget.intercept)
+        kernel = (budget.gammas[n], budget.intercept)
+        update_gram(gram, b, budget.vectors[n], budget.widths[n], kernel)
 
 
 @inlined_borrowing
@@ -174,16 +177,13 @@ def merge(beta, gram, size, vectors, intercept):
 
 
 @borrowing
-def update_gram(gram, b, vectors, gamma, intercept):
-    """Compute row and column b of the RBF Gram matrix, and its constant, again."""
-    sqnorm = 0.0
-    for f in range(vectors.shape[1]):
-        sqnorm += vectors[b, f] * vectors[b, f]
+def update_gram(gram, b, vectors, width, kernel):
+    """Compute row and column b of the RBF Gram matrix, of γ and a constant, again."""
+    gamma, intercept = kernel
+    sqnorm = product(vectors[b], vectors[b], width)
     for k in range(vectors.shape[0]):
-        product, other = 0.0, 0.0
-        for f in range(vectors.shape[1]):
-            product += vectors[b, f] * vectors[k, f]
-            other += vectors[k, f] * vectors[k, f]
-        value = 1.0 if k == b else math.exp(-gamma * max(sqnorm + other - 2.0 * product, 0.0))
+        distance = sqnorm + product(vectors[k], vectors[k], width)
+        distance -= 2.0 * product(vectors[b], vectors[k], width)
+        value = 1.0 if k == b else math.exp(-gamma * max(distance, 0.0))
         gram[b, k] = value + intercept
         gram[k, b] = value + intercept

@@ -24,11 +24,11 @@ def view_gammas(gamma: Any, rows: Rows, names: Sequence[str]) -> np.ndarray:
     """Return γ of each view; "median" and "scale" estimate it from the rows that have the view."""
     found = []
     for v, view in enumerate(views_of(rows)):
-        rule, width = _of_view(gamma, names[v]), int(rows.ptr[v + 1] - rows.ptr[v])
+        rule, first, end = _of_view(gamma, names[v]), int(rows.ptr[v]), int(rows.ptr[v + 1])
         if isinstance(rule, str):
             if len(rows.present):
                 view = take_rows(view, np.flatnonzero(rows.present[:, v]))
-            value = _gamma_of_rows(rule, view, width, int(rows.ptr[v + 1]))
+            value = _gamma_of_rows(rule, view, first, end)
         else:
             value = float(rule)
         found.append(value)
@@ -54,15 +54,16 @@ def _of_view(gamma: Any, name: str) -> Any:
     return gamma[name]
 
 
-def _gamma_of_rows(rule: str, view: ViewRows, width: int, last: int) -> float:
+def _gamma_of_rows(rule: str, view: ViewRows, first: int, end: int) -> float:
     """Return γ by the rule, or 1 / columns if the rows do not determine it."""
-    n, found = len(view.begin), 0.0
+    n, width, found = len(view.begin), end - first, 0.0
     if rule == "scale" and n:
         entries, _, _ = flat_view(view)
         found = scale_gamma(entries, n, width)
     elif n:
         some = np.linspace(0, n - 1, min(n, ROWS_FOR_MEDIAN)).astype(int)
         view = take_rows(view, some)
-        products = gram.gram(gram.DOT_PRODUCT, view, view, last)
-        found = median_gamma(gram.sqnorms_of(view), products)
+        products = np.empty((len(view.begin), len(view.begin)))
+        gram.gram(gram.DOT_PRODUCT, view, view, (first, end), products)
+        found = median_gamma(gram.sqnorms_of(view, (first, end)), products)
     return found or 1.0 / width

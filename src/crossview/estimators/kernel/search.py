@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -263,20 +264,17 @@ def grams_of_gammas(
     learner: KernelLearner, rows: Rows, gammas: Sequence[Any]
 ) -> Iterator[tuple[Any, np.ndarray]]:
     """Yield each γ and the kernel values (V, n, n) of all rows, from shared inner products."""
-    views = views_of(rows)
-    products = np.stack(
-        [
-            gram.gram(gram.DOT_PRODUCT, view, view, int(last))
-            for view, last in zip(views, rows.ptr[1:], strict=True)
-        ]
-    )
-    sqnorms = [gram.sqnorms_of(view) for view in views]
+    views, columns = views_of(rows), list(pairwise(rows.ptr.tolist()))
+    products = np.empty((len(views), len(rows.indptr) - 1, len(rows.indptr) - 1))
+    for view, own, out in zip(views, columns, products, strict=True):
+        gram.gram(gram.DOT_PRODUCT, view, view, own, out)
+    sqnorms = [gram.sqnorms_of(*both) for both in zip(views, columns, strict=True)]
     for gamma in gammas:
         values = products.copy()
         kernels = training_kernels(learner, gamma, rows)
-        for v, own in enumerate(sqnorms):
+        for v, lengths in enumerate(sqnorms):
             if kernels.kernel != "linear":
-                gram.kernel_values(kernels[v], own, own, values[v])
+                gram.kernel_values(kernels[v], lengths, lengths, False, values[v])
         yield gamma, values + kernels.constant
 
 

@@ -110,10 +110,14 @@ class SupportLearner(SupportVectors):
 
     def _gram(self, a: Rows, b: Rows, drawn: np.ndarray) -> np.ndarray:
         """Return the kernel values (V, rows of a, rows of b); b are the rows ``drawn``."""
-        pairs = list(zip(views_of(a), views_of(b), strict=True))
+        views = views_of(a)
+        pairs = list(zip(views, views if a is b else views_of(b), strict=True))
         if self.precomputed:
             return np.stack([self.kernels.given(v, x, drawn) for v, (x, _) in enumerate(pairs)])
-        return np.stack([self.kernels.between(v, x, z) for v, (x, z) in enumerate(pairs)])
+        out = np.empty((len(pairs), len(a.indptr) - 1, len(b.indptr) - 1))
+        for v, (x, z) in enumerate(pairs):
+            self.kernels.between(v, x, z, out[v])
+        return out
 
     # --- rows of a stream ------------------------------------------------------------------
 
@@ -159,9 +163,10 @@ class SupportLearner(SupportVectors):
                 dense = matrix_of(view, int(self.blocks.ptr[v]), width).toarray()
                 vectors[v, begin : begin + len(dense), :width] = dense
         gammas = read_only(np.asarray(self.kernels.gammas, dtype=np.float64))
+        widths = read_only(np.asarray(self.blocks.widths, dtype=np.uint64))
         merged = np.zeros((V, size), dtype=bool)
-        constant = self.kernels.constant
-        return Budget(self.budget, self.maintenance, constant, gammas, vectors, merged)
+        given = self.budget, self.maintenance, self.kernels.constant, gammas
+        return Budget(*given, widths, vectors, merged)
 
     def _keep(self, v: int, rows: tuple[ViewRows, ViewRows], pool: Pool, budget: Budget) -> None:
         """Store the support vectors of view ``v`` among the old and the new ones."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,9 @@ class ViewKernels:
         kind = KERNELS[self.kernel]
         return gram.Kernel(kind, float(self.gammas[v]), float(self.coef0), float(self.degree))
 
-    def between(self, v: int, a: ViewRows, b: ViewRows) -> np.ndarray:
+    def between(
+        self, v: int, a: ViewRows, b: ViewRows, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the kernel values of view ``v`` of all pairs of rows of ``a`` and ``b``.
 
         Parameters
@@ -60,24 +63,30 @@ class ViewKernels:
             The view.
         a, b : ViewRows
             This view of some rows.
+        out : ndarray of shape (n_rows_a, n_rows_b), default=None
+            Where the values are written.
 
         Returns
         -------
         values : ndarray of shape (n_rows_a, n_rows_b)
             Contiguous.
         """
+        if out is None:
+            out = np.empty((len(a.begin), len(b.begin)))
         if not callable(self.kernel):
-            return gram.gram(self[v], a, b, int(self.ptr[v + 1])) + self.constant
+            gram.gram(self[v], a, b, (int(self.ptr[v]), int(self.ptr[v + 1])), out)
+            out += self.constant
+            return out
         x, z = self._matrix(v, a), self._matrix(v, b)
         if self.dense:
             x, z = x.toarray(), z.toarray()
-        values = np.ascontiguousarray(self.kernel(x, z), dtype=np.float64)
+        values = np.asarray(self.kernel(x, z), dtype=np.float64)
         if values.shape != (x.shape[0], z.shape[0]):
             raise InputError(
                 f"kernel= returned the shape {values.shape} for {x.shape[0]} and {z.shape[0]} "
                 f"rows; it must return {(x.shape[0], z.shape[0])}"
             )
-        return values + self.constant
+        return np.add(values, self.constant, out=out)
 
     def given(self, v: int, a: ViewRows, columns: np.ndarray) -> np.ndarray:
         """Return the values of a precomputed kernel with the rows ``columns`` of `fit`.
@@ -105,5 +114,6 @@ class ViewKernels:
 
 def without_overflowing_rows(rows: Rows, weight: np.ndarray) -> np.ndarray:
     """Return the weights, with 0 for rows whose squared norm overflows."""
-    finite = [np.isfinite(gram.sqnorms_of(view)) for view in views_of(rows)]
-    return np.where(np.all(finite, axis=0), weight, 0.0)
+    columns = pairwise(rows.ptr.tolist())
+    norms = [gram.sqnorms_of(*both) for both in zip(views_of(rows), columns, strict=True)]
+    return np.where(np.isfinite(norms).all(axis=0), weight, 0.0)
