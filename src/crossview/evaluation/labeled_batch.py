@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -117,12 +118,15 @@ class LabeledSource:
         Whether the rows are in memory already.
     ordered : bool
         Whether the order of the rows was asked for, as by ORDER BY.
+    feature_names : mapping of str to sequence of str
+        Of rows that are views already: the names of the columns of some views.
     """
 
     batch_rows: int
     streams: tuple[str, ...] = ("table", "stream")  # the attributes that read the rows
     in_memory = False
     ordered = False
+    feature_names: Mapping[str, Sequence[str]] = MappingProxyType({})
     _shuffled: Shuffled[LabeledBatch] | None = None
 
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:

@@ -17,7 +17,12 @@ from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
 from crossview.evaluation.comparing.answer import make_answer
 from crossview.evaluation.comparing.keeping import numbers_of
-from crossview.evaluation.comparing.keeping_stream import KeptOfStream, join_kept
+from crossview.evaluation.comparing.keeping_stream import (
+    HeldBack,
+    KeptOfStream,
+    LabeledEnd,
+    join_kept,
+)
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.label_order import LabelOrder
@@ -26,6 +31,7 @@ from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.significance import Posterior, jackknife_posterior
 from crossview.evaluation.sources import Labeled
 from crossview.evaluation.tasks import Classification, Scored
+from crossview.evaluation.weights import ColumnNames
 from crossview.views import MultiView
 
 __all__ = ["compare_stream"]
@@ -81,14 +87,20 @@ def compare_stream(
             folds=0,
         )
 
-    # 2. all that comes after it is scored, then learned
+    # 2. all that comes after it is scored, then learned; the last rows by view, too
     next_answer = least_rows(run.metric)
-    for batch in batches:
+    last = HeldBack(n_first, source.n_rows)
+    for batch in last.without(batches):
         progress.score_then_learn(*batch)
         observer.say(f"{progress.n_scored:,} rows scored")
         if progress.n_scored >= next_answer:  # each costs a test per pair of models
             observer.partial(answer())
             next_answer = 2 * progress.n_scored
+    end = last.labeled(run)
+    if end is not None:
+        progress.add_last(end)
+    for batch in last.batches:
+        progress.score_then_learn(*batch)
     if not progress.n_scored and progress.n_unlabeled:
         raise InputError(
             f"no row after the first {n_first}, which choose the parameters, has a label; "
@@ -102,7 +114,8 @@ def compare_stream(
     labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
     run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
     final = answer()
-    final.diagnostics = join_kept(progress.kept, progress.models, final)
+    names = ColumnNames(encoder, source.feature_names)
+    final.diagnostics = join_kept(progress.kept, progress.models, final, end, names)
     final.diagnostics.views, final.diagnostics.views_of = of_views, "the first rows"
     return final
 
@@ -204,6 +217,12 @@ class _ProgressiveRun:
                 self.kept[i].add(targets, scored)
         self.n_scored += len(known)
         self.n_unlabeled += len(rest)
+
+    def add_last(self, end: LabeledEnd) -> None:
+        """Let each model score the last rows by view."""
+        for kept, model, threshold in zip(self.kept, self.models, self.thresholds, strict=True):
+            fixed = self.run.task.fixed_threshold
+            kept.add_last(model, fixed if threshold is None else threshold.threshold, end)
 
     def rows(self) -> list[ComparisonRow]:
         """Return the rows of the answer."""

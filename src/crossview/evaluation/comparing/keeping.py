@@ -17,11 +17,12 @@ from crossview.evaluation.diagnostics import (
     most_differing,
     n_sampled,
     short_values,
-    values_of_views,
     view_numbers,
 )
+from crossview.evaluation.row_values import entries_of_row
 from crossview.evaluation.rows import LabeledRows
 from crossview.evaluation.sources import Labeled
+from crossview.evaluation.weights import ColumnNames
 from crossview.views import MultiView
 
 if TYPE_CHECKING:  # training needs one function of this module, and nothing of comparing
@@ -194,7 +195,7 @@ def differing_rows(
 def _values(data: Data, row: int) -> dict[str, str]:
     """Some values of a row of the source, by column."""
     if isinstance(data.X, MultiView):
-        return values_of_views(data.X, row)
+        return entries_of_row(ColumnNames(data.encoder, data.X.feature_names), data.X[[row]])
     line = data.X.slice(row, 1).to_pylist()[0]
     views = data.encoder.views if isinstance(data.encoder.views, Mapping) else {"": list(line)}
     each = max(1, MOST_VALUES // len(views))

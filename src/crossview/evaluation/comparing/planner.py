@@ -187,6 +187,12 @@ class Planner:
         cost = self.costs.known[name]
         return self.n_folds * (cost.n_splits + 1) * cost.fit(cost.n_train)
 
+    def allows_fit(self, name: str) -> bool:
+        """Return whether there is time to encode a fold and to fit a learner once more."""
+        cost = self.costs.known.get(name)
+        seconds = 0.0 if cost is None else cost.fit(cost.n_train)
+        return time.time() + seconds + self.encoding < self.deadline
+
     def allows_curve(self, name: str) -> bool:
         """Return whether there is time for the learning curve of a learner."""
         seconds = self.curve(name) / self.n_workers + self.encoding * self.n_folds
