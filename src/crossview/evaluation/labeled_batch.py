@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -118,15 +117,12 @@ class LabeledSource:
         Whether the rows are in memory already.
     ordered : bool
         Whether the order of the rows was asked for, as by ORDER BY.
-    feature_names : mapping of str to sequence of str
-        Of rows that are views already: the names of the columns of some views.
     """
 
     batch_rows: int
     streams: tuple[str, ...] = ("table", "stream")  # the attributes that read the rows
     in_memory = False
     ordered = False
-    feature_names: Mapping[str, Sequence[str]] = MappingProxyType({})
     _shuffled: Shuffled[LabeledBatch] | None = None
 
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
@@ -184,7 +180,13 @@ class LabeledSource:
         return self._shuffled
 
     def encoded(
-        self, encoder: Any, *, learn: bool, first: int = 0, done: int = 0
+        self,
+        encoder: Any,
+        *,
+        learn: bool,
+        first: int = 0,
+        done: int = 0,
+        see: Callable[[LabeledBatch], None] | None = None,
     ) -> Iterator[tuple[MultiView, np.ndarray, np.ndarray | None]]:
         """Yield the rows as views, with their labels and weights.
 
@@ -198,6 +200,8 @@ class LabeledSource:
             Number of rows of the first batch, where they are in order; 0: as of the others.
         done : int, default=0
             Number of batches to pass over: they were encoded before.
+        see : callable, default=None
+            Is given each batch just before it is encoded.
 
         Yields
         ------
@@ -211,6 +215,8 @@ class LabeledSource:
         in_order = regroup(self.read(), self.batch_rows, first)
         batches = prefetch(self._shuffled or in_order)
         for batch in islice(batches, done, None):
+            if see is not None:
+                see(batch)
             yield self.encode(batch, encoder, learn), batch.y, batch.weight
 
 

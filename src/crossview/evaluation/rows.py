@@ -95,7 +95,6 @@ class LabeledRows(LabeledSource):
         self._layout = source.layout
         self.in_memory = isinstance(source, MultiView)
         if isinstance(source, MultiView):
-            self.feature_names = source.feature_names
             self._y = self._labels_in_memory(source, y)
         elif y is not None:
             raise InputError("the file has the labels; leave the label out", file=self.file)

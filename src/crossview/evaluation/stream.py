@@ -31,7 +31,6 @@ from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.significance import Posterior, jackknife_posterior
 from crossview.evaluation.sources import Labeled
 from crossview.evaluation.tasks import Classification, Scored
-from crossview.evaluation.weights import ColumnNames
 from crossview.views import MultiView
 
 __all__ = ["compare_stream"]
@@ -64,7 +63,8 @@ def compare_stream(
     n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
     encoder: Any = None if source.encoder is None else clone(source.encoder)
     labels = LabelOrder(source.classes)
-    batches = labels.watch(source.encoded(encoder, learn=True, first=n_first))
+    last = HeldBack(n_first, source.n_rows)
+    batches = labels.watch(source.encoded(encoder, learn=True, first=n_first, see=last.see))
     progress = _ProgressiveRun(run, observer)
     # 1. the first part chooses the parameters; the model that learned it best continues
     of_views = []
@@ -89,7 +89,6 @@ def compare_stream(
 
     # 2. all that comes after it is scored, then learned; the last rows by view, too
     next_answer = least_rows(run.metric)
-    last = HeldBack(n_first, source.n_rows)
     for batch in last.without(batches):
         progress.score_then_learn(*batch)
         observer.say(f"{progress.n_scored:,} rows scored")
@@ -114,8 +113,7 @@ def compare_stream(
     labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
     run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
     final = answer()
-    names = ColumnNames(encoder, source.feature_names)
-    final.diagnostics = join_kept(progress.kept, progress.models, final, end, names)
+    final.diagnostics = join_kept(progress.kept, progress.models, final, end, encoder)
     final.diagnostics.views, final.diagnostics.views_of = of_views, "the first rows"
     return final
 
@@ -221,8 +219,7 @@ class _ProgressiveRun:
     def add_last(self, end: LabeledEnd) -> None:
         """Let each model score the last rows by view."""
         for kept, model, threshold in zip(self.kept, self.models, self.thresholds, strict=True):
-            fixed = self.run.task.fixed_threshold
-            kept.add_last(model, fixed if threshold is None else threshold.threshold, end)
+            kept.add_last(model, threshold, end)
 
     def rows(self) -> list[ComparisonRow]:
         """Return the rows of the answer."""

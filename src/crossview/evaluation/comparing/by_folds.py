@@ -121,16 +121,18 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     learner = comparison.learners.get(final.recommended.model)
     if learner is not None and final.folds > 1:
         again = Again(run, final.recommended, learner, folds, resources.jobs, final.test_share)
-        setting = final.recommended.chosen[0]
-        if has_weights(learner, setting) and comparison.planner.allows_fit(learner.name):
+        setting, planner = final.recommended.chosen[0], comparison.planner
+        explained = has_weights(learner, setting)
+        if explained and planner.allows(planner.costs.fit(learner.name), 1):
             resources.observer.say(f"strongest columns of {learner.name}")
             kept = final.diagnostics
             kept.columns, kept.interactions = explain(again, *data.named(splits[0], setting))
             kept.columns_of = "those held out of the first fold"
-        elif has_weights(learner, setting):
+        elif explained:
             final.left_out.append(LeftOut(learner.name, "no strongest columns", 0.0))
         whole = final.recommended.learned == 1.0
-        if wanted.curve and whole and comparison.planner.allows_curve(learner.name):
+        seconds = planner.curve(learner.name) / planner.n_workers
+        if wanted.curve and whole and planner.allows(seconds, planner.n_folds):
             resources.observer.say(f"learning curve of {learner.name}")
             final.curve = learning_curve(again)
         elif wanted.curve:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.catalog.learner import Learner
-from crossview.evaluation.comparing.keeping import differing_rows
+from crossview.evaluation.comparing.keeping import differing_rows, source_values
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.diagnostics import (
     MOST_ROWS_OF_STREAM,
@@ -28,10 +28,11 @@ from crossview.evaluation.diagnostics import (
     n_sampled,
 )
 from crossview.evaluation.drift import scores_of_views
-from crossview.evaluation.labeled_batch import stack_rows
-from crossview.evaluation.metrics import decide
+from crossview.evaluation.labeled_batch import LabeledBatch, stack_rows
+from crossview.evaluation.metrics import RunningThreshold, decide
 from crossview.evaluation.result import Comparison
-from crossview.evaluation.row_values import entries_of_row, strong_columns, strong_interactions
+from crossview.evaluation.row_values import strong_columns, strong_interactions
+from crossview.evaluation.sources import take_rows
 from crossview.evaluation.tasks import Scored, errors_of, join
 from crossview.evaluation.weights import ColumnNames
 from crossview.views import MultiView
@@ -53,11 +54,14 @@ class LabeledEnd(NamedTuple):
         Their labels.
     rows : ndarray of int of shape (n_samples,)
         Their positions in the stream.
+    source : MultiView or pyarrow.Table
+        The same rows, as they were before they were encoded.
     """
 
     X: MultiView
     y: np.ndarray
     rows: np.ndarray
+    source: Any
 
 
 class HeldBack:
@@ -82,6 +86,15 @@ class HeldBack:
         self.done = n_first
         self.begin = n_rows - min(MOST_LAST, int(SHARE_LAST * max(0, n_rows - n_first)))
         self.batches: list[tuple] = []
+        self._source: list[LabeledBatch] = []
+        self._seen = 0
+
+    def see(self, batch: LabeledBatch) -> None:
+        """Keep these rows of a batch that is not encoded yet."""
+        cut = max(0, self.begin - self._seen)
+        if cut < len(batch):
+            self._source.append(batch.take(slice(cut, len(batch))))
+        self._seen += len(batch)
 
     def without(self, batches: Iterable[tuple]) -> Iterator[tuple]:
         """Yield the rows before them, and keep them."""
@@ -105,11 +118,13 @@ class HeldBack:
         known = [run.by_label(part)[0] for part in y]
         if not sum(map(len, known)):
             return None
-        ends = np.cumsum([self.begin, *map(len, y)])
+        starts = np.cumsum([0, *map(len, y[:-1])])
+        at = np.concatenate([start + rows for start, rows in zip(starts, known, strict=True)])
         return LabeledEnd(
             stack_rows([X[rows] for (X, _, _), rows in zip(self.batches, known, strict=True)]),
             np.concatenate([part[rows] for part, rows in zip(y, known, strict=True)]),
-            np.concatenate([start + rows for start, rows in zip(ends, known, strict=False)]),
+            self.begin + at,
+            take_rows(LabeledBatch.join(self._source).X, at),
         )
 
 
@@ -160,11 +175,12 @@ class KeptOfStream:
             done = piece.stop
         return join(parts)
 
-    def add_last(self, model: Any, threshold: float | None, end: LabeledEnd) -> None:
+    def add_last(self, model: Any, running: RunningThreshold | None, end: LabeledEnd) -> None:
         """Score the last rows, before they are learned, by view; a threshold may decide."""
         if self.learner.view is not None or not hasattr(model, "view_scores"):
             return
         task = self.run.task
+        threshold = task.fixed_threshold if running is None else running.threshold
         scored = task.scores(model, end.X, probabilities=threshold is not None)
         if threshold is not None and scored.probabilities is not None:
             p = scored.probabilities[:, 1]
@@ -190,7 +206,7 @@ def join_kept(
     models: Sequence[Any],
     answer: Comparison,
     end: LabeledEnd | None,
-    names: ColumnNames,
+    encoder: Any,
 ) -> Diagnostics:
     """Return what was kept of all models; of the rows, what the recommended one said of them.
 
@@ -204,8 +220,8 @@ def join_kept(
         The answer.
     end : LabeledEnd or None
         The last rows.
-    names : ColumnNames
-        Of their columns.
+    encoder : ViewEncoder, ViewReader, ViewScaler or None
+        What has encoded them.
 
     Returns
     -------
@@ -229,15 +245,18 @@ def join_kept(
         experts=expert_weights(learner),
     )
     if end is not None:
+        names = ColumnNames(encoder, getattr(end.source, "feature_names", None))
         found.columns = strong_columns(learner, names, mine.learner.select_view(end.X))
         found.columns_of = "the last ones of the stream"
         found.interactions = strong_interactions(learner, names) if found.columns else []
-        _add_differing(found, [by_name[row.model][0] for row in (chosen, *answer.rows)], end, names)
+        _add_differing(
+            found, [by_name[row.model][0] for row in (chosen, *answer.rows)], end, encoder
+        )
     return found
 
 
 def _add_differing(
-    found: Diagnostics, kept: Sequence[KeptOfStream], end: LabeledEnd, names: ColumnNames
+    found: Diagnostics, kept: Sequence[KeptOfStream], end: LabeledEnd, encoder: Any
 ) -> None:
     """Add the last rows by view, of the first model that has scored them so."""
     one = next((one for one in kept if one.last is not None), None)
@@ -245,7 +264,7 @@ def _add_differing(
         return
 
     def look_up(i: int) -> tuple[int, dict[str, str]]:
-        return int(end.rows[i]), entries_of_row(names, end.X[[i]])
+        return int(end.rows[i]), source_values(end.source, i, encoder)
 
     found.view_model, found.by_view = one.name, one.last
     found.differing = differing_rows(one.last, one.run.task.classes, end.X.layout.names, look_up)
