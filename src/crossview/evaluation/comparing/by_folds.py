@@ -127,7 +127,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
             resources.observer.say(f"strongest columns of {learner.name}")
             kept = final.diagnostics
             kept.columns, kept.interactions = explain(again, *data.named(splits[0], setting))
-            kept.columns_of = "those held out of the first fold"
+            kept.columns_of = "the rows held out of the first fold"
         elif explained:
             final.left_out.append(LeftOut(learner.name, "no strongest columns", 0.0))
         whole = final.recommended.learned == 1.0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learner import Learner
@@ -84,7 +86,9 @@ def explain_fold(
     """
     with threadpool_limits(1):
         model = make_model(run, learner, setting)
-        model.fit(*fold.training_rows(learner))
+        with warnings.catch_warnings():  # the fit that was scored has warned
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(*fold.training_rows(learner))
         n = len(fold.y_test)
         some = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.intp)
         columns = strong_columns(model, names, learner.select_view(fold.X_test[some]))

@@ -247,7 +247,7 @@ def join_kept(
     if end is not None:
         names = ColumnNames(encoder, getattr(end.source, "feature_names", None))
         found.columns = strong_columns(learner, names, mine.learner.select_view(end.X))
-        found.columns_of = "the last ones of the stream"
+        found.columns_of = "the last rows of the stream"
         found.interactions = strong_interactions(learner, names) if found.columns else []
         _add_differing(
             found, [by_name[row.model][0] for row in (chosen, *answer.rows)], end, encoder

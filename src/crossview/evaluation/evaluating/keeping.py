@@ -121,7 +121,7 @@ class Keeper:
             by_view=None if scored is None or scored.view_scores is None else scored,
             differing=[row for _, row in self._most],
             columns=self._strong,
-            columns_of="the first ones",
+            columns_of="the first rows",
             experts=expert_weights(self.fitted.learner),
         )
 

@@ -60,7 +60,7 @@ def diagnose(
             found.differing = _differing(learner, names, X)
             found.differing_of = "the last that were learned"
             found.columns = strong_columns(learner, names, X)
-            found.columns_of = "the last that were learned"
+            found.columns_of = "the last rows that were learned"
     if scored is None:
         return found
     if hasattr(scored.tally, "confusion"):

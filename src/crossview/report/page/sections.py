@@ -244,7 +244,7 @@ def columns_section(kept: Diagnostics | None, otherwise: str = "") -> Section:
     header = ["column", "view", "contribution", "mean where not 0", "rows"]
     how = (
         "Contribution: what the score changes without the column, as a mean absolute value over at "
-        f"most {MOST_ROWS} rows, {kept.columns_of}."
+        f"most {MOST_ROWS} of {kept.columns_of}."
     )
     if kept.model:
         how = f"Of {kept.model}. {how}"
