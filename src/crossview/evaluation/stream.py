@@ -63,7 +63,7 @@ def compare_stream(
     n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
     encoder: Any = None if source.encoder is None else clone(source.encoder)
     labels = LabelOrder(source.classes)
-    last = HeldBack(n_first, source.n_rows)
+    last = HeldBack(run, n_first, source.n_rows)
     batches = labels.watch(source.encoded(encoder, learn=True, first=n_first, see=last.see))
     progress = _ProgressiveRun(run, observer)
     # 1. the first part chooses the parameters; the model that learned it best continues
@@ -89,17 +89,12 @@ def compare_stream(
 
     # 2. all that comes after it is scored, then learned; the last rows by view, too
     next_answer = least_rows(run.metric)
-    for batch in last.without(batches):
+    for batch in last.order(batches, progress.add_last):
         progress.score_then_learn(*batch)
         observer.say(f"{progress.n_scored:,} rows scored")
         if progress.n_scored >= next_answer:  # each costs a test per pair of models
             observer.partial(answer())
             next_answer = 2 * progress.n_scored
-    end = last.labeled(run)
-    if end is not None:
-        progress.add_last(end)
-    for batch in last.batches:
-        progress.score_then_learn(*batch)
     if not progress.n_scored and progress.n_unlabeled:
         raise InputError(
             f"no row after the first {n_first}, which choose the parameters, has a label; "
@@ -113,7 +108,7 @@ def compare_stream(
     labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
     run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
     final = answer()
-    final.diagnostics = join_kept(progress.kept, progress.models, final, end, encoder)
+    final.diagnostics = join_kept(progress.kept, progress.models, final, last.end, encoder)
     final.diagnostics.views, final.diagnostics.views_of = of_views, "the first rows"
     return final
 

@@ -8,7 +8,7 @@ rows are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +69,8 @@ class HeldBack:
 
     Parameters
     ----------
+    run : Run
+        What is compared.
     n_first : int
         Rows that choose the parameters.
     n_rows : int
@@ -78,14 +80,15 @@ class HeldBack:
     ----------
     begin : int
         The position of the first one.
-    batches : list of tuple
-        The rows, with labels and weights.
+    end : LabeledEnd or None
+        Those with a label; None before all others are learned, and where there are none.
     """
 
-    def __init__(self, n_first: int, n_rows: int) -> None:
-        self.done = n_first
+    def __init__(self, run: Run, n_first: int, n_rows: int) -> None:
+        self.run, self.done = run, n_first
         self.begin = n_rows - min(MOST_LAST, int(SHARE_LAST * max(0, n_rows - n_first)))
-        self.batches: list[tuple] = []
+        self.end: LabeledEnd | None = None
+        self._held: list[tuple] = []
         self._source: list[LabeledBatch] = []
         self._seen = 0
 
@@ -96,8 +99,18 @@ class HeldBack:
             self._source.append(batch.take(slice(cut, len(batch))))
         self._seen += len(batch)
 
-    def without(self, batches: Iterable[tuple]) -> Iterator[tuple]:
-        """Yield the rows before them, and keep them."""
+    def order(
+        self, batches: Iterable[tuple], look: Callable[[LabeledEnd], None]
+    ) -> Iterator[tuple]:
+        """Yield all rows, with labels and weights; before the last ones these are looked at."""
+        yield from self._before(batches)
+        self.end = self._labeled()
+        if self.end is not None:
+            look(self.end)
+        yield from self._held
+
+    def _before(self, batches: Iterable[tuple]) -> Iterator[tuple]:
+        """Yield the rows before the last ones, and hold those back."""
         for X, y, weight in batches:
             cut = min(max(0, self.begin - self.done), len(y))
             self.done += len(y)
@@ -108,20 +121,20 @@ class HeldBack:
                 own = None if weight is None else weight[part]
                 some = (X if whole else X[part], y[part], own)
                 if part.start >= cut:
-                    self.batches.append(some)
+                    self._held.append(some)
                 else:
                     yield some
 
-    def labeled(self, run: Run) -> LabeledEnd | None:
-        """Return those with a label; None if there are none."""
-        y = [y for _, y, _ in self.batches]
-        known = [run.by_label(part)[0] for part in y]
+    def _labeled(self) -> LabeledEnd | None:
+        """The last rows that have a label."""
+        y = [y for _, y, _ in self._held]
+        known = [self.run.by_label(part)[0] for part in y]
         if not sum(map(len, known)):
             return None
         starts = np.cumsum([0, *map(len, y[:-1])])
         at = np.concatenate([start + rows for start, rows in zip(starts, known, strict=True)])
         return LabeledEnd(
-            stack_rows([X[rows] for (X, _, _), rows in zip(self.batches, known, strict=True)]),
+            stack_rows([X[rows] for (X, _, _), rows in zip(self._held, known, strict=True)]),
             np.concatenate([part[rows] for part, rows in zip(y, known, strict=True)]),
             self.begin + at,
             take_rows(LabeledBatch.join(self._source).X, at),
