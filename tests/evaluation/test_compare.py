@@ -157,8 +157,8 @@ def test_a_large_training_part_is_validated_by_one_split(monkeypatch):
     monkeypatch.setattr(PassiveAggressiveClassifier, "fit", counting)
     views = [f"view:{name}" for name in ("strong", "weak", "noise")]
     thorough(*make_views(), grid=ONE | {"C": [0.1, 1.0]}, cv=3, models=views)
-    # 3 views, 3 folds: two candidates on 80 of 100 rows, then all 100
-    assert sorted(fits) == [80] * 18 + [100] * 9
+    # 3 views, 3 folds: two candidates on 80 of 100 rows, then all 100; and once for the columns
+    assert sorted(fits) == [80] * 18 + [100] * (9 + 1)
 
 
 def test_identical_views_are_equal():

@@ -5,8 +5,20 @@ import json
 import numpy as np
 import pytest
 
-from comparing import compare, make_few, make_frame, make_views, thorough, train
-from crossview import evaluate
+from comparing import (
+    OF_MACHINES,
+    compare,
+    make_few,
+    make_frame,
+    make_numbers_frame,
+    make_views,
+    thorough,
+    train,
+)
+from crossview import MultiView, ViewEncoder, evaluate
+from crossview.catalog.learners import find_learner
+from crossview.evaluation.comparing.explaining import has_weights
+from crossview.evaluation.comparing.planner import Planner
 from crossview.evaluation.diagnostics import (
     ErrorCurve,
     RowSample,
@@ -18,6 +30,8 @@ from crossview.evaluation.diagnostics import (
 )
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.result import Comparison
+from crossview.evaluation.row_values import entries_of_row, strong_columns
+from crossview.evaluation.weights import ColumnNames
 
 MODELS = ["pa:squared", "view:strong"]
 GRID = {"C": [0.1], "disagreement": [0.1], "average": [], "epochs": []}
@@ -37,7 +51,8 @@ def same(one, other):
         if first is not None:
             pairs = zip(vars(first).values(), vars(second).values(), strict=True)
             arrays += [pair for pair in pairs if isinstance(pair[0], np.ndarray)]
-    return one.differing == other.differing and all(
+    listed = ("differing", "differing_of", "columns", "columns_of", "interactions", "view_model")
+    return all(getattr(one, name) == getattr(other, name) for name in listed) and all(
         np.array_equal(a, b, equal_nan=True) for a, b in arrays
     )
 
@@ -126,6 +141,110 @@ def test_unlabeled_rows_have_their_place_in_the_source():
     assert all(known[one.row] and one.label == y[one.row] for one in kept.differing)
 
 
+def make_cities(n=150):
+    """A category that tells, in one of 2^18 slots, and a number of noise."""
+    table = make_frame(n)[["noise__0", "answer"]]
+    rng = np.random.default_rng(3)
+    cities = np.where(table["answer"] == "yes", "Oslo", "Rome")
+    wrong = rng.random(n) < 0.2
+    table["place__city"] = np.where(wrong, rng.permutation(cities), cities)
+    table["place__street"] = [f"street {i}" for i in rng.integers(0, 40, n)]
+    return table
+
+
+def test_a_comparison_names_the_columns_of_its_recommended_model():
+    """As the model of the first fold, by hand on all slots, explains the rows held out of it."""
+    table = make_cities()
+    given = {"models": ["pa:squared"], "grid": GRID, "cv": 3}
+    answer = thorough(table, "answer", **given)
+    kept = answer.diagnostics
+    test = first_fold(table["answer"])
+    rows = table.drop(columns="answer")
+    encoder = ViewEncoder(scale_views=False).fit(rows.drop(index=test))
+    entry = find_learner("pa:squared", "classification", encoder.layout_.names)
+    model = entry.make(C=0.1, disagreement=0.1, random_state=0)
+    model.fit(encoder.transform(rows.drop(index=test)), table["answer"].drop(index=test))
+    wanted = strong_columns(model, ColumnNames(encoder), encoder.transform(rows.iloc[test]))
+    assert {one.column for one in kept.columns[:2]} == {"place__city=Rome", "place__city=Oslo"}
+    assert [one.column for one in kept.columns] == [one.column for one in wanted]
+    for one, other in zip(kept.columns, wanted, strict=True):
+        assert (one.view, one.rows) == (other.view, other.rows)
+        assert (one.size, one.mean) == pytest.approx((other.size, other.mean))
+    stored = json.loads(json.dumps(answer.to_dict()))
+    assert same(kept, Comparison.from_dict(stored).diagnostics)
+
+
+def first_fold(y):
+    """The rows held out of the first of three folds."""
+    from sklearn.model_selection import StratifiedKFold
+
+    return next(StratifiedKFold(3, shuffle=True, random_state=0).split(y, y))[1]
+
+
+def test_a_comparison_names_the_interactions_of_a_machine():
+    answer = thorough(
+        *(make_numbers_frame(300), "rating"),
+        task="regression",
+        models=["fm:cross-view"],
+        grid=OF_MACHINES | {"learning_rate": [0.3]},
+        cv=2,
+    )
+    first, *_ = [one for one in answer.diagnostics.interactions if len(one.columns) == 2]
+    assert first.columns == ["user__0", "item__1"]
+    assert (first.weight > 0.0, first.label) == (True, "")
+
+
+def test_there_are_no_columns_where_there_are_no_weights_or_there_is_no_time(monkeypatch):
+    kernel = find_learner("pegasos", "classification", ["a", "b"])
+    assert has_weights(kernel, {"kernel": "linear"})
+    assert not has_weights(kernel, {"kernel": "rbf"})
+    X, y = make_views(60)
+    given = {"models": ["yardstick:majority"], "grid": GRID, "cv": 2}
+    assert not thorough(X, y, **given).diagnostics.columns
+    monkeypatch.setattr(Planner, "allows", lambda *_: False)
+    answer = thorough(X, y, **given | {"models": ["pa:squared"]})
+    assert not answer.diagnostics.columns
+    assert [one.what for one in answer.left_out] == ["no strongest columns"]
+
+
+def test_columns_of_views_have_the_names_they_were_given():
+    X, _ = make_views(4)
+    named = MultiView({"a": X["strong"]}, feature_names={"a": ["w", "x", "y", "z"]})
+    values = entries_of_row(ColumnNames(given=named.feature_names), named[[2]])
+    assert sorted(values) == ["a: w", "a: x", "a: y", "a: z"]
+    kept = ColumnNames(given=named.feature_names, kept={"a": np.array([1, 3, -1])})
+    assert kept.texts("a", [2, 0, 1]) == ["a: other columns", "a: x", "a: z"]
+
+
+@pytest.mark.parametrize("unlabeled", [False, True])
+def test_the_last_rows_of_a_stream_are_scored_before_they_are_learned(unlabeled):
+    X, y = make_views(400)
+    if unlabeled:
+        y = np.where(np.random.default_rng(0).random(400) < 0.2, None, y.astype(object))
+    known = np.flatnonzero([label is not None for label in y])
+    given = {"models": ["pa:squared"], "grid": GRID, "threshold": None, "progressive": True}
+    kept = compare(X, y, **given).diagnostics
+    begin = 400 - 360 // 4
+    before, last = known[known < begin], known[known >= begin]
+    entry = find_learner("pa:squared", "classification", ["strong", "weak", "noise"])
+    model = entry.make(C=0.1, disagreement=0.1, random_state=0)
+    model.partial_fit(X[before], y[before].astype(str), ["no", "yes"])
+    each = model.view_scores(X[last])
+    assert kept.by_view.view_scores == pytest.approx(each, abs=1e-5)
+    order = np.argsort(-mean_difference(each), kind="stable")[:8]
+    assert [one.row for one in kept.differing] == last[order].tolist()
+    assert [one.label for one in kept.differing] == y[last[order]].tolist()
+    said = model.predict(X[last[order]]).tolist()
+    assert [one.predicted for one in kept.differing] == said
+    value = X["strong"][kept.differing[0].row, 0]
+    assert float(kept.differing[0].values["strong: column 0"]) == pytest.approx(value, rel=1e-4)
+    assert kept.differing_of == f"the last {len(last)}, scored before they were learned"
+    model.partial_fit(X[last], y[last].astype(str))
+    wanted = strong_columns(model, ColumnNames(), X[last])
+    assert [one.column for one in kept.columns] == [one.column for one in wanted]
+    assert [one.size for one in kept.columns] == pytest.approx([one.size for one in wanted])
+
+
 def test_a_stream_keeps_the_same_in_any_batches(monkeypatch):
     table = make_frame(300)
     given = {"models": [*MODELS, "stacking"], "grid": GRID, "progressive": True}
@@ -133,6 +252,9 @@ def test_a_stream_keeps_the_same_in_any_batches(monkeypatch):
     assert [one.model for one in kept.errors] == ["pa:squared", "view:strong", "stacking"]
     assert [one.model for one in kept.differences] == ["pa:squared"]
     assert kept.errors[0].rows[-1] == len(kept.scored.rows) == 270
+    worst = kept.differing[0]  # with its values as they are in the table
+    assert worst.values["weak__1"] == f"{table['weak__1'].iloc[worst.row]:.6g}"
+    assert kept.columns
     monkeypatch.setattr(LabeledTable, "batch_rows", 37)
     assert same(kept, compare(table, "answer", **given).diagnostics)
 

@@ -115,9 +115,9 @@ def test_some_of_many_rows_choose_for_the_svm(monkeypatch):
     given = {"grid": {"C1": [0.1, 1.0]}, "cv": 3}
     models = ["svmperf:concatenated", "view:weak"]
     thorough(X, y, models=models, **given)
-    assert len(fits) == 9
+    assert len(fits) == 9 + 1  # the last one for its columns
     assert all(28 <= n <= 32 for n, tol in fits if tol == 0.01)
-    assert [n for n, tol in fits if tol == 1e-3] == [100] * 3
+    assert [n for n, tol in fits if tol == 1e-3] == [100] * (3 + 1)
     # a metric of 6 rows needs 60 of them, where there are so many
     fits.clear()
     thorough(X, y, models=models, metric="precision_at_k", k=6, **given)

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from crossview.evaluation.diagnostics import StrongInteraction
 from crossview.report.notebook import notebook_html
 from crossview.report.page.write import report_html
 
@@ -18,7 +19,7 @@ SECTIONS = {
     "evaluated": "metrics worth time drift data predictions shares experts differences columns "
     "model made",
 }
-FIGURES = {"folds": 9, "stream": 7, "three": 6, "number": 4, "trained": 8, "evaluated": 9}
+FIGURES = {"folds": 9, "stream": 8, "three": 6, "number": 4, "trained": 8, "evaluated": 9}
 VOID = {"meta", "link", "br", "path", "use", "rect", "image", "stop"}
 
 
@@ -97,9 +98,45 @@ def test_a_notebook_shows_the_answer_and_a_picture(results, kind):
     assert not outline.all("script")
 
 
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("folds", ["over at most 300 of the rows held out of the first fold"]),
+        ("stream", ["the last 27, scored before they were learned", "the last rows of the stream"]),
+        ("number", ["strongest of 2 columns", "user__0 × item__1"]),
+    ],
+)
+def test_a_comparison_names_columns_interactions_and_rows(results, kind, words):
+    result = results[kind]
+    if kind == "number":  # as a machine would have
+        some = [StrongInteraction(["user__0", "item__1"], 0.5)]
+        result = replace(result, diagnostics=replace(result.diagnostics, interactions=some))
+    shown = " ".join("".join(Outline(report_html(result)).words).split())
+    assert all(one in shown for one in words)
+    assert "There was no time" not in shown
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"yardstick": True}, "is a model of scikit-learn"),
+        ({"model": "pegasos"}, "pegasos has a kernel"),
+        ({}, "There was no time for the strongest columns"),
+    ],
+)
+def test_a_page_says_why_there_are_no_columns(results, row, words):
+    answer = results["three"]
+    answer = replace(
+        answer,
+        rows=[replace(answer.recommended, **row)],
+        diagnostics=replace(answer.diagnostics, columns=[]),
+    )
+    assert words in "".join(Outline(report_html(answer)).words)
+
+
 def test_what_was_not_kept_is_said(results):
     html = report_html(replace(results["folds"], diagnostics=None))
     words = " ".join("".join(Outline(html).words).split())
-    assert words.count("has not kept") == 3
+    assert words.count("has not kept") == 4
     assert 'id="predictions-title"' in html  # the confusion matrix is there
     assert "<svg" in notebook_html(replace(results["folds"], diagnostics=None))

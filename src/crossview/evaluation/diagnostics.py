@@ -26,6 +26,7 @@ __all__ = [
     "RowSample",
     "ScoredRows",
     "StrongColumn",
+    "StrongInteraction",
     "ViewDifferences",
     "ViewNumbers",
     "expert_weights",
@@ -34,7 +35,6 @@ __all__ = [
     "most_differing",
     "n_sampled",
     "short_values",
-    "values_of_views",
     "view_numbers",
 ]
 
@@ -164,6 +164,25 @@ class StrongColumn:
 
 
 @dataclass(frozen=True)
+class StrongInteraction:
+    """A product of columns, or a single one, with a large weight in the score of a machine.
+
+    Attributes
+    ----------
+    columns : list of str
+        Their names, with those of their views.
+    weight : float
+        Its coefficient in the score; of a regressor, in standard deviations of the target.
+    label : str
+        The class of the score; empty where there is one score.
+    """
+
+    columns: list[str]
+    weight: float
+    label: str = ""
+
+
+@dataclass(frozen=True)
 class Curve:
     """A value of one model along a stream.
 
@@ -221,11 +240,19 @@ class Diagnostics:
         The model that ``by_view`` and ``differing`` are about: the same one, or in a comparison, if
         that has no scores by view, the best one that has.
     by_view : ScoredRows or None
-        Rows with the scores of their views.
+        Rows with the scores of their views.  Of a comparison in stream order the last rows, counted
+        from the first of these, as the model scored them before it learned them.
     differing : list of DifferingRow
         Rows in which the scores of the views differ most.
+    differing_of : str
+        The rows that these are chosen from, in words; empty: all that were scored.
     columns : list of StrongColumn
         Columns that contribute most to the scores of some rows, the strongest first.
+    columns_of : str
+        The rows, in words.
+    interactions : list of StrongInteraction
+        The strongest ones of a machine, by their order; a comparison keeps them, because it keeps
+        no model.
     errors : list of Curve
         The mean error of all rows so far, each before it was learned: the share that was predicted
         wrong, or the root of the mean squared error.
@@ -243,7 +270,10 @@ class Diagnostics:
     view_model: str = ""
     by_view: ScoredRows | None = None
     differing: list[DifferingRow] = field(default_factory=list)
+    differing_of: str = ""
     columns: list[StrongColumn] = field(default_factory=list)
+    columns_of: str = ""
+    interactions: list[StrongInteraction] = field(default_factory=list)
     errors: list[Curve] = field(default_factory=list)
     differences: list[Curve] = field(default_factory=list)
     experts: ExpertWeights | None = None
@@ -511,18 +541,3 @@ def short_values(values: Mapping[str, Any]) -> dict[str, str]:
         text = f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())
         shown[name] = text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
     return shown
-
-
-def values_of_views(X: MultiView, row: int) -> dict[str, str]:
-    """Return the largest entries of a row that is views already."""
-    one = X.matrix[[row]]
-    line = np.asarray(one.toarray() if sp.issparse(one) else one).ravel()
-    found: dict[str, float] = {}
-    each = max(1, MOST_VALUES // X.layout.n_views)
-    for view in X.layout.names:
-        block = X.layout.block(view)
-        part = line[block]
-        order = np.argsort(-np.abs(part), kind="stable")[:each]
-        for i in sorted(order[part[order] != 0.0].tolist()):
-            found[f"{view}: column {i}"] = float(part[i])
-    return short_values(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Self
@@ -180,7 +180,13 @@ class LabeledSource:
         return self._shuffled
 
     def encoded(
-        self, encoder: Any, *, learn: bool, first: int = 0, done: int = 0
+        self,
+        encoder: Any,
+        *,
+        learn: bool,
+        first: int = 0,
+        done: int = 0,
+        see: Callable[[LabeledBatch], None] | None = None,
     ) -> Iterator[tuple[MultiView, np.ndarray, np.ndarray | None]]:
         """Yield the rows as views, with their labels and weights.
 
@@ -194,6 +200,8 @@ class LabeledSource:
             Number of rows of the first batch, where they are in order; 0: as of the others.
         done : int, default=0
             Number of batches to pass over: they were encoded before.
+        see : callable, default=None
+            Is given each batch just before it is encoded.
 
         Yields
         ------
@@ -207,6 +215,8 @@ class LabeledSource:
         in_order = regroup(self.read(), self.batch_rows, first)
         batches = prefetch(self._shuffled or in_order)
         for batch in islice(batches, done, None):
+            if see is not None:
+                see(batch)
             yield self.encode(batch, encoder, learn), batch.y, batch.weight
 
 

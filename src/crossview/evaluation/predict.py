@@ -177,7 +177,7 @@ class Predictions:
         self.n_rows = 0
         self.missing_views = list(self._source.missing_views)
         self.null_columns = list(self._source.null_columns)
-        self._names = ColumnNames(self._learner, fitted.encoder)
+        self._names = ColumnNames.of_model(self._learner, fitted.encoder)
         self._drift = fitted.drift_counter()
         self.schema = self._make_schema()
 

@@ -8,23 +8,28 @@ import numpy as np
 import scipy.sparse as sp
 
 from crossview.errors import InputError
-from crossview.evaluation.diagnostics import MOST_VALUES, StrongColumn, short_values
-from crossview.evaluation.weights import ColumnNames
+from crossview.evaluation.diagnostics import (
+    MOST_VALUES,
+    StrongColumn,
+    StrongInteraction,
+    short_values,
+)
+from crossview.evaluation.weights import ColumnNames, with_view
 from crossview.views import MultiView
 
-__all__ = ["MOST_ROWS", "entries_of_row", "strong_columns"]
+__all__ = ["MOST_ROWS", "entries_of_row", "strong_columns", "strong_interactions"]
 
 # rows whose contributions are computed, and columns that are kept
 MOST_ROWS, MOST_COLUMNS = 300, 20
 
 
-def entries_of_row(learner: Any, encoder: Any, X: MultiView) -> dict[str, str]:
+def entries_of_row(names: ColumnNames, X: MultiView) -> dict[str, str]:
     """Return the largest entries of a row, as encoded, by the names of their columns.
 
     Parameters
     ----------
-    learner, encoder : estimator
-        They know the names; the encoder may be None.
+    names : ColumnNames
+        Of the columns.
     X : MultiView
         One row.
 
@@ -34,7 +39,6 @@ def entries_of_row(learner: Any, encoder: Any, X: MultiView) -> dict[str, str]:
         About as many of each view.
     """
     line = np.asarray(X.matrix.toarray() if sp.issparse(X.matrix) else X.matrix).ravel()
-    names = ColumnNames(learner, encoder)
     found: dict[str, float] = {}
     each = max(1, MOST_VALUES // X.layout.n_views)
     for view in X.layout.names:
@@ -46,13 +50,15 @@ def entries_of_row(learner: Any, encoder: Any, X: MultiView) -> dict[str, str]:
     return short_values(found)
 
 
-def strong_columns(learner: Any, encoder: Any, X: MultiView) -> list[StrongColumn]:
+def strong_columns(learner: Any, names: ColumnNames, X: MultiView) -> list[StrongColumn]:
     """Return the columns that contribute most to the scores of the last of some rows.
 
     Parameters
     ----------
-    learner, encoder : estimator
-        Fitted; the encoder, which names the columns, may be None.
+    learner : learner
+        A fitted one.
+    names : ColumnNames
+        Of the columns.
     X : MultiView
         The rows; 300 of them count.
 
@@ -69,7 +75,7 @@ def strong_columns(learner: Any, encoder: Any, X: MultiView) -> list[StrongColum
     size = np.bincount(found.indices, np.abs(found.data), minlength=found.shape[1]) / n
     total = np.bincount(found.indices, found.data, minlength=found.shape[1])
     rows = np.bincount(found.indices, minlength=found.shape[1])
-    names, kept = ColumnNames(learner, encoder), []
+    kept: list[StrongColumn] = []
     places = {
         int(column): (view, i)
         for view, columns in learner.view_columns().items()
@@ -83,3 +89,35 @@ def strong_columns(learner: Any, encoder: Any, X: MultiView) -> list[StrongColum
             mean = float(total[column] / rows[column])
             kept.append(StrongColumn(view, name, float(size[column]), mean, rows[column] / n))
     return kept
+
+
+def strong_interactions(learner: Any, names: ColumnNames, top: int = 10) -> list[StrongInteraction]:
+    """Return the strongest interactions of a machine, by name.
+
+    Parameters
+    ----------
+    learner : learner
+        A fitted one.
+    names : ColumnNames
+        Of the columns.
+    top : int, default=10
+        How many of each order.
+
+    Returns
+    -------
+    interactions : list of StrongInteraction
+        By their order, the strongest first; none of a learner without interactions.
+    """
+    if not hasattr(learner, "interactions") or not top:
+        return []
+    return [
+        StrongInteraction(
+            [
+                with_view(view, names.texts(view, [column])[0])
+                for view, column in zip(one.views, one.columns, strict=True)
+            ],
+            float(one.weight),
+            "" if one.label is None else str(one.label),
+        )
+        for one in learner.interactions(top)
+    ]

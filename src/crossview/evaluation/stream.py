@@ -17,7 +17,12 @@ from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
 from crossview.evaluation.comparing.answer import make_answer
 from crossview.evaluation.comparing.keeping import numbers_of
-from crossview.evaluation.comparing.keeping_stream import KeptOfStream, join_kept
+from crossview.evaluation.comparing.keeping_stream import (
+    HeldBack,
+    KeptOfStream,
+    LabeledEnd,
+    join_kept,
+)
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.label_order import LabelOrder
@@ -58,7 +63,8 @@ def compare_stream(
     n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
     encoder: Any = None if source.encoder is None else clone(source.encoder)
     labels = LabelOrder(source.classes)
-    batches = labels.watch(source.encoded(encoder, learn=True, first=n_first))
+    last = HeldBack(run, n_first, source.n_rows)
+    batches = labels.watch(source.encoded(encoder, learn=True, first=n_first, see=last.see))
     progress = _ProgressiveRun(run, observer)
     # 1. the first part chooses the parameters; the model that learned it best continues
     of_views = []
@@ -81,9 +87,9 @@ def compare_stream(
             folds=0,
         )
 
-    # 2. all that comes after it is scored, then learned
+    # 2. all that comes after it is scored, then learned; the last rows by view, too
     next_answer = least_rows(run.metric)
-    for batch in batches:
+    for batch in last.order(batches, progress.add_last):
         progress.score_then_learn(*batch)
         observer.say(f"{progress.n_scored:,} rows scored")
         if progress.n_scored >= next_answer:  # each costs a test per pair of models
@@ -102,7 +108,7 @@ def compare_stream(
     labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
     run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
     final = answer()
-    final.diagnostics = join_kept(progress.kept, progress.models, final)
+    final.diagnostics = join_kept(progress.kept, progress.models, final, last.end, encoder)
     final.diagnostics.views, final.diagnostics.views_of = of_views, "the first rows"
     return final
 
@@ -204,6 +210,11 @@ class _ProgressiveRun:
                 self.kept[i].add(targets, scored)
         self.n_scored += len(known)
         self.n_unlabeled += len(rest)
+
+    def add_last(self, end: LabeledEnd) -> None:
+        """Let each model score the last rows by view."""
+        for kept, model, threshold in zip(self.kept, self.models, self.thresholds, strict=True):
+            kept.add_last(model, threshold, end)
 
     def rows(self) -> list[ComparisonRow]:
         """Return the rows of the answer."""

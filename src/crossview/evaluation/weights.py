@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,10 @@ from crossview.streams.write import check_table, writing
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnNames", "WeightTable", "weights"]
+__all__ = ["ColumnNames", "WeightTable", "weights", "with_view"]
+
+# the column that stands for all that are empty in the rows that are learned
+OTHERS = Meaning("other columns", None, None)
 
 
 def weights(model: Any, output: str | os.PathLike[str] | None = None) -> pa.Table | int:
@@ -81,41 +84,69 @@ def weights(model: Any, output: str | os.PathLike[str] | None = None) -> pa.Tabl
 
 
 class ColumnNames:
-    """The names of a model's columns.
+    """The names of columns, view by view.
 
     Parameters
     ----------
-    learner : learner
-        A fitted one.
     encoder : ViewEncoder, ViewReader or ViewScaler, default=None
-        It names the columns, but for a scaler, which knows none; then those of X are named, or
-        counted.
+        It names the columns, but for a scaler, which knows none.
+    given : mapping of str to sequence of str, default=None
+        Names of the columns of some views, where the encoder knows none.  Others are counted.
+    kept : mapping of str to ndarray of int, default=None
+        Where columns were dropped: the positions of those that are left in each view, -1 for one
+        that stands for all others.
+
+    Examples
+    --------
+    >>> from crossview.evaluation.weights import ColumnNames
+    >>> ColumnNames(given={"page": ["course", "exam"]}).texts("page", [1])
+    ['page: exam']
     """
 
-    def __init__(self, learner: Any, encoder: Any = None) -> None:
-        self._learner = learner
+    def __init__(
+        self,
+        encoder: Any = None,
+        given: Mapping[str, Sequence[str]] | None = None,
+        kept: Mapping[str, np.ndarray] | None = None,
+    ) -> None:
         self._encoder = encoder if hasattr(encoder, "explain_columns") else None
+        self._given, self._kept = given or {}, kept
+
+    @classmethod
+    def of_model(cls, learner: Any, encoder: Any = None) -> ColumnNames:
+        """Return the names of a fitted model's columns: by its encoder, or of the data frame."""
+        names = getattr(learner, "feature_names_in_", None)
+        if names is None:
+            return cls(encoder)
+        return cls(encoder, {view: names[some] for view, some in learner.view_columns().items()})
 
     def meanings(self, view: str, columns: Sequence[int]) -> list[Meaning]:
         """Return what columns of a view mean, by their positions in it."""
+        if self._kept is not None:
+            columns = self._kept[view][list(columns)].tolist()
+        known = iter(self._of_source(view, [i for i in columns if i >= 0]))
+        return [next(known) if i >= 0 else OTHERS for i in columns]
+
+    def _of_source(self, view: str, columns: Sequence[int]) -> list[Meaning]:
+        """What columns mean, by their positions in the view as it was encoded."""
         if self._encoder is not None:
             return list(self._encoder.explain_columns(view, columns))
-        names = getattr(self._learner, "feature_names_in_", None)
-        if names is None:
-            named = [f"column {i}" for i in columns]
-        else:
-            named = [str(names[i]) for i in self._learner.view_columns()[view][list(columns)]]
+        given = self._given.get(view)
+        named = [f"column {i}" if given is None else str(given[i]) for i in columns]
         return [Meaning(name, name, None) for name in named]
 
     def texts(self, view: str, columns: Sequence[int]) -> list[str]:
         """Return the names of columns for readers."""
         texts = []
         for meaning in self.meanings(view, columns):
-            text = meaning.name
-            if self._encoder is None and not text.startswith(view):
-                text = f"{view}: {text}"
+            text = meaning.name if self._encoder is not None else with_view(view, meaning.name)
             texts.append(f"{text} (+ others)" if meaning.collides else text)
         return texts
+
+
+def with_view(view: str, name: str) -> str:
+    """Return the name of a column with its view in front, unless it says it already."""
+    return name if name.startswith(view) else f"{view}: {name}"
 
 
 class WeightTable:
@@ -145,7 +176,7 @@ class WeightTable:
             self._learners = [(name, expert) for name, expert, _ in learner.experts_]
         for _, one in self._learners:
             one.check_weights()
-        self._names = ColumnNames(learner, encoder)
+        self._names = ColumnNames.of_model(learner, encoder)
         classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
         self._classes = classes if len(classes) > 2 else []
         self.n_rows = 0

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from crossview.catalog.learners import learner_of_class
 from crossview.errors import some_names
+from crossview.evaluation.diagnostics import StrongInteraction
+from crossview.evaluation.row_values import strong_interactions
 from crossview.evaluation.weights import ColumnNames
 from crossview.report.fitting_table import FittingTable
 
-__all__ = ["model_tables", "training_summary"]
+__all__ = ["interaction_tables", "model_tables", "training_summary"]
 
 
 def model_tables(
@@ -94,10 +96,27 @@ def _machine_tables(learner: Any, encoder: Any, top: int) -> Iterator[str | Fitt
             for view, width in zip(layout.names, layout.widths, strict=True)
         ],
     )
-    found = learner.interactions(top) if top else []
-    several = any(one.label is not None for one in found)
-    for order in sorted({len(one.views) for one in found}):
+    names = ColumnNames.of_model(learner, encoder)
+    for table in interaction_tables(strong_interactions(learner, names, top)):
         yield ""
+        yield table
+
+
+def interaction_tables(found: Sequence[StrongInteraction]) -> Iterator[FittingTable]:
+    """Yield a table of the strongest interactions of each order.
+
+    Parameters
+    ----------
+    found : sequence of StrongInteraction
+        From `strong_interactions`.
+
+    Yields
+    ------
+    FittingTable
+        The columns, the class if there are several, and the weight.
+    """
+    several = any(one.label for one in found)
+    for order in sorted({len(one.columns) for one in found}):
         header = [
             f"strongest of {order} columns" if order > 1 else "strongest columns",
             *(["class"] if several else []),
@@ -105,15 +124,12 @@ def _machine_tables(learner: Any, encoder: Any, top: int) -> Iterator[str | Fitt
         ]
         rows = [
             [
-                " × ".join(
-                    _named_with_view(learner, encoder, view, column)
-                    for view, column in zip(one.views, one.columns, strict=True)
-                ),
-                *([str(one.label)] if several else []),
+                " × ".join(one.columns),
+                *([one.label] if several else []),
                 f"{one.weight:+.4f}",
             ]
             for one in found
-            if len(one.views) == order
+            if len(one.columns) == order
         ]
         yield FittingTable(header, rows, texts=len(header) - 1)
 
@@ -216,7 +232,7 @@ def _linear_tables(
     if top == 0:
         return
     yield ""
-    several = len(classes) > 2
+    several, names = len(classes) > 2, ColumnNames.of_model(learner, encoder)
     rows = []
     for view, w in weights.items():
         strength = np.abs(w).max(axis=0)
@@ -227,7 +243,7 @@ def _linear_tables(
             rows.append(
                 [
                     view if i == 0 else "",
-                    _column_name(learner, encoder, view, column),
+                    _column_name(names, view, column),
                     *([str(classes[k])] if several else []),
                     f"{w[k, column]:+.4f}",
                 ]
@@ -259,13 +275,7 @@ def _shares(
     )
 
 
-def _named_with_view(learner: Any, encoder: Any, view: str, column: int) -> str:
-    """The column's name, with the view in front where it does not say it."""
-    name = _column_name(learner, encoder, view, column)
-    return name if name.startswith(view) else f"{view}: {name}"
-
-
-def _column_name(learner: Any, encoder: Any, view: str, column: int) -> str:
+def _column_name(names: ColumnNames, view: str, column: int) -> str:
     """The column's name; where its slot has other values, too, it says so."""
-    meaning = ColumnNames(learner, encoder).meanings(view, [column])[0]
+    (meaning,) = names.meanings(view, [column])
     return f"{meaning.name} (+ others)" if meaning.collides else meaning.name

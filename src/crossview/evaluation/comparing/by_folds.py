@@ -19,6 +19,7 @@ from crossview.evaluation.comparing.answer import (
     make_answer,
 )
 from crossview.evaluation.comparing.candidates import choose_learners
+from crossview.evaluation.comparing.explaining import explain, has_weights
 from crossview.evaluation.comparing.folds import FoldComparison, Resources
 from crossview.evaluation.comparing.keeping import keep, numbers_of, sample_rows
 from crossview.evaluation.comparing.learning_curve import learning_curve
@@ -120,8 +121,18 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     learner = comparison.learners.get(final.recommended.model)
     if learner is not None and final.folds > 1:
         again = Again(run, final.recommended, learner, folds, resources.jobs, final.test_share)
+        setting, planner = final.recommended.chosen[0], comparison.planner
+        explained = has_weights(learner, setting)
+        if explained and planner.allows(planner.costs.fit(learner.name), 1):
+            resources.observer.say(f"strongest columns of {learner.name}")
+            kept = final.diagnostics
+            kept.columns, kept.interactions = explain(again, *data.named(splits[0], setting))
+            kept.columns_of = "the rows held out of the first fold"
+        elif explained:
+            final.left_out.append(LeftOut(learner.name, "no strongest columns", 0.0))
         whole = final.recommended.learned == 1.0
-        if wanted.curve and whole and comparison.planner.allows_curve(learner.name):
+        seconds = planner.curve(learner.name) / planner.n_workers
+        if wanted.curve and whole and planner.allows(seconds, planner.n_folds):
             resources.observer.say(f"learning curve of {learner.name}")
             final.curve = learning_curve(again)
         elif wanted.curve:

@@ -36,6 +36,11 @@ class Costs:
         self.took: dict[str, float] = defaultdict(float)
         self.done = 0.0
 
+    def fit(self, name: str) -> float:
+        """Return the seconds of a fit of all training rows; 0 where there is no budget."""
+        cost = self.known.get(name)
+        return 0.0 if cost is None else cost.fit(cost.n_train)
+
     def add_probe(self, run: Run, learner: Learner, fold: Fold, probe: Probe) -> None:
         """Learn from a first slice what a learner costs."""
         once = learner.stops_early or not learner.streams

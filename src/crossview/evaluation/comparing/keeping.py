@@ -17,11 +17,12 @@ from crossview.evaluation.diagnostics import (
     most_differing,
     n_sampled,
     short_values,
-    values_of_views,
     view_numbers,
 )
+from crossview.evaluation.row_values import entries_of_row
 from crossview.evaluation.rows import LabeledRows
 from crossview.evaluation.sources import Labeled
+from crossview.evaluation.weights import ColumnNames
 from crossview.views import MultiView
 
 if TYPE_CHECKING:  # training needs one function of this module, and nothing of comparing
@@ -30,7 +31,14 @@ if TYPE_CHECKING:  # training needs one function of this module, and nothing of 
     from crossview.evaluation.comparing.splits import FoldRows
     from crossview.evaluation.comparing.work import FoldScore
 
-__all__ = ["differing_rows", "join_folds", "keep", "numbers_of", "sample_rows"]
+__all__ = [
+    "differing_rows",
+    "join_folds",
+    "keep",
+    "numbers_of",
+    "sample_rows",
+    "source_values",
+]
 
 
 def sample_rows(run: Run, n_rows: int, n_views: int) -> np.ndarray:
@@ -123,7 +131,7 @@ def keep(
                 kept,
                 run.task.classes,
                 data.layout.names,
-                lambda i, at=at: (int(at[i]), _values(data, int(at[i]))),
+                lambda i, at=at: (int(at[i]), source_values(data.X, int(at[i]), data.encoder)),
             )
             break
     return found
@@ -191,12 +199,27 @@ def differing_rows(
     return found
 
 
-def _values(data: Data, row: int) -> dict[str, str]:
-    """Some values of a row of the source, by column."""
-    if isinstance(data.X, MultiView):
-        return values_of_views(data.X, row)
-    line = data.X.slice(row, 1).to_pylist()[0]
-    views = data.encoder.views if isinstance(data.encoder.views, Mapping) else {"": list(line)}
+def source_values(X: Any, row: int, encoder: Any) -> dict[str, str]:
+    """Return some values of a row, as they are in the source, by column.
+
+    Parameters
+    ----------
+    X : MultiView or pyarrow.Table
+        Rows.
+    row : int
+        Position of the row.
+    encoder : ViewEncoder, ViewReader, ViewScaler or None
+        Knows the columns of each view.
+
+    Returns
+    -------
+    values : dict of str to str
+        About as many of each view; of rows that are views already, the largest ones.
+    """
+    if isinstance(X, MultiView):
+        return entries_of_row(ColumnNames(encoder, X.feature_names), X[[row]])
+    line = X.slice(row, 1).to_pylist()[0]
+    views = encoder.views if isinstance(encoder.views, Mapping) else {"": list(line)}
     each = max(1, MOST_VALUES // len(views))
     names = [name for columns in views.values() for name in list(columns)[:each]]
     return short_values({name: line[name] for name in names if line[name] is not None})

@@ -14,13 +14,14 @@ from crossview.catalog.learner import Learner
 from crossview.evaluation.comparing.jobs import Jobs
 from crossview.evaluation.comparing.splits import FoldRows, Split
 from crossview.evaluation.sources import encode_parts
+from crossview.evaluation.weights import ColumnNames
 from crossview.streams.encode import ViewEncoder
 from crossview.views import MultiView, ViewLayout
 
 # of each number, where bins are tried; of more numbers they take longer than they are worth
 BINS, MOST_NUMBERS = 10, 100
 
-__all__ = ["Data", "Fold", "FoldSource", "drop_empty_columns"]
+__all__ = ["Data", "Fold", "FoldSource", "drop_empty_columns", "kept_columns"]
 
 
 @dataclass
@@ -64,11 +65,19 @@ class Data:
 
     def fold(self, rows: FoldRows) -> Fold:
         """Return the rows of a fold, encoded by its training rows."""
-        return replace(self._encode(self.encoder, rows), n_bins=self._n_bins())
+        return replace(self._encode(self.encoder, rows)[0], n_bins=self._n_bins())
 
     def binned(self, rows: FoldRows) -> Fold:
         """Return the same with bins of the numbers."""
-        return self._encode(clone(self.encoder).set_params(bins=BINS), rows)
+        return self._encode(self._with_bins(), rows)[0]
+
+    def named(self, rows: FoldRows, setting: Mapping[str, Any]) -> tuple[Fold, ColumnNames]:
+        """Return the rows of a fold in the encoding of a setting, and the names of its columns."""
+        bins = setting.get("bins") and self._n_bins()
+        return self._encode(self._with_bins() if bins else self.encoder, rows)
+
+    def _with_bins(self) -> Any:
+        return clone(self.encoder).set_params(bins=BINS)
 
     def _n_bins(self) -> int:
         """Bins of all numbers; 0 if there are too many, or if they are binned anyway."""
@@ -77,17 +86,19 @@ class Data:
             return 0
         return BINS * len(encoder.count_) if len(encoder.count_) <= MOST_NUMBERS else 0
 
-    def _encode(self, encoder: Any, rows: FoldRows) -> Fold:
+    def _encode(self, encoder: Any, rows: FoldRows) -> tuple[Fold, ColumnNames]:
         parts = [self.labeled[rows.train], self.labeled[rows.test]]
         if self.with_unlabeled:  # those with label first, in the order of the fold
             parts.append(np.concatenate([self.labeled[rows.train], self.unlabeled]))
-        _, encoded = encode_parts(self.X, encoder, parts)
-        more = encoded[2] if self.with_unlabeled else None
-        X_train, X_test, *others = drop_empty_columns(encoded, learned=more or encoded[0])
+        encoder, encoded = encode_parts(self.X, encoder, parts)
+        learned = encoded[2] if self.with_unlabeled else encoded[0]
+        X_train, X_test, *others = drop_empty_columns(encoded, learned)
+        kept = kept_columns(learned)
+        names = ColumnNames(encoder, getattr(self.X, "feature_names", None), kept)
         y_more = np.concatenate(
             [self.y[rows.train].astype(object), np.full(len(self.unlabeled), None)]
         )
-        return Fold(
+        fold = Fold(
             X_train,
             self.y[rows.train],
             X_test,
@@ -100,6 +111,7 @@ class Data:
             else self.weight[np.concatenate([parts[0], self.unlabeled])],
             sampled=None if self.sampled is None else np.flatnonzero(self.sampled[rows.test]),
         )
+        return fold, names
 
 
 @dataclass(frozen=True)
@@ -232,12 +244,8 @@ def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[Multi
     parts : list of MultiView
         The same rows.
     """
-    layout = learned.layout
-    if not sp.issparse(learned.matrix):
-        return parts
-    occurs = np.zeros(layout.n_columns, dtype=bool)
-    occurs[learned.matrix.indices] = True
-    if 2 * occurs.sum() > len(occurs):
+    layout, occurs = learned.layout, _occurring(learned)
+    if occurs is None:
         return parts
     widths = [int(occurs[layout.block(name)].sum()) + 1 for name in layout.names]
     narrow = ViewLayout(layout.names, widths)
@@ -247,6 +255,36 @@ def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[Multi
     views = np.repeat(np.arange(layout.n_views), layout.widths)
     position[occurs] = np.arange(occurs.sum()) + views[occurs]
     return [_narrow(part, occurs, position.astype(np.int32), last, narrow) for part in parts]
+
+
+def kept_columns(learned: MultiView) -> dict[str, np.ndarray] | None:
+    """Return which columns `drop_empty_columns` keeps; None where the rows stay as they are.
+
+    Parameters
+    ----------
+    learned : MultiView
+        The rows to learn.
+
+    Returns
+    -------
+    kept : dict of str to ndarray of int or None
+        Of each view the positions of its columns, and -1 for the one in the place of the others.
+    """
+    layout, occurs = learned.layout, _occurring(learned)
+    if occurs is None:
+        return None
+    return {
+        name: np.append(np.flatnonzero(occurs[layout.block(name)]), -1) for name in layout.names
+    }
+
+
+def _occurring(learned: MultiView) -> np.ndarray | None:
+    """Which columns have an entry; None for dense rows, and where most columns have one."""
+    if not sp.issparse(learned.matrix):
+        return None
+    occurs = np.zeros(learned.layout.n_columns, dtype=bool)
+    occurs[learned.matrix.indices] = True
+    return None if 2 * occurs.sum() > len(occurs) else occurs
 
 
 def _narrow(

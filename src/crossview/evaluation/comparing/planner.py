@@ -187,7 +187,6 @@ class Planner:
         cost = self.costs.known[name]
         return self.n_folds * (cost.n_splits + 1) * cost.fit(cost.n_train)
 
-    def allows_curve(self, name: str) -> bool:
-        """Return whether there is time for the learning curve of a learner."""
-        seconds = self.curve(name) / self.n_workers + self.encoding * self.n_folds
-        return time.time() + seconds < self.deadline
+    def allows(self, seconds: float, n_folds: int) -> bool:
+        """Return whether there is time for something more, and to encode so many folds for it."""
+        return time.time() + seconds + self.encoding * n_folds < self.deadline

@@ -21,6 +21,7 @@ from crossview.evaluation.diagnostics import (
 from crossview.evaluation.fitted_model import FittedModel
 from crossview.evaluation.row_values import MOST_ROWS, entries_of_row, strong_columns
 from crossview.evaluation.tasks import Scored, Task
+from crossview.evaluation.weights import ColumnNames
 from crossview.streams.encode import ViewEncoder
 from crossview.views import MultiView
 
@@ -42,6 +43,7 @@ class Keeper:
         self.fitted, self.task = fitted, task
         self.views = fitted.learner.layout_.names
         self.sample = RowSample(n_sampled(len(task.classes), len(self.views)))
+        self._names = ColumnNames.of_model(fitted.learner, fitted.encoder)
         self._numbers: list[ViewNumbers] = []
         self._strong: list[StrongColumn] = []
         self._most: list[tuple[float, DifferingRow]] = []
@@ -66,8 +68,7 @@ class Keeper:
         """
         if not self._numbers:
             self._numbers = view_numbers(X, *self._columns())
-            given = (self.fitted.learner, self.fitted.encoder)
-            self._strong = strong_columns(*given, X[:MOST_ROWS])
+            self._strong = strong_columns(self.fitted.learner, self._names, X[:MOST_ROWS])
         drawn = self.sample.draw(len(y))
         some = scored.take(drawn)
         more = None if each is None else each[drawn]
@@ -101,7 +102,7 @@ class Keeper:
                     for view, score in zip(self.views, each[i], strict=True)
                     if not np.isnan(score)
                 },
-                values=entries_of_row(self.fitted.learner, self.fitted.encoder, X[[i]]),
+                values=entries_of_row(self._names, X[[i]]),
             )
             self._most.append((float(difference[i]), row))
         self._most.sort(key=lambda one: -one[0])
@@ -120,6 +121,7 @@ class Keeper:
             by_view=None if scored is None or scored.view_scores is None else scored,
             differing=[row for _, row in self._most],
             columns=self._strong,
+            columns_of="the first rows",
             experts=expert_weights(self.fitted.learner),
         )
 

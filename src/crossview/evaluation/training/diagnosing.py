@@ -17,6 +17,7 @@ from crossview.evaluation.drift import scores_of_views
 from crossview.evaluation.progressive import ProgressiveValidation
 from crossview.evaluation.row_values import entries_of_row, strong_columns
 from crossview.evaluation.sources import Labeled
+from crossview.evaluation.weights import ColumnNames
 from crossview.views import MultiView
 
 __all__ = ["diagnose"]
@@ -55,8 +56,11 @@ def diagnose(
         found.views = numbers_of(source, X)
         found.views_of = f"the last {len(X):,} rows"
         if scored is None or scored.history is not None:
-            found.differing = _differing(learner, encoder, X)
-            found.columns = strong_columns(learner, encoder, X)
+            names = ColumnNames.of_model(learner, encoder)
+            found.differing = _differing(learner, names, X)
+            found.differing_of = "the last that were learned"
+            found.columns = strong_columns(learner, names, X)
+            found.columns_of = "the last rows that were learned"
     if scored is None:
         return found
     if hasattr(scored.tally, "confusion"):
@@ -70,7 +74,7 @@ def diagnose(
     return found
 
 
-def _differing(learner: Any, encoder: Any, X: MultiView) -> list[DifferingRow]:
+def _differing(learner: Any, names: ColumnNames, X: MultiView) -> list[DifferingRow]:
     """The rows in which the views differ most; their labels and places were not kept."""
     if X.layout.n_views < 2:
         return []
@@ -87,7 +91,7 @@ def _differing(learner: Any, encoder: Any, X: MultiView) -> list[DifferingRow]:
                 for view, score in zip(X.layout.names, each[i], strict=True)
                 if not np.isnan(score)
             },
-            values=entries_of_row(learner, encoder, X[[i]]),
+            values=entries_of_row(names, X[[i]]),
         )
         for i, said in zip(rows.tolist(), predicted, strict=True)
     ]

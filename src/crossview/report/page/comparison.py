@@ -13,6 +13,7 @@ from crossview.plots.curves import LearningCurveDisplay
 from crossview.report.page.blocks import Page, Section, figures, lines, table, text
 from crossview.report.page.sections import (
     Made,
+    columns_section,
     data_section,
     differing_section,
     experts_section,
@@ -64,7 +65,7 @@ def comparison_page(c: Comparison, made: Made | None = None) -> Page:
         experts_section(c),
         differing_section(c, _no_views(c)),
         ranking_section(c, row.confusion, c.classes),
-        _columns(c, made),
+        columns_section(kept, _no_columns(c)),
         made_section(made, _settings(c)),
     ]
     return page
@@ -77,11 +78,6 @@ def _old(what: str) -> str:
 def _no_views(c: Comparison) -> str:
     if c.diagnostics is None:
         return _old("the scores of views")
-    if c.mode == "progressive":
-        return (
-            "In stream order only models whose views share a step, such as pa:squared, keep the "
-            "scores of their views; compare by folds, or train with --report."
-        )
     return "No model here has a score per view; add one such as pa:squared with --model."
 
 
@@ -240,17 +236,18 @@ def _curves(c: Comparison) -> Section:
     return section
 
 
-def _columns(c: Comparison, made: Made) -> Section:
-    """Where the columns are: a comparison keeps no model."""
-    section = Section("columns", "Strongest columns")
-    if c.entry(c.recommended) is not None:
-        section.blocks.append(
-            text(
-                "A comparison keeps no model. crossview train --report names the strongest columns "
-                "and interactions of one."
-            )
-        )
-    return section
+def _no_columns(c: Comparison) -> str:
+    if c.diagnostics is None:
+        return _old("the strongest columns")
+    entry, model = c.entry(c.recommended), c.recommended.model
+    if entry is None:
+        return f"{model} is a model of scikit-learn, whose weights a comparison does not read."
+    if entry.explained_by == "support rows":
+        return f"{model} has a kernel: its scores come from rows, and columns have no weights."
+    return (
+        f"There was no time for the strongest columns, or {model} was compared earlier; "
+        "crossview train --report names them."
+    )
 
 
 def _settings(c: Comparison) -> dict[str, object]:

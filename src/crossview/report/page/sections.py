@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from crossview.evaluation.diagnostics import Diagnostics
+from crossview.evaluation.row_values import MOST_ROWS
 from crossview.plots.contributions import ViewContributionDisplay, shares_of_scores
 from crossview.plots.differences import ViewDifferenceDisplay
 from crossview.plots.experts import ExpertWeightsDisplay
@@ -23,6 +24,7 @@ from crossview.plots.ranking import (
     ThresholdDisplay,
 )
 from crossview.report.fitting_table import FittingTable
+from crossview.report.model import interaction_tables
 from crossview.report.page.blocks import Block, Section, figures, lines, table, text
 from crossview.report.tables import table_of_classes
 
@@ -215,16 +217,18 @@ def differing_section(result: Any, otherwise: str) -> Section:
         for i, one in enumerate(kept.differing)
     ]
     what = "Rows in which the views differ most"
-    if not placed:
-        what += ", of the last that were learned"
-    section.blocks.append(table(header, rows, title=what, texts=2 + labeled, long=True))
+    if kept.differing_of:
+        what += f", of {kept.differing_of}"
+    by = f"Model: {kept.view_model}." if kept.differences and kept.view_model else ""
+    section.blocks.append(table(header, rows, title=what, text=by, texts=2 + labeled, long=True))
     return section
 
 
-def columns_section(kept: Diagnostics | None) -> Section:
-    """Return the columns that contribute most, by name; empty where that is not known."""
+def columns_section(kept: Diagnostics | None, otherwise: str = "") -> Section:
+    """Return the columns that contribute most, and interactions; otherwise a sentence, if any."""
     section = Section("columns", "Strongest columns")
     if kept is None or not kept.columns:
+        section.blocks += [text(otherwise)] if otherwise else []
         return section
     largest = kept.columns[0].size
     rows = [
@@ -240,9 +244,12 @@ def columns_section(kept: Diagnostics | None) -> Section:
     header = ["column", "view", "contribution", "mean where not 0", "rows"]
     how = (
         "Contribution: what the score changes without the column, as a mean absolute value over at "
-        "most 300 rows."
+        f"most {MOST_ROWS} of {kept.columns_of}."
     )
+    if kept.model:
+        how = f"Of {kept.model}. {how}"
     section.blocks.append(table(header, rows, texts=2, text=how))
+    section.blocks += [of_table(part) for part in interaction_tables(kept.interactions)]
     return section
 
 

@@ -1,0 +1,95 @@
+"""The strongest columns and interactions of the recommended model, by name."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from crossview.catalog.learner import Learner
+from crossview.evaluation.comparing.again import Again
+from crossview.evaluation.comparing.jobs import Call
+from crossview.evaluation.comparing.parts import Fold
+from crossview.evaluation.comparing.run import Run
+from crossview.evaluation.comparing.tuning import make_model
+from crossview.evaluation.diagnostics import StrongColumn, StrongInteraction
+from crossview.evaluation.row_values import MOST_ROWS, strong_columns, strong_interactions
+from crossview.evaluation.weights import ColumnNames
+
+__all__ = ["explain", "explain_fold", "has_weights"]
+
+
+def has_weights(learner: Learner, setting: Mapping[str, Any]) -> bool:
+    """Return whether a learner in a setting has weights of columns.
+
+    Parameters
+    ----------
+    learner : Learner
+        The entry.
+    setting : mapping of str to value
+        Its parameters.
+
+    Returns
+    -------
+    bool
+        False for yardsticks, and for kernels other than the linear one.
+
+    Examples
+    --------
+    >>> from crossview.catalog.learners import find_learner
+    >>> from crossview.evaluation.comparing.explaining import has_weights
+    >>> has_weights(find_learner("keco", "classification", ["a", "b"]), {"kernel": "rbf"})
+    False
+    """
+    of_rows = learner.explained_by == "support rows" and setting.get("kernel") != "linear"
+    return not (learner.yardstick or of_rows)
+
+
+def explain(
+    again: Again, fold: Fold, names: ColumnNames
+) -> tuple[list[StrongColumn], list[StrongInteraction]]:
+    """Return what contributes most to the scores of rows held out of the first fold.
+
+    Parameters
+    ----------
+    again : Again
+        The model; it is fitted once more, without choosing anything.
+    fold : Fold
+        The rows of the first fold, in the encoding of its setting there.
+    names : ColumnNames
+        Of their columns.
+
+    Returns
+    -------
+    columns : list of StrongColumn
+        The strongest first.
+    interactions : list of StrongInteraction
+        None of a learner without interactions.
+    """
+    run, row, learner, _, jobs, _ = again
+    call = Call(None, explain_fold, (run, learner, jobs.share(fold), names, row.chosen[0]))
+    found: tuple[list[StrongColumn], list[StrongInteraction]]
+    ((_, found),) = jobs.run([call])
+    return found
+
+
+def explain_fold(
+    run: Run, learner: Learner, fold: Fold, names: ColumnNames, setting: dict[str, Any]
+) -> tuple[list[StrongColumn], list[StrongInteraction]]:
+    """Fit a setting on the training rows, and explain at most 300 of those held out.
+
+    These are evenly spaced, because rows are often sorted.
+    """
+    with threadpool_limits(1):
+        model = make_model(run, learner, setting)
+        with warnings.catch_warnings():  # the fit that was scored has warned
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(*fold.training_rows(learner))
+        n = len(fold.y_test)
+        some = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.intp)
+        columns = strong_columns(model, names, learner.select_view(fold.X_test[some]))
+        return columns, strong_interactions(model, names)
