@@ -246,7 +246,9 @@ def plain_log_ticks(axis: Any, share: bool = False) -> None:
 
     low, high = sorted(axis.get_view_interval())
     decades = np.log10(high / low) if low > 0 else 9.0
-    subs = (1.0,) if decades > 2.5 else (1.0, 2.0, 5.0)
+    subs: tuple[float, ...] = (1.0, 2.0, 5.0)
+    if decades > 1.8:  # 1,000 and 2,000 would run into each other
+        subs = (1.0,) if decades > 2.5 else (1.0, 3.0)
     axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -17,7 +16,7 @@ from crossview.evaluation.comparing.parts import Fold
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.tuning import make_model
 from crossview.evaluation.diagnostics import StrongColumn, StrongInteraction
-from crossview.evaluation.row_values import MOST_ROWS, strong_columns, strong_interactions
+from crossview.evaluation.row_values import strong_columns, strong_interactions
 from crossview.evaluation.weights import ColumnNames
 
 __all__ = ["explain", "explain_fold", "has_weights"]
@@ -80,16 +79,11 @@ def explain(
 def explain_fold(
     run: Run, learner: Learner, fold: Fold, names: ColumnNames, setting: dict[str, Any]
 ) -> tuple[list[StrongColumn], list[StrongInteraction]]:
-    """Fit a setting on the training rows, and explain at most 300 of those held out.
-
-    These are evenly spaced, because rows are often sorted.
-    """
+    """Fit a setting on the training rows, and explain some of those held out."""
     with threadpool_limits(1):
         model = make_model(run, learner, setting)
         with warnings.catch_warnings():  # the fit that was scored has warned
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(*fold.training_rows(learner))
-        n = len(fold.y_test)
-        some = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.intp)
-        columns = strong_columns(model, names, learner.select_view(fold.X_test[some]))
+        columns = strong_columns(model, names, learner.select_view(fold.X_test))
         return columns, strong_interactions(model, names)

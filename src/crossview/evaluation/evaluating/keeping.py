@@ -19,7 +19,7 @@ from crossview.evaluation.diagnostics import (
     view_numbers,
 )
 from crossview.evaluation.fitted_model import FittedModel
-from crossview.evaluation.row_values import MOST_ROWS, entries_of_row, strong_columns
+from crossview.evaluation.row_values import entries_of_row, strong_columns
 from crossview.evaluation.tasks import Scored, Task
 from crossview.evaluation.weights import ColumnNames
 from crossview.streams.encode import ViewEncoder
@@ -68,7 +68,7 @@ class Keeper:
         """
         if not self._numbers:
             self._numbers = view_numbers(X, *self._columns())
-            self._strong = strong_columns(self.fitted.learner, self._names, X[:MOST_ROWS])
+            self._strong = strong_columns(self.fitted.learner, self._names, X)
         drawn = self.sample.draw(len(y))
         some = scored.take(drawn)
         more = None if each is None else each[drawn]
@@ -121,7 +121,7 @@ class Keeper:
             by_view=None if scored is None or scored.view_scores is None else scored,
             differing=[row for _, row in self._most],
             columns=self._strong,
-            columns_of="the first rows",
+            columns_of="the rows of the first batch",
             experts=expert_weights(self.fitted.learner),
         )
 

@@ -169,12 +169,14 @@ def share_section(result: Any, otherwise: str) -> Section:
     if shares is None:
         section.blocks.append(text(otherwise))
         return section
+    kept = result.diagnostics
+    of_model = f" Model: {kept.view_model}." if kept is not None and kept.view_model else ""
     shown = dict(sorted(shares.items(), key=lambda one: -one[1])[:20])
     section.blocks += figures(
         (
             "shares",
             lambda: ViewContributionDisplay(list(shown), list(shown.values())),
-            "Mean absolute score of each view, by the sum over views.",
+            f"Mean absolute score of each view, by the sum over views.{of_model}",
         )
     )
     return section
