@@ -153,6 +153,7 @@ class Mixer:
         """Learn all partitions from the common model; return a future of the merged one."""
         from dask.delayed import delayed
 
+        self.client.replicate([common])  # a worker that learns is slow to pass it on
         learn = delayed(self.work.learn, pure=False)
         join = delayed(self.work.merge, pure=False)
         parts = []
