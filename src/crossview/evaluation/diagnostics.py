@@ -5,6 +5,7 @@ Nothing here grows with the rows beyond a fixed number, and nothing depends on b
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -471,7 +472,8 @@ class RowSample:
     """A sample of the rows of a stream, drawn without knowing how many there are.
 
     Each row draws a random number, and the rows with the smallest ones stay: so the sample depends
-    on seed and rows, and not on batches.
+    on seed and rows, and not on batches.  Samples of consecutive parts of a stream add up to that
+    of the stream.
 
     Parameters
     ----------
@@ -479,11 +481,14 @@ class RowSample:
         Rows to keep.
     seed : int, default=0
         Of the random numbers.
+    first_row : int, default=0
+        Position in the stream of the first row that is drawn from.
     """
 
-    def __init__(self, n: int, seed: int = 0) -> None:
-        self.n, self.n_rows = n, 0
-        self._rng = np.random.default_rng(seed)
+    def __init__(self, n: int, seed: int = 0, first_row: int = 0) -> None:
+        self.n, self.n_rows = n, first_row
+        generator = np.random.PCG64(seed)
+        self._rng = np.random.Generator(generator.advance(first_row))  # one step per row
         self._keys = np.empty(0)
         self._kept: dict[str, np.ndarray] = {}
 
@@ -506,6 +511,17 @@ class RowSample:
             before = self._kept.get(name)
             self._kept[name] = (array if before is None else np.concatenate([before, array]))[kept]
         self._keys = keys[kept]
+
+    def __add__(self, other: RowSample) -> RowSample:
+        total = copy.copy(self)
+        total.n_rows = other.n_rows
+        keys = np.concatenate([self._keys, other._keys])
+        kept = np.sort(np.argsort(keys, kind="stable")[: self.n])
+        both = [one for one in (self._kept, other._kept) if one]
+        names = both[0] if both else {}
+        total._kept = {name: np.concatenate([one[name] for one in both])[kept] for name in names}
+        total._keys = keys[kept]
+        return total
 
     def scored(self) -> ScoredRows | None:
         """Return the rows, in their order; None before there are any."""

@@ -379,6 +379,11 @@ class DriftCounter:
             self.counts.shape
         )
 
+    def __add__(self, other: DriftCounter) -> DriftCounter:
+        total = self.empty()
+        total.counts = self.counts + other.counts
+        return total
+
     def drifts(self, ignored: Sequence[str] = ()) -> list[Drift]:
         """Return the drift of each view; not of those that are ignored."""
         found = []

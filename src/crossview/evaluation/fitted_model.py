@@ -187,6 +187,23 @@ class ModelColumns:
         kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
         return [pa.large_string() if pa.types.is_string_view(kind) else kind for kind in kinds]
 
+    @property
+    def source(self) -> TableStream:
+        """What the rows are read from."""
+        return self.table
+
+    def of_source(self, source: TableStream) -> ModelColumns:
+        """Return rows of the same columns from another source, such as a part of this one."""
+        other = copy(self)
+        other.table = source
+        return other
+
+    def kept(self) -> Iterator[tuple[int, dict[str, Any], Any]]:
+        """Yield the number of rows of each batch, and their columns to keep; no other is read."""
+        for batch in prefetch(self.table.select(self.keep)):
+            data = batch.data
+            yield data.num_rows, {name: data.column(name) for name in self.keep}, batch
+
     def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
         pa = pyarrow()
         for batch in prefetch(self.table):
@@ -237,6 +254,23 @@ class ModelRows:
     def file(self) -> str | None:
         """The first file, where there is one."""
         return None if isinstance(self._rows, MultiView) else self._rows.files[0]
+
+    @property
+    def source(self) -> MultiView | RowStream:
+        """What the rows are read from."""
+        return self._rows
+
+    def of_source(self, source: RowStream) -> ModelRows:
+        """Return the rows of another source with the same views, such as a part of this one."""
+        other = copy(self)
+        other._rows = source
+        return other
+
+    def kept(self) -> Iterator[tuple[int, dict[str, Any], Any]]:
+        """Yield the number of rows of each batch, no columns, and the batch with its labels."""
+        assert isinstance(self._rows, RowStream)
+        for batch in prefetch(self._rows):
+            yield len(batch.X), {}, batch
 
     def kinds_of_kept(self) -> list[Any]:
         """No column is copied but the tags."""

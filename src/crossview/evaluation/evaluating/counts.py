@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -14,7 +15,7 @@ from crossview.evaluation.metrics.probability import CALIBRATION_BINS
 from crossview.evaluation.significance import jackknife_posterior
 from crossview.evaluation.tasks import Classification, Scored, Task
 
-__all__ = ["AllMetrics", "OneMetric", "shown_metrics"]
+__all__ = ["ROWS_FOR_SCALE", "AllMetrics", "OneMetric", "shown_metrics"]
 
 # rows that say where the scores are, for the bins of the metrics of their order
 ROWS_FOR_SCALE = 1000
@@ -66,9 +67,18 @@ class OneMetric:
         """Rows counted."""
         return self.blocks.n_rows
 
+    def begin_at(self, first_row: int, n_rows: int) -> None:
+        """Begin within a stream, as `BlockTally.begin_at` does."""
+        self.blocks.begin_at(first_row, n_rows)
+
     def count(self, y: np.ndarray, scored: Scored) -> None:
         """Count some rows."""
         self.task.count(self.blocks, y, scored)
+
+    def __add__(self, other: OneMetric) -> OneMetric:
+        total = copy.copy(self)
+        total.blocks = self.blocks + other.blocks
+        return total
 
     def estimate(self, value: float | None = None, metric: str | None = None) -> Estimate:
         """Return the metric with its interval.
@@ -135,6 +145,17 @@ class AllMetrics:
         self.task.count(self.tally, y, scored)
         for blocks in self._blocks.values():
             blocks.count(y, scored)
+
+    def begin_at(self, first_row: int, n_rows: int) -> None:
+        """Begin within a stream, as `BlockTally.begin_at` does."""
+        for blocks in self._blocks.values():
+            blocks.begin_at(first_row, n_rows)
+
+    def __add__(self, other: AllMetrics) -> AllMetrics:
+        total = copy.copy(self)
+        total.tally = self.tally + other.tally
+        total._blocks = {name: one + other._blocks[name] for name, one in self._blocks.items()}
+        return total
 
     def estimates(self) -> dict[str, Estimate]:
         """Return all metrics."""

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from crossview.evaluation.diagnostics import (
     MOST_DIFFERING,
-    Diagnostics,
     DifferingRow,
     RowSample,
     StrongColumn,
     ViewNumbers,
-    expert_weights,
     mean_difference,
     n_sampled,
     view_numbers,
 )
+from crossview.evaluation.evaluating.counts import ROWS_FOR_SCALE
 from crossview.evaluation.fitted_model import FittedModel
 from crossview.evaluation.row_values import entries_of_row, strong_columns
 from crossview.evaluation.tasks import Scored, Task
@@ -25,7 +25,65 @@ from crossview.evaluation.weights import ColumnNames
 from crossview.streams.encode import ViewEncoder
 from crossview.views import MultiView
 
-__all__ = ["Keeper"]
+__all__ = ["Keeper", "Kept", "Start", "start_of"]
+
+
+class Start(NamedTuple):
+    """What the first batch with a label says before any row is counted.
+
+    Attributes
+    ----------
+    typical : Scored
+        Its first rows, which say where the scores are.
+    numbers : list of ViewNumbers
+        Its views in numbers.
+    strong : list of StrongColumn
+        The columns that contribute most to its scores.
+    """
+
+    typical: Scored
+    numbers: list[ViewNumbers]
+    strong: list[StrongColumn]
+
+
+def start_of(fitted: FittedModel, X: MultiView, scored: Scored) -> Start:
+    """Return what the first rows with a label say.
+
+    Parameters
+    ----------
+    fitted : FittedModel
+        The model.
+    X : MultiView
+        The rows of the first batch.
+    scored : Scored
+        What the model says of them.
+    """
+    columns = kinds = None
+    if isinstance(fitted.encoder, ViewEncoder):
+        columns = {view: len(names) for view, names in fitted.encoder.view_columns().items()}
+        kinds = fitted.encoder.column_kinds()
+    strong = strong_columns(fitted.learner, ColumnNames.of_model(fitted.learner, fitted.encoder), X)
+    typical = scored.take(slice(ROWS_FOR_SCALE))
+    return Start(typical, view_numbers(X, columns, kinds), strong)
+
+
+@dataclass
+class Kept:
+    """What is kept of some rows; that of consecutive rows adds up.
+
+    Attributes
+    ----------
+    sample : RowSample
+        A sample of the rows.
+    most : list of (float, DifferingRow)
+        The rows in which the views differ most, and how much.
+    """
+
+    sample: RowSample
+    most: list[tuple[float, DifferingRow]] = field(default_factory=list)
+
+    def __add__(self, other: Kept) -> Kept:
+        return Kept(self.sample + other.sample, _first_most([*self.most, *other.most]))
 
 
 class Keeper:
@@ -37,16 +95,21 @@ class Keeper:
         The model.
     task : Task
         What is predicted.
+    first_row : int, default=0
+        Labeled rows before these, which others keep.
+
+    Attributes
+    ----------
+    kept : Kept
+        What was kept.
     """
 
-    def __init__(self, fitted: FittedModel, task: Task) -> None:
+    def __init__(self, fitted: FittedModel, task: Task, first_row: int = 0) -> None:
         self.fitted, self.task = fitted, task
         self.views = fitted.learner.layout_.names
-        self.sample = RowSample(n_sampled(len(task.classes), len(self.views)))
+        n = n_sampled(len(task.classes), len(self.views))
+        self.kept = Kept(RowSample(n, first_row=first_row))
         self._names = ColumnNames.of_model(fitted.learner, fitted.encoder)
-        self._numbers: list[ViewNumbers] = []
-        self._strong: list[StrongColumn] = []
-        self._most: list[tuple[float, DifferingRow]] = []
 
     def add(
         self, X: MultiView, places: np.ndarray, y: np.ndarray, scored: Scored, each: Any
@@ -66,29 +129,19 @@ class Keeper:
         each : ndarray of shape (n_samples, n_views) or None
             The scores of their views; None for one view.
         """
-        if not self._numbers:
-            self._numbers = view_numbers(X, *self._columns())
-            self._strong = strong_columns(self.fitted.learner, self._names, X)
-        drawn = self.sample.draw(len(y))
+        drawn = self.kept.sample.draw(len(y))
         some = scored.take(drawn)
         more = None if each is None else each[drawn]
-        self.sample.add(y=self.task.encode(y)[drawn], view_scores=more, **some._asdict())
+        self.kept.sample.add(y=self.task.encode(y)[drawn], view_scores=more, **some._asdict())
         if each is not None:
             self._differ(X, places, y, scored, each)
-
-    def _columns(self) -> tuple[Any, Any]:
-        encoder = self.fitted.encoder
-        if not isinstance(encoder, ViewEncoder):
-            return None, None
-        n_columns = {view: len(names) for view, names in encoder.view_columns().items()}
-        return n_columns, encoder.column_kinds()
 
     def _differ(
         self, X: MultiView, places: np.ndarray, y: np.ndarray, scored: Scored, each: np.ndarray
     ) -> None:
         """Keep those rows in which the views differ most."""
-        difference = np.nan_to_num(mean_difference(each))
-        least = self._most[-1][0] if len(self._most) == MOST_DIFFERING else 0.0
+        difference, most = np.nan_to_num(mean_difference(each)), list(self.kept.most)
+        least = most[-1][0] if len(most) == MOST_DIFFERING else 0.0
         for i in np.argsort(-difference, kind="stable")[:MOST_DIFFERING].tolist():
             if not difference[i] > least:
                 break
@@ -104,26 +157,13 @@ class Keeper:
                 },
                 values=entries_of_row(self._names, X[[i]]),
             )
-            self._most.append((float(difference[i]), row))
-        self._most.sort(key=lambda one: -one[0])
-        del self._most[MOST_DIFFERING:]
+            most.append((float(difference[i]), row))
+        self.kept.most = _first_most(most)
 
-    def diagnostics(self, model: str, confusion: list[list[int]] | None) -> Diagnostics:
-        """Return what was kept; the confusion matrix says how many rows each class has."""
-        scored = self.sample.scored()
-        return Diagnostics(
-            model=model,
-            views=self._numbers,
-            views_of="the first batch",
-            class_rows=[sum(line) for line in confusion or []],
-            scored=scored,
-            view_model=model,
-            by_view=None if scored is None or scored.view_scores is None else scored,
-            differing=[row for _, row in self._most],
-            columns=self._strong,
-            columns_of="the rows of the first batch",
-            experts=expert_weights(self.fitted.learner),
-        )
+
+def _first_most(rows: list[tuple[float, DifferingRow]]) -> list[tuple[float, DifferingRow]]:
+    """The rows in which the views differ most, of equals the first ones."""
+    return sorted(rows, key=lambda one: -one[0])[:MOST_DIFFERING]
 
 
 def _text(value: Any) -> str:

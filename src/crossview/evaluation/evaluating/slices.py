@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +14,7 @@ from crossview.errors import InputError
 from crossview.streams.arrow import codes_of
 from crossview.streams.table import TableStream
 
-__all__ = ["ByValue", "NumberSample", "find_slices"]
+__all__ = ["ByValue", "ColumnValues", "NumberSample", "find_slices"]
 
 # values of a column that get a slice of their own
 MOST_SLICES = 20
@@ -26,24 +28,47 @@ MISSING, OTHERS = "(missing)", "(others)"
 class NumberSample:
     """Some numbers of a stream, spread evenly over it, and its least and greatest one.
 
+    Samples of consecutive parts of a stream add up to that of the stream while all its numbers fit
+    in one.  Beyond that, what is left is their count and their range; a second pass takes the same
+    numbers as one machine, with ``first`` and ``total``.
+
+    Parameters
+    ----------
+    first : int, default=0
+        Position in the stream of the first number that is added.
+    total : int, default=0
+        Numbers of the whole stream, where they are known.
+
     Attributes
     ----------
     values : ndarray
         Every k-th number so far, at most 65,536.
     low, high : float
         The ends of their range.
+    n : int
+        Numbers so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 0, total: int = 0) -> None:
         self.values = np.empty(0)
         self.low, self.high = np.inf, -np.inf
-        self._stride, self._next = 1, 0
+        self.n = 0
+        self._stride = 1
+        while total > MOST_SAMPLED * self._stride:
+            self._stride *= 2
+        self._next = -first % self._stride
+
+    @property
+    def complete(self) -> bool:
+        """Whether there are as many values as the numbers make."""
+        return self.n <= MOST_SAMPLED or len(self.values) > 0
 
     def add(self, numbers: np.ndarray) -> None:
         """Take more numbers, none of which is NaN."""
         if len(numbers):
             self.low = min(self.low, float(numbers.min()))
             self.high = max(self.high, float(numbers.max()))
+        self.n += len(numbers)
         taken = numbers[self._next :: self._stride]
         self._next += len(taken) * self._stride - len(numbers)
         self.values = np.concatenate([self.values, taken])
@@ -51,6 +76,14 @@ class NumberSample:
             # the next one is a multiple of the new stride, too
             self._next += self._stride * (len(self.values) % 2)
             self.values, self._stride = self.values[::2], 2 * self._stride
+
+    def __add__(self, other: NumberSample) -> NumberSample:
+        total = NumberSample()
+        total.n = self.n + other.n
+        total.low, total.high = min(self.low, other.low), max(self.high, other.high)
+        if total.n <= MOST_SAMPLED:
+            total.values = np.concatenate([self.values, other.values])
+        return total
 
 
 class ByValue:
@@ -93,6 +126,90 @@ class ByValue:
         return np.array([*of_values, n - 1])[index]
 
 
+class ColumnValues:
+    """The values of a column, from which its slices follow; those of two parts add up.
+
+    Parameters
+    ----------
+    column : str
+        The column.
+    kind : pyarrow.DataType
+        Its type.
+
+    Attributes
+    ----------
+    sample : NumberSample
+        Of a column of numbers.
+    """
+
+    def __init__(self, column: str, kind: Any) -> None:
+        self.column, self.is_number = column, _is_number(kind)
+        self.sample = NumberSample()
+        self._counts: Counter[Any] = Counter()
+
+    @property
+    def in_ranges(self) -> bool:
+        """Whether the column is divided into ranges of numbers."""
+        return self.is_number and len(self._counts) > MOST_SLICES
+
+    def add(self, values: Any) -> None:
+        """Count some more rows.
+
+        Parameters
+        ----------
+        values : pyarrow.Array
+            The column.
+        """
+        import pyarrow as pa
+
+        if self.is_number:
+            self.sample.add(self.numbers(values))
+        if not self.in_ranges:
+            found = _encoded(values, self.column).value_counts()
+            coded = found.field("values")
+            plain = coded.dictionary_decode() if isinstance(coded, pa.DictionaryArray) else coded
+            counts = dict(zip(plain.to_pylist(), found.field("counts").to_pylist(), strict=True))
+            counts.pop(None, None)
+            self._update(counts)
+
+    def _update(self, counts: Mapping[Any, int]) -> None:
+        self._counts.update(counts)
+        if len(self._counts) > MOST_COUNTED:
+            self._counts = Counter(dict(self._counts.most_common(MOST_COUNTED // 2)))
+
+    @staticmethod
+    def numbers(values: Any) -> np.ndarray:
+        """Return the numbers among some values."""
+        numbers = _numbers(values)
+        return numbers[~np.isnan(numbers)]
+
+    def __add__(self, other: ColumnValues) -> ColumnValues:
+        total = copy.copy(self)
+        total.sample = self.sample + other.sample
+        total._counts = Counter(self._counts)
+        total._update(other._counts)
+        return total
+
+    def slices(self) -> ByValue:
+        """Return the slices: the 20 most frequent values, or ten ranges of numbers."""
+        if self.in_ranges:
+            sample = self.sample
+            inner = np.quantile(sample.values, np.arange(1, N_RANGES) / N_RANGES)
+            edges = np.unique(inner[inner < sample.high])
+            ends = [f"{end:.6g}" for end in (sample.low, *edges, sample.high)]
+            first = f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else ends[0]
+            names = [
+                first,
+                *(f"above {a} to {b}" for a, b in pairwise(ends[1:])),
+            ]
+            return ByValue(self.column, names, {}, edges)
+        # of equally frequent ones the first by name, whatever the batches
+        ordered = sorted(self._counts, key=lambda value: (-self._counts[value], _name(value)))
+        frequent = ordered[:MOST_SLICES]
+        names = [_name(value) for value in frequent]
+        return ByValue(self.column, names, {value: code for code, value in enumerate(frequent)})
+
+
 def find_slices(table: TableStream, column: str) -> ByValue:
     """Return the slices of a column, by one pass over it.
 
@@ -109,41 +226,12 @@ def find_slices(table: TableStream, column: str) -> ByValue:
     slices : ByValue
         What finds the slice of a row.
     """
-    import pyarrow as pa
-
-    counts: Counter[Any] = Counter()
-    sample = NumberSample()
     if column not in table.column_names:  # such as one without a name
         raise InputError(f"no column {column!r}")
-    number = _is_number(table.schema.field(column).type)
+    found = ColumnValues(column, table.schema.field(column).type)
     for batch in table.select([column]):
-        values = batch.data.column(0)
-        if number:
-            numbers = _numbers(values)
-            sample.add(numbers[~np.isnan(numbers)])
-        if not number or len(counts) <= MOST_SLICES:
-            found = _encoded(values, column).value_counts()
-            coded = found.field("values")
-            plain = coded.dictionary_decode() if isinstance(coded, pa.DictionaryArray) else coded
-            counts.update(
-                dict(zip(plain.to_pylist(), found.field("counts").to_pylist(), strict=True))
-            )
-            counts.pop(None, None)
-            if len(counts) > MOST_COUNTED:
-                counts = Counter(dict(counts.most_common(MOST_COUNTED // 2)))
-    if number and len(counts) > MOST_SLICES:
-        inner = np.quantile(sample.values, np.arange(1, N_RANGES) / N_RANGES)
-        edges = np.unique(inner[inner < sample.high])
-        ends = [f"{end:.6g}" for end in (sample.low, *edges, sample.high)]
-        first = f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else ends[0]
-        names = [
-            first,
-            *(f"above {a} to {b}" for a, b in pairwise(ends[1:])),
-        ]
-        return ByValue(column, names, {}, edges)
-    frequent = [value for value, _ in counts.most_common(MOST_SLICES)]
-    names = [_name(value) for value in frequent]
-    return ByValue(column, names, {value: code for code, value in enumerate(frequent)})
+        found.add(batch.data.column(0))
+    return found.slices()
 
 
 def _name(value: Any) -> str:

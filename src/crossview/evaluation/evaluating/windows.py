@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError
-from crossview.evaluation.evaluating.slices import NumberSample
 from crossview.streams.table import TableStream
 
-__all__ = ["ByRows", "ByTime", "find_windows", "parse_window"]
+__all__ = ["ByRows", "ByTime", "TimeRange", "find_windows", "parse_window"]
 
 MOST_WINDOWS = 500
 # windows where no width is given: about
@@ -64,28 +63,28 @@ class ByRows:
     ----------
     width : int
         Rows of a window.
-
     time : str, default=None
         A column that says in words when a window starts.
     """
 
     def __init__(self, width: int, time: str | None = None) -> None:
         self.width, self.time = width, time
-        self._done = 0
-        self._starts: dict[int, str] = {}
 
-    def codes(self, n_rows: int, times: Any = None) -> np.ndarray:
-        """Return the windows of the next rows."""
-        codes = (self._done + np.arange(n_rows)) // self.width
-        if times is not None:
-            for code, row in zip(*np.unique(codes, return_index=True), strict=True):
-                self._starts.setdefault(int(code), f", {times[int(row)].as_py()}")
-        self._done += n_rows
-        return codes
+    def codes(self, first_row: int, n_rows: int) -> np.ndarray:
+        """Return the windows of rows from a position on."""
+        return (first_row + np.arange(n_rows)) // self.width
 
     def start(self, code: int) -> str:
         """Return where a window starts, in words."""
-        return f"row {code * self.width + 1:,}{self._starts.get(code, '')}"
+        return f"row {code * self.width + 1:,}"
+
+    def check_number(self, n_rows: int) -> None:
+        """Raise an error where so many rows make too many windows."""
+        if n_rows / self.width > MOST_WINDOWS:
+            raise InputError(
+                f"window={self.width} makes {n_rows / self.width:,.0f} windows, and "
+                f"{MOST_WINDOWS} is the most; take a wider one"
+            )
 
 
 class ByTime:
@@ -122,6 +121,65 @@ class ByTime:
         return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=start)).strftime(form)
 
 
+class TimeRange:
+    """When the rows are, from which the windows of a column follow; two parts add up.
+
+    Parameters
+    ----------
+    column : str
+        The column: timestamps, dates, or numbers.
+    kind : pyarrow.DataType
+        Its type.
+    """
+
+    def __init__(self, column: str, kind: Any) -> None:
+        self.column, self._kind = column, kind
+        self._low, self._high = np.inf, -np.inf
+
+    def add(self, values: Any) -> None:
+        """Take the times of some more rows.
+
+        Parameters
+        ----------
+        values : pyarrow.Array
+            The column.
+        """
+        times = _times(values, self.column)
+        times = times[np.isfinite(times)]
+        self._low = min(self._low, float(times.min(initial=np.inf)))
+        self._high = max(self._high, float(times.max(initial=-np.inf)))
+
+    def __add__(self, other: TimeRange) -> TimeRange:
+        total = TimeRange(self.column, self._kind)
+        total._low, total._high = min(self._low, other._low), max(self._high, other._high)
+        return total
+
+    def windows(self, window: Any) -> ByTime:
+        """Return windows of a width; None: about ten."""
+        low, high = self._low, self._high
+        if low > high:
+            raise InputError("has no time in any row", column=self.column)
+        dates = _units_per_second(self._kind, low, high)
+        if dates:
+            low, high = low / dates, high / dates
+        width = _width(low, high, dates, self.column) if window is None else parse_window(window)[1]
+        if window is not None and not dates:
+            raise InputError(
+                f"holds numbers that are no Unix time, and window={str(window)!r} is a time; give "
+                "a number of rows, or leave the window out",
+                column=self.column,
+            )
+        offset = _MONDAY if dates and width % (7 * DAY) == 0 else 0.0
+        first = np.floor((low - offset) / width) * width + offset
+        if (high - first) / width > MOST_WINDOWS:
+            raise InputError(
+                f"window={str(window)!r} makes {(high - first) / width + 1:,.0f} windows, and "
+                f"{MOST_WINDOWS} is the most; take a wider one",
+                column=self.column,
+            )
+        return ByTime(self.column, float(first), width, dates)
+
+
 def find_windows(table: TableStream, column: str, window: Any) -> ByTime:
     """Return the windows of a column, by one pass over it.
 
@@ -139,32 +197,10 @@ def find_windows(table: TableStream, column: str, window: Any) -> ByTime:
     windows : ByTime
         What finds the window of a row.
     """
-    sample = NumberSample()
+    times = TimeRange(column, table.schema.field(column).type)
     for batch in table.select([column]):
-        times = _times(batch.data.column(0), column)
-        sample.add(times[np.isfinite(times)])
-    if not len(sample.values):
-        raise InputError("has no time in any row", column=column)
-    low, high = sample.low, sample.high
-    dates = _units_per_second(table.schema.field(column).type, low, high)
-    if dates:
-        low, high = low / dates, high / dates
-    width = _width(low, high, dates, column) if window is None else parse_window(window)[1]
-    if window is not None and not dates:
-        raise InputError(
-            f"holds numbers that are no Unix time, and window={str(window)!r} is a time; give a "
-            "number of rows, or leave the window out",
-            column=column,
-        )
-    offset = _MONDAY if dates and width % (7 * DAY) == 0 else 0.0
-    first = np.floor((low - offset) / width) * width + offset
-    if (high - first) / width > MOST_WINDOWS:
-        raise InputError(
-            f"window={str(window)!r} makes {(high - first) / width + 1:,.0f} windows, and "
-            f"{MOST_WINDOWS} is the most; take a wider one",
-            column=column,
-        )
-    return ByTime(column, float(first), width, dates)
+        times.add(batch.data.column(0))
+    return times.windows(window)
 
 
 def _width(low: float, high: float, dates: float, column: str) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
 import numpy as np
 
 from crossview.catalog.metrics import metric_of, parse_metric
+from crossview.errors import InputError
 from crossview.evaluation.metrics.measure import (
     decide,
     mean_of_defined,
@@ -31,7 +33,8 @@ class BlockTally:
 
     Memory does not grow with the stream: a block is one row at first, and when there are 64 blocks
     and one more row comes, they are merged in pairs.  So the blocks depend on the number of rows
-    only, and not on the batches.
+    only, and not on the batches.  Where several machines count one stream, `begin_at` says where
+    the rows of each begin, and the sum of their tallies has the blocks of the stream.
 
     Parameters
     ----------
@@ -51,6 +54,8 @@ class BlockTally:
         Rows counted.
     block_rows : int
         Rows of a block; the last block may have fewer.
+    first_row : int
+        Position of the first row that this tally counts, in the stream.
 
     Examples
     --------
@@ -78,7 +83,21 @@ class BlockTally:
         else:
             self._counts = _Bins() if kind == "calibration" else _Sums(metric)
         self._cells = np.zeros((MOST_BLOCKS, *self._counts.shape), dtype=self._counts.dtype)
-        self.n_rows, self.block_rows = 0, 1
+        self.n_rows, self.block_rows, self.first_row = 0, 1, 0
+
+    def begin_at(self, first_row: int, n_rows: int) -> None:
+        """Begin within a stream whose other rows are counted elsewhere.
+
+        Parameters
+        ----------
+        first_row : int
+            Position of the next row in the stream.
+        n_rows : int
+            Rows of the whole stream, which determine its blocks.
+        """
+        self.first_row = first_row
+        while n_rows > MOST_BLOCKS * self.block_rows:
+            self.block_rows *= 2
 
     def update(
         self,
@@ -96,18 +115,31 @@ class BlockTally:
         """
         done = 0
         while done < len(codes):
-            if self.n_rows == MOST_BLOCKS * self.block_rows:
+            position = self.first_row + self.n_rows
+            if position == MOST_BLOCKS * self.block_rows:
                 half = MOST_BLOCKS // 2
                 self._cells[:half] = self._cells[::2] + self._cells[1::2]
                 self._cells[half:] = 0
                 self.block_rows *= 2
-            room = MOST_BLOCKS * self.block_rows - self.n_rows
+            room = MOST_BLOCKS * self.block_rows - position
             part = slice(done, min(done + room, len(codes)))
-            block = (self.n_rows + np.arange(part.stop - done)) // self.block_rows
+            block = (position + np.arange(part.stop - done)) // self.block_rows
             rest = (None if rows is None else rows[part] for rows in (probabilities, predicted))
             self._counts.add(self._cells, block, codes[part], scores[part], *rest)
             self.n_rows += part.stop - done
             done = part.stop
+
+    def __add__(self, other: BlockTally) -> BlockTally:
+        follows = other.first_row == self.first_row + self.n_rows
+        if not follows or other.block_rows != self.block_rows:
+            raise InputError(
+                "two tallies of blocks add up where the rows of one follow those of the other in a "
+                "stream; these do not, or the rows have changed since they were counted"
+            )
+        total = copy.copy(self)
+        total._cells = self._cells + other._cells
+        total.n_rows = self.n_rows + other.n_rows
+        return total
 
     def values(self, metric: str | None = None) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the metric of all rows and without each block, and the rows of each block.
@@ -126,14 +158,14 @@ class BlockTally:
         rows : ndarray of shape (n_blocks,)
             Rows of each block.
         """
-        n_blocks = -(-self.n_rows // self.block_rows)
-        rows = np.full(n_blocks, self.block_rows)
-        if n_blocks:
-            rows[-1] = self.n_rows - (n_blocks - 1) * self.block_rows
+        ends = self.block_rows * np.arange(MOST_BLOCKS + 1)
+        rows = np.diff(ends.clip(self.first_row, self.first_row + self.n_rows))
+        there = rows > 0
+        rows = rows[there]
         whole = self._cells.sum(axis=0, keepdims=True)
-        without = whole - self._cells[:n_blocks]
+        without = whole - self._cells[there]
         kept = np.concatenate([[self.n_rows], self.n_rows - rows])
-        values = np.full(1 + n_blocks, math.nan)
+        values = np.full(1 + len(rows), math.nan)
         some = kept > 0
         if some.any():
             cells = np.concatenate([whole, without])[some]
