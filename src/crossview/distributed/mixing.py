@@ -8,21 +8,17 @@ the number of partitions only.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
+from crossview.distributed.sources import cut_evenly
+from crossview.distributed.tasks import RETRIES, compute, merge_in_tree, share
 from crossview.errors import InputError
 from crossview.merging import merge
 
-__all__ = ["Learned", "Mixer", "Rounds", "Work", "compute", "split_evenly"]
+__all__ = ["Learned", "Mixer", "Rounds", "Work", "merge_learned", "split_evenly"]
 
-# models that one task merges; more are merged in a tree
-FAN_IN = 8
-# times that a task runs again, if its worker dies
-RETRIES = 3
 # rounds at most, and the relative fall of the loss that counts as better
 MOST_ROUNDS = 20
 TOL = 1e-3
@@ -124,9 +120,7 @@ class Mixer:
         Rounds
             The best model.
         """
-        with warnings.catch_warnings():  # a value in a task outlives any worker
-            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            common = self.client.submit(_identity, start, pure=False)
+        common = share(self.client, start)
         found, best = Rounds(), None
         for r in range(n_rounds or MOST_ROUNDS):
             merged = self._round(common, r, is_fitted=is_fitted or r > 0)
@@ -163,9 +157,8 @@ class Mixer:
                 model = learn(model, block, (r, k, i))
             parts.append(model)
         start = common if is_fitted else None
-        while len(parts) > 1:
-            parts = [join(parts[i : i + FAN_IN], start) for i in range(0, len(parts), FAN_IN)]
-        return self.client.compute(parts[0], retries=RETRIES)
+        merged = merge_in_tree(parts, lambda some: join(some, start))
+        return self.client.compute(merged, retries=RETRIES)
 
     def _loss(self, common: Any) -> float:
         """Return the mean loss of the held-out rows."""
@@ -178,14 +171,6 @@ class Mixer:
         return float(sum(losses) / sum(weights))
 
 
-def compute(client: Any, function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return futures of calls, whose arguments may hold futures and delayed values."""
-    from dask.delayed import delayed
-
-    task = delayed(function, pure=False)
-    return list(client.compute([task(*arguments) for arguments in calls], retries=RETRIES))
-
-
 def split_evenly(blocks: Sequence[Any], n: int) -> list[list[Any]]:
     """Return consecutive blocks as ``n`` parts, whose sizes differ by one at most."""
     if len(blocks) < n:
@@ -193,12 +178,7 @@ def split_evenly(blocks: Sequence[Any], n: int) -> list[list[Any]]:
             f"{n} partitions of {len(blocks)} blocks of rows; ask for fewer partitions, or give "
             "the rows in more files or row groups"
         )
-    cuts = [len(blocks) * k // n for k in range(n + 1)]
-    return [list(blocks[a:b]) for a, b in pairwise(cuts)]
-
-
-def _identity(value: Any) -> Any:
-    return value
+    return [list(blocks[a:b]) for a, b in cut_evenly(len(blocks), n)]
 
 
 def _item(value: Sequence[Any], i: int) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from crossview.distributed.fitting import WithoutCalibration, losses
 from crossview.distributed.frames import frames_as_table, with_frames
 from crossview.distributed.mixing import Learned, merge_learned
+from crossview.distributed.sources import check_blocks, cut_evenly
 from crossview.errors import InputError
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.labeled_batch import LabeledBatch
@@ -70,8 +70,8 @@ def parts_of(source: Labeled, n: int, frames: Sequence[Any] = ()) -> list[list[P
     """
     n_blocks = source.n_blocks
     check_blocks(n_blocks, n, source.file)
-    cuts = [n_blocks * k // n for k in range(n + 1)]
-    last = [source.of_blocks(slice(hi - 1, hi)) for hi in cuts[1:]]
+    cuts = cut_evenly(n_blocks, n)
+    last = [source.of_blocks(slice(hi - 1, hi)) for _, hi in cuts]
     known = [one.known_rows or 0 for one in last]
     period = max(HELD_OUT, sum(known) // MOST_HELD_OUT)
     return [
@@ -83,24 +83,8 @@ def parts_of(source: Labeled, n: int, frames: Sequence[Any] = ()) -> list[list[P
             ),
             Part(block, period, frames[hi - 1 : hi]),
         ]
-        for (lo, hi), block in zip(pairwise(cuts), last, strict=True)
+        for (lo, hi), block in zip(cuts, last, strict=True)
     ]
-
-
-def check_blocks(n_blocks: int, n: int, file: str | None) -> None:
-    """Raise an error if there are fewer files or row groups than partitions."""
-    if not n_blocks:
-        raise InputError(
-            "workers read the rows themselves: give files, such as 'clicks/*.parquet', or a Dask "
-            "data frame"
-        )
-    if n_blocks < n:
-        raise InputError(
-            f"{n} partitions of {n_blocks} files or row groups; ask for fewer partitions, or write "
-            "the rows to more files (of Parquet: to smaller row groups; of a Dask data frame: "
-            "repartition it)",
-            file=file,
-        )
 
 
 def distinct_labels(

@@ -9,7 +9,7 @@ import numpy as np
 
 from crossview.distributed.cluster import check_client
 from crossview.distributed.fitting import parts_of_block
-from crossview.distributed.mixing import RETRIES
+from crossview.distributed.tasks import RETRIES
 from crossview.errors import InputError
 from crossview.estimators.svm.classifier import MultiViewSVMPerf
 from crossview.estimators.svm.divided import (

@@ -7,23 +7,28 @@ import inspect
 import os
 import time
 from collections.abc import Callable, Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from crossview.catalog.learners import LEARNERS
-from crossview.distributed.cluster import check_client, n_threads
-from crossview.distributed.frames import is_dask_frame, open_frame
-from crossview.distributed.mixing import Mixer, compute
+from crossview.distributed.cluster import check_client
+from crossview.distributed.frames import is_dask_frame
+from crossview.distributed.mixing import Mixer
 from crossview.distributed.rows import (
     HeldOut,
     Part,
     RowWork,
-    check_blocks,
     distinct_labels,
     parts_of,
 )
+from crossview.distributed.sources import (
+    check_partitions,
+    cut_evenly,
+    find_partitions,
+    open_source,
+)
+from crossview.distributed.tasks import compute
 from crossview.errors import InputError
 from crossview.evaluation.sources import input_files
 from crossview.evaluation.tasks import Classification, Scored
@@ -36,9 +41,8 @@ from crossview.evaluation.training.result import Trained, pipeline, steps
 from crossview.files import MODEL, check_writable
 from crossview.persistence import save
 from crossview.streams.quantiles import LAST_PLACED
-from crossview.streams.rows import RowStream, open_rows
-from crossview.streams.source import find_reader
-from crossview.streams.table import TableStream, open_table
+from crossview.streams.rows import RowStream
+from crossview.streams.table import TableStream
 
 __all__ = ["NOT_DISTRIBUTED", "train"]
 
@@ -126,9 +130,8 @@ def train(
         check_writable(output, MODEL, [] if is_dask_frame(X) else input_files(X))
     if n_rounds is not None and n_rounds < 1:
         raise InputError(f"n_rounds={n_rounds}; give 1 or more")
-    if n_partitions is not None and n_partitions < 1:
-        raise InputError(f"n_partitions={n_partitions}; give 1 or more")
-    stream, frames = _open(X, options)
+    check_partitions(n_partitions)
+    stream, frames = open_source(X, views=options["views"], hash_bits=options["hash_bits"])
     job, n = _job(stream, frames, y, client, n_partitions, options)
     task = job.task.for_model(job.learner)
     work = RowWork(task, options["seed"], bool(options["in_order"]))
@@ -214,10 +217,8 @@ def _job(
     options: dict[str, Any],
 ) -> tuple[Job, int]:
     """What is trained on which rows, and the number of partitions."""
-    n_blocks = stream.n_blocks
     file = stream.files[0] if stream.files else None
-    n = min(n_threads(client), n_blocks) if n is None else n
-    check_blocks(n_blocks, max(n, 1), file)
+    n = find_partitions(client, stream.n_blocks, n, file)
     task, classes = options["task"], options["classes"]
     if (
         task == "classification"
@@ -238,18 +239,6 @@ def _job(
     return job, n
 
 
-def _open(X: Any, options: dict[str, Any]) -> tuple[TableStream | RowStream, list[Any]]:
-    """The rows, which are in files, or the partitions of a Dask data frame."""
-    if is_dask_frame(X):
-        return open_frame(X)
-    if isinstance(X, TableStream | RowStream):
-        return X, []
-    reader, _ = find_reader(X)
-    if reader.kind == "sparse":
-        return open_rows(X, views=options["views"], hash_bits=options["hash_bits"]), []
-    return open_table(X), []
-
-
 def _classes(
     stream: TableStream | RowStream, frames: list[Any], y: str | None, client: Any, n: int
 ) -> list[Any]:
@@ -257,8 +246,8 @@ def _classes(
     if isinstance(stream, TableStream):
         assert y is not None
         stream = stream.as_written([y]).select([y])
-    cuts = [stream.n_blocks * k // n for k in range(n + 1)]
-    parts = [(stream.of_blocks(slice(a, b)), frames[a:b], y) for a, b in pairwise(cuts)]
+    cuts = cut_evenly(stream.n_blocks, n)
+    parts = [(stream.of_blocks(slice(a, b)), frames[a:b], y) for a, b in cuts]
     found = client.gather(compute(client, distinct_labels, parts))
     return sorted(set().union(*found))
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-import numpy as np
-
-from crossview.errors import InputError
 from crossview.evaluation.evaluating.answer import make_evaluation, nothing_to_evaluate
 from crossview.evaluation.evaluating.asked import ask, open_rows_to_evaluate, window_of_rows
 from crossview.evaluation.evaluating.counting import RowCounter
 from crossview.evaluation.evaluating.result import Evaluation
 from crossview.evaluation.evaluating.slices import find_slices
 from crossview.evaluation.evaluating.windows import ByRows, ByTime, find_windows
-from crossview.evaluation.read_labels import with_row_location
-from crossview.views import MultiView
 
 __all__ = ["evaluate"]
 
@@ -120,9 +115,7 @@ def evaluate(
     asked.windows = _windows(rows, time, window)
     # 3. one pass over all
     counter = RowCounter(asked)
-    for located, X_batch, columns, labels in _labeled(rows, y, asked.label):
-        with with_row_location(located):
-            counter.count(X_batch, labels, columns)
+    counter.count_all(rows, y)
     if counter.counts is None:
         raise nothing_to_evaluate(counter.skipped, rows.file)
     # 4. the answer
@@ -136,23 +129,3 @@ def _windows(rows: Any, time: str | None, window: Any) -> ByRows | ByTime | None
         of_rows.check_number(rows.n_rows)
         return of_rows
     return None if time is None else find_windows(rows.source, time, window)
-
-
-def _labeled(
-    rows: Any, y: Any, label: str | None
-) -> Iterator[tuple[Any, MultiView, dict[str, Any], Any]]:
-    """Yield where rows are from, their views, the columns that are kept, and their labels."""
-    given = None if y is None or isinstance(y, str) else np.asarray(y)
-    done = 0
-    for kept, X, located in rows:
-        columns = dict(zip(rows.keep, kept, strict=True))
-        if given is not None:
-            labels = given[done : done + len(X)]
-        else:
-            labels = located.y if label is None else columns[label]
-        done += len(X)
-        if len(labels) != len(X):
-            break
-        yield located, X, columns, labels
-    if given is not None and done != len(given):
-        raise InputError(f"{len(given)} labels for {done} rows{' or more' * (done > len(given))}")

@@ -87,6 +87,8 @@ class ParquetSource:
         other = copy.copy(self)
         other.blocks, other.n_rows = list(blocks), sum(n for *_, n in blocks)
         other.files = list(dict.fromkeys(file for file, *_ in blocks))
+        # a worker is sent the footers of its files only
+        other._metadata = {file: self._metadata[file] for file in other.files}
         return other
 
     def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from crossview.evaluation.evaluating.labels import ClassLabels, NumberLabels
 from crossview.evaluation.evaluating.slices import ByValue
 from crossview.evaluation.evaluating.windows import ByRows, ByTime, parse_window
 from crossview.evaluation.fitted_model import FittedModel, ModelColumns, ModelRows
+from crossview.evaluation.read_labels import Located
 from crossview.evaluation.tasks import (
     Classification,
     Regression,
@@ -25,8 +26,16 @@ from crossview.evaluation.tasks import (
 )
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.table import TableStream, open_table
+from crossview.views import MultiView
 
-__all__ = ["WINDOW", "Asked", "ask", "open_rows_to_evaluate", "window_of_rows"]
+__all__ = [
+    "WINDOW",
+    "Asked",
+    "ask",
+    "labeled_batches",
+    "open_rows_to_evaluate",
+    "window_of_rows",
+]
 
 # in place of a column, where windows divide the rows
 WINDOW = None
@@ -194,9 +203,39 @@ def _check_columns(
             raise InputError(f"no column {name!r}{where}{hint}", file=file)
 
 
+def labeled_batches(
+    rows: ModelColumns | ModelRows, y: Any, label: str | None
+) -> Iterator[tuple[Located, MultiView, dict[str, Any], Any]]:
+    """Yield where rows are from, their views, the columns that are kept, and their labels.
+
+    Parameters
+    ----------
+    rows : ModelColumns or ModelRows
+        The rows.
+    y : array-like of shape (n_samples,), str or None
+        Their labels, if it is an array.
+    label : str or None
+        The column of the labels; None: the rows have them.
+    """
+    given = None if y is None or isinstance(y, str) else np.asarray(y)
+    done = 0
+    batches: Iterable[tuple[list[Any], MultiView, Any]] = rows
+    for kept, X, located in batches:
+        columns = dict(zip(rows.keep, kept, strict=True))
+        if given is not None:
+            labels = given[done : done + len(X)]
+        else:
+            labels = located.y if label is None else columns[label]
+        done += len(X)
+        if len(labels) != len(X):
+            break
+        yield located, X, columns, labels
+    if given is not None and done != len(given):
+        raise InputError(f"{len(given)} labels for {done} rows{' or more' * (done > len(given))}")
+
+
 def window_of_rows(window: Any, time: str | None) -> ByRows | None:
-    """Return windows of a number of rows, if the window is one; None: it is a time, or there is
-    none.
+    """Return windows of a number of rows; None where the window is a time, or there is none.
 
     Parameters
     ----------

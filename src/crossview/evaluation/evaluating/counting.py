@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from crossview.evaluation.drift import DriftCounter, scores_of_views
-from crossview.evaluation.evaluating.asked import WINDOW, Asked
+from crossview.evaluation.evaluating.asked import WINDOW, Asked, labeled_batches
 from crossview.evaluation.evaluating.counts import AllMetrics, OneMetric, shown_metrics
 from crossview.evaluation.evaluating.keeping import Keeper, Kept, Start, start_of
 from crossview.evaluation.evaluating.survey import LABELED, ROWS, Position
 from crossview.evaluation.evaluating.windows import ByRows
+from crossview.evaluation.fitted_model import ModelColumns, ModelRows
 from crossview.evaluation.metrics import running_sum
 from crossview.evaluation.metrics.probability import log_losses
+from crossview.evaluation.read_labels import with_row_location
 from crossview.evaluation.sources import hide_views
 from crossview.evaluation.tasks import Scored, Task
 from crossview.views import MultiView
@@ -152,6 +154,12 @@ class RowCounter:
         if self._position is not None:
             metric.begin_at(*self._position.of(key))
         return metric
+
+    def count_all(self, rows: ModelColumns | ModelRows, y: Any = None) -> None:
+        """Count all rows of a source; the arguments are those of `labeled_batches`."""
+        for located, X, columns, labels in labeled_batches(rows, y, self.asked.label):
+            with with_row_location(located):
+                self.count(X, labels, columns)
 
     def count(self, X: MultiView, labels: Any, columns: Mapping[str, Any]) -> None:
         """Count a batch.

@@ -1,0 +1,86 @@
+"""Rows that workers read: files, or partitions of a Dask data frame, as blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from crossview.distributed.cluster import n_threads
+from crossview.distributed.frames import is_dask_frame, open_frame
+from crossview.errors import InputError
+from crossview.streams.rows import RowStream, open_rows
+from crossview.streams.source import find_reader
+from crossview.streams.table import TableStream, open_table
+
+__all__ = ["check_blocks", "check_partitions", "cut_evenly", "find_partitions", "open_source"]
+
+
+def open_source(
+    X: Any, *, views: Mapping[str, Any] | None = None, hash_bits: int = 18
+) -> tuple[TableStream | RowStream, list[Any]]:
+    """Return the rows of files, or the columns of a Dask data frame and its partitions.
+
+    Parameters
+    ----------
+    X : path, glob, list of paths, TableStream, RowStream or dask.dataframe.DataFrame
+        The rows.
+    views, hash_bits
+        Of sparse files, as for `open_rows`.
+
+    Returns
+    -------
+    stream : TableStream or RowStream
+        It has blocks: files, row groups, or numbers of partitions.
+    frames : list of dask.delayed.Delayed
+        The partitions of a data frame; empty for files.
+    """
+    if is_dask_frame(X):
+        return open_frame(X)
+    if isinstance(X, TableStream | RowStream):
+        return X, []
+    reader, _ = find_reader(X)
+    if reader.kind == "sparse":
+        return open_rows(X, views=views, hash_bits=hash_bits), []
+    return open_table(X), []
+
+
+def check_partitions(n: int | None) -> None:
+    """Raise an error for a number of partitions that is none."""
+    if n is not None and n < 1:
+        raise InputError(f"n_partitions={n}; give 1 or more")
+
+
+def find_partitions(client: Any, n_blocks: int, n: int | None, file: str | None) -> int:
+    """Return the number of partitions; None: as many as the cluster has threads, or blocks."""
+    n = min(n_threads(client), n_blocks) if n is None else n
+    check_blocks(n_blocks, max(n, 1), file)
+    return n
+
+
+def check_blocks(n_blocks: int, n: int, file: str | None) -> None:
+    """Raise an error if there are fewer files or row groups than partitions."""
+    if not n_blocks:
+        raise InputError(
+            "workers read the rows themselves: give files, such as 'clicks/*.parquet', or a Dask "
+            "data frame"
+        )
+    if n_blocks < n:
+        raise InputError(
+            f"{n} partitions of {n_blocks} files or row groups; ask for fewer partitions, or write "
+            "the rows to more files (of Parquet: to smaller row groups; of a Dask data frame: "
+            "repartition it)",
+            file=file,
+        )
+
+
+def cut_evenly(n_blocks: int, n: int) -> list[tuple[int, int]]:
+    """Return n consecutive ranges of blocks, whose sizes differ by one at most.
+
+    Examples
+    --------
+    >>> from crossview.distributed.sources import cut_evenly
+    >>> cut_evenly(5, 2)
+    [(0, 2), (2, 5)]
+    """
+    return list(pairwise(n_blocks * k // n for k in range(n + 1)))
