@@ -34,9 +34,13 @@ def test_train_and_compare_on_a_cluster(client, files, tmp_path, capsys):
     assert err[-1] == f"wrote {model}"
     assert any(line.startswith("held-out rows: loss") for line in err)
     assert load(model)[-1].classes_.tolist() == ["no", "yes"]
-    status, out, _ = run(capsys, "evaluate", model, files)
+    status, here, _ = run(capsys, "evaluate", model, files, "--by", "click")
     assert status == 0
-    assert "click" not in out[0]
+    page = tmp_path / "page.html"
+    given = ["--by", "click", "--dask", address, "--partitions", 3, "--report", page]
+    status, there, _ = run(capsys, "evaluate", model, files, *given)
+    assert (status, there) == (0, here)
+    assert page.exists()
     scores = {}
     for where, options in (("here", []), ("cluster", ["--dask", address])):
         stored = tmp_path / f"{where}.json"
@@ -59,6 +63,22 @@ def test_what_does_not_go_with_a_cluster_is_one_line(files, capsys):
         (["--dask", "nowhere", "--model", "pa:squared"], "no Dask scheduler answers"),
     ):
         status, _, err = run(capsys, *train, *options)
+        assert status != 0
+        assert len(err) == 1, err
+        assert message in err[0]
+
+
+def test_what_does_not_go_with_an_evaluation_on_a_cluster_is_one_line(files, capsys, tmp_path):
+    model = tmp_path / "m.safetensors"
+    trained = ["train", files, "--label", "click", "--model", "pa:squared", "-o", model]
+    assert run(capsys, *trained)[0] == 0
+    for options, message in (
+        (["--partitions", 2], "--partitions is about a cluster; add --dask"),
+        (["--dask", "local:2", "--partitions", 0], "--partitions 0; give 1 or more"),
+        (["--dask", "local:2", "--join", files], "--join does not go with --dask"),
+        (["--dask", "nowhere"], "no Dask scheduler answers"),
+    ):
+        status, _, err = run(capsys, "evaluate", model, files, *options)
         assert status != 0
         assert len(err) == 1, err
         assert message in err[0]

@@ -1,15 +1,13 @@
 """Evaluation by workers: what one machine counts, the same for any cluster."""
 
-import json
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from dask import delayed
 
 import crossview
-from command_line import run
 from crossview import InputError, MultiView
 from crossview.distributed import connected, evaluate
 
@@ -52,7 +50,9 @@ def folder(tmp_path_factory):
         pq.write_table(part, folder / f"{f}.parquet", row_group_size=151)
         pa.csv.write_csv(part, folder / f"{f}.csv")
         with (folder / f"{f}.svm").open("w") as out:
-            for label, age in zip(part["level"].to_pylist(), part["price"].to_pylist()):
+            for label, age in zip(
+                part["level"].to_pylist(), part["price"].to_pylist(), strict=True
+            ):
                 print(f"{2 * int(label == 'high') - 1} 1:{age / 20} 2:{age % 1.0}", file=out)
     rest = table.slice(700)
     labeled = rest.filter(pa.compute.is_valid(rest["click"]))
@@ -83,19 +83,6 @@ def assert_same(ours, theirs, **close):
         assert ours == theirs
 
 
-def counts_of(found):
-    """Everything that is counted, and not summed."""
-    drifts = [found.drift, *(one.drift for one in found.windows)]
-    return (
-        (found.n_rows, found.skipped, found.without_time, found.confusion),
-        [one.rows for one in found.calibration],
-        [[(one.value, one.rows) for one in column.slices] for column in found.by],
-        [(one.start, one.rows) for one in found.windows],
-        drifts,
-        [one.rows for one in (found.diagnostics.scored, found.diagnostics.by_view)],
-    )
-
-
 @pytest.mark.parametrize("n_partitions", [1, 2, 5])
 @pytest.mark.parametrize(
     ("model", "source", "options"),
@@ -110,15 +97,136 @@ def counts_of(found):
 )
 def test_the_answer_is_that_of_one_machine(client, folder, model, source, options, n_partitions):
     files = str(folder / source)
-    n = min(n_partitions, 3) if source != "*.parquet" else n_partitions
+    n = n_partitions if source == "*.parquet" else min(n_partitions, 3)
     found = evaluate(folder / model, files, client=client, n_partitions=n, **options)
     expected = crossview.evaluate(folder / model, files, **options)
-    assert np.array_equal(found.diagnostics.scored.rows, expected.diagnostics.scored.rows)
-    assert np.array_equal(found.diagnostics.scored.scores, expected.diagnostics.scored.scores)
-    assert found.diagnostics.differing == expected.diagnostics.differing
-    assert found.confusion == expected.confusion
-    assert [one.rows for one in found.calibration] == [one.rows for one in expected.calibration]
+    # all counts, texts and intervals; of floats only those that are sums of floats may round
+    assert_same(found.to_dict(), expected.to_dict(), **CLOSE)
     assert found.drift == expected.drift
     assert [one.drift for one in found.windows] == [one.drift for one in expected.windows]
+    ours, theirs = found.diagnostics, expected.diagnostics
+    assert (ours.differing, ours.columns) == (theirs.differing, theirs.columns)
+    for name, array in vars(theirs.scored).items():  # the sample of a report
+        np.testing.assert_array_equal(getattr(ours.scored, name), array)
+
+
+def test_the_same_bits_for_one_worker_and_two(client, one_worker, folder):
+    given = {"n_partitions": 5, "by": "country", "time": "when"}
+    two, one = (
+        evaluate(folder / "classes", str(folder / "*.parquet"), client=some, **given)
+        for some in (client, one_worker)
+    )
+    assert two == one
+    assert two.diagnostics.differing == one.diagnostics.differing
+
+
+def test_blocks_and_samples_are_those_of_one_machine_where_rows_are_many(
+    client, folder, monkeypatch
+):
+    """Of numbers, of rows for pictures, and of rows in a window, more than fit in one sample."""
+    monkeypatch.setattr("crossview.evaluation.evaluating.slices.MOST_SAMPLED", 64)
+    monkeypatch.setattr("crossview.evaluation.diagnostics.MOST_ROWS", 50)
+    files, given = str(folder / "*.parquet"), {"by": ["user__age", "price"], "time": "when"}
+    found = evaluate(folder / "classes", files, client=client, n_partitions=5, **given)
+    expected = crossview.evaluate(folder / "classes", files, **given)
     assert_same(found.to_dict(), expected.to_dict(), **CLOSE)
-    assert found.n_rows > 500
+    ours, theirs = found.diagnostics.scored, expected.diagnostics.scored
+    assert ours.rows.tolist() == theirs.rows.tolist()
+    assert len(ours.rows) == 50
+
+
+def test_a_dask_data_frame_counts_as_its_rows(client, folder):
+    dataframe = pytest.importorskip("dask.dataframe")
+    table = pa.concat_tables([pq.read_table(folder / f"{f}.parquet") for f in range(3)])
+    whole = table.to_pandas()
+    frame = dataframe.concat(
+        [dataframe.from_pandas(whole[a:b], npartitions=2) for a, b in [(0, 400), (400, 700)]]
+    )
+    given = {"by": "country", "time": "when", "views": False}
+    found = evaluate(folder / "classes", frame, client=client, n_partitions=3, **given)
+    expected = crossview.evaluate(folder / "classes", whole, **given)
+    ours, theirs = found.to_dict(), expected.to_dict()
+    for name, metric in theirs["metrics"].items():
+        if crossview.catalog.metrics.metric_of(name).kind == "order":  # intervals in other bins
+            low, high = metric["low"], metric["high"]
+            assert ours["metrics"][name]["value"] == metric["value"]
+            assert ours["metrics"][name]["high"] - high == pytest.approx(0.0, abs=high - low)
+            ours["metrics"][name] = metric
+    assert_same(ours, theirs, **CLOSE)
+
+
+def test_what_cannot_be_evaluated_is_refused_in_one_line(client, folder, tmp_path):
+    files, model = str(folder / "*.parquet"), folder / "classes"
+    wrong = pq.read_table(folder / "2.parquet")
+    labels = [*wrong["click"].to_pylist()[:-1], "perhaps"]
+    pq.write_table(wrong.set_column(0, "click", pa.array(labels)), tmp_path / "wrong.parquet")
+    nobody = pa.nulls(len(wrong), pa.string())
+    pq.write_table(wrong.set_column(0, "click", nobody), tmp_path / "unlabeled.parquet")
+    views = MultiView({"a": np.ones((2, 1))})
+    for source, options, match in (
+        (files, {"n_partitions": 7}, "7 partitions of 5 files or row groups"),
+        (files, {"n_partitions": 0}, "n_partitions=0; give 1 or more"),
+        (files, {"by": "contry"}, "no column 'contry'; did you mean 'country'"),
+        (files, {"window": "1d"}, "it needs time="),
+        (files, {"window": 1}, "window=1 makes 700 windows"),
+        (files, {"time": "when", "window": "1s"}, "500 is the most"),
+        (files, {"time": "country"}, "times are timestamps, dates or numbers"),
+        (files, {"y": np.ones(700)}, "y= is the name of a column"),
+        (files, {"colour": 3}, "no option 'colour'"),
+        (files, {"client": "local:2"}, "client= is a str"),
+        (f"SELECT * FROM '{files}'", {}, "give files"),
+        (wrong, {}, "give files"),
+        (views, {}, "give files"),
+        (tmp_path / "wrong.parquet", {}, "wrong.parquet, row 98, column 'click': label 'perhaps'"),
+        (tmp_path / "unlabeled.parquet", {}, "no row has a label"),
+    ):
+        with pytest.raises(InputError, match=match) as error:
+            evaluate(model, source, **{"client": client, "n_partitions": 1, **options})
+        assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match="without an encoder"):
+        evaluate(folder / "rows", files, client=client)
+
+
+def test_partitions_without_rows_or_labels_count_nothing(client, folder, tmp_path):
+    table = pq.read_table(folder / "0.parquet")
+    unlabeled = table.set_column(0, "click", pa.nulls(len(table), pa.string()))
+    for name, part in (("a", unlabeled), ("b", table[:0]), ("c", table), ("d", unlabeled)):
+        pq.write_table(part, tmp_path / f"{name}.parquet", row_group_size=200)
+    files = str(tmp_path / "*.parquet")
+    given = {"by": "country", "window": 50}
+    found = evaluate(folder / "classes", files, client=client, n_partitions=3, **given)
+    expected = crossview.evaluate(folder / "classes", files, **given)
+    assert_same(found.to_dict(), expected.to_dict(), **CLOSE)
+    assert found.skipped > 600
+
+
+@pytest.mark.exhaustive  # processes that load everything again
+def test_a_killed_worker_changes_no_bit(client, folder, tmp_path):
+    dataframe = pytest.importorskip("dask.dataframe")
+    whole = pq.read_table(folder / "0.parquet").to_pandas()
+
+    def load(first, marker):
+        """Some rows; the process that loads those from 180 on in the third pass ends."""
+        import os
+
+        if first == 180 and marker is not None:
+            with open(marker) as file:
+                left = int(file.read())
+            with open(marker, "w") as file:
+                file.write(str(left - 1))
+            if left == 1:
+                os._exit(1)
+        return whole[first : first + 60]
+
+    def frame(marker):
+        parts = [delayed(load)(first, marker) for first in range(0, 300, 60)]
+        return dataframe.from_delayed(parts, meta=whole[:0], verify_meta=False)
+
+    given = {"n_partitions": 3, "by": "country"}
+    expected = evaluate(folder / "classes", frame(None), client=client, **given)
+    marker = tmp_path / "left"
+    marker.write_text("3")  # the third pass is the one that scores
+    with connected("local:2") as processes:
+        found = evaluate(folder / "classes", frame(str(marker)), client=processes, **given)
+    assert int(marker.read_text()) < 0
+    assert found == expected

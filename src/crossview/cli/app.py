@@ -935,6 +935,23 @@ def evaluate(
         ),
     ] = None,
     report: ReportFile = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Count on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786, which "
+            "read the files themselves; local:N starts N processes here. It does not change the "
+            "answer. Not with --join.",
+        ),
+    ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="With --dask: parts that are counted at the same time, each of some of the files "
+            "or row groups. Only the rounding of sums depends on it. Default: as many as workers.",
+        ),
+    ] = None,
     join: JoinFile = None,
     on: On = None,
     format: Format = None,
@@ -953,6 +970,7 @@ def evaluate(
     """
     from crossview.cli import opening
 
+    cluster = opening.Cluster.parse(dask, partitions, None, join=join)
     reading = _reading(format, null, decimal, delimiter, quote, header)
     columns = opening.Columns.parse(None, None, {}, {}, reading)
     task = "regression" if metric in metric_names("regression") else "classification"
@@ -972,6 +990,7 @@ def evaluate(
             model_file,
             opening.Rows(source, table, columns),
             label,
+            cluster=cluster,
             json=json,
             report=page,
             by=by or [],

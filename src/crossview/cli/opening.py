@@ -244,7 +244,7 @@ class Join(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """The Dask cluster to learn on: ``--dask``, ``--partitions`` and ``--rounds``."""
+    """The Dask cluster to learn or count on: ``--dask``, ``--partitions`` and ``--rounds``."""
 
     address: str
     partitions: int | None

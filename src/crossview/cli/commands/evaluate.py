@@ -11,6 +11,7 @@ from crossview.cli.first_use import compiling_as_line
 from crossview.cli.loading import after_loading
 from crossview.cli.opening import (
     STANDARD,
+    Cluster,
     Report,
     Rows,
     literal_value,
@@ -19,6 +20,7 @@ from crossview.cli.opening import (
 )
 from crossview.cli.report import to_stdout, write_report
 from crossview.evaluation import evaluate as evaluating
+from crossview.evaluation.evaluating.result import Evaluation
 from crossview.evaluation.fitted_model import FittedModel
 from crossview.evaluation.predict import predict_inputs
 from crossview.evaluation.training.result import pipeline
@@ -34,6 +36,7 @@ def run(
     rows: Rows,
     label: str | None,
     *,
+    cluster: Cluster | None,
     json: str | None,
     report: Report | None,
     k: str | None,
@@ -46,8 +49,11 @@ def run(
     if threshold is not None:
         options["threshold"] = literal_value(threshold)
     options["k"] = literal_value(k or "none")
-    with compiling_as_line():
-        answer = evaluating.evaluate(model, rows.table, label, **options)
+    if cluster is None:
+        with compiling_as_line():
+            answer = evaluating.evaluate(model, rows.table, label, **options)
+    else:
+        answer = _evaluate_on_cluster(model, rows.table, label, cluster, options)
     try:  # first the tables, then the file, and each also if the other one fails
         with redirect_stdout(sys.stderr if to_stdout(json, report) else sys.stdout):
             console = make_console()
@@ -65,3 +71,15 @@ def run(
         about = {"source": rows.source, "label": answer.label, "settings": settings}
         whole = pipeline(fitted.encoder, fitted.learner)
         write_report(report, answer, about, fitted=whole, info=fitted.info)
+
+
+def _evaluate_on_cluster(
+    model: str, table: Any, label: str | None, cluster: Cluster, options: dict[str, Any]
+) -> Evaluation:
+    """``crossview evaluate --dask``."""
+    from crossview import distributed
+
+    with distributed.connected(cluster.address) as client:
+        return distributed.evaluate(
+            model, table, label, client=client, n_partitions=cluster.partitions, **options
+        )
