@@ -3,6 +3,7 @@
 python benchmarks/cluster.py                    # 10,000,000 rows
 python benchmarks/cluster.py --rows 400000      # some minutes
 python benchmarks/cluster.py --mixing           # accuracy after mixing, in one process
+python benchmarks/cluster.py --evaluation --rows 2000000   # evaluate: time and processor time
 
 Rows are those of `stream.py`: 24 categorical columns in three views, Zipf's law, a logistic model.
 Each worker has a core of its own, as a machine would, so that reading ahead in threads does not use
@@ -31,7 +32,7 @@ from sklearn.base import clone
 
 import crossview
 from crossview import MultiView, ViewLayout
-from crossview.distributed import connected, fit_svm, train
+from crossview.distributed import connected, evaluate, fit_svm, train
 from harness import table
 from stream import CARDINALITY, COLUMNS, VIEWS
 
@@ -62,9 +63,9 @@ def write(path: Path, rows: int, seed: int) -> str:
 
 
 @contextmanager
-def cores(n: int) -> Iterator[Any]:
+def cores(n: int, address: str = "local:{}") -> Iterator[Any]:
     """A cluster of ``n`` processes, each on a core of its own."""
-    with connected(f"local:{n}") as client:
+    with connected(address.format(n)) as client:
         for core, worker in enumerate(client.scheduler_info()["workers"]):
             client.run(os.sched_setaffinity, 0, {core % os.cpu_count()}, workers=[worker])
         yield client
@@ -149,6 +150,43 @@ def _saved(folder: Path, trained: Any) -> Path:
     path = folder / "model.safetensors"
     crossview.save(trained.fitted, path, info=trained.info)
     return path
+
+
+def evaluation(folder: Path, rows: int) -> str:
+    """Seconds and processor seconds of `evaluate` on one machine and on workers."""
+    from distributed import LocalCluster
+
+    files = [write(folder / f"{f}.parquet", rows // FILES, f + 1) for f in range(FILES)]
+    model = folder / "model.safetensors"
+    crossview.train(files[0], "click", model="pa:squared", output=model)
+
+    def timed(call: Any, processor: Any) -> tuple[float, float, Any]:
+        call(files[:1])  # loads the code
+        before, began = processor(), time.perf_counter()
+        found = call(files)
+        return time.perf_counter() - began, processor() - before, found
+
+    def on(client: Any) -> tuple[float, float, Any]:
+        def processor() -> float:
+            return float(sum(client.run(time.process_time).values()))
+
+        given = {"client": client, "n_partitions": 8}
+        return timed(lambda some: evaluate(model, some, **given), processor)
+
+    measured = {"one machine": timed(lambda f: crossview.evaluate(model, f), time.process_time)}
+    for n in (1, 2):
+        with cores(n) as client:
+            measured[f"{n} worker{'s' * (n > 1)}"] = on(client)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        address = cluster.scheduler_address
+        with cores(2, address) as client:
+            measured["2 workers, memory given back at once"] = on(client)
+    alone = measured["one machine"][-1]
+    same = (
+        "identical" if all(f.confusion == alone.confusion for *_, f in measured.values()) else "-"
+    )
+    lines = [[name, f"{s:.1f} s", f"{p:.1f} s", same] for name, (s, p, _) in measured.items()]
+    return table([f"{rows:,} rows", "time", "processor time", "counts"], lines)
 
 
 def svm(rows: int) -> str:
@@ -254,5 +292,10 @@ if __name__ == "__main__":
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--svm-rows", type=int, default=2_000_000)
     parser.add_argument("--mixing", action="store_true", help="only the accuracy, in one process")
+    parser.add_argument("--evaluation", action="store_true", help="only that of evaluate")
     options = parser.parse_args()
+    if options.evaluation:
+        with tempfile.TemporaryDirectory() as folder:
+            print(evaluation(Path(folder), options.rows))
+        raise SystemExit
     print(mixing() if options.mixing else main(options.rows, options.svm_rows))

@@ -117,9 +117,19 @@ def evaluate(
 
     Examples
     --------
-    >>> from crossview.distributed import connected, evaluate
-    >>> with connected("local:2") as client:  # doctest: +SKIP
-    ...     found = evaluate("clicks.safetensors", "today/*.parquet", client=client)
+    >>> import os, tempfile
+    >>> import pyarrow.parquet as pq
+    >>> from distributed import Client
+    >>> from crossview import datasets, train
+    >>> from crossview.distributed import evaluate
+    >>> table = datasets.load("breast-cancer")
+    >>> trained = train(table[:400], "diagnosis")
+    >>> path = os.path.join(tempfile.mkdtemp(), "rows.parquet")
+    >>> pq.write_table(table[400:], path, row_group_size=50)
+    >>> with Client(processes=False, n_workers=2, dashboard_address=":0") as client:
+    ...     found = evaluate(trained.fitted, path, "diagnosis", client=client)
+    >>> found.n_rows, found.value > 0.8
+    (169, True)
     """
     check_client(client)
     _check(y, options)
