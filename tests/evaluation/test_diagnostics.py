@@ -102,6 +102,15 @@ def test_a_sample_depends_on_the_rows_and_not_on_batches():
     assert len(samples[0].rows) == 50
     assert np.array_equal(samples[0].rows, samples[0].y)
     assert np.array_equal(samples[0].scores, 2.0 * samples[1].rows)
+    parts = []
+    for part in np.split(y, [0, 10, 600, 601]):  # on several machines, one of which has no row
+        sample = RowSample(50, first_row=parts[-1].n_rows if parts else 0)
+        drawn = sample.draw(len(part))
+        sample.add(y=part[drawn], scores=2.0 * part[drawn], predicted=part[drawn])
+        parts.append(sample)
+    total = sum(parts[1:], start=parts[0]).scored()
+    assert np.array_equal(total.rows, samples[0].rows)
+    assert np.array_equal(total.scores, samples[0].scores)
     assert n_sampled(2, 3) == 20_000
     assert n_sampled(1000, 3) == 199
 

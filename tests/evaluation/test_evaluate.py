@@ -168,6 +168,12 @@ def test_many_values_gaps_and_rare_ones_make_slices(model, table):
         sample.add(part)
     assert set(np.diff(sample.values)) == {8.0}
     assert (sample.low, sample.high) == (0.0, 299_999.0)
+    values = []
+    for first, last in ((0, 7), (7, 70_000), (70_000, 300_000)):  # on several machines
+        part = NumberSample(first, 300_000)
+        part.add(np.arange(float(first), float(last)))
+        values.append(part.values)
+    assert np.array_equal(np.concatenate(values), sample.values)
 
 
 def test_rows_without_a_label_are_skipped_and_other_labels_are_refused(model, table, tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from crossview.errors import InputError
 from crossview.evaluation.comparing.answer import follow
 from crossview.evaluation.metrics import BlockTally, measure
 from crossview.evaluation.result import ComparisonRow
@@ -201,6 +202,29 @@ def test_a_stream_has_the_posterior_of_the_jackknife_in_any_batches(metric, n_cl
     assert found.degrees == expected.degrees == 38
     assert jackknife(metric, y, models, parts=n, **how) == found
     assert jackknife(metric, y, models, parts=7, **how) == found
+
+
+@pytest.mark.parametrize(("metric", "n_classes"), [("f1", 2), ("roc_auc", 3), ("rmse", 0)])
+def test_the_parts_of_a_stream_add_up_to_its_blocks(metric, n_classes):
+    n = 620
+    rng = np.random.default_rng(0)
+    y = rng.choice(n_classes, n) if n_classes else rng.normal(size=n)
+    (model, _) = two_models(y, n_classes)
+    whole = BlockTally(metric, n_classes=n_classes)
+    whole.update(y, *model)
+    parts = []
+    for rows in np.split(np.arange(n), [0, 7, 320, 333, 619, 620]):  # also parts without rows
+        part = BlockTally(metric, n_classes=n_classes)
+        part.begin_at(int(rows[0]) if len(rows) else sum(one.n_rows for one in parts), n)
+        part.update(y[rows], *(one[rows] for one in model))
+        parts.append(part)
+    total = sum(parts[1:], start=parts[0])
+    for found, expected in zip(total.values(), whole.values(), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with pytest.raises(InputError, match="these do not, or the rows have changed"):
+        parts[1] + parts[3]
+    with pytest.raises(InputError, match="these do not, or the rows have changed"):
+        whole + whole
 
 
 def test_the_jackknife_of_single_rows_is_the_t_test_of_the_mean():

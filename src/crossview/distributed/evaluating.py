@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.distributed.cluster import check_client
-from crossview.distributed.frames import frames_as_table, is_dask_frame
+from crossview.distributed.frames import frames_as_table, is_dask_frame, open_frame
 from crossview.distributed.sources import (
     check_blocks,
     check_partitions,
     cut_evenly,
     find_partitions,
-    open_source,
 )
 from crossview.distributed.tasks import compute, compute_sum, share
 from crossview.errors import InputError
@@ -138,7 +137,7 @@ def evaluate(
     by = [by] if isinstance(by, str) else list(by)
     if isinstance(X, MultiView):
         check_blocks(0, 1, None)
-    stream, frames = open_source(X) if is_dask_frame(X) else (X, [])
+    stream, frames = open_frame(X) if is_dask_frame(X) else (X, [])
     rows, asked.label = open_rows_to_evaluate(
         asked.fitted, stream, y, by=by, time=time, missing_columns=missing_columns
     )
