@@ -208,6 +208,7 @@ class _Evaluators:
         self._partitions = partitions
         self._parts = [part for parts in partitions for part in parts]
         self._model = share(client, (replace(asked, windows=None), rows))
+        client.replicate([self._model])  # a worker that counts is slow to pass it on
 
     def evaluate(self, by: list[str], time: str | None, window: Any) -> Evaluation:
         """Return the answer."""
