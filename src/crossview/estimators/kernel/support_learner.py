@@ -110,14 +110,9 @@ class SupportLearner(SupportVectors):
 
     def _gram(self, a: Rows, b: Rows, drawn: np.ndarray) -> np.ndarray:
         """Return the kernel values (V, rows of a, rows of b); b are the rows ``drawn``."""
-        views = views_of(a)
-        pairs = list(zip(views, views if a is b else views_of(b), strict=True))
-        if self.precomputed:
-            return np.stack([self.kernels.given(v, x, drawn) for v, (x, _) in enumerate(pairs)])
-        out = np.empty((len(pairs), len(a.indptr) - 1, len(b.indptr) - 1))
-        for v, (x, z) in enumerate(pairs):
-            self.kernels.between(v, x, z, out[v])
-        return out
+        if not self.precomputed:
+            return self.kernels.of_rows(a, b)
+        return np.stack([self.kernels.given(v, x, drawn) for v, x in enumerate(views_of(a))])
 
     # --- rows of a stream ------------------------------------------------------------------
 

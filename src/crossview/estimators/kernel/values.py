@@ -52,6 +52,25 @@ class ViewKernels:
         kind = KERNELS[self.kernel]
         return gram.Kernel(kind, float(self.gammas[v]), float(self.coef0), float(self.degree))
 
+    def of_rows(self, a: Rows, b: Rows) -> np.ndarray:
+        """Return the kernel values of all views.
+
+        Parameters
+        ----------
+        a, b : Rows
+            Rows; of the same ones half of the values are computed.
+
+        Returns
+        -------
+        values : ndarray of shape (n_views, n_rows_a, n_rows_b)
+            Contiguous.
+        """
+        views = views_of(a)
+        values = np.empty((len(views), len(a.indptr) - 1, len(b.indptr) - 1))
+        for v, (x, z) in enumerate(zip(views, views if a is b else views_of(b), strict=True)):
+            self.between(v, x, z, values[v])
+        return values
+
     def between(
         self, v: int, a: ViewRows, b: ViewRows, out: np.ndarray | None = None
     ) -> np.ndarray:
