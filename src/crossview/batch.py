@@ -242,7 +242,9 @@ def whole_matrix(rows: Rows) -> Any:
     if rows.shared:
         return rows.data.reshape(shape)
     indices = rows.indices.view(np.int64 if rows.indices.dtype.itemsize == 8 else np.int32)
-    return sp.csr_array((rows.data, indices, rows.indptr.view(np.int64)), shape=shape)
+    # of two types SciPy takes the larger one, and copies the indices
+    kind = indices.dtype if len(rows.data) <= MAX_INT32 else np.int64
+    return sp.csr_array((rows.data, indices, rows.indptr.astype(kind)), shape=shape)
 
 
 def entries_of(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
@@ -264,14 +266,18 @@ def rows_at(rows: Rows, positions: np.ndarray) -> Rows:
             indptr=read_only(rows.indptr[lo : hi + 1] - rows.indptr[lo]),
             present=read_only(np.ascontiguousarray(present)),
         )
-    lengths = np.diff(rows.indptr.astype(np.int64))[positions]
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    p = np.repeat(rows.indptr[:-1].astype(np.int64)[positions] - indptr[:-1], lengths)
-    p += np.arange(indptr[-1])
+    taken = whole_matrix(rows)[positions]
+    if rows.shared:
+        data, indices = np.ascontiguousarray(taken).reshape(-1), rows.indices
+        indptr = np.arange(len(positions) + 1, dtype=np.uint64) * np.uint64(taken.shape[1])
+    else:
+        kind, signed = rows.indices.dtype, rows.indices.dtype.name.removeprefix("u")
+        data, indptr = taken.data, taken.indptr.astype(np.uint64)
+        indices = read_only(taken.indices.astype(signed, copy=False).view(kind))
     return rows._replace(
-        data=read_only(rows.data[p]),
-        indices=rows.indices if rows.shared else read_only(rows.indices[p]),
-        indptr=read_only(indptr.astype(np.uint64)),
+        data=read_only(data),
+        indices=indices,
+        indptr=read_only(indptr),
         present=read_only(np.ascontiguousarray(present)),
     )
 

@@ -38,6 +38,15 @@ def test_help_names_every_model_and_metric(capsys):
         assert name in text, name
 
 
+def test_a_program_that_calls_a_command_keeps_its_collector_as_it_was(tmp_path):
+    code = (
+        "import gc; from crossview.cli import main; gc.disable(); "
+        f"status = main(['describe', {str(HERE / 'nosuch.csv')!r}]); "
+        "print(status, gc.isenabled(), gc.get_freeze_count())"
+    )
+    assert python("-c", code).stdout.split() == ["2", "False", "0"]
+
+
 def test_no_command_shows_the_help(capsys):
     main([])
     out, err = capsys.readouterr()

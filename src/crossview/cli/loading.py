@@ -15,10 +15,19 @@ import threading
 from collections.abc import Callable
 from typing import NoReturn, ParamSpec, TypeVar
 
-__all__ = ["after_loading", "as_process"]
+__all__ = ["after_loading", "as_process", "is_own_process"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+# the process that runs a command and nothing else
+_own: list[int] = []
+
+
+def is_own_process() -> bool:
+    """Return whether this process runs a command and nothing else."""
+    return os.getpid() in _own
 
 
 def after_loading(run: Callable[P, T]) -> Callable[P, T]:
@@ -26,7 +35,7 @@ def after_loading(run: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(run)
     def running(*args: P.args, **kwargs: P.kwargs) -> T:
-        if not gc.isenabled():
+        if is_own_process():
             gc.freeze()
             gc.enable()
         return run(*args, **kwargs)
@@ -36,6 +45,7 @@ def after_loading(run: Callable[P, T]) -> Callable[P, T]:
 
 def as_process(main: Callable[[], int]) -> NoReturn:
     """Run a command as a process, which ends at once if nothing else of it is running."""
+    _own.append(os.getpid())
     gc.disable()
     try:
         status = main()

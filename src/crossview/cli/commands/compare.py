@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from crossview.cli.loading import after_loading
+from crossview.cli.loading import after_loading, is_own_process
 from crossview.cli.opening import (
     STANDARD,
     Columns,
@@ -30,6 +30,7 @@ from crossview.cli.progress import warnings_as_lines, watching_comparison
 from crossview.cli.report import to_stdout, write_report
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
+from crossview.evaluation.comparing.allocator import give_back
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.sources import input_files
 from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
@@ -59,6 +60,8 @@ def run(
     cluster: str | None = None,
 ) -> None:
     """``crossview compare``."""
+    if is_own_process():
+        give_back()
     source, columns = rows.source, rows.columns
     stored = source if source.endswith(".json") else None
     command: dict[str, Any] = {"source": source, "columns": asdict(columns), "options": options}

@@ -14,6 +14,7 @@ import joblib
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.externals.loky.backend import resource_tracker
 
+from crossview.evaluation.comparing.allocator import give_back
 from crossview.evaluation.compiling import seconds_of_compiling
 
 __all__ = ["Call", "Jobs"]
@@ -120,8 +121,10 @@ def _spare_the_collector(compiled: float) -> None:
     """Except what is loaded by now from garbage collection, again when more loops are loaded.
 
     joblib collects once a second in each worker, which takes a tenth of a second otherwise.
+    Memory that is free goes back to the system, then and later.
     """
     gc.collect()
+    give_back()
     gc.freeze()
 
 
