@@ -1,7 +1,7 @@
 """How time and memory grow with rows and with columns, and rows/s against cores and workers.
 
 python benchmarks/growth.py
-python benchmarks/growth.py --figure docs/figures/cores.svg   # only the last table, and its picture
+python benchmarks/growth.py --figure docs/figures/cores.svg   # and a picture of the last table
 
 Each line is a process of its own: whole processes of the command line against Vowpal Wabbit's for
 rows, and one `fit` on a matrix for columns.  A core is one that a process is bound to; a worker is
@@ -218,8 +218,6 @@ if __name__ == "__main__":
         with tempfile.TemporaryDirectory() as temporary:
             folder = options.data or Path(temporary)
             folder.mkdir(parents=True, exist_ok=True)
-            parts = []
-            if not options.figure:
-                parts = [by_rows(folder, options.repeats), by_columns(options.repeats)]
+            parts = [by_rows(folder, options.repeats), by_columns(options.repeats)]
             parts.append(by_cores(folder, options.rows, options.repeats, options.figure))
             print("\n\n".join(parts))

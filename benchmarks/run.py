@@ -29,6 +29,7 @@ Contents:
 - [Multi-view machines](#multi-view-machines)
 - [KeCo](#keco)
 - [SVMs trained for a measure](#svms-trained-for-a-measure)
+- [Growth](#growth)
 - [Comparisons by two workers](#comparisons-by-two-workers)
 - [Where the time goes](#where-the-time-goes)
 
@@ -192,6 +193,23 @@ sum over all processes, in which pages that they share count once. Goals:
 - two workers at least 1.7 times as fast as one;
 - 100,000 rows of 30 numbers, and 10,000 rows of four hashed texts, in under 1 GB."""
 
+GROWTH = """## Growth
+
+How do time and memory grow with rows and columns, and the rate with cores and workers?
+
+Command: `python benchmarks/growth.py --figure docs/figures/cores.svg`
+
+Whole processes of `crossview train --model pa:squared` and of Vowpal Wabbit on the rows of
+[training from a file](#training-from-a-file); one `fit` on 200,000 rows of 100 entries each, for
+columns, with the memory of the whole process; and million rows per second past the start, in one
+process that is bound to so many cores, and on a cluster whose workers are bound to one core each
+(10,000,000 rows, rounds and merges included). Goals: time linear in rows, and memory constant;
+time per row constant in columns as far as the caches reach, and memory linear."""
+
+GROWTH_SEEN = """![Million rows per second by cores and by workers](figures/cores.svg)
+
+The picture is of the last table."""
+
 LIMITS = """## Where the time goes
 
 What limits the speed of each pass?
@@ -222,10 +240,11 @@ SECTIONS = (
     ("machines.py", MACHINES, MACHINES_SEEN),
     ("keco.py", KECO, ""),
     ("performance.py", PERFORMANCE, PERFORMANCE_SEEN),
+    ("growth.py --figure docs/figures/cores.svg", GROWTH, GROWTH_SEEN),
     ("workers.py --only internet_ads,memory --repeats 3", WORKERS, ""),
 )
 # scripts that keep the files which they generate
-KEEPING = ("stream.py", "formats.py")
+KEEPING = ("stream.py", "formats.py", "growth.py")
 
 
 def main() -> None:

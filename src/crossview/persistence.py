@@ -11,20 +11,29 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 
 from crossview.catalog import saved_classes
 from crossview.errors import InputError
 from crossview.files import MODEL, replacing
 from crossview.model_header import FORMAT, VERSION, read_header
+from crossview.pipelines import is_pipeline, make_pipeline, steps_of
 
-__all__ = ["checksum", "content_of", "load", "load_progress", "read_info", "save"]
+__all__ = [
+    "checksum",
+    "content_of",
+    "load",
+    "load_progress",
+    "load_steps",
+    "read_info",
+    "save",
+    "save_steps",
+]
 
 # the part of the file that is no step of the model
 PROGRESS = "progress"
@@ -85,7 +94,28 @@ def save(
     >>> bool((crossview.load(path).coef_ == model.coef_).all())
     True
     """
-    steps = list(model.steps) if isinstance(model, Pipeline) else [("model", model)]
+    save_steps(steps_of(model), path, pipeline=is_pipeline(model), info=info, progress=progress)
+
+
+def save_steps(
+    steps: Sequence[tuple[str, Any]],
+    path: str | os.PathLike,
+    *,
+    pipeline: bool,
+    info: dict[str, Any] | None = None,
+    progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None,
+) -> None:
+    """Write the steps of a pipeline, or a learner as one step, as `save` does.
+
+    Parameters
+    ----------
+    steps : sequence of (str, estimator)
+        The names of the steps, and the steps.
+    path, info, progress
+        As for `save`.
+    pipeline : bool
+        Whether they are a pipeline.
+    """
     arrays: dict[str, np.ndarray] = {}
     header: list[dict[str, Any]] = []
     for name, step in steps:
@@ -97,7 +127,7 @@ def save(
     metadata = {
         "format": FORMAT,
         "version": str(VERSION),
-        "pipeline": json.dumps(isinstance(model, Pipeline)),
+        "pipeline": json.dumps(pipeline),
         "steps": json.dumps(header),
         "info": json.dumps(info or {}),
     }
@@ -138,9 +168,28 @@ def load(path: str | os.PathLike) -> Any:
     >>> crossview.load(path).partial_fit(X, y).classes_
     array([0, 1])
     """
+    steps, pipeline = load_steps(path)
+    return make_pipeline(steps) if pipeline else steps[-1][1]
+
+
+def load_steps(path: str | os.PathLike) -> tuple[list[tuple[str, Any]], bool]:
+    """Load the steps of a model, and whether they are a pipeline.
+
+    Parameters
+    ----------
+    path : path-like
+        The model file.
+
+    Returns
+    -------
+    steps : list of (str, estimator)
+        Their names, and the steps.
+    pipeline : bool
+        False for a learner alone.
+    """
     metadata, arrays = _content(path)
     try:
-        return _model_from(metadata, arrays)
+        return _steps_from(metadata, arrays), bool(json.loads(metadata["pipeline"]))
     except InputError as error:
         raise InputError(error.message, file=str(path)) from None
     except DAMAGE as error:
@@ -195,8 +244,8 @@ def _content(path: str | os.PathLike) -> tuple[dict[str, str], dict[str, np.ndar
     return metadata, arrays
 
 
-def _model_from(metadata: dict[str, str], arrays: dict[str, np.ndarray]) -> Any:
-    """Return the model of a file; all that it says is checked."""
+def _steps_from(metadata: dict[str, str], arrays: dict[str, np.ndarray]) -> list[tuple[str, Any]]:
+    """Return the steps of a file; all that it says is checked."""
     states: dict[str, dict[str, np.ndarray]] = {}
     for key, array in arrays.items():
         step, _, name = key.partition("/")
@@ -216,11 +265,11 @@ def _model_from(metadata: dict[str, str], arrays: dict[str, np.ndarray]) -> Any:
     *transformers, (_, last) = steps
     if not json.loads(metadata["pipeline"]):
         (_,) = steps
-        return last
+        return steps
     for _, model in transformers:
         if not hasattr(model, "transform") or model.layout_ != last.layout_:
             raise InputError("is a damaged model file: its steps do not fit together")
-    return Pipeline(steps)
+    return steps
 
 
 def read_info(path: str | os.PathLike) -> dict[str, Any]:

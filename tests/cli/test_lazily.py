@@ -50,10 +50,11 @@ def test_a_module_that_is_not_installed_stays_so():
 
 
 def test_training_waits_for_nothing_that_only_comparing_needs(tmp_path):
-    rows = "".join(f"{i % 7},{i % 3},{'pq'[i % 2]}\n" for i in range(20))
+    rows = "".join(f"{i % 7},{'uvw'[i % 3]},{'pq'[i % 2]}\n" for i in range(20))
     (tmp_path / "t.csv").write_text("a__x,b__z,y\n" + rows)
     argv = ["train", "t.csv", "--label", "y", "-o", "m.safetensors"]
     heavy = ["scipy.stats._stats_py", "sklearn.model_selection", "crossview.evaluation.compare"]
+    heavy += ["pandas._libs", "sklearn.pipeline", "sklearn.preprocessing", "scipy.optimize"]
     code = (
         f"import sys; from crossview.cli import main; status = main({argv!r})\n"
         f"print([name for name in {heavy} if name in sys.modules]); sys.exit(status)"

@@ -31,7 +31,6 @@ mean squared error of a row.  After a change the errors grow, and so does the ra
 import math
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
 from crossview._jit import borrowing, inlined_borrowing
@@ -303,6 +302,8 @@ def fit(
     ``scores`` are of rows that were not learned; the parameters are those of `calibrate`.
     θ_0 = (1, 0); if scores are log odds, θ_0 leaves them as they are.
     """
+    from scipy.optimize import minimize  # a stream calibrates without it
+
     K, rows = scores.shape[1], np.arange(len(codes))
     state = start(K)
     theta, sums = state[: 1 + K], state[1 + K : 4 + 3 * K]

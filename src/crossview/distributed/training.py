@@ -141,8 +141,7 @@ def train(
     start = pipeline(_started(job, frames, client), job.learner)
     mixer = Mixer(client, work, partitions, held_out, observer)
     rounds = mixer.run(start, n_rounds, is_fitted=False)
-    fitted = rounds.model
-    _, learner = steps(fitted)
+    encoder, learner = steps(rounds.model)
     scoring = compute(client, work.held_out, [(rounds.future, one) for one in held_out])
     scored = HeldOut.of_all(client.gather(scoring), job.source.file)
     chosen_by, measured = scored.take(slice(0, None, 2)), scored.take(slice(1, None, 2))
@@ -155,7 +154,8 @@ def train(
             learner.calibrate(chosen_by.scores, chosen_by.y, chosen_by.weight)
     once = rounds.n_rounds == 1
     answer = Trained(
-        fitted=fitted,
+        encoder=encoder,
+        learner=learner,
         **job.about,
         rows=rounds.rows,
         unlabeled=0,
@@ -168,7 +168,7 @@ def train(
         **LastRows(scored.X).about(job.entry, learner, rounds.rows, once),
     )
     if output is not None:
-        save(fitted, output, info=answer.info)
+        save(answer.fitted, output, info=answer.info)
     return answer
 
 

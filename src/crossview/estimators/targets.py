@@ -92,7 +92,8 @@ def one_per_row(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
     """Return the targets as an array; `InputError` if y is None or its length is not ``n_rows``."""
     if y is None:
         raise InputError(f"{learner} requires y to be passed, but the target y is None")
-    y = column_or_1d(y, warn=True)
+    if type(y) is not np.ndarray or y.ndim != 1:  # looking for data frames loads pandas
+        y = column_or_1d(y, warn=True)
     if n_rows is not None:
         _check_length(y, n_rows)
     return y

@@ -15,8 +15,8 @@ from crossview.evaluation.read_labels import Located, with_row_location
 from crossview.evaluation.table_columns import check_missing_columns, columns_of_model
 from crossview.evaluation.tasks import Classification
 from crossview.evaluation.training.info import read_training_info
-from crossview.evaluation.training.result import steps
-from crossview.persistence import load
+from crossview.persistence import load_steps
+from crossview.pipelines import steps_of
 from crossview.streams.arrow import pyarrow
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.prefetch import prefetch
@@ -56,8 +56,8 @@ class FittedModel:
 
     def __init__(self, model: Any) -> None:
         self.file = os.fspath(model) if isinstance(model, str | os.PathLike) else None
-        fitted = model if self.file is None else load(self.file)
-        self.encoder, self.learner = steps(fitted)
+        parts = steps_of(model) if self.file is None else load_steps(self.file)[0]
+        self.encoder, self.learner = parts[0][1] if len(parts) > 1 else None, parts[-1][1]
         if not hasattr(self.learner, "view_scores"):
             raise InputError("holds no model that predicts", file=self.file)
         self.info = {} if self.file is None else read_training_info(self.file, self.learner)

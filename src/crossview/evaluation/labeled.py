@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.catalog.names import check_task
-from crossview.errors import InputError
+from crossview.errors import InputError, some_names
 from crossview.evaluation.labeled_batch import LabeledBatch, LabeledSource
 from crossview.evaluation.read_labels import (
     check_classes,
@@ -31,7 +31,7 @@ from crossview.evaluation.row_columns import (
 )
 from crossview.evaluation.table_columns import predictors
 from crossview.labels import has_label
-from crossview.streams.arrow import codes_of, release_unused
+from crossview.streams.arrow import codes_of, labels_as, numbers_of, release_unused
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.shuffle import take_in_order
 from crossview.streams.source import TableBatch
@@ -301,14 +301,13 @@ def _distinct_labels(stream: TableStream, label: str, unlabeled: bool) -> list[A
 
 def _labels_of(batch: TableBatch, label: str, classes: np.ndarray, unlabeled: bool) -> np.ndarray:
     """The labels of a batch, as members of ``classes``, or None where that is allowed."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     column = batch.data.column(label)
     kind = _value_type(column.type)
     if column.type != kind:
         column = column.cast(kind)
-    codes = pc.index_in(column, pa.array(classes.tolist(), type=kind), skip_nulls=True)
+    codes = pc.index_in(column, labels_as(classes.tolist(), kind), skip_nulls=True)
     unknown = codes.is_null()
     if unlabeled:
         empty = pc.is_null(column, nan_is_null=True)
@@ -319,14 +318,14 @@ def _labels_of(batch: TableBatch, label: str, classes: np.ndarray, unlabeled: bo
         what = (
             f"the label is missing; {missing_label()}"
             if value is None or value != value
-            else f"label {value!r} is not among the classes {', '.join(map(str, classes.tolist()))}"
+            else f"label {value!r} is not among the classes {some_names(classes.tolist())}"
         )
         raise InputError(what, file=batch.file, row=batch.first_row + row, column=label)
     if codes.null_count:
         labels = classes[codes_of(codes, 0)].astype(object)
-        labels[empty.to_numpy(zero_copy_only=False)] = None
+        labels[numbers_of(empty)] = None
         return labels
-    return np.asarray(classes[codes.to_numpy()])
+    return np.asarray(classes[numbers_of(codes)])
 
 
 def _targets_of(batch: TableBatch, label: str) -> np.ndarray:
@@ -336,7 +335,7 @@ def _targets_of(batch: TableBatch, label: str) -> np.ndarray:
     column = batch.data.column(label)
     try:
         plain = column.cast(_value_type(column.type))
-        numbers = plain.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        numbers = numbers_of(plain.cast(pa.float64()))
     except pa.ArrowException:  # the rows say which one it is
         numbers = np.asarray([number_or_nan(value) for value in column.to_pylist()])
     row = first_bad_number(numbers)

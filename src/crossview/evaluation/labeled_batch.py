@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from crossview.streams.arrow import integers
 from crossview.streams.prefetch import prefetch
 from crossview.streams.shuffle import Shuffled, regroup
 from crossview.views import MultiView
@@ -77,7 +78,7 @@ class LabeledBatch:
             start, stop, _ = rows.indices(len(self))
             X = self.X.slice(start, stop - start)
         else:
-            X = self.X.take(rows)
+            X = self.X.take(integers(rows))
         weight = None if self.weight is None else self.weight[rows]
         return type(self)(X, self.y[rows], self.file[rows], self.row[rows], weight)
 

@@ -34,6 +34,7 @@ from crossview.evaluation.tasks import (
 )
 from crossview.labels import has_label
 from crossview.schema import Array
+from crossview.views import MultiView
 
 __all__ = ["History", "ProgressiveValidation", "Record", "Windows", "progressive"]
 
@@ -359,9 +360,9 @@ class ProgressiveValidation:
                     if first > done:  # what comes before this row is learned before it is scored
                         piece, here = slice(done, first), here[:0]
                     elif history.differences.is_due(tally.n_rows):
-                        row = select_rows(X, slice(first, first + 1))
+                        row = _rows(X, slice(first, first + 1))
                         history.differences.add(self.model, row, tally.n_rows)
-                part = X if piece == slice(0, len(y)) else select_rows(X, piece)
+                part = X if piece == slice(0, len(y)) else _rows(X, piece)
                 own = None if weight is None else weight[piece]
                 scored = scorer.score_then_learn(self.model, part, y[piece], own)
                 if len(here) < piece.stop - done:
@@ -384,3 +385,8 @@ class ProgressiveValidation:
             windows.close()
         if tally.n_rows > last.n_rows or (tally.n_rows and not told):
             yield record()
+
+
+def _rows(X: Any, rows: slice) -> Any:
+    # scikit-learn asks first whether it is a data frame, for which it loads pandas
+    return X[rows] if isinstance(X, MultiView) else select_rows(X, rows)

@@ -9,6 +9,7 @@ import numpy as np
 
 from crossview.errors import InputError
 from crossview.labels import MAX_WEIGHT
+from crossview.streams.arrow import numbers_of
 from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream
 
@@ -111,7 +112,7 @@ def weights_of(batch: TableBatch, name: str) -> np.ndarray:
 
     column = batch.data.column(name)
     plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-    numbers = np.asarray(plain.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    numbers = numbers_of(plain.cast(pa.float64(), safe=False))
     row = _first_bad_weight(numbers)
     if row is not None:
         what = _explain_weight(column[row].as_py())

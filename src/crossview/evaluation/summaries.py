@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview.streams.arrow import codes_of, integers
+from crossview.streams.arrow import codes_of, integers, numbers_of
 from crossview.streams.columns import Column, as_codes
 
 __all__ = ["MOST_DISTINCT", "NumberSummary", "Target", "ValueSummary"]
@@ -163,7 +163,7 @@ class ValueSummary:
         used = np.flatnonzero(counts[1:])
         unique = dictionary.take(integers(used)).cast(pa.large_string()).dictionary_encode()
         of_code = np.full(len(dictionary) + 1, -1)
-        of_code[used] = unique.indices.to_numpy()
+        of_code[used] = numbers_of(unique.indices)
         rows = of_code[codes]
         counts = np.bincount(rows[rows >= 0], minlength=len(unique.dictionary))
         self._look_at(unique.dictionary, counts)
@@ -207,9 +207,9 @@ class ValueSummary:
         import pyarrow.compute as pc
 
         def rows_like(pattern: str) -> int:
-            return int(counts @ pc.match_substring_regex(values, pattern).to_numpy(False))
+            return int(counts @ numbers_of(pc.match_substring_regex(values, pattern)))
 
-        words = int(counts @ pc.count_substring_regex(values, r"\S+").to_numpy(False))
+        words = int(counts @ numbers_of(pc.count_substring_regex(values, r"\S+")))
         patterns = (_NUMBER, _DECIMAL_COMMA, _LEADING_ZERO, _MISSING)
         found = (counts.sum(), *map(rows_like, patterns), words)
         self.like = Likeness(*(int(a) + int(b) for a, b in zip(self.like, found, strict=True)))
@@ -366,7 +366,7 @@ def _numbers(array: Any) -> np.ndarray:
 
     if array.type != pa.float64():
         array = array.cast(pa.float64(), safe=False)
-    return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return numbers_of(array)
 
 
 def _cramers_v(counts: np.ndarray) -> float | None:

@@ -18,10 +18,10 @@ from crossview.evaluation.training.job import Job, check_passes, continued_job, 
 from crossview.evaluation.training.log import Log
 from crossview.evaluation.training.order import Order
 from crossview.evaluation.training.passes import Passes
-from crossview.evaluation.training.result import Trained, TrainingObserver
+from crossview.evaluation.training.result import Trained, TrainingObserver, named_steps
 from crossview.evaluation.training.start import Start
 from crossview.files import MODEL, check_writable
-from crossview.persistence import checksum, save
+from crossview.persistence import checksum, save_steps
 
 __all__ = ["Trained", "TrainingObserver", "train"]
 
@@ -221,7 +221,8 @@ def train(
         answer = learn_at_once(job)
     # 3. keep it
     if output is not None:
-        save(answer.fitted, output, info=answer.info, progress=answer.progress)
+        parts, kept = named_steps(answer.encoder, answer.learner), answer.progress
+        save_steps(parts, output, pipeline=len(parts) > 1, info=answer.info, progress=kept)
     if job.streamed and passes.checkpoint is not None:
         passes.checkpoint.remove()
     return answer

@@ -21,6 +21,8 @@ __all__ = [
     "column_names",
     "first_line",
     "integers",
+    "labels_as",
+    "numbers_of",
     "one_line",
     "pyarrow",
     "release_unused",
@@ -44,15 +46,47 @@ def integers(values: np.ndarray) -> Any:
     return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
 
 
-def codes_of(indices: Any, missing: int, dtype: Any = np.int64) -> np.ndarray:
-    """Return codes of Arrow with ``missing`` for null, which need not fit their own type."""
+def labels_as(labels: Sequence[Any], kind: Any) -> Any:
+    """Return labels as an Arrow array of this type; ``pyarrow.array`` would import pandas."""
+    pa = pyarrow()
+    if all(type(label) is str for label in labels):
+        texts = [label.encode() for label in labels]
+        offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(texts))]
+        return pa.Array.from_buffers(pa.large_string(), len(texts), buffers).cast(kind)
+    if all(type(label) is int for label in labels) and pa.types.is_integer(kind):
+        return integers(np.array(labels)).cast(kind)
+    return pa.array(labels, type=kind)
+
+
+def numbers_of(array: Any) -> np.ndarray:
+    """Return an Arrow array of numbers or truth values, with NaN for null, as one of NumPy.
+
+    So does ``to_numpy``, which imports pandas.
+    """
     import pyarrow.compute as pc
 
+    pa = pyarrow()
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if pa.types.is_boolean(array.type) and not array.null_count:
+        return np.from_dlpack(array.cast(pa.uint8())).astype(bool)
+    simple = pa.types.is_integer(array.type) or pa.types.is_float32(array.type)
+    if not (simple or pa.types.is_float64(array.type)):
+        return np.asarray(array.to_numpy(zero_copy_only=False))
+    if array.null_count:
+        if pa.types.is_integer(array.type):
+            array = array.cast(pa.float64(), safe=False)
+        array = pc.fill_null(array, np.nan)
+    return np.from_dlpack(array)
+
+
+def codes_of(indices: Any, missing: int, dtype: Any = np.int64) -> np.ndarray:
+    """Return codes of Arrow with ``missing`` for null, which need not fit their own type."""
     if not indices.null_count:
-        return np.asarray(indices.to_numpy()).astype(dtype, copy=False)
-    there = pc.is_valid(indices).to_numpy(zero_copy_only=False)
+        return numbers_of(indices).astype(dtype, copy=False)
     codes = np.full(len(indices), missing, dtype=dtype)
-    codes[there] = indices.drop_null().to_numpy()
+    codes[numbers_of(indices.is_valid())] = numbers_of(indices.drop_null())
     return codes
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from crossview.errors import InputError, closest_names
-from crossview.streams.arrow import codes_of
+from crossview.streams.arrow import codes_of, numbers_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,6 +113,8 @@ def one_array(column: Any) -> pa.Array:
 
     if not isinstance(column, pa.ChunkedArray):
         return column
+    if not column.num_chunks:  # `combine_chunks` would import pandas
+        return pa.nulls(0, column.type)
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
@@ -137,7 +139,7 @@ def as_numbers(column: Column, array: pa.Array) -> np.ndarray:
                 raise _not_a_number(column, array) from None
     elif not pa.types.is_integer(array.type):
         array = pc.cast(array, pa.float64())
-    numbers = np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
+    numbers = np.asarray(numbers_of(array), dtype=np.float64)
     sound = np.abs(numbers) <= _LARGEST
     if len(sound) - np.count_nonzero(sound) != array.null_count:
         row = int(np.flatnonzero(~sound & ~_is_null(array))[0])
@@ -201,7 +203,7 @@ def _whole_as_integers(column: Column, array: Any) -> pa.Array:
     """Float values as strings, 3.0 as "3": an id is the same with and without gaps."""
     import pyarrow as pa
 
-    values = array.dictionary.to_numpy(zero_copy_only=False)
+    values = numbers_of(array.dictionary)
     if np.isnan(values).any():
         row = array.indices.index(int(np.flatnonzero(np.isnan(values))[0])).as_py()
         raise InputError(
@@ -213,7 +215,7 @@ def _whole_as_integers(column: Column, array: Any) -> pa.Array:
 
 
 def _is_null(array: pa.Array) -> np.ndarray:
-    return np.asarray(array.is_null().to_numpy(zero_copy_only=False))
+    return numbers_of(array.is_null())
 
 
 def _changed(column: Column, array: pa.Array) -> InputError:

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.preprocessing import normalize
 
 from crossview.batch import read_only
 from crossview.errors import InputError
@@ -81,6 +79,9 @@ class _Hashing:
         if column.kind == "categorical":
             codes, indptr = np.arange(len(dictionary)), np.arange(len(dictionary) + 1)
         else:
+            # loads much that others do not need
+            from sklearn.feature_extraction.text import HashingVectorizer
+
             analyze = HashingVectorizer(ngram_range=tuple(self.ngram_range)).build_analyzer()
             vocabulary: dict[str, int] = defaultdict()
             vocabulary.default_factory = vocabulary.__len__  # type: ignore[attr-defined]
@@ -102,7 +103,11 @@ class _Hashing:
         counts = np.ones(len(words.codes)), words.slots[words.codes], indptr
         rows = sp.csr_array(counts, shape=(len(indptr) - 1, self.n_slots))
         rows.sum_duplicates()
-        return normalize(rows, copy=False) if self.normalized else rows
+        if not self.normalized:
+            return rows
+        from sklearn.preprocessing import normalize  # likewise
+
+        return normalize(rows, copy=False)
 
 
 class SlotTables(_Hashing):

@@ -14,7 +14,6 @@ Reference: Nocedal, "Updating Quasi-Newton Matrices with Limited Storage", Math.
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import minimize
 
 from crossview.algorithms.losses import row_losses
 from crossview.algorithms.machines.batch import Gradient, add_gradient, count_touches
@@ -32,6 +31,8 @@ def fit(
     after_each: Callable[[], bool],
 ) -> None:
     """Minimize over the examples; stop when ``after_each`` iteration returns True."""
+    from scipy.optimize import minimize  # machines that stream do without it
+
     problem = _Problem(rows, examples, machine, objective)
 
     def callback(intermediate_result):  # scipy goes by this name

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError
-from crossview.streams.arrow import codes_of
+from crossview.streams.arrow import codes_of, numbers_of
 from crossview.streams.table import TableStream
 
 __all__ = ["ByValue", "ColumnValues", "NumberSample", "find_slices"]
@@ -251,7 +251,7 @@ def _numbers(values: Any) -> np.ndarray:
     import pyarrow as pa
 
     values = values.cast(pa.float64(), safe=False)  # rounds whole numbers beyond 2^53
-    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return np.asarray(numbers_of(values), dtype=np.float64)
 
 
 def _encoded(values: Any, column: str) -> Any:

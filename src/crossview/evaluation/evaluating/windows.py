@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError
+from crossview.streams.arrow import numbers_of
 from crossview.streams.table import TableStream
 
 __all__ = ["ByRows", "ByTime", "TimeRange", "find_windows", "parse_window"]
@@ -240,12 +241,11 @@ def _times(values: Any, column: str) -> np.ndarray:
             values = pc.cast(values, pa.timestamp("us", tz=kind.tz), safe=False)
         unit = {"s": 1.0, "us": 1e6}[values.type.unit]
         whole = values.cast(pa.int64()).cast(pa.float64(), safe=False)
-        return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=np.float64) / unit
+        return numbers_of(whole) / unit
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
         raise InputError(
             f"holds {kind}, and times are timestamps, dates or numbers; convert it in a query, for "
             "example with CAST(... AS TIMESTAMP)",
             column=column,
         )
-    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return np.asarray(numbers, dtype=np.float64)
+    return numbers_of(values.cast(pa.float64(), safe=False))

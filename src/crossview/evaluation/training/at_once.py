@@ -14,7 +14,7 @@ from crossview.evaluation.training.diagnosing import diagnose
 from crossview.evaluation.training.held_out import held_out_scores, threshold_of, tune
 from crossview.evaluation.training.job import Job
 from crossview.evaluation.training.last_rows import LastRows
-from crossview.evaluation.training.result import Trained, pipeline
+from crossview.evaluation.training.result import Trained
 from crossview.labels import has_label
 from crossview.views import MultiView
 
@@ -45,7 +45,8 @@ def learn_at_once(job: Job) -> Trained:
             learner.set_threshold(task.fixed_threshold)
     seconds, compiled = time.perf_counter() - start, seconds_of_compiling() - compiled
     return Trained(
-        fitted=pipeline(encoder, learner),
+        encoder=encoder,
+        learner=learner,
         **about,
         rows=len(known),
         unlabeled=n_missing if entry.learns_unlabeled else 0,

@@ -106,7 +106,8 @@ class Passes:
         tally, metric = self.scored.tally, self.task.metric
         known, classes = tally.n_rows + here.unlabeled, isinstance(self.task, Classification)
         return Trained(
-            fitted=pipeline(self.encoder, self.learner),
+            encoder=self.encoder,
+            learner=self.learner,
             **self.about,
             rows=tally.n_rows,
             unlabeled=here.unlabeled,

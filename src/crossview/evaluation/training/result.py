@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from crossview import __version__
 from crossview.evaluation.diagnostics import Diagnostics
 from crossview.evaluation.pictured import Pictured
 from crossview.evaluation.progressive import Record
+from crossview.pipelines import is_pipeline, make_pipeline
 
-__all__ = ["Trained", "TrainingObserver", "pipeline", "steps"]
+__all__ = ["Trained", "TrainingObserver", "named_steps", "pipeline", "steps"]
 
 
 @dataclass
@@ -22,9 +22,10 @@ class Trained(Pictured):
 
     Attributes
     ----------
-    fitted : Pipeline or learner
-        The encoder (of rows that are views the scaler) and the learner; the learner alone if
-        there is nothing to encode.
+    encoder : ViewEncoder, ViewReader, ViewScaler or None
+        What makes views of the rows, fitted; None if there is nothing to encode.
+    learner : learner
+        The fitted learner.
     name : str
         The model's name for ``crossview train --model``.
     task : {"classification", "regression"}
@@ -76,7 +77,8 @@ class Trained(Pictured):
 
     PICTURE: ClassVar[str] = "errors"
 
-    fitted: Any
+    encoder: Any
+    learner: Any
     name: str
     task: str
     label: str | None
@@ -101,15 +103,15 @@ class Trained(Pictured):
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
     @property
-    def learner(self) -> Any:
-        """The learner without the encoder."""
-        return steps(self.fitted)[1]
+    def fitted(self) -> Any:
+        """Encoder and learner as a Pipeline; the learner alone if there is no encoder."""
+        return pipeline(self.encoder, self.learner)
 
     @property
     def info(self) -> dict[str, Any]:
         """The metadata for the model file."""
         of_run = {"seconds", "compiled", "earlier", "skipped", "progress", "diagnostics"}
-        excluded = {"fitted", "name"} | of_run
+        excluded = {"encoder", "learner", "name"} | of_run
         known = {key: value for key, value in vars(self).items() if key not in excluded}
         return {"crossview": __version__, "model": self.name, **known}
 
@@ -134,9 +136,14 @@ def pipeline(encoder: Any, learner: Any) -> Any:
     """Return encoder and learner as one estimator; the learner alone if there is no encoder."""
     if encoder is None:
         return learner
-    return Pipeline([("encoder", encoder), ("model", learner)])
+    return make_pipeline(named_steps(encoder, learner))
+
+
+def named_steps(encoder: Any, learner: Any) -> list[tuple[str, Any]]:
+    """Return the steps of encoder and learner, as `save_steps` takes them."""
+    return [*([] if encoder is None else [("encoder", encoder)]), ("model", learner)]
 
 
 def steps(fitted: Any) -> tuple[Any, Any]:
     """Return the encoder, or None, and the learner of what `pipeline` returned."""
-    return (fitted[0], fitted[-1]) if isinstance(fitted, Pipeline) else (None, fitted)
+    return (fitted[0], fitted[-1]) if is_pipeline(fitted) else (None, fitted)
