@@ -173,6 +173,7 @@ def draw(found: dict[str, dict[str, float]], file: Path) -> None:
 
     from crossview.plots.style import COLORS, label_ends, styled
 
+    highest = max(rate for by_place in found.values() for rate in by_place.values())
     with styled():
         figure, axes = plt.subplots(1, 2, figsize=(7.0, 2.8), sharey=True, layout="constrained")
         for ax, kind in zip(axes, ("core", "worker"), strict=True):
@@ -180,7 +181,7 @@ def draw(found: dict[str, dict[str, float]], file: Path) -> None:
             x = [int(k.split()[0]) for k in found[MODELS[0]] if kind in k]
             for color, y in zip(COLORS, own.values(), strict=False):
                 ax.plot(x, y, "o-", color=color, clip_on=False)
-            ax.set(xlabel=f"{kind}s", xticks=x, xlim=(0.9, x[-1] + 0.1), ylim=(0, None))
+            ax.set(xlabel=f"{kind}s", xticks=x, xlim=(0.9, x[-1] + 0.1), ylim=(0, 1.1 * highest))
             ax.grid(axis="y")
             last = [y[-1] for y in own.values()]
             label_ends(ax, list(own), [x[-1]] * len(own), last, COLORS[: len(own)])

@@ -11,6 +11,7 @@ MAY_IMPORT = {
     "errors": set(),
     "labels": set(),
     "files": {"errors"},
+    "pipelines": set(),
     "schema": {"errors"},
     "catalog": {"errors"},
     "views": {"errors"},
@@ -26,10 +27,10 @@ MAY_IMPORT = {
     "datasets": {"errors", "files", "views"},
     "model_header": {"errors"},
     "merging": {"errors", "estimators"},
-    "persistence": {"errors", "files", "catalog", "model_header"},
+    "persistence": {"errors", "files", "catalog", "model_header", "pipelines"},
     "evaluation": {
         *("errors", "labels", "files", "schema", "catalog", "views"),
-        *("batch", "estimators", "streams", "persistence"),
+        *("batch", "estimators", "streams", "persistence", "pipelines"),
     },
     "distributed": {
         *("errors", "labels", "files", "catalog", "views"),

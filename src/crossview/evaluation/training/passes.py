@@ -105,10 +105,9 @@ class Passes:
         self.labels.warn(self.order.advice)
         tally, metric = self.scored.tally, self.task.metric
         known, classes = tally.n_rows + here.unlabeled, isinstance(self.task, Classification)
+        about = {"encoder": self.encoder, "learner": self.learner, **self.about}
         return Trained(
-            encoder=self.encoder,
-            learner=self.learner,
-            **self.about,
+            **about,
             rows=tally.n_rows,
             unlabeled=here.unlabeled,
             skipped=here.skipped,
