@@ -103,7 +103,7 @@ reads the file into memory. Goals:
 
 - from svmlight text at most 0.8 of SOL's time, from Vowpal Wabbit text at most 0.4 of its time;
 - svmlight text parsed with at least 500 MB/s on one core;
-- a peak memory under 300 MB, of which imports are 260 MB (`import crossview.cli.commands`)."""
+- a peak memory under 300 MB, of which imports are 140 MB (`import crossview.cli.commands.train`)."""
 
 MACHINES = """## Multi-view machines
 
@@ -220,7 +220,7 @@ What limits the speed of each pass?
   prefetched two ahead.
 - **`crossview train`** reads, encodes (looks up codes, sorts columns, writes rows) and learns in
   three threads. Importing scikit-learn and Numba is most of the start (`python -X importtime`).
-  Of its memory some 240 MB are modules: scikit-learn with SciPy, Numba with LLVM, pyarrow. A batch
+  Of its memory some 140 MB are modules: scikit-learn with SciPy, Numba with LLVM, pyarrow. A batch
   of 65,536 rows with 24 categories is 19 MB, and up to four are under way; the weights are 6 MB.
 - **A full covariance** moves its triangle through memory three times per step (T'x, then T read
   and written).
