@@ -103,7 +103,8 @@ reads the file into memory. Goals:
 
 - from svmlight text at most 0.8 of SOL's time, from Vowpal Wabbit text at most 0.4 of its time;
 - svmlight text parsed with at least 500 MB/s on one core;
-- a peak memory under 300 MB, of which imports are 140 MB (`import crossview.cli.commands.train`)."""
+- a peak memory under 300 MB, of which imports are 140 MB
+  (`import crossview.cli.commands.train`)."""
 
 MACHINES = """## Multi-view machines
 
