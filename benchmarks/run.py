@@ -136,10 +136,10 @@ slower than eight, which have a specialized loop.
 
 The last table says what binds the pass. *Memory accesses alone* is a loop that reads and writes a
 random line of 64 bytes for each feature. A table beyond the caches takes as long as those
-accesses, and only a second core helps; within the caches arithmetic takes as long again. Asking
+accesses, and only a second core helps; within the caches arithmetic comes on top. Asking
 for the lines one row ahead was tried: between 12 % slower and 25 % faster, so it was left out.
 *Two threads* is `deterministic=False`: they share the parameters without locks (Hogwild), and wait
-for each other where most rows touch the same lines, as Zipf's law makes them."""
+for each other where rows touch the same lines: it pays beyond the caches, and can be slower within."""
 
 KECO = """## KeCo
 

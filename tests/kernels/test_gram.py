@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from crossview.batch import make_rows, take_rows, views_of
-from crossview.kernels.gram import LINEAR, POLY, RBF, Kernel, gram, in_form, sqnorms_of
+from crossview.kernels.gram import LINEAR, POLY, RBF, Kernel, canonical_rows, gram, sqnorms_of
 from crossview.views import ViewLayout
 
 LAYOUT = ViewLayout(["a", "b"], [3, 23])
@@ -67,7 +67,7 @@ def test_bits_do_not_depend_on_storage_or_call(X, kernel, monkeypatch):
 
 def test_rows_have_all_columns_or_none_that_is_0(X):
     for stored in (view(X), view(sp.csr_array(X))):
-        rows = in_form(stored, *COLUMNS)
+        rows = canonical_rows(stored, *COLUMNS)
         lengths = (rows.end - rows.begin).astype(int)
         found = np.zeros((len(X), 26))
         for i, (lo, hi) in enumerate(zip(rows.begin, rows.end, strict=True)):
@@ -76,5 +76,5 @@ def test_rows_have_all_columns_or_none_that_is_0(X):
         counts = np.count_nonzero(X[:, 3:], axis=1)
         assert lengths.tolist() == np.where(6 * counts >= 23, 23, counts).tolist()
         assert 0 < (lengths == 23).sum() < len(X)
-        again = in_form(rows, *COLUMNS)
+        again = canonical_rows(rows, *COLUMNS)
         assert again is rows

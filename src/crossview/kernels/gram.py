@@ -109,7 +109,7 @@ def products(a, b, first, dense, tile, symmetric, out):
 
 @borrowing
 def has_all_columns(x, width):
-    """Whether `in_form` gives a row with these values all columns."""
+    """Whether `canonical_rows` gives a row with these values all columns."""
     n = ZERO
     for p in range(width):
         n += np.uint64(x[p] != 0.0)
@@ -155,7 +155,7 @@ def copy_rows(view, whole, first, indptr, data, indices):
                 at += ONE
 
 
-def in_form(view: ViewRows, first: int, end: int) -> ViewRows:
+def canonical_rows(view: ViewRows, first: int, end: int) -> ViewRows:
     """Return the rows with all columns from ``first`` to ``end``, or with those that are not 0.
 
     All where at least one in LEAST_FILLED is not 0.  So a kernel value depends on the rows only,
@@ -207,7 +207,7 @@ def mirror(out):
 def sqnorms_of(view: ViewRows, columns: tuple[int, int]) -> np.ndarray:
     """Return the squared norm of each row with ``columns``, first and end."""
     (first, end), sqnorms = columns, np.empty(len(view.begin))
-    squared_norms(in_form(view, first, end), np.uint64(end - first), sqnorms)
+    squared_norms(canonical_rows(view, first, end), np.uint64(end - first), sqnorms)
     return sqnorms
 
 
@@ -216,8 +216,8 @@ def gram(
 ) -> np.ndarray:
     """Return ``out``, with k(a_i, b_k) of all pairs of rows with ``columns``, first and end."""
     symmetric, (first, end) = a is b, columns
-    a = in_form(a, first, end)
-    b = a if symmetric else in_form(b, first, end)
+    a = canonical_rows(a, first, end)
+    b = a if symmetric else canonical_rows(b, first, end)
     n_entries = int((b.end - b.begin).sum())
     tile = max(SQUARE, ENTRIES_A_TILE * len(b.begin) // max(n_entries, 1))
     products(a, b, np.uint64(first), np.zeros(end - first), tile, symmetric, out)

@@ -66,8 +66,9 @@ _MACHINE: dict[str, ParameterDoc] = {
         Whether rows are learned one after the other, so that the same rows give the same model.
         False: "adagrad" and "sgd" use all cores, which learn parts of the rows (of a batch, on a
         stream) at the same time and share the parameters without locks (Hogwild; Niu et al. 2011).
-        The model is about as accurate, and another one in each run.  It pays for wide sparse
-        rows; columns that most rows have slow it down.
+        The model is about as accurate, and another one in each run.  It pays where the
+        parameters are beyond the caches, for few of very many columns per row; otherwise the
+        threads wait for each other, and may take longer than one.
         """,
     ),
     "warm_start": (
