@@ -139,7 +139,8 @@ random line of 64 bytes for each feature. A table beyond the caches takes as lon
 accesses, and only a second core helps; within the caches arithmetic comes on top. Asking
 for the lines one row ahead was tried: between 12 % slower and 25 % faster, so it was left out.
 *Two threads* is `deterministic=False`: they share the parameters without locks (Hogwild), and wait
-for each other where rows touch the same lines: it pays beyond the caches, and can be slower within."""
+for each other where rows touch the same lines: it pays beyond the caches, and can be slower
+within."""
 
 KECO = """## KeCo
 
@@ -156,7 +157,8 @@ Rows are Gaussian, with 34 columns in the first table and 40 in the other two. G
 - a stream of 1,000,000 rows with a budget, in constant memory.
 
 The second table computes the RBF kernel of all pairs of 3,000 rows of 500 columns. A value is the
-same bits in every call, which a product of matrices by BLAS does not promise."""
+same bits in every call, which a product of matrices by BLAS does not promise; for dense rows BLAS
+is faster."""
 
 PERFORMANCE = """## SVMs trained for a measure
 
