@@ -25,8 +25,11 @@ from sklearn.preprocessing import StandardScaler
 
 from crossview import InputError, MultiView, MultiViewPAClassifier, ViewEncoder, open_table
 from crossview.streams import fill, hashing
+from crossview.streams.columns import Column, as_matrix, as_numbers
+from crossview.streams.plan import Plan
 
 BITS = 10
+PLAIN = [Column(f"v__{name}", "v", "numeric", False) for name in "ab"]
 # what a cell becomes, before its view is scaled
 unscaled = partial(ViewEncoder, scale_views=False)
 untimed = settings(deadline=None)  # the first call compiles
@@ -666,6 +669,24 @@ def test_nan_and_infinity_are_errors_with_row_and_column(values, message):
         fitted = unscaled().fit(frame(good))
         with pytest.raises(InputError, match=message):
             fitted.transform(bad)
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int64(), pa.float32(), pa.float64(), pa.uint64()])
+def test_columns_of_numbers_at_once_are_what_they_are_one_by_one(kind):
+    one = pa.array([2, None, 127, 0], type=kind)
+    columns = {"v__a": pa.array([0.1, 2.0, -3e99, None]), "v__b": one}
+    expected = [[0.1, 2.0], [2.0, np.nan], [-3e99, 127.0], [np.nan, 0.0]]
+    whole = pa.table(columns)
+    for X in (whole, whole.to_batches()[0], pa.concat_tables([whole[:1], whole[1:]])):
+        values = as_matrix(X)
+        if kind == pa.uint64():
+            assert values is None
+        else:
+            np.testing.assert_array_equal(values, expected)
+        np.testing.assert_array_equal(Plan(PLAIN, 0, 0).decode(X).values, expected)
+    big = pa.table(columns | {"v__b": pa.array([2**53 + 1, -(2**63), 2**62 + 1, 0])})
+    by_one = [as_numbers(PLAIN[1], big.column(1).chunk(0))]
+    np.testing.assert_array_equal(as_matrix(big)[:, 1:].T, by_one)
 
 
 def test_nan_in_a_category_is_an_error():

@@ -287,6 +287,20 @@ def test_thousands_of_columns_do_not_go_through_duckdb(tmp_path, monkeypatch):
     assert [batch.data.num_columns for batch in stream] == [len(names)]
 
 
+@pytest.mark.parametrize("within", ["", ",", ",;"])
+def test_the_delimiter_of_thousands_of_columns_is_the_most_frequent(within, tmp_path, monkeypatch):
+    names = [f"a{within}{i}" for i in range(wide.WIDE + 2)]
+    path = tmp_path / "a.txt"
+    path.write_text("\t".join(names) + "\n" + "\t".join("1" for _ in names) + "\n")
+    sniffed = []
+    sniff = text_module.sniff_delimiter
+    monkeypatch.setattr(
+        text_module, "sniff_delimiter", lambda *args: sniffed.append(args) or sniff(*args)
+    )
+    assert open_table([path], format="csv").column_names == names
+    assert bool(sniffed) == bool(within)  # as frequent in the first line
+
+
 def test_no_line_is_a_comment(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("tag\n1\n#2\n3\n")

@@ -20,6 +20,8 @@ __all__ = ["after_loading", "as_process", "is_own_process"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
+# more of them before the collector looks: a table of 20,000 columns has as many, several times
+OBJECTS_BEFORE_COLLECTION = 100_000
 
 # the process that runs a command and nothing else
 _own: list[int] = []
@@ -37,6 +39,7 @@ def after_loading(run: Callable[P, T]) -> Callable[P, T]:
     def running(*args: P.args, **kwargs: P.kwargs) -> T:
         if is_own_process():
             gc.freeze()
+            gc.set_threshold(OBJECTS_BEFORE_COLLECTION)
             gc.enable()
         return run(*args, **kwargs)
 

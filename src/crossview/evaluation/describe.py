@@ -484,7 +484,7 @@ class _Warnings:
 def describe_head(
     table: TableStream, y: str | None, *, weight: str | None = None, **options: Any
 ) -> Description:
-    """Return what the first 10,000 rows of a table hold, or of a very wide one no rows.
+    """Return what the first 10,000 rows of a table hold, or of a very wide one its names only.
 
     Its warnings leave out what learning refuses with an error, and the label.
 
@@ -508,8 +508,9 @@ def describe_head(
 
     if y is not None:
         table = table.as_written([y])
-    wide = len(table.column_names) > MOST_COLUMNS_OF_HEAD
-    batch = None if wide else next(iter(table), None)
+    if len(table.column_names) > MOST_COLUMNS_OF_HEAD:
+        return Description(0, y, [], _about_names(table))
+    batch = next(iter(table), None)
     head = [] if batch is None else [batch.data.slice(0, ROWS_OF_HEAD)]
     answer = describe(pa.Table.from_batches(head, schema=table.schema), y, **options)
     refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]

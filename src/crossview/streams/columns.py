@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,7 @@ __all__ = [
     "Coded",
     "Column",
     "as_codes",
+    "as_matrix",
     "as_numbers",
     "kind_of",
     "match_names",
@@ -89,6 +91,7 @@ def kind_of(kind: pa.DataType, column: str) -> str:
     )
 
 
+@functools.lru_cache(maxsize=64)
 def _is_number(kind: pa.DataType) -> bool:
     from pyarrow import types
 
@@ -101,6 +104,7 @@ def _is_string(kind: pa.DataType) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
+@functools.lru_cache(maxsize=64)
 def _is_category(kind: pa.DataType) -> bool:
     from pyarrow import types
 
@@ -116,6 +120,33 @@ def one_array(column: Any) -> pa.Array:
     if not column.num_chunks:  # `combine_chunks` would import pandas
         return pa.nulls(0, column.type)
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def as_matrix(table: pa.Table | pa.RecordBatch) -> np.ndarray | None:
+    """Return columns that are all sound numbers as float64, all at once; None if any is not."""
+    import pyarrow as pa
+
+    kinds = set(table.schema.types)
+    if pa.float64() not in kinds or not all(kind in _plain_kinds() for kind in kinds):
+        return None
+    batches = table.to_batches() if isinstance(table, pa.Table) else [table]
+    values = np.empty((table.num_rows, table.num_columns))
+    done, n_null = 0, 0
+    for batch in batches:
+        values[done : done + len(batch)] = batch.to_tensor(null_to_nan=True).to_numpy()
+        done += len(batch)
+        n_null += sum(column.null_count for column in batch.columns)
+    n_sound = np.count_nonzero(np.abs(values) <= _LARGEST)
+    return values if values.size - n_sound == n_null else None
+
+
+@functools.cache
+def _plain_kinds() -> frozenset[pa.DataType]:
+    """Numbers that Arrow converts without looking at them."""
+    import pyarrow as pa
+
+    signed = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+    return frozenset((pa.float64(), pa.float32(), *signed))
 
 
 def as_numbers(column: Column, array: pa.Array) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from crossview.errors import InputError, closest_names
 from crossview.streams.arrow import column_names, to_arrow
-from crossview.streams.columns import Batch, Column, as_codes, as_numbers, one_array
+from crossview.streams.columns import Batch, Column, as_codes, as_matrix, as_numbers, one_array
 from crossview.streams.fill import Blocks
 from crossview.views import ViewLayout
 
@@ -94,9 +94,11 @@ class Plan:
             if column.name not in known:
                 raise InputError(f"no column {column.name!r}{closest_names(column.name, names)}")
         table = to_arrow(X, [c.name for c in self.columns])
-        values = np.empty((table.num_rows, len(self.numbers)))
-        for column, numbers in zip(self.numbers, values.T, strict=True):
-            numbers[:] = as_numbers(column, one_array(table.column(column.name)))
+        values = as_matrix(table.select([c.name for c in self.numbers]))
+        if values is None:
+            values = np.empty((table.num_rows, len(self.numbers)))
+            for column, numbers in zip(self.numbers, values.T, strict=True):
+                numbers[:] = as_numbers(column, one_array(table.column(column.name)))
         coded = [as_codes(c, one_array(table.column(c.name))) for c in self.hashed]
         batch = Batch(values, coded)
         if type(X).__module__.startswith("pyarrow"):  # cannot change in place

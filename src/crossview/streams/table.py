@@ -83,7 +83,9 @@ class TableStream(_Blocks):
         self._source = source
         self.batch_rows = batch_rows
         self.column_names = columns
-        self.schema = pyarrow().schema([source.schema.field(name) for name in columns])
+        self.schema = source.schema
+        if columns != source.schema.names:
+            self.schema = pyarrow().schema([source.schema.field(name) for name in columns])
         self.files = list(source.files)
         self.ordered = getattr(source, "ordered", False)
         self.in_memory = getattr(source, "in_memory", False)
