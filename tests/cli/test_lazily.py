@@ -3,6 +3,8 @@
 import importlib
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from command_line import python
@@ -61,3 +63,27 @@ def test_training_waits_for_nothing_that_only_comparing_needs(tmp_path):
     )
     done = python("-c", code, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_no_command_of_every_day_loads_pandas(tmp_path):
+    n = 20_000  # several batches, which share a dictionary
+    columns = {
+        "a__id": [f"user {i % 9000}" for i in range(n)],
+        "b__text": ["cheap flights", "weather in Oslo"] * (n // 2),
+        "b__x": [None if i % 7 == 0 else i / 2 for i in range(n)],
+        "y": ["p", "q", "q"] * (n // 3) + ["p"] * (n % 3),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=n)
+    commands = [
+        "train t.parquet --label y --text b__text --model pa:squared -o m",
+        "predict m t.parquet --keep a__id --explain 1 -o p.parquet",
+        "evaluate m t.parquet --by b__text",
+        "describe t.parquet --label y",
+    ]
+    code = (
+        f"import sys; from crossview.cli import main\n"
+        f"for words in {commands!r}:\n"
+        f"    if main(words.split()) or 'pandas._libs' in sys.modules: sys.exit(words)"
+    )
+    done = python("-c", code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

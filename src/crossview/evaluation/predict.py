@@ -16,7 +16,7 @@ from crossview.evaluation.read_labels import with_row_location
 from crossview.evaluation.sources import input_files
 from crossview.evaluation.tasks import gives_probabilities
 from crossview.evaluation.weights import ColumnNames
-from crossview.streams.arrow import pyarrow
+from crossview.streams.arrow import floats, integers, kind_of_labels, labels_as, pyarrow
 from crossview.streams.prefetch import prefetch
 from crossview.streams.write import check_table, writing
 from crossview.views import MultiView
@@ -196,7 +196,7 @@ class Predictions:
             if gives_probabilities(learner):
                 joint += [f"probability_{label}" for label in self._classes]
         own = [f"view_{view}" for view in learner.layout_.names]
-        kind = pa.float64() if self._classes is None else pa.array(self._classes).type
+        kind = pa.float64() if self._classes is None else kind_of_labels(self._classes)
         explained = {
             f"explain_{rank}_{what}": kind
             for rank in range(1, self._n_explained + 1)
@@ -215,15 +215,15 @@ class Predictions:
         for kept, X, batch in prefetch(self._source):
             self.n_rows += len(X)
             with with_row_location(batch):
-                predicted, numbers = self._predict(X)
+                found, numbers = self._predict(X)
                 explained = self._explain(X) if self._n_explained else []
             kind = self.schema.field("prediction").type
+            predicted = floats(found) if self._classes is None else labels_as(found.tolist(), kind)
             yield pa.RecordBatch.from_arrays(
                 [
                     *(column.cast(self.schema.field(i).type) for i, column in enumerate(kept)),
-                    pa.array(predicted.tolist(), type=kind),
-                    # a missing view has no score
-                    *(pa.array(column, from_pandas=True) for column in numbers.T),
+                    predicted,
+                    *map(floats, numbers.T),  # a missing view has no score
                     *explained,
                 ],
                 schema=self.schema,
@@ -253,7 +253,7 @@ class Predictions:
         rank = np.arange(len(order)) - np.repeat(found.indptr[:-1], lengths)
         best = order[rank < self._n_explained]
         distinct, at = np.unique(found.indices[best], return_inverse=True)
-        ptr, texts = X.layout.ptr, np.empty(len(distinct) + 1, dtype=object)
+        ptr, texts = X.layout.ptr, np.empty(len(distinct), dtype=object)
         for v, view in enumerate(X.layout.names):
             lo, hi = np.searchsorted(distinct, ptr[v : v + 2])
             texts[lo:hi] = self._names.texts(view, (distinct[lo:hi] - ptr[v]).tolist())
@@ -261,11 +261,13 @@ class Predictions:
         values = np.full(names.shape, np.nan)
         names[row[best], rank[rank < self._n_explained]] = at
         values[row[best], rank[rank < self._n_explained]] = found.data[best]
+        known = labels_as(texts.tolist(), pa.string())
+        named = pa.concat_arrays([known, pa.nulls(1, pa.string())])
         return [
             array
             for r in range(self._n_explained)
             for array in (
-                pa.array(texts[names[:, r]], pa.string()),
-                pa.array(values[:, r], from_pandas=True),
+                named.take(integers(names[:, r])),
+                floats(values[:, r]),
             )
         ]

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from crossview.errors import InputError
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.rows import LabeledRows
-from crossview.streams.arrow import release_unused
+from crossview.streams.arrow import integers, release_unused
 from crossview.streams.duck import named_files
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.rows import RowStream, open_rows
@@ -157,7 +157,7 @@ def _is_rows(source: Any) -> bool:
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:
     """Return some rows of a MultiView or an Arrow table."""
-    return X[rows] if isinstance(X, MultiView) else X.take(rows)
+    return X[rows] if isinstance(X, MultiView) else X.take(integers(rows))
 
 
 def hide_views(X: MultiView, views: Iterable[str]) -> MultiView:

@@ -20,7 +20,9 @@ __all__ = [
     "codes_of",
     "column_names",
     "first_line",
+    "floats",
     "integers",
+    "kind_of_labels",
     "labels_as",
     "numbers_of",
     "one_line",
@@ -46,6 +48,23 @@ def integers(values: np.ndarray) -> Any:
     return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
 
 
+def floats(values: np.ndarray) -> Any:
+    """Return numbers as an Arrow array, NaN as null; ``pyarrow.array`` would import pandas."""
+    pa = pyarrow()
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    present = pa.py_buffer(np.packbits(~np.isnan(values), bitorder="little"))
+    return pa.Array.from_buffers(pa.float64(), len(values), [present, pa.py_buffer(values)])
+
+
+def kind_of_labels(labels: Sequence[Any]) -> Any:
+    """Return the type that Arrow gives labels; ``pyarrow.array`` would import pandas."""
+    pa = pyarrow()
+    for of_labels, of_arrow in ((str, pa.string()), (int, pa.int64())):
+        if all(type(label) is of_labels for label in labels):
+            return of_arrow
+    return pa.array(labels).type
+
+
 def labels_as(labels: Sequence[Any], kind: Any) -> Any:
     """Return labels as an Arrow array of this type; ``pyarrow.array`` would import pandas."""
     pa = pyarrow()
@@ -64,8 +83,6 @@ def numbers_of(array: Any) -> np.ndarray:
 
     So does ``to_numpy``, which imports pandas.
     """
-    import pyarrow.compute as pc
-
     pa = pyarrow()
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
@@ -75,9 +92,10 @@ def numbers_of(array: Any) -> np.ndarray:
     if not (simple or pa.types.is_float64(array.type)):
         return np.asarray(array.to_numpy(zero_copy_only=False))
     if array.null_count:
-        if pa.types.is_integer(array.type):
-            array = array.cast(pa.float64(), safe=False)
-        array = pc.fill_null(array, np.nan)
+        dtype = np.float32 if pa.types.is_float32(array.type) else np.float64
+        values = np.full(len(array), np.nan, dtype)
+        values[numbers_of(array.is_valid())] = np.from_dlpack(array.drop_null())
+        return values
     return np.from_dlpack(array)
 
 

@@ -20,7 +20,7 @@ from crossview.errors import InputError
 from crossview.kernels.text.names import hash_names
 from crossview.kernels.text.words import PADDING
 from crossview.schema import Array
-from crossview.streams.arrow import integers
+from crossview.streams.arrow import integers, labels_as
 from crossview.streams.columns import Coded, Column
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class _Hashing:
             ]
             indptr = np.cumsum([0, *map(len, texts)])
             codes = np.fromiter((code for text in texts for code in text), np.int64, indptr[-1])
-            dictionary = pa.array(list(vocabulary), pa.large_string())
+            dictionary = labels_as(list(vocabulary), pa.large_string())
         hashes, prints = hash_strings(prefix, *_bytes_of(dictionary))
         slots = (hashes % np.uint64(self.n_slots)).astype(np.int32)
         return _Words(prefix, dictionary, slots, prints, codes, indptr)
@@ -103,11 +103,10 @@ class _Hashing:
         counts = np.ones(len(words.codes)), words.slots[words.codes], indptr
         rows = sp.csr_array(counts, shape=(len(indptr) - 1, self.n_slots))
         rows.sum_duplicates()
-        if not self.normalized:
-            return rows
-        from sklearn.preprocessing import normalize  # likewise
-
-        return normalize(rows, copy=False)
+        if self.normalized:
+            row = np.repeat(np.arange(len(indptr) - 1), np.diff(rows.indptr))
+            rows.data /= np.sqrt(np.bincount(row, rows.data**2))[row]
+        return rows
 
 
 class SlotTables(_Hashing):
@@ -207,7 +206,7 @@ class SlotTables(_Hashing):
         new = np.flatnonzero(in_rows[:n] & ~table.learned)
         table.learned[new] = True
         if words is None or len(new) < n:
-            words = self._hash(column, table.dictionary.take(new))
+            words = self._hash(column, table.dictionary.take(integers(new)))
         stored = self._prints[column.view][words.slots]
         is_named = stored != 0
         differs = is_named & (stored != words.prints)
