@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone, is_regressor
+from sklearn.utils._param_validation import Interval, InvalidParameterError
 
 from contract.instances import (
     assert_same_state,
@@ -35,6 +36,19 @@ def test_single_rows_chunks_and_one_batch_give_the_same_state(stream_learner, ta
     for x, target in zip(X[1:], targets(stream_learner, y)[1:], strict=True):
         ones.learn_one(x, target)
     assert_same_state(whole, ones)
+
+
+def test_parameters_that_become_wrong_are_refused_by_the_next_batch(stream_learner, table):
+    X, y = table
+    learner = learn(clone(stream_learner), X, y)
+    ranges = learner._parameter_constraints  # as scikit-learn has them
+    name = next(n for n, kinds in ranges.items() if any(isinstance(k, Interval) for k in kinds))
+    right = getattr(learner, name)
+    setattr(learner, name, -(10**6))
+    with pytest.raises(InvalidParameterError, match=f"'{name}' parameter"):
+        learn(learner, X, y)
+    setattr(learner, name, right)
+    learn(learner, X, y)
 
 
 def test_fit_without_shuffling_is_one_batch_of_a_stream(stream_learner, table):

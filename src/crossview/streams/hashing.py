@@ -176,7 +176,7 @@ class SlotTables(_Hashing):
             table, words = self._tables.get(column.name), None
             if table is None or not _same(table.dictionary, one.dictionary):
                 words = self._hash(column, one.dictionary)
-                learned = np.zeros(len(one.dictionary), dtype=bool)
+                learned = np.append(np.zeros(len(one.dictionary), dtype=bool), True)  # null
                 table = _Table(one.dictionary, self._content(column, words), learned)
                 self._tables[column.name] = table
             contents.append(table.content)
@@ -194,16 +194,12 @@ class SlotTables(_Hashing):
         self, column: Column, codes: np.ndarray, table: _Table, words: _Words | None
     ) -> _Unnamed | None:
         """Find collisions of what these rows have with known names; return what has no name."""
-        known, n = self.names[column.view], len(table.learned)
-        is_full = len(known) >= self.remember_names
-        if is_full:
-            in_rows = np.zeros(n + 1, dtype=bool)  # null is the last
-            in_rows[codes] = True
-        else:
-            first = np.full(n + 1, -1, dtype=np.int32)
-            first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1, dtype=np.int32)  # the last stays
-            in_rows = first >= 0
-        new = np.flatnonzero(in_rows[:n] & ~table.learned)
+        known, n = self.names[column.view], len(table.dictionary)
+        unseen = np.flatnonzero(~table.learned[codes])
+        if not len(unseen):
+            return None
+        new, first = np.unique(codes[unseen], return_index=True)
+        first = unseen[first]
         table.learned[new] = True
         if words is None or len(new) < n:
             words = self._hash(column, table.dictionary.take(integers(new)))
@@ -211,10 +207,10 @@ class SlotTables(_Hashing):
         is_named = stored != 0
         differs = is_named & (stored != words.prints)
         self.collisions[column.view].update(words.slots[differs].tolist())
-        if is_full or is_named.all():
+        if len(known) >= self.remember_names or is_named.all():
             return None
-        order = np.argsort(first[new])
-        rows = first[new][order]
+        order = np.argsort(first)
+        rows = first[order]
         if column.kind == "categorical":
             keep = ~is_named[order]
             found, rows = order[keep], rows[keep]

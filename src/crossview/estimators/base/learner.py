@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from operator import is_not
 from typing import Any, Self
 
 import numpy as np
@@ -10,8 +12,17 @@ from crossview.errors import InputError
 from crossview.estimators.base.explained import ExplainedLearner
 
 
+@functools.cache
+def _names_of_parameters(learner: type[ViewLearner]) -> list[str]:
+    """The names of the parameters of a class."""
+    return list(learner._get_param_names())
+
+
 class ViewLearner(ExplainedLearner):
     """Base class of all learners: `fit`, and the learned state."""
+
+    # the parameters that were found right: the next batch comes with the same ones
+    _checked: list[Any] | None = None
 
     # --- to be implemented by subclasses --------------------------------------
 
@@ -74,7 +85,11 @@ class ViewLearner(ExplainedLearner):
         InvalidParameterError
             The message names the parameter, its range and the given value.
         """
-        self._validate_params()
+        kind: Any = type(self)
+        given = [getattr(self, name) for name in _names_of_parameters(kind)]
+        if self._checked is None or any(map(is_not, given, self._checked)):
+            self._validate_params()
+            self._checked = given
 
     def _forget(self) -> None:
         """Delete the learned state."""
