@@ -10,6 +10,7 @@ from package_source import assert_no, imported_modules, modules, where
 MAY_IMPORT = {
     "errors": set(),
     "labels": set(),
+    "lazily": set(),
     "files": {"errors"},
     "pipelines": set(),
     "schema": {"errors"},
@@ -29,7 +30,7 @@ MAY_IMPORT = {
     "merging": {"errors", "estimators"},
     "persistence": {"errors", "files", "catalog", "model_header", "pipelines"},
     "evaluation": {
-        *("errors", "labels", "files", "schema", "catalog", "views"),
+        *("errors", "labels", "lazily", "files", "schema", "catalog", "views"),
         *("batch", "estimators", "streams", "persistence", "pipelines"),
     },
     "distributed": {
@@ -39,7 +40,7 @@ MAY_IMPORT = {
     "plots": {"errors", "catalog", "evaluation"},
     "report": {"errors", "catalog", "views", "evaluation", "plots"},
     "cli": {
-        *("errors", "labels", "files", "catalog", "views"),
+        *("errors", "labels", "lazily", "files", "catalog", "views"),
         *("streams", "datasets", "model_header", "persistence", "evaluation", "report"),
         "distributed",
     },

@@ -3,7 +3,6 @@
 Each imports what it needs, so that none waits for what only another one needs.
 """
 
-from crossview.cli.lazily import load_lazily
+from crossview.lazily import load_scikit_learn
 
-for _name in ("scipy.stats", "pandas"):
-    load_lazily(_name)
+load_scikit_learn()

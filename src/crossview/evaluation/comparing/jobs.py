@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import joblib
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.externals.loky.backend import resource_tracker
 
-from crossview.evaluation.comparing.allocator import give_back
-from crossview.evaluation.compiling import seconds_of_compiling
+from crossview.evaluation.comparing.worker import call_here, call_in_worker
 
 __all__ = ["Call", "Jobs"]
 
@@ -68,7 +65,7 @@ class Jobs:
         """
         if self.n_workers == 1:
             for call in calls:
-                yield _keyed(*call)
+                yield call_here(*call)
             return
         parallel = Parallel(
             n_jobs=self.n_jobs,
@@ -77,7 +74,7 @@ class Jobs:
             return_as="generator_unordered",
             mmap_mode=MMAP_MODE,
         )
-        yield from parallel(delayed(_in_worker)(os.getpid(), *call) for call in calls)
+        yield from parallel(delayed(call_in_worker)(os.getpid(), *call) for call in calls)
 
     def share(self, data: T) -> T:
         """Return data whose arrays are in a file that all workers map into their memory.
@@ -105,28 +102,3 @@ class Jobs:
         shared: T = joblib.load(path, mmap_mode=MMAP_MODE)
         weakref.finalize(shared, resource_tracker.maybe_unlink, path, "file")
         return shared
-
-
-def _in_worker(
-    parent: int, key: Any, function: Callable[..., Any], arguments: tuple
-) -> tuple[Any, Any]:
-    result = _keyed(key, function, arguments)
-    if os.getpid() != parent:
-        _spare_the_collector(seconds_of_compiling())
-    return result
-
-
-@lru_cache(maxsize=1)
-def _spare_the_collector(compiled: float) -> None:
-    """Except what is loaded by now from garbage collection, again when more loops are loaded.
-
-    joblib collects once a second in each worker, which takes a tenth of a second otherwise.
-    Memory that is free goes back to the system, then and later.
-    """
-    gc.collect()
-    give_back()
-    gc.freeze()
-
-
-def _keyed(key: Any, function: Callable[..., Any], arguments: tuple) -> tuple[Any, Any]:
-    return key, function(*arguments)

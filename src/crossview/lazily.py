@@ -8,15 +8,13 @@ import sys
 from types import ModuleType
 from typing import Any
 
-__all__ = ["load_lazily"]
+__all__ = ["load_lazily", "load_scikit_learn"]
 
 
 def load_lazily(name: str) -> None:
     """Let a module load at the first use of one of its names.
 
-    scikit-learn imports ``scipy.stats`` and pandas, which take three quarters of its time to load;
-    of the commands hardly one uses them.  ``importlib.util.LazyLoader`` is of no help: a second
-    import statement loads its modules.
+    ``importlib.util.LazyLoader`` is of no help: a second import statement loads its modules.
 
     Parameters
     ----------
@@ -43,3 +41,20 @@ def load_lazily(name: str) -> None:
     sys.modules[name] = module
     if package:
         setattr(sys.modules[package], last, module)
+
+
+def load_scikit_learn() -> None:
+    """Load scikit-learn without ``scipy.stats``, until that is used, and without pandas.
+
+    The two take three quarters of its time to load, and pandas 40 MB in each process.  No command
+    and no worker has a data frame of pandas; other libraries that import it later have it.
+    """
+    load_lazily("scipy.stats")
+    absent = "pandas" not in sys.modules
+    if absent:
+        sys.modules["pandas"] = None  # type: ignore[assignment]  # "not installed"
+    try:
+        import sklearn.base  # noqa: F401
+    finally:
+        if absent:
+            del sys.modules["pandas"]

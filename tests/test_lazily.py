@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import python
-from crossview.cli.lazily import load_lazily
+from crossview.lazily import load_lazily
 
 
 @pytest.fixture
@@ -87,3 +87,21 @@ def test_no_command_of_every_day_loads_pandas(tmp_path):
     )
     done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_workers_of_a_comparison_load_no_pandas(tmp_path):
+    (tmp_path / "looking.py").write_text(
+        "import sys\n"
+        "def look():\n"
+        "    import numpy, sklearn.linear_model\n"
+        "    X, y = numpy.eye(4), [0, 1, 0, 1]\n"
+        "    sklearn.linear_model.LogisticRegression().fit(X, y)\n"
+        "    return 'pandas._libs' in sys.modules\n"
+    )
+    code = (
+        "from looking import look\n"
+        "from crossview.evaluation.comparing.jobs import Call, Jobs\n"
+        "print(sorted(Jobs(2).run([Call(k, look, ()) for k in range(2)])))"
+    )
+    done = python("-c", code, cwd=tmp_path)
+    assert done.stdout == "[(0, False), (1, False)]\n", done.stderr
