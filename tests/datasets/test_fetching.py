@@ -207,6 +207,22 @@ def test_every_public_set_has_a_reader_an_https_address_and_checksums():
             assert bool(file.member) == file.url.endswith(".zip")
 
 
+def test_the_two_parts_of_mnist_are_its_images_as_shares_of_white(tmp_path):
+    rng = np.random.default_rng(0)
+    images = {"train": rng.integers(0, 256, (5, 784)), "t10k": rng.integers(0, 256, (3, 784))}
+    labels = {"train": [5, 0, 4, 1, 9], "t10k": [7, 2, 1]}
+    (tmp_path / "mnist").mkdir()
+    for part, pixels in images.items():
+        for name, head, values in (("images-idx3", 16, pixels), ("labels-idx1", 8, labels[part])):
+            content = bytes(head) + np.asarray(values, dtype=np.uint8).tobytes()
+            (tmp_path / "mnist" / f"{part}-{name}-ubyte.gz").write_bytes(gzip.compress(content))
+    found = datasets.fetch("mnist", data_home=tmp_path)
+    assert found.part.tolist() == ["train"] * 5 + ["test"] * 3
+    assert found.target.tolist() == [*labels["train"], *labels["t10k"]]
+    expected = np.vstack(list(images.values())) / 255
+    np.testing.assert_allclose(found.data.matrix.toarray(), expected, rtol=1e-15)
+
+
 @pytest.mark.parametrize("one", datasets.known(), ids=lambda one: one.name)
 def test_what_is_said_of_a_data_set_is_true(one):
     if one.where == "bundled":
@@ -225,10 +241,10 @@ def test_what_is_said_of_a_data_set_is_true(one):
 def test_the_checksums_are_those_of_the_local_files():
     """Of the sets whose local files are those of the address; the others differ as they say."""
     for one in PUBLIC:
-        folder = shared_data.folder(one.name)
         for file in one.files:
             if file.member or file.url.endswith(".gz"):
                 continue
+            folder = shared_data.folder(one.name)
             if one.name in ("ionosphere",) or file.name == "a9a.t":
                 continue  # the local copies have other line ends, and one zero more
             files = fetching.Files(one, folder.parent, download=False)

@@ -129,12 +129,26 @@ def _usps(files: Files) -> Rows:
     return Rows(MultiView({"pixels": pixels}), digit.astype(int), _parts(sizes))
 
 
-def _mnist_t10k(files: Files) -> Rows:
+def _digits_of(files: Files, part: str) -> tuple[np.ndarray, np.ndarray]:
+    """The images of a part of MNIST, a row each, and their labels."""
     pixels, digit = (
-        np.frombuffer(files[name], np.uint8, offset=offset)
-        for name, offset in [("t10k-images-idx3-ubyte", 16), ("t10k-labels-idx1-ubyte", 8)]
+        np.frombuffer(files[f"{part}-{name}-ubyte"], np.uint8, offset=offset)
+        for name, offset in [("images-idx3", 16), ("labels-idx1", 8)]
     )
-    return Rows(MultiView({"pixels": pixels.reshape(len(digit), -1) / 255}), digit.astype(int))
+    return pixels.reshape(len(digit), -1), digit.astype(int)
+
+
+def _mnist(files: Files) -> Rows:
+    parts = {"train": _digits_of(files, "train"), "test": _digits_of(files, "t10k")}
+    pixels = sp.vstack([sp.csr_array(pixels) for pixels, _ in parts.values()]) / 255
+    digit = np.concatenate([digit for _, digit in parts.values()])
+    sizes = {name: len(digit) for name, (_, digit) in parts.items()}
+    return Rows(MultiView({"pixels": pixels}), digit, _parts(sizes))
+
+
+def _mnist_t10k(files: Files) -> Rows:
+    pixels, digit = _digits_of(files, "t10k")
+    return Rows(MultiView({"pixels": pixels / 255}), digit)
 
 
 def _svmguide1(files: Files) -> Rows:
@@ -270,6 +284,7 @@ READERS: dict[str, Callable[[Files], Rows]] = {
     "internet_ads": _internet_ads,
     "bupa": _bupa,
     "usps": _usps,
+    "mnist": _mnist,
     "mnist_t10k": _mnist_t10k,
     "svmguide1": _svmguide1,
     "ionosphere": _ionosphere,

@@ -77,6 +77,18 @@ _UCI = "https://archive.ics.uci.edu/"
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary"
 _LIBSVM_SETS = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
 _MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist"
+_MNIST_TEST = (
+    DataFile(
+        "t10k-images-idx3-ubyte",
+        f"{_MNIST}/t10k-images-idx3-ubyte.gz",
+        "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    ),
+    DataFile(
+        "t10k-labels-idx1-ubyte",
+        f"{_MNIST}/t10k-labels-idx1-ubyte.gz",
+        "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+    ),
+)
 _GROUPLENS = "https://files.grouplens.org/datasets/movielens/ml-100k.zip"
 _ML_100K = "50d2a982c66986937beb9ffb3aa76efe955bf3d5c6b761f4e3a7cd717c6a3229"
 
@@ -168,6 +180,29 @@ PUBLIC = (
         ),
     ),
     PublicSet(
+        "mnist",
+        "digits, 28 x 28",
+        "classification",
+        70_000,
+        ("pixels",),
+        11_594_722,
+        "CC BY-SA 3.0",
+        "https://yann.lecun.com/exdb/mnist/",
+        (
+            DataFile(
+                "train-images-idx3-ubyte",
+                f"{_MNIST}/train-images-idx3-ubyte.gz",
+                "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+            ),
+            DataFile(
+                "train-labels-idx1-ubyte",
+                f"{_MNIST}/train-labels-idx1-ubyte.gz",
+                "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+            ),
+            *_MNIST_TEST,
+        ),
+    ),
+    PublicSet(
         "mnist_t10k",
         "digits, 28 x 28 (the test part)",
         "classification",
@@ -176,18 +211,7 @@ PUBLIC = (
         1_653_419,
         "CC BY-SA 3.0",
         "https://yann.lecun.com/exdb/mnist/",
-        (
-            DataFile(
-                "t10k-images-idx3-ubyte",
-                f"{_MNIST}/t10k-images-idx3-ubyte.gz",
-                "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-            ),
-            DataFile(
-                "t10k-labels-idx1-ubyte",
-                f"{_MNIST}/t10k-labels-idx1-ubyte.gz",
-                "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-            ),
-        ),
+        _MNIST_TEST,
     ),
     PublicSet(
         "svmguide1",
