@@ -1,12 +1,12 @@
 # A week of a stream, as docs/daily.md tells it.  Needs `crossview` on the PATH.
 #
-#     sh examples/daily.sh ml-100k
+#     sh examples/daily.sh
 #
 # writes into the folder daily.  Day by day the rows are predicted in the morning; in the evening
 # their labels are there, the predictions are evaluated, and the model goes on.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-python "$here/days.py" "${1:?the folder of MovieLens-100k}" daily
+python "$here/days.py" daily
 cd daily
 step() {
     printf '\n$ %s\n' "$*"

@@ -1,13 +1,13 @@
 """MovieLens-100k as a stream that arrives day by day: who liked which movie.
 
-    python examples/days.py ml-100k days
+    python examples/days.py days
     python examples/days.py --summary days
 
 writes into the folder ``days``: ``history.parquet``, all ratings up to the last seven days, with
 the label ``liked`` (4 or 5 stars); and for each of the seven days ``day1.parquet``, what was shown,
-without a label, and ``labels1.csv``, what became known later.  The data set is at
-https://grouplens.org/datasets/movielens/100k/, whose terms allow research use and no publishing
-again.  The summary is of the evaluations that examples/daily.sh writes: of the model that went on,
+without a label, and ``labels1.csv``, what became known later.  The data set is fetched (5 MB), or
+read from where CROSSVIEW_DATA says; its terms allow research use and no publishing again.  The
+summary is of the evaluations that examples/daily.sh writes: of the model that went on,
 ``new1.json``, and of the one that did not, ``old1.json``.
 """
 
@@ -17,24 +17,15 @@ from pathlib import Path
 
 import pandas as pd
 
+from crossview import datasets
+
 N_DAYS = 7
 
 
-def ratings(folder: Path) -> pd.DataFrame:
+def ratings(data_home: Path | None = None) -> pd.DataFrame:
     """All ratings in the order of time, with a view of the user and one of the movie."""
-    file = next(path for path in (folder / "u.data", folder / "u.data.gz") if path.exists())
-    given = pd.read_csv(file, sep="\t", names=["user__id", "item__id", "stars", "time"])
-    names = ["user__id", "user__age", "user__sex", "user__job", "zip"]
-    users = pd.read_csv(folder / "u.user", sep="|", names=names).drop(columns="zip")
-    genres = pd.read_csv(folder / "u.genre", sep="|", names=["genre", "n"])["genre"].str.lower()
-    items = pd.read_csv(folder / "u.item", sep="|", header=None, encoding="latin-1")
-    flags = items.iloc[:, -len(genres) :].to_numpy() == 1
-    about = {
-        "item__id": items[0],
-        "item__genres": [" ".join(genres[row]) for row in flags],
-        "item__year": pd.to_numeric(items[2].str[-4:]),
-    }
-    whole = given.merge(users, on="user__id").merge(pd.DataFrame(about), on="item__id")
+    found = datasets.fetch("movielens_100k", data_home=data_home)
+    whole = found.data.to_pandas().assign(stars=found.target)
     whole = whole.sort_values(["time", "user__id", "item__id"], ignore_index=True)
     whole["time"] = pd.to_datetime(whole["time"], unit="s")
     whole["liked"] = (whole.pop("stars") >= 4).map({True: "yes", False: "no"})
@@ -69,4 +60,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--summary":
         summary(Path(sys.argv[2]))
     else:
-        write(ratings(Path(sys.argv[1])), Path(sys.argv[2]))
+        write(ratings(), Path(sys.argv[1]))

@@ -40,7 +40,7 @@ def commands():
 
 def test_the_week_is_played_through(tmp_path, monkeypatch, capsys):
     days = days_module()
-    days.write(days.ratings(shared("movielens_100k")), tmp_path)
+    days.write(days.ratings(shared("movielens_100k").parent), tmp_path)
     monkeypatch.chdir(tmp_path)
     history = pd.read_parquet("history.parquet").tail(ROWS_OF_HISTORY)
     history.to_parquet("history.parquet", index=False)
