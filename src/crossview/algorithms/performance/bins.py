@@ -21,8 +21,8 @@ from crossview.algorithms.performance.tables import Tables, Top, best_table, top
 # a wrong row asks for a margin of about 1: bins of this width, a power of 2 so that no score is
 # rounded, for scores from -4 to 4; the first and the last bin have all beyond
 WIDTH, N_BINS = 2.0**-6, 512
-# bins at either side of one whose scores are asked for that are told, too
-NEIGHBORS = 2
+# bins above and below one whose scores are asked for that are told, too
+NEIGHBORS = 1
 
 # from bins of the positive rows, and of the others, to the scores in them, of each part
 Tell = Callable[[tuple[np.ndarray, np.ndarray]], list[tuple[np.ndarray, np.ndarray]]]
