@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from crossview.distributed.cluster import check_client, dask_distributed
+from crossview.distributed.cluster import check_client
 from crossview.distributed.fitting import parts_of_block
+from crossview.distributed.holders import HeldParts
 from crossview.distributed.tasks import RETRIES
 from crossview.errors import InputError
 from crossview.estimators.svm.classifier import MultiViewSVMPerf
 from crossview.estimators.svm.divided import Parts, fit_divided
-from crossview.estimators.svm.part import Labels, PartOfRows, ScoredPart, labels_of, part_of
+from crossview.estimators.svm.part import Labels, PartOfRows, labels_of, part_of
 
 __all__ = ["fit_svm"]
 
@@ -79,7 +78,7 @@ def fit_svm(
     head = client.submit(_head, rows[0], pure=False).result()
 
     def make_parts(columns: np.ndarray) -> Parts:
-        return _Workers(
+        return HeldParts(
             client,
             [client.submit(_part, model, block, columns, pure=False, retries=RETRIES)
              for block in rows],
@@ -94,75 +93,6 @@ def fit_svm(
         scores, y, weight = zip(*client.gather(calibration), strict=True)
         fitted.calibrate(*(np.concatenate(each) for each in (scores, y, weight)))
     return fitted
-
-
-class _Workers:
-    """The parts, on workers: an actor on each has those that are in its memory.
-
-    A call of an actor takes a tenth of the time of a task.  Its state is a copy of scores, so where
-    a worker dies, Dask makes the parts again on another one, and a new actor repeats the call.
-    """
-
-    def __init__(self, client: Any, parts: list[Any]) -> None:
-        self._client, self._parts = client, parts
-        # a part that failed is nowhere; the actor tells its error
-        dask_distributed().wait(parts)
-        places = client.who_has(parts)
-        homes = [min(places[part.key], default="") for part in parts]
-        self._homes = sorted(set(homes))
-        self._members = [[i for i, one in enumerate(homes) if one == home] for home in self._homes]
-        self._actors = [self._hold(g) for g in range(len(self._homes))]
-
-    def _hold(self, g: int) -> Any:
-        parts, home = [self._parts[i] for i in self._members[g]], self._homes[g]
-        threads = self._client.ncores().get(home, 1)
-        return self._client.submit(
-            _Holder, parts, threads, actor=True, workers=[home], allow_other_workers=True,
-            pure=False, retries=RETRIES,
-        ).result()  # fmt: skip
-
-    def each(self, method: str, values: list[tuple]) -> list[Any]:
-        own = [[values[i] for i in members] for members in self._members]
-        calls = [self._begin(g, method, own[g]) for g in range(len(own))]
-        found: dict[int, Any] = {}
-        for g, (call, members) in enumerate(zip(calls, self._members, strict=True)):
-            found |= zip(members, self._finish(g, call, method, own[g]), strict=True)
-        return [found[i] for i in range(len(values))]
-
-    def _begin(self, g: int, method: str, values: list[tuple]) -> Any:
-        with contextlib.suppress(RuntimeError):  # its worker is known to be dead
-            return self._actors[g].call(method, values)
-
-    def _finish(self, g: int, call: Any, method: str, values: list[tuple]) -> list[Any]:
-        for _ in range(RETRIES):
-            with contextlib.suppress(OSError):  # its worker died
-                if call is not None:
-                    return list(call.result())
-            self._actors[g] = self._hold(g)
-            call = self._begin(g, method, values)
-        return list(self._actors[g].call(method, values).result())
-
-    def total(self, method: str, *values: Any) -> np.ndarray:
-        call = getattr(PartOfRows, method)
-        tasks = [
-            self._client.submit(call, part, *values, pure=False, retries=RETRIES)
-            for part in self._parts
-        ]
-        found = self._client.submit(_sum, tasks, pure=False, retries=RETRIES).result()
-        return np.asarray(found)
-
-
-class _Holder:
-    """Parts in the memory of one worker."""
-
-    def __init__(self, parts: list[PartOfRows], n_threads: int) -> None:
-        self._parts, self._n_threads = [ScoredPart(part) for part in parts], n_threads
-
-    def call(self, method: str, values: list[tuple]) -> list[Any]:
-        """Return what a method of each part returns for its arguments."""
-        call = getattr(ScoredPart, method)
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            return list(pool.map(lambda part, own: call(part, *own), self._parts, values))
 
 
 def _is_lazy(block: Any) -> bool:
@@ -191,7 +121,3 @@ def _scores(model: Any, block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     X, y, weight = parts_of_block(block)
     y = np.asarray(y)
     return model.decision_function(X), y, np.ones(len(y)) if weight is None else np.asarray(weight)
-
-
-def _sum(values: list[np.ndarray]) -> np.ndarray:
-    return np.asarray(np.add.reduce(values))

@@ -24,15 +24,17 @@ WIDTH, N_BINS = 2.0**-6, 512
 # bins above and below one whose scores are asked for that are told, too
 NEIGHBORS = 1
 
-# from bins of the positive rows, and of the others, to the scores in them, of each part
-Tell = Callable[[tuple[np.ndarray, np.ndarray]], list[tuple[np.ndarray, np.ndarray]]]
+# bins of the positive rows, and of the others
+TwoBins = tuple[np.ndarray, np.ndarray]
+# from bins to the scores in them, of each part
+Tell = Callable[[TwoBins], list[tuple[np.ndarray, np.ndarray]]]
 
 
 class Bins(NamedTuple):
     """Some scores in bins, the highest first."""
 
-    count: np.ndarray  # (N_BINS,)
-    total: np.ndarray  # (N_BINS,): their sum
+    counts: np.ndarray  # (N_BINS,)
+    totals: np.ndarray  # (N_BINS,): their sum
     least: float
     largest: float
 
@@ -63,8 +65,9 @@ class BinnedSide:
     """The scores of one side in all parts, as far as they are known."""
 
     def __init__(self, parts: list[Bins]) -> None:
-        self.counts = np.array([part.count for part in parts])
-        self.count, self.total = self.counts.sum(axis=0), np.add.reduce([p.total for p in parts])
+        self.counts = np.array([part.counts for part in parts])
+        self.count = self.counts.sum(axis=0)
+        self.total = np.add.reduce([part.totals for part in parts])
         # of bin k, ranks[k] scores are above, with the sum sums[k]
         self.ranks, self.sums = (
             np.concatenate([[0], np.cumsum(each)]) for each in (self.count, self.total)
@@ -134,9 +137,10 @@ class BinnedSide:
 
 
 def search_binned(
-    tables: Tables, positive: BinnedSide, negative: BinnedSide, tell: Tell
+    tables: Tables, sides: tuple[BinnedSide, BinnedSide], tell: Tell
 ) -> tuple[int, int]:
     """Return the a and b of the best table, like `best_table`."""
+    positive, negative = sides
     while True:
         cp, cq = positive.bound(), negative.bound()
         if tables.convex:  # so is its maximum over b, and with cp it is highest at a corner
@@ -148,5 +152,5 @@ def search_binned(
         if not (len(bins[0]) or len(bins[1])):
             return a, b
         told = tell(bins)
-        for side, own, f in zip((positive, negative), bins, zip(*told, strict=True), strict=True):
+        for side, own, f in zip(sides, bins, zip(*told, strict=True), strict=True):
             side.learn(own, list(f))

@@ -97,7 +97,8 @@ def make_problem(
         p, q, cp, cq = sort_sides(f, positive, negative)
         a, b = best(tables, cp, cq)
         found = top_of(p, a), top_of(q, b)
-        return Cut(float(tables.delta(a, b)), label_rows(f, positive, negative, found) / tables.unit)
+        s = label_rows(f, positive, negative, found) / tables.unit
+        return Cut(float(tables.delta(a, b)), s)
 
     # all rows weigh the same here
     price, concave_tables = tables.unit * (total / n), tables if tables.concave else None

@@ -69,9 +69,7 @@ def label_rows(
     return s
 
 
-def best_table(
-    tables: Tables, cp: Any, cq: Any, a: np.ndarray | None = None
-) -> tuple[int, int]:
+def best_table(tables: Tables, cp: Any, cq: Any, a: np.ndarray | None = None) -> tuple[int, int]:
     """Return the a and b of largest ``delta(a, b) + cp[a] / unit + cq[b] / unit``.
 
     For a fixed a the value is concave in b if delta is, because the scores fall, and its forward

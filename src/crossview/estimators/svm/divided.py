@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from sklearn.base import clone
 
-from crossview.algorithms.performance.bins import BinnedSide, search_binned
+from crossview.algorithms.performance.bins import BinnedSide, TwoBins, search_binned
 from crossview.algorithms.performance.cut import Cut
 from crossview.algorithms.performance.inverse import (
     LARGEST_FACTOR,
@@ -115,9 +115,13 @@ class _TableSearch:
     def __call__(self, scores: _Scores) -> Cut:
         X, w, label = *scores, self._label
         counts = X.each("count_scores", w, label)
-        sides = [BinnedSide(list(own)) for own in zip(*counts, strict=True)]
-        a, b = search_binned(self._tables, *sides, lambda k: X.each("scores_in", w, label, k))
-        found = list(zip(sides[0].top(a), sides[1].top(b), strict=True))
+        positive, negative = (BinnedSide(list(own)) for own in zip(*counts, strict=True))
+
+        def tell(bins: TwoBins) -> list[Any]:
+            return X.each("scores_in", w, label, bins)
+
+        a, b = search_binned(self._tables, (positive, negative), tell)
+        found = list(zip(positive.top(a), negative.top(b), strict=True))
         s: Any = _WrongRows(w, label, found, self._tables.unit)
         return Cut(float(self._tables.delta(a, b)), s)
 
@@ -162,7 +166,8 @@ class _TrainingRows:
         if problem.tables is None:
             search = problem.search
             return problem._replace(search=lambda scores: search(np.asarray(scores)))
-        return problem._replace(search=_TableSearch(problem.tables, self.classes[code]))
+        in_parts: Any = _TableSearch(problem.tables, self.classes[code])
+        return problem._replace(search=in_parts)
 
 
 def fit_divided(

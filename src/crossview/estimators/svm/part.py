@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from crossview.algorithms.performance.bins import Bins, bins_of, count_scores
+from crossview.algorithms.performance.bins import Bins, TwoBins, bins_of, count_scores
 from crossview.algorithms.performance.disagreement import Disagreement, ViewBlocks
 from crossview.algorithms.performance.tables import Top, label_rows
 from crossview.batch import whole_matrix
@@ -105,9 +105,7 @@ class ScoredPart:
         """Return the scores in bins: of the rows of a class, and of the others."""
         return [count_scores(side.f, side.bins) for side in self._sides(w, label)]
 
-    def scores_in(
-        self, w: np.ndarray, label: Any, bins: tuple[np.ndarray, np.ndarray]
-    ) -> list[np.ndarray]:
+    def scores_in(self, w: np.ndarray, label: Any, bins: TwoBins) -> list[np.ndarray]:
         """Return the scores in some bins."""
         sides = self._sides(w, label)
         return [side.f[np.isin(side.bins, k)] for side, k in zip(sides, bins, strict=True)]
