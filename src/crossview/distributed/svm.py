@@ -25,9 +25,10 @@ def fit_svm(
     """Fit a `MultiViewSVMPerf` to rows on the workers of a Dask cluster, exactly.
 
     The rows stay where they are.  In each iteration every worker scores its rows, the client
-    searches the most violated labeling in the scores of all, one number per row, and the cut is the
-    sum of the workers' sums.  So objective and gap are those of ``fit`` on one machine, but for
-    rounding.
+    searches the most violated labeling, and the cut is the sum of the workers' sums.  For F, the
+    measures at k and a `Measure` with ``concave=True`` the workers tell counts of scores in bins,
+    and the scores in a few of them; for other measures one number per row.  So objective and gap
+    are those of ``fit`` on one machine, but for rounding.
 
     Parameters
     ----------
