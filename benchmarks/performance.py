@@ -42,10 +42,11 @@ def search() -> str:
 
         def scan(f: np.ndarray = f, y: np.ndarray = y) -> float:
             sides = sort_sides(f, np.flatnonzero(y > 0), np.flatnonzero(y < 0))
-            P, N = len(sides.cp) - 1, len(sides.cq) - 1
+            P, N = len(sides.p), len(sides.q)
             delta = partial(f_loss, P=P, N=N, beta=1.0)
             tables = all_tables(delta, 2.0 * P, (P, N), concave=False)
-            return max(scan_tables(tables, sides, np.arange(P + 1)))[0]
+            best = max(scan_tables(tables, sides.cp, sides.cq, np.arange(P + 1)))[0]
+            return best - sides.cp[-1] / tables.unit
 
         tasks = {"search": partial(problem.search, f)}
         if n <= MOST_TO_SCAN:

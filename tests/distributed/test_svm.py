@@ -1,12 +1,16 @@
 """The SVM for a measure on rows in parts: objective, gap and weights of one machine."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from dask.delayed import delayed
+from sklearn.exceptions import ConvergenceWarning
 
 from crossview import InputError, MultiView, MultiViewSVMPerf, Perceptron
 from crossview.distributed import fit_svm
+from crossview.distributed.holders import Holder
 
 
 def make_rows(n=240, seed=0):
@@ -40,14 +44,54 @@ def test_the_solution_is_that_of_one_machine(client, measure):
         assert there.layout_ == here.layout_
 
 
-def test_each_iteration_is_that_of_one_machine(client):
+@pytest.mark.parametrize("measure", ["f1", "precision_at_k", "roc_auc"])
+def test_each_iteration_is_that_of_one_machine(client, measure):
     X, y = make_rows()
+    X = np.round(X, 1)  # some rows are equal, so their scores are
     y = np.where(y == "b", "b", "a")
-    svm = MultiViewSVMPerf([3, 4], C2=0.01, calibration="none")
+    svm = MultiViewSVMPerf([3, 4], measure=measure, C2=0.01, calibration="none")
     here, there = svm.fit(X, y), fit_svm(svm, divided(X, y), client=client)
     np.testing.assert_allclose(there.objective_history_, here.objective_history_, rtol=1e-9)
     np.testing.assert_allclose(there.dual_gap_, here.dual_gap_, atol=1e-9)
     np.testing.assert_allclose(there.decision_function(X), here.decision_function(X), atol=1e-8)
+
+
+def test_workers_change_no_bit_and_neither_do_lost_scores(client, one_worker, monkeypatch):
+    X, y = make_rows()
+    svm = MultiViewSVMPerf([3, 4], C2=0.01, calibration="none")
+    calm = fit_svm(svm, divided(X, y), client=one_worker)
+    call, asked, lost = Holder.call, [], []
+
+    def die_now_and_then(self, method, values):
+        asked.append(method)
+        if len(asked) % 7 == 5:
+            lost.append(method)
+            raise OSError("no such worker")
+        return call(self, method, values)
+
+    monkeypatch.setattr(Holder, "call", die_now_and_then)
+    there = fit_svm(svm, divided(X, y), client=client)
+    assert {"count_scores", "scores_in", "sum_of_wrong"} <= set(lost)
+    np.testing.assert_array_equal(there.coef_, calm.coef_)
+    for ours, theirs in zip(there.objective_history_, calm.objective_history_, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_what_travels_does_not_grow_with_the_rows(client, monkeypatch):
+    """Counts in bins, and scores of the few bins that decide."""
+    call, sent = Holder.call, []
+
+    def weigh(self, method, values):
+        found = call(self, method, values)
+        sent.append(len(pickle.dumps(found)) + len(pickle.dumps(values)))
+        return found
+
+    monkeypatch.setattr(Holder, "call", weigh)
+    X, y = make_rows(60_000)
+    svm = MultiViewSVMPerf([3, 4], C2=0.01, calibration="none", max_iter=5)
+    with pytest.warns(ConvergenceWarning):
+        fit_svm(svm, divided(X, np.where(y == "b", "b", "a")), client=client)
+    assert max(sent) < 8 * 60_000 / 8
 
 
 def test_sparse_views_several_classes_weights_and_probabilities(client):

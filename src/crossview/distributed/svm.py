@@ -9,16 +9,12 @@ import numpy as np
 
 from crossview.distributed.cluster import check_client
 from crossview.distributed.fitting import parts_of_block
+from crossview.distributed.holders import HeldParts
 from crossview.distributed.tasks import RETRIES
 from crossview.errors import InputError
 from crossview.estimators.svm.classifier import MultiViewSVMPerf
-from crossview.estimators.svm.divided import (
-    Labels,
-    PartOfRows,
-    fit_divided,
-    labels_of,
-    part_of,
-)
+from crossview.estimators.svm.divided import Parts, fit_divided
+from crossview.estimators.svm.part import Labels, PartOfRows, labels_of, part_of
 
 __all__ = ["fit_svm"]
 
@@ -29,9 +25,10 @@ def fit_svm(
     """Fit a `MultiViewSVMPerf` to rows on the workers of a Dask cluster, exactly.
 
     The rows stay where they are.  In each iteration every worker scores its rows, the client
-    searches the most violated labeling in the scores of all, one number per row, and the cut is the
-    sum of the workers' sums.  So objective and gap are those of ``fit`` on one machine, but for
-    rounding.
+    searches the most violated labeling, and the cut is the sum of the workers' sums.  For F, the
+    measures at k and a `Measure` with ``concave=True`` the workers tell counts of scores in bins,
+    and the scores in a few of them; for other measures one number per row.  So objective and gap
+    are those of ``fit`` on one machine, but for rounding.
 
     Parameters
     ----------
@@ -80,7 +77,15 @@ def fit_svm(
         [client.submit(_labels, model, block, pure=False, retries=RETRIES) for block in rows]
     )
     head = client.submit(_head, rows[0], pure=False).result()
-    fitted = fit_divided(model, head, labels, lambda columns: _Remote(client, model, rows, columns))
+
+    def make_parts(columns: np.ndarray) -> Parts:
+        return HeldParts(
+            client,
+            [client.submit(_part, model, block, columns, pure=False, retries=RETRIES)
+             for block in rows],
+        )  # fmt: skip
+
+    fitted = fit_divided(model, head, labels, make_parts)
     calibration: list[Any] = []
     for block in held_out:
         lazy = client.compute(block) if _is_lazy(block) else block
@@ -89,34 +94,6 @@ def fit_svm(
         scores, y, weight = zip(*client.gather(calibration), strict=True)
         fitted.calibrate(*(np.concatenate(each) for each in (scores, y, weight)))
     return fitted
-
-
-class _Remote:
-    """The parts, on workers."""
-
-    def __init__(self, client: Any, model: Any, rows: list[Any], columns: np.ndarray) -> None:
-        self._client = client
-        self._parts = [
-            client.submit(_part, model, block, columns, pure=False, retries=RETRIES)
-            for block in rows
-        ]
-
-    def each(self, method: str, values: list[tuple]) -> list[Any]:
-        call = getattr(PartOfRows, method)
-        tasks = [
-            self._client.submit(call, part, *own, pure=False, retries=RETRIES)
-            for part, own in zip(self._parts, values, strict=True)
-        ]
-        return list(self._client.gather(tasks))
-
-    def total(self, method: str, *values: Any) -> np.ndarray:
-        call = getattr(PartOfRows, method)
-        tasks = [
-            self._client.submit(call, part, *values, pure=False, retries=RETRIES)
-            for part in self._parts
-        ]
-        found = self._client.submit(_sum, tasks, pure=False, retries=RETRIES).result()
-        return np.asarray(found)
 
 
 def _is_lazy(block: Any) -> bool:
@@ -145,7 +122,3 @@ def _scores(model: Any, block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     X, y, weight = parts_of_block(block)
     y = np.asarray(y)
     return model.decision_function(X), y, np.ones(len(y)) if weight is None else np.asarray(weight)
-
-
-def _sum(values: list[np.ndarray]) -> np.ndarray:
-    return np.asarray(np.add.reduce(values))

@@ -7,7 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 from crossview.algorithms.performance import inverse
-from crossview.algorithms.performance.disagreement import Disagreement, ViewBlocks
+from crossview.algorithms.performance.disagreement import (
+    ROWS_AT_ONCE,
+    Disagreement,
+    ViewBlocks,
+    weighted_gram,
+)
 from crossview.algorithms.performance.inverse import Inverse, row_gram
 
 PTR = np.array([0, 2, 5, 6, 9])
@@ -41,6 +46,13 @@ def test_disagreement_is_that_of_all_pairs_of_views_present(form):
     np.testing.assert_allclose(D.diagonal(), np.diag(D.matrix()))
     some = np.array([7, 1, 3])
     np.testing.assert_allclose(D.matrix(some), D.matrix()[np.ix_(some, some)])
+
+
+@pytest.mark.parametrize("n", [0, ROWS_AT_ONCE, 2 * ROWS_AT_ONCE + 1])
+def test_a_weighted_gram_is_the_sum_over_all_rows(n):
+    rng = np.random.default_rng(9)
+    X, factor = rng.normal(size=(n, 3)), rng.uniform(size=n)
+    np.testing.assert_allclose(weighted_gram(X, factor), np.einsum("ij,i,ik->jk", X, factor, X))
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

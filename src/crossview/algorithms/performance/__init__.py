@@ -23,6 +23,7 @@ C this is the published problem, with the same C2.
 
     contingency.py   losses of contingency tables
     tables.py        the most violated labeling of such a loss
+    bins.py          ... of rows in parts, most of whose scores stay there
     additive.py      ... of a loss that is a sum over rows or pairs
     rankings.py      ... of average precision; monotone.py: the search in it and in the G-mean
     problem.py       from the name of a measure to its search

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def f_loss(a: Any, b: Any, P: int, N: int, beta: float) -> Any:
-    """Return 1 - F = 1 - (1 + β²) a / (a + β² P + b); it is concave in b."""
+    """Return 1 - F = 1 - (1 + β²) a / (a + β² P + b); it is concave in b, and convex in a."""
     return 1.0 - (1.0 + beta**2) * a / (a + beta**2 * P + b)
 
 

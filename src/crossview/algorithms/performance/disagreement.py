@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+# dense rows that are scaled at a time: a copy of all of them would not stay in the caches
+ROWS_AT_ONCE = 4096
+
 
 class ViewBlocks(NamedTuple):
     """All views side by side."""
@@ -55,10 +58,21 @@ class Disagreement:
         X, ptr, _, weight = self.blocks
         view = np.searchsorted(ptr, np.arange(X.shape[1])[columns], side="right")
         X = X[:, columns]
-        own, joint = (
-            dense(X.T @ scale_rows(X, factor)) for factor in (weight * self.number, weight)
-        )
+        joint = weighted_gram(X, weight)
+        same = len(self.number) and (self.number == self.number[0]).all()
+        own = self.number[0] * joint if same else weighted_gram(X, weight * self.number)
         return np.where(view[:, None] == view, own - joint, -joint)
+
+
+def weighted_gram(X: Any, factor: np.ndarray) -> np.ndarray:
+    """Return ``X'diag(factor) X``."""
+    if sp.issparse(X):
+        return dense(X.T @ scale_rows(X, factor))
+    gram, at_once = np.zeros((X.shape[1], X.shape[1])), max(ROWS_AT_ONCE, X.shape[1])
+    for i in range(0, len(X), at_once):
+        x = X[i : i + at_once]
+        gram += x.T @ scale_rows(x, factor[i : i + at_once])
+    return gram
 
 
 def scale_rows(X: Any, factor: np.ndarray) -> Any:

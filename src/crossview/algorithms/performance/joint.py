@@ -27,14 +27,13 @@ def cutting_planes(cuts: WorkingSet, search: Search, C: float, stop: Stopping) -
     history: list[tuple[float, float]] = []
     while True:
         # 1. the most violated labeling
-        f = cuts.scores(here)
-        cut = search(f)
-        found = 0.5 * here.sqnorm + C * max(0.0, cut.delta - float(cut.s @ f))
+        cut = search(cuts.scores(here))
+        gamma = cuts.add(cut)
+        found = 0.5 * here.sqnorm + C * max(0.0, cut.delta - float(gamma.left @ here.right))
         mu = max(SMALLEST_MU, mu / FACTOR) if found < value else min(LARGEST_MU, mu * FACTOR)
         if found < value:
             value, best = found, here
         # 2. the bound with this cut
-        cuts.add(cut)
         bound = max(bound, cuts.minimize(C)[0])
         history.append((bound, value))
         if relative_gap(value, bound) <= stop.tol or len(history) == stop.max_iter:

@@ -31,8 +31,9 @@ from crossview.algorithms.performance.tables import (
     Tables,
     best_g_mean,
     best_table,
-    cut_of_table,
+    label_rows,
     sort_sides,
+    top_of,
 )
 
 # a loss of tables: of a, b, and P= and N=
@@ -46,6 +47,7 @@ class Problem(NamedTuple):
     unit: float  # a wrong row or pair weighs one over this
     price: float  # C1 times this means the same for any number of rows
     n_predicted: int | None  # rows to predict positive; None: those with a score above 0
+    tables: Tables | None = None  # what `best_table` searches, if delta is concave
 
 
 def make_problem(
@@ -82,7 +84,8 @@ def make_problem(
     if delta is not None:
         tables = all_tables(partial(delta, P=P, N=N), float(n), (P, N), concave=concave)
     elif measure == "fbeta":
-        tables = all_tables(partial(f_loss, P=P, N=N, beta=beta), 2.0 * P, (P, N), concave=True)
+        f_tables = all_tables(partial(f_loss, P=P, N=N, beta=beta), 2.0 * P, (P, N), concave=True)
+        tables = f_tables._replace(convex=True)
     elif measure == "g_mean":
         tables = all_tables(partial(g_mean_loss, P=P, N=N), float(n), (P, N), concave=False)
     else:
@@ -91,11 +94,15 @@ def make_problem(
     best = best_g_mean if measure == "g_mean" else best_table
 
     def search(f: np.ndarray) -> Cut:
-        sides = sort_sides(f, positive, negative)
-        return cut_of_table(sides, tables, *best(tables, sides))
+        p, q, cp, cq = sort_sides(f, positive, negative)
+        a, b = best(tables, cp, cq)
+        found = top_of(p, a), top_of(q, b)
+        s = label_rows(f, positive, negative, found) / tables.unit
+        return Cut(float(tables.delta(a, b)), s)
 
     # all rows weigh the same here
-    return Problem(search, tables.unit, tables.unit * (total / n), n_predicted)
+    price, concave_tables = tables.unit * (total / n), tables if tables.concave else None
+    return Problem(search, tables.unit, price, n_predicted, concave_tables)
 
 
 def all_tables(

@@ -4,7 +4,6 @@ import numpy as np
 
 from crossview.algorithms.performance.cut import Cut
 from crossview.algorithms.performance.monotone import AVERAGE_PRECISION, monotone_argmax
-from crossview.algorithms.performance.tables import sort_sides
 
 
 def search_rankings(f: np.ndarray, positive: np.ndarray, negative: np.ndarray) -> Cut:
@@ -20,15 +19,15 @@ def search_rankings(f: np.ndarray, positive: np.ndarray, negative: np.ndarray) -
     ``(h[P+j-1] - h[k+j-1] - j/(k+j) + j/(P+j)) / P`` with ``h[m] = 1 + 1/2 + ... + 1/m``.  Every
     term falls with j, so the best k never falls, which is also what makes it an order.
     """
-    sides = sort_sides(f, positive, negative)
+    positive, negative = (side[np.argsort(-f[side])] for side in (positive, negative))
     P, N = len(positive), len(negative)
     harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, P + N + 1))])
     k = np.empty(N, dtype=np.int64)
-    q = f[sides.negative] / (P * N)
-    monotone_argmax(AVERAGE_PRECISION, q, sides.cp / (P * N), harmonic, k)
+    cp = np.concatenate([[0.0], np.cumsum(f[positive])])
+    monotone_argmax(AVERAGE_PRECISION, f[negative] / (P * N), cp / (P * N), harmonic, k)
     above = np.searchsorted(k, np.arange(P), side="right")  # negative rows above each positive one
     i = np.arange(1, P + 1)
     s = np.zeros(len(f))
-    s[sides.positive] = above / (P * N)
-    s[sides.negative] = (k - P) / (P * N)
+    s[positive] = above / (P * N)
+    s[negative] = (k - P) / (P * N)
     return Cut(float(1.0 - np.mean(i / (i + above))), s)

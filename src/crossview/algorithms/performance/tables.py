@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview.algorithms.performance.cut import Cut
 from crossview.algorithms.performance.monotone import G_MEAN, monotone_argmax
 
 # tables that a full scan has in memory at once
@@ -13,12 +12,19 @@ SCAN_AT_ONCE = 2**20
 
 
 class Sides(NamedTuple):
-    """The positive and the negative rows by falling score, and cumulative sums of the scores."""
+    """The scores of the positive and of the negative rows, falling, and their cumulative sums."""
 
-    positive: np.ndarray  # (P,): rows
-    negative: np.ndarray  # (N,)
+    p: np.ndarray  # (P,)
+    q: np.ndarray  # (N,)
     cp: np.ndarray  # (P + 1,): sum of the a highest scores
     cq: np.ndarray  # (N + 1,)
+
+
+class Top(NamedTuple):
+    """The rows of a side with the highest scores: those above a score, and the first ones at it."""
+
+    score: float
+    ties: int
 
 
 class Tables(NamedTuple):
@@ -29,67 +35,86 @@ class Tables(NamedTuple):
     lo: np.ndarray  # (P + 1,): for each a the least b that is admitted
     hi: np.ndarray  # (P + 1,): ... and the largest; below lo if there is none
     concave: bool  # whether delta is concave in b for each a
+    convex: bool = False  # whether delta is convex in a for each b, and all tables are admitted
 
 
 def sort_sides(f: np.ndarray, positive: np.ndarray, negative: np.ndarray) -> Sides:
-    """Sort the rows of both sides by falling score."""
-    p, q = (side[np.argsort(-f[side])] for side in (positive, negative))
-    return Sides(p, q, *(np.concatenate([[0.0], np.cumsum(f[side])]) for side in (p, q)))
+    """Sort the scores of both sides."""
+    p, q = (np.sort(f[side])[::-1] for side in (positive, negative))
+    return Sides(p, q, *(np.concatenate([[0.0], np.cumsum(side)]) for side in (p, q)))
 
 
-def cut_of_table(sides: Sides, tables: Tables, a: int, b: int) -> Cut:
-    """Return the labeling that finds the a highest positive rows and the b highest others."""
-    s = np.zeros(len(sides.positive) + len(sides.negative))
-    s[sides.positive[a:]] = 1.0 / tables.unit
-    s[sides.negative[:b]] = -1.0 / tables.unit
-    return Cut(float(tables.delta(a, b)), s)
+def top_of(falling: np.ndarray, a: int) -> Top:
+    """Return the a highest of some falling scores."""
+    if a == 0:
+        return Top(np.inf, 0)
+    score = float(falling[a - 1])
+    return Top(score, a - int(np.searchsorted(-falling, -score)))
 
 
-def best_table(tables: Tables, sides: Sides) -> tuple[int, int]:
-    """Return the a and b of largest ``delta(a, b) - (cp[P] - cp[a]) / unit + cq[b] / unit``.
+def is_in_top(f: np.ndarray, top: Top) -> np.ndarray:
+    """Return which scores are in the top."""
+    found = f > top.score
+    found[np.flatnonzero(f == top.score)[: top.ties]] = True
+    return found
+
+
+def label_rows(
+    f: np.ndarray, positive: np.ndarray, negative: np.ndarray, found: tuple[Top, Top]
+) -> np.ndarray:
+    """Return ``unit s`` of the labeling that finds some positive rows and some others."""
+    s = np.zeros(len(f))
+    s[positive] = ~is_in_top(f[positive], found[0])
+    s[negative] = -1.0 * is_in_top(f[negative], found[1])
+    return s
+
+
+def best_table(tables: Tables, cp: Any, cq: Any, a: np.ndarray | None = None) -> tuple[int, int]:
+    """Return the a and b of largest ``delta(a, b) + cp[a] / unit + cq[b] / unit``.
 
     For a fixed a the value is concave in b if delta is, because the scores fall, and its forward
     difference says on which side of b the maximum lies: log2(N) steps for all a at once.
-    Otherwise every table is looked at.
+    Otherwise every table is looked at.  ``a`` are the ones to look at, by default all of them.
     """
-    delta, unit, lo, hi, concave = tables
-    cp, cq = sides.cp, sides.cq
-    a = np.flatnonzero(lo <= hi)
-    if not concave:
-        return max(scan_tables(tables, sides, a), key=lambda found: found[0])[1:]
+    delta, unit, lo, hi = tables[:4]
+    a = np.flatnonzero(lo <= hi) if a is None else a
+    if not tables.concave:
+        return max(scan_tables(tables, cp, cq, a), key=lambda found: found[0])[1:]
     lo, hi = lo[a], hi[a]
     while (wide := lo < hi).any():
         b = (lo + hi) // 2
-        after = np.minimum(b + 1, len(cq) - 1)
+        after = np.minimum(b + 1, hi)
         grows = delta(a, after) - delta(a, b) + (cq[after] - cq[b]) / unit > 0.0
         lo = np.where(wide & grows, after, lo)
         hi = np.where(wide & ~grows, b, hi)
-    value = delta(a, lo) - (cp[-1] - cp[a]) / unit + cq[lo] / unit
+    value = delta(a, lo) + cp[a] / unit + cq[lo] / unit
     best = int(np.argmax(value))
     return int(a[best]), int(lo[best])
 
 
-def scan_tables(tables: Tables, sides: Sides, a: np.ndarray) -> Iterator[tuple[float, int, int]]:
+def scan_tables(
+    tables: Tables, cp: np.ndarray, cq: np.ndarray, a: np.ndarray
+) -> Iterator[tuple[float, int, int]]:
     """Look at all tables of each a; yield the best value of some a at a time, with its a and b."""
-    delta, unit, lo, hi, _ = tables
-    b = np.arange(len(sides.cq))
+    delta, unit, lo, hi = tables[:4]
+    b = np.arange(len(cq))
     at_once = max(1, SCAN_AT_ONCE // len(b))
     for begin in range(0, len(a), at_once):
         rows = a[begin : begin + at_once, None]
-        value = delta(rows, b) - (sides.cp[-1] - sides.cp[rows]) / unit + sides.cq / unit
+        value = delta(rows, b) + cp[rows] / unit + cq / unit
         value = np.where((b >= lo[rows]) & (b <= hi[rows]), value, -np.inf)
         i, j = np.unravel_index(np.argmax(value), value.shape)
         yield float(value[i, j]), int(rows[i, 0]), int(j)
 
 
-def best_g_mean(tables: Tables, sides: Sides) -> tuple[int, int]:
+def best_g_mean(tables: Tables, cp: np.ndarray, cq: np.ndarray) -> tuple[int, int]:
     """Return the same for the G-mean, whose loss is a product of a part of a and one of b.
 
     So the best b never falls as a grows.
     """
-    P, N, unit = len(sides.positive), len(sides.negative), tables.unit
+    P, N, unit = len(cp) - 1, len(cq) - 1, tables.unit
     row, slope = np.sqrt(np.arange(P + 1) / P), np.sqrt((N - np.arange(N + 1)) / N)
     b = np.empty(P + 1, dtype=np.int64)
-    monotone_argmax(G_MEAN, row, sides.cq / unit, slope, b)
-    a = int(np.argmax(sides.cp / unit + sides.cq[b] / unit - row * slope[b]))
+    monotone_argmax(G_MEAN, row, cq / unit, slope, b)
+    a = int(np.argmax(cp / unit + cq[b] / unit - row * slope[b]))
     return a, int(b[a])

@@ -46,8 +46,8 @@ class WorkingSet:
         self.idle = np.zeros(ROOM, dtype=np.int64)
         self.program, self.near = ActiveSet(), ActiveSet()
 
-    def add(self, cut: Cut) -> None:
-        """Add a cut, in place of one that has been inactive for long if there is one."""
+    def add(self, cut: Cut) -> Pair:
+        """Add a cut, in place of one that has been inactive for long if there is one; return it."""
         delta, s = cut
         worn = np.flatnonzero(self.idle[: self.size] >= PATIENCE)
         slot = int(worn[0]) if len(worn) else self.size
@@ -58,6 +58,7 @@ class WorkingSet:
         self.size = k = max(self.size, slot + 1)
         self.delta[slot], self.idle[slot] = delta, 0
         self.G[slot, :k] = self.G[:k, slot] = self.left[:k] @ pair.right
+        return pair
 
     def _pair(self, s: np.ndarray) -> Pair:
         X, inverse, gram = self.X, self.metric.inverse, self.metric.gram

@@ -62,6 +62,10 @@ class _TrainingRows:
             self._cuts[code] = WorkingSet(self._metric)
         return self._cuts[code]
 
+    def divide(self, problem: Problem, code: int) -> Problem:
+        """Return the problem as it is: the rows are not in parts."""
+        return problem
+
 
 @document_parameters(VIEWS, {"calibration": CALIBRATION}, attributes=ATTRIBUTES)
 class MultiViewSVMPerf(SVMPerfAttributes):
@@ -270,7 +274,7 @@ class MultiViewSVMPerf(SVMPerfAttributes):
         found = []
         for code in self._positive_classes(shared.classes):
             signs = np.where(shared.y == shared.classes[code], 1.0, -1.0)
-            problem = self._problem(signs, shared.blocks.weight)
+            problem = shared.divide(self._problem(signs, shared.blocks.weight), code)
             solution = self._solve(shared.blocks, problem, shared.cuts(code))
             first = len(shared.classes) == 2 and code == 0
             found.append(_Learned(-1.0 if first else 1.0, problem, solution))
@@ -334,13 +338,13 @@ class MultiViewSVMPerf(SVMPerfAttributes):
         }
 
 
-def _threshold(problem: Problem, f: np.ndarray) -> float:
+def _threshold(problem: Problem, f: Any) -> float:
     """Return the decision threshold."""
     k = problem.n_predicted
     if k is None:
         return 0.0
-    falling = -np.sort(-f)
-    after = falling[k] if k < len(f) else 2.0 * falling[-1] - falling[0] - 1.0
+    falling = -np.sort(-np.asarray(f))
+    after = falling[k] if k < len(falling) else 2.0 * falling[-1] - falling[0] - 1.0
     return float(falling[k - 1] + after) / 2.0
 
 

@@ -1,4 +1,4 @@
-"""Training rows in parts, each of which computes sums over its own rows."""
+"""The SVM for rows in parts, which the solver sees as products and as a search."""
 
 from __future__ import annotations
 
@@ -8,90 +8,32 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from sklearn.base import clone
 
-from crossview.algorithms.performance.disagreement import Disagreement, ViewBlocks
+from crossview.algorithms.performance.bins import BinnedSide, TwoBins, search_binned
+from crossview.algorithms.performance.cut import Cut
 from crossview.algorithms.performance.inverse import (
     LARGEST_FACTOR,
     Inverse,
     Metric,
 )
+from crossview.algorithms.performance.problem import Problem
+from crossview.algorithms.performance.tables import Tables, Top
 from crossview.algorithms.performance.working_set import WorkingSet
-from crossview.batch import whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.svm.classifier import MultiViewSVMPerf
-from crossview.estimators.svm.constants import ConstantFeatures, occurring_columns
+from crossview.estimators.svm.constants import ConstantFeatures
+from crossview.estimators.svm.part import Labels, is_coupled
 
-__all__ = ["Labels", "PartOfRows", "Parts", "fit_divided", "labels_of", "part_of"]
-
-
-class Labels(NamedTuple):
-    """What a part tells of its rows before they are learned."""
-
-    y: np.ndarray
-    weight: np.ndarray
-    occurring: np.ndarray  # the columns with an entry that is not 0
-
-
-def labels_of(model: MultiViewSVMPerf, X: Any, y: Any, sample_weight: Any) -> Labels:
-    """Return the labels of rows of positive weight."""
-    rows, labels, weight = clone(model)._rows_with_weight(X, y, sample_weight)
-    return Labels(labels, weight, occurring_columns(whole_matrix(rows)))
-
-
-class PartOfRows(NamedTuple):
-    """The rows of a part."""
-
-    blocks: ViewBlocks
-    D: Disagreement | None  # where views are coupled
-
-    def scores(self, w: np.ndarray) -> np.ndarray:
-        """Return X w."""
-        return np.asarray(self.blocks.X @ w)
-
-    def sum_of(self, s: np.ndarray) -> np.ndarray:
-        """Return X's."""
-        return np.asarray(self.blocks.X.T @ s)
-
-    def disagreement(self, w: np.ndarray) -> np.ndarray:
-        """Return D w of these rows."""
-        assert self.D is not None
-        return self.D.times(w)
-
-    def diagonal(self) -> np.ndarray:
-        """Return the diagonal of D of these rows."""
-        assert self.D is not None
-        return self.D.diagonal()
-
-    def matrix(self, columns: np.ndarray | slice) -> np.ndarray:
-        """Return D of these rows between some columns."""
-        assert self.D is not None
-        return self.D.matrix(columns)
-
-
-def part_of(
-    model: MultiViewSVMPerf, X: Any, y: Any, sample_weight: Any, occurring: np.ndarray
-) -> PartOfRows:
-    """Return the rows of positive weight, with the columns that occur in any part."""
-    learner = clone(model)
-    rows, _, weight = learner._rows_with_weight(X, y, sample_weight)
-    constants = ConstantFeatures(learner.layout_, learner.fit_intercept)
-    blocks = constants.blocks(rows, weight, occurring)
-    coupled = is_coupled(learner, constants.n_views)
-    return PartOfRows(blocks, Disagreement(blocks) if coupled else None)
-
-
-def is_coupled(model: MultiViewSVMPerf, n_views: int) -> bool:
-    """Return whether views that disagree have a price."""
-    return bool(model.C2 > 0.0 and n_views > 1)
+__all__ = ["Parts", "fit_divided"]
 
 
 class Parts(Protocol):
     """Where the parts are."""
 
     def each(self, method: str, values: list[tuple]) -> list[Any]:
-        """Return what a method of each part returns for its arguments."""
+        """Return what a method of each `ScoredPart` returns for its arguments."""
 
     def total(self, method: str, *values: Any) -> np.ndarray:
-        """Return the sum of what a method of the parts returns, in their order."""
+        """Return the sum of what a method of each `PartOfRows` returns, in their order."""
 
 
 class _Matrix:
@@ -101,8 +43,12 @@ class _Matrix:
         self.parts, self.cuts = parts, np.cumsum([0, *sizes])
         self.shape = int(self.cuts[-1]), n_columns
 
-    def __matmul__(self, w: np.ndarray) -> np.ndarray:
-        return np.concatenate(self.parts.each("scores", [(w,)] * (len(self.cuts) - 1)))
+    def __matmul__(self, w: np.ndarray) -> _Scores:
+        return _Scores(self, w)
+
+    def each(self, method: str, *values: Any) -> list[Any]:
+        """Return what a method of each part returns for the same arguments."""
+        return self.parts.each(method, [values] * (len(self.cuts) - 1))
 
     @property
     def T(self) -> _Transposed:  # noqa: N802 - as of an array
@@ -110,30 +56,74 @@ class _Matrix:
         return _Transposed(self)
 
 
+class _Scores(NamedTuple):
+    """X w, which stays in the parts until it is made an array."""
+
+    X: _Matrix
+    w: np.ndarray
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.concatenate(self.X.each("scores", self.w)).astype(dtype or np.float64)
+
+
+class _WrongRows(NamedTuple):
+    """The s of a labeling, by what it finds in each part."""
+
+    w: np.ndarray
+    label: Any
+    found: list[tuple[Top, Top]]
+    unit: float
+
+
 class _Transposed:
     def __init__(self, X: _Matrix) -> None:
         self._X = X
 
-    def __matmul__(self, s: np.ndarray) -> np.ndarray:
-        pieces = np.split(s, self._X.cuts[1:-1])
-        sums = self._X.parts.each("sum_of", [(piece,) for piece in pieces])
-        return np.add.reduce(sums)
+    def __matmul__(self, s: np.ndarray | _WrongRows) -> np.ndarray:
+        parts, unit = self._X.parts, 1.0
+        if isinstance(s, _WrongRows):
+            unit = s.unit
+            sums = parts.each("sum_of_wrong", [(s.w, s.label, found) for found in s.found])
+        else:
+            pieces = np.split(s, self._X.cuts[1:-1])
+            sums = parts.each("sum_of", [(piece,) for piece in pieces])
+        return np.add.reduce(sums) / unit
 
 
 class _Disagreement:
     """D of all parts."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, X: _Matrix) -> None:
+        self._X, self._total = X, X.parts.total
 
     def times(self, w: np.ndarray) -> np.ndarray:
-        return self._parts.total("disagreement", w)
+        return np.add.reduce(self._X.each("disagreement", w))
 
     def diagonal(self) -> np.ndarray:
-        return self._parts.total("diagonal")
+        return self._total("diagonal")
 
     def matrix(self, columns: np.ndarray | slice = slice(None)) -> np.ndarray:
-        return self._parts.total("matrix", columns)
+        return self._total("matrix", columns)
+
+
+class _TableSearch:
+    """The most violated labeling of one class against the rest, for a concave loss of tables."""
+
+    def __init__(self, tables: Tables, label: Any) -> None:
+        self._tables, self._label = tables, label
+
+    def __call__(self, scores: _Scores) -> Cut:
+        X, w, label = *scores, self._label
+        counts = X.each("count_scores", w, label)
+        positive, negative = (BinnedSide(list(own)) for own in zip(*counts, strict=True))
+
+        def tell(bins: TwoBins) -> list[Any]:
+            return X.each("scores_in", w, label, bins)
+
+        a, b = search_binned(self._tables, (positive, negative), tell)
+        found = list(zip(positive.top(a), negative.top(b), strict=True))
+        s: Any = _WrongRows(w, label, found, self._tables.unit)
+        return Cut(float(self._tables.delta(a, b)), s)
 
 
 class _Blocks(NamedTuple):
@@ -150,7 +140,7 @@ class _TrainingRows:
         self.y = np.concatenate([one.y for one in labels])
         weight = np.concatenate([one.weight for one in labels])
         self.classes = model._classes_of(self.y, weight)
-        self.constants, self._parts = constants, parts
+        self.constants = constants
         self._is_coupled = is_coupled(model, constants.n_views)
         n_columns = len(constants.occurring) + (constants.n_views if constants.fit_intercept else 0)
         sizes = [len(one.y) for one in labels]
@@ -163,13 +153,21 @@ class _TrainingRows:
     def prepare(self, C2: float) -> None:
         """Factorize."""
         X = self.blocks.X
-        D: Any = _Disagreement(self._parts) if self._is_coupled else None
+        D: Any = _Disagreement(X) if self._is_coupled else None
         inverse = Inverse(D, C2, iterative=X.shape[1] > LARGEST_FACTOR)
         self._metric = Metric(X, inverse, None)
 
     def cuts(self, code: int) -> WorkingSet:
         """Return the cuts of a class: none."""
         return WorkingSet(self._metric)
+
+    def divide(self, problem: Problem, code: int) -> Problem:
+        """Return the problem with a search in parts; what is no table is searched in all scores."""
+        if problem.tables is None:
+            search = problem.search
+            return problem._replace(search=lambda scores: search(np.asarray(scores)))
+        in_parts: Any = _TableSearch(problem.tables, self.classes[code])
+        return problem._replace(search=in_parts)
 
 
 def fit_divided(
