@@ -1,6 +1,7 @@
 """The SVM for a measure on rows in parts: objective, gap and weights of one machine."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from crossview import InputError, MultiView, MultiViewSVMPerf, Perceptron
 from crossview.distributed import fit_svm
-from crossview.distributed.holders import Holder
+from crossview.distributed.holders import Holder, balanced_homes
 
 
 def make_rows(n=240, seed=0):
@@ -119,3 +120,33 @@ def test_other_models_and_solvers_are_refused(client):
     ):
         with pytest.raises(InputError, match=match):
             fit_svm(model, blocks, client=client)
+
+
+class _Cluster:
+    """Two workers, one with twice the threads, and where blocks are."""
+
+    def __init__(self, threads, places):
+        self._threads, self._places = threads, places
+
+    def ncores(self):
+        return self._threads
+
+    def who_has(self, blocks):
+        return {block.key: self._places[block.key] for block in blocks}
+
+
+@pytest.mark.parametrize(
+    ("threads", "places", "sizes", "expected"),
+    [
+        ({"a": 1, "b": 1}, ["a", "a", "a", "b"], [9, 9, 9, 9], "aabb"),
+        ({"a": 1, "b": 1}, ["a", "a", "a", "a"], [9, 9, 9, 9], "aabb"),
+        ({"a": 1, "b": 1}, ["b", "a", "b", "a"], [9, 9, 9, 9], "baba"),  # nothing travels
+        ({"a": 2, "b": 1}, ["b", "b", "b"], [5, 5, 5], "baa"),
+        ({"a": 1, "b": 1}, ["a", "a"], [100, 1], "ab"),
+        ({"a": 1, "b": 1}, ["gone", "a"], [5, 5], "ab"),
+    ],
+)
+def test_workers_have_rows_by_their_threads_and_few_travel(threads, places, sizes, expected):
+    blocks = [SimpleNamespace(key=str(i)) for i in range(len(places))]
+    cluster = _Cluster(threads, {str(i): (place,) for i, place in enumerate(places)})
+    assert "".join(balanced_homes(cluster, blocks, sizes)) == expected

@@ -12,7 +12,36 @@ from crossview.distributed.cluster import dask_distributed
 from crossview.distributed.tasks import RETRIES
 from crossview.estimators.svm.part import PartOfRows, ScoredPart
 
-__all__ = ["HeldParts", "Holder"]
+__all__ = ["HeldParts", "Holder", "balanced_homes"]
+
+
+def balanced_homes(client: Any, blocks: list[Any], sizes: list[int]) -> list[str]:
+    """Return a worker for each block: the one that has it, unless that one has its share by then.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Connection to the cluster.
+    blocks : list of Future
+        All of them are done.
+    sizes : list of int
+        Rows of each block.
+
+    Returns
+    -------
+    homes : list of str
+        The addresses of the workers, whose shares of the rows are those of their threads.
+    """
+    threads, places, homes = client.ncores(), client.who_has(blocks), []
+    of_thread = sum(sizes) / max(1, sum(threads.values()))
+    load = dict.fromkeys(sorted(threads), 0)
+    for block, size in zip(blocks, sizes, strict=True):
+        owners = [one for one in places[block.key] if one in load]
+        free = [one for one in owners if load[one] + size / 2 <= threads[one] * of_thread]
+        home = min(free or load, key=lambda one: (load[one] + size) / threads[one])
+        load[home] += size
+        homes.append(home)
+    return homes
 
 
 class HeldParts:
