@@ -130,14 +130,14 @@ def as_matrix(table: pa.Table | pa.RecordBatch) -> np.ndarray | None:
     if pa.float64() not in kinds or not all(kind in _plain_kinds() for kind in kinds):
         return None
     batches = table.to_batches() if isinstance(table, pa.Table) else [table]
-    values = np.empty((table.num_rows, table.num_columns))
-    done, n_null = 0, 0
-    for batch in batches:
-        values[done : done + len(batch)] = batch.to_tensor(null_to_nan=True).to_numpy()
-        done += len(batch)
-        n_null += sum(column.null_count for column in batch.columns)
-    n_sound = np.count_nonzero(np.abs(values) <= _LARGEST)
-    return values if values.size - n_sound == n_null else None
+    parts = [batch.to_tensor(null_to_nan=True).to_numpy() for batch in batches]
+    if not parts:
+        return np.empty((0, table.num_columns))
+    n_null = sum(column.null_count for batch in batches for column in batch.columns)
+    n_sound = sum(np.count_nonzero(np.abs(part) <= _LARGEST) for part in parts)
+    if table.num_rows * table.num_columns - n_sound != n_null:
+        return None
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 @functools.cache
