@@ -47,7 +47,7 @@ def balanced_homes(client: Any, blocks: list[Any], sizes: list[int]) -> list[str
 class HeldParts:
     """The parts, on workers: an actor on each has those that are in its memory.
 
-    A call of an actor takes a tenth of the time of a task.  Its state is a copy of scores, so where
+    A call of an actor is much faster than a task.  Its state is a copy of scores, so where
     a worker dies, Dask makes the parts again on another one, and a new actor repeats the call.
     """
 

@@ -384,7 +384,7 @@ def _find_delimiter(file: str, first: str, format: CsvFormat) -> str:
         return "\t"
     delimiters = [",", "\t", ";", "|"]
     *_, second, most = sorted(map(first.count, delimiters))
-    if most > max(WIDE, 2 * second):  # DuckDB sees the same, after a quarter of a second
+    if most > max(WIDE, 2 * second):  # no other one comes near
         return max(delimiters, key=first.count)
     if sniffed := sniff_delimiter(file, format.quote):
         return sniffed

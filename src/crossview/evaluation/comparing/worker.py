@@ -23,12 +23,12 @@ if current_process().name.startswith("LokyProcess"):
 def call_in_worker(
     parent: int, key: Any, function: Callable[..., Any], arguments: tuple
 ) -> tuple[Any, Any]:
-    """Return a key, and what a function returns, in a process that is not the parent.
+    """Return a key, and what a function returns; a worker then gives back free memory.
 
     Parameters
     ----------
     parent : int
-        Number of the process that asks.
+        Number of the process that asks, which may be this one: it is left as it is.
     key : object
         Of the task.
     function : callable
