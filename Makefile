@@ -27,6 +27,7 @@ help:
 
 .venv/installed-%: .venv/created pyproject.toml
 	$(VENV) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	$(VENV) -m compileall -q src
 	touch $@
 
 demo: .venv/installed-cli

@@ -31,7 +31,6 @@ mean squared error of a row.  After a change the errors grow, and so does the ra
 import math
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from crossview._jit import borrowing, inlined_borrowing
 
@@ -371,5 +370,5 @@ def probabilities(scores: np.ndarray, state: np.ndarray) -> np.ndarray:
 def of_log_odds(eta: np.ndarray) -> np.ndarray:
     """Return the probability of each class: σ(η) of the second of two, or softmax(η)."""
     if eta.shape[1] == 1:
-        return expit(np.hstack([-eta, eta]))
-    return softmax(eta, axis=1)
+        eta = np.hstack([-eta / 2, eta / 2])
+    return np.exp(eta - np.logaddexp.reduce(eta, axis=1, keepdims=True))

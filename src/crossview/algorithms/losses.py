@@ -10,7 +10,7 @@ Symbols: score s; label y in {-1, +1}, or a number for the squared and the Huber
 import math
 
 import numpy as np
-from scipy.special import logit, logsumexp
+from scipy import special
 
 from crossview._jit import inlined
 
@@ -67,7 +67,7 @@ def init_scores(kind: int, share: np.ndarray) -> np.ndarray:
     """
     share = np.clip(share, 1e-6, 1.0 - 1e-6)
     if kind == LOGISTIC:
-        return np.asarray(logit(share))
+        return np.asarray(special.logit(share))
     if kind == SOFTMAX:
         return np.log(share)
     return 2.0 * share - 1.0 if kind == SQUARED else np.zeros_like(share)
@@ -77,7 +77,7 @@ def row_losses(kind: int, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the loss of each row from scores (n_samples, 1 or n_classes); y as `loss_slopes`."""
     if kind == SOFTMAX:
         true = scores[np.arange(len(y)), y.astype(np.intp)]
-        return np.asarray(logsumexp(scores, axis=1) - true)
+        return np.asarray(special.logsumexp(scores, axis=1) - true)
     if scores.shape[1] > 1:
         y = np.where(np.arange(scores.shape[1]) == y[:, None], 1.0, -1.0)
     else:

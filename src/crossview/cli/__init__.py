@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from crossview.cli.loading import as_process
 from crossview.cli.words import as_options, never_fail_to_print
 from crossview.errors import InputError
+from crossview.lazily import load_without_rarely_used
 
 __all__ = ["main", "process"]
 
@@ -40,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     # Arrow's own allocator keeps what it has freed: a hundred megabytes in a training run
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    load_without_rarely_used()
     try:
         import typer
 

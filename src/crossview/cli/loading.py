@@ -1,4 +1,4 @@
-"""A process that begins and ends without looking through what it has loaded.
+"""A process that loads while it waits, and begins and ends without looking through what it has.
 
 The garbage collector finds nothing while modules load, and at its end a process need not take them
 apart: the two were a third of a short command.
@@ -9,19 +9,25 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import importlib
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NoReturn, ParamSpec, TypeVar
 
-__all__ = ["after_loading", "as_process", "is_own_process"]
+__all__ = ["after_loading", "as_process", "is_own_process", "loading_meanwhile"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 # more of them before the collector looks: a table of 20,000 columns has as many, several times
 OBJECTS_BEFORE_COLLECTION = 100_000
+
+# what every command that opens a file needs next, none of which takes long by itself
+NEEDED_NEXT = ["numba", "scipy.linalg", "joblib", "crossview.cli.commands"]
+# seconds in which a small file is open: loading would be in the way
+A_MOMENT = 0.15
 
 # the process that runs a command and nothing else
 _own: list[int] = []
@@ -30,6 +36,31 @@ _own: list[int] = []
 def is_own_process() -> bool:
     """Return whether this process runs a command and nothing else."""
     return os.getpid() in _own
+
+
+@contextlib.contextmanager
+def loading_meanwhile() -> Iterator[None]:
+    """Load what the command needs next in a thread, while DuckDB looks through a large file."""
+    if not is_own_process():
+        yield
+        return
+    is_open = threading.Event()
+
+    def load() -> None:
+        if is_open.wait(A_MOMENT):
+            return
+        for name in NEEDED_NEXT:
+            if not is_open.is_set():
+                with contextlib.suppress(ImportError):  # which the command will say
+                    importlib.import_module(name)
+
+    thread = threading.Thread(target=load, name="crossview-loading")
+    thread.start()
+    try:
+        yield
+    finally:
+        is_open.set()
+        thread.join()
 
 
 def after_loading(run: Callable[P, T]) -> Callable[P, T]:

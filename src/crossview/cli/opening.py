@@ -25,6 +25,7 @@ from rich.console import Console
 from crossview.catalog.learners import find_learner
 from crossview.catalog.metrics import check_metric
 from crossview.catalog.readers import READERS
+from crossview.cli.loading import loading_meanwhile
 from crossview.cli.words import as_options
 from crossview.errors import InputError, closest_names
 from crossview.evaluation import describe as describing
@@ -213,7 +214,8 @@ def open_source(
         if "scale_views" in columns.encoding:  # it is learned from: all labels are needed
             stream.start()
         return stream
-    table = open_table(source, **columns.reading)
+    with loading_meanwhile():
+        table = open_table(source, **columns.reading)
     if join is not None:
         table = _joined(source, table, join)
     if columns.label is not None:

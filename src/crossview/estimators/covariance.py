@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import ndtri
+from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms import couplings, online
@@ -216,4 +216,4 @@ class CovarianceClassifier(MergeableCovariance):
 
 def normal_quantile(confidence: float) -> float:
     """Return the quantile phi of the standard normal distribution at this probability."""
-    return float(ndtri(confidence))
+    return float(special.ndtri(confidence))

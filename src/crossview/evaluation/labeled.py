@@ -32,6 +32,7 @@ from crossview.evaluation.row_columns import (
 from crossview.evaluation.table_columns import predictors
 from crossview.labels import has_label
 from crossview.streams.arrow import codes_of, labels_as, numbers_of, release_unused
+from crossview.streams.columns import plain_kinds
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.shuffle import take_in_order
 from crossview.streams.source import TableBatch
@@ -258,6 +259,8 @@ def _compact(data: pa.RecordBatch, text: Sequence[str]) -> pa.Table:
     """The rows with their categories as dictionaries of what occurs, and text as it is."""
     import pyarrow as pa
 
+    if plain_kinds().issuperset(data.schema.types):
+        return _table(data)
     columns = {}
     for name, column in zip(data.schema.names, data.columns, strict=True):
         if pa.types.is_string_view(column.type):

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from crossview.streams.arrow import integers
+from crossview.streams.columns import plain_kinds
 from crossview.streams.prefetch import prefetch
 from crossview.streams.shuffle import Shuffled, regroup
 from crossview.views import MultiView
@@ -87,7 +88,7 @@ class LabeledBatch:
 
         An encoder hashes it once, and not again for each part of the rows.
         """
-        if isinstance(self.X, MultiView):
+        if isinstance(self.X, MultiView) or _is_plain(self.X):
             return self
         X = self.X
         for i, field in enumerate(X.schema):
@@ -243,8 +244,15 @@ def stack_rows(parts: list[Any]) -> Any:
     return MultiView.from_matrix(matrix, parts[0].layout, present=present)
 
 
+def _is_plain(X: Any) -> bool:
+    """Whether all columns of an Arrow table are numbers."""
+    return plain_kinds().issuperset(X.schema.types)
+
+
 def _size(X: Any) -> int:
     if not isinstance(X, MultiView):
+        if _is_plain(X):  # Arrow takes long to look at the buffers of many columns
+            return len(X) * sum(kind.bit_width for kind in X.schema.types) // 8
         return int(X.nbytes)
     parts = (
         (X.matrix.data, X.matrix.indices, X.matrix.indptr) if sp.issparse(X.matrix) else (X.matrix,)

@@ -137,7 +137,7 @@ def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
     names = column_names(frame)
     columns = names if columns is None else list(columns)
     if isinstance(frame, pa.Table | pa.RecordBatch):
-        return frame.select(columns)
+        return frame if columns == names else frame.select(columns)
     try:
         if isinstance(frame, np.ndarray):
             arrays = [pa.array(frame[:, names.index(c)], from_pandas=True) for c in columns]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +26,7 @@ __all__ = [
     "kind_of",
     "match_names",
     "one_array",
+    "plain_kinds",
 ]
 
 # beyond this, squares and differences overflow
@@ -59,11 +61,8 @@ def match_names(patterns: Sequence[str], names: list[str], option: str) -> list[
     found: dict[str, None] = {}
     known = set(names)
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        matching = (
-            [pattern]
-            if pattern in known
-            else [name for name in names if fnmatch.fnmatchcase(name, pattern)]
-        )
+        matches = re.compile(fnmatch.translate(pattern)).match
+        matching = [pattern] if pattern in known else list(filter(matches, names))
         if not matching:
             raise InputError(
                 f"{option}= names {pattern!r}, which is in no view{closest_names(pattern, names)}"
@@ -127,21 +126,22 @@ def as_matrix(table: pa.Table | pa.RecordBatch) -> np.ndarray | None:
     import pyarrow as pa
 
     kinds = set(table.schema.types)
-    if pa.float64() not in kinds or not all(kind in _plain_kinds() for kind in kinds):
+    if pa.float64() not in kinds or not kinds <= plain_kinds():
         return None
     batches = table.to_batches() if isinstance(table, pa.Table) else [table]
     parts = [batch.to_tensor(null_to_nan=True).to_numpy() for batch in batches]
     if not parts:
         return np.empty((0, table.num_columns))
-    n_null = sum(column.null_count for batch in batches for column in batch.columns)
     n_sound = sum(np.count_nonzero(np.abs(part) <= _LARGEST) for part in parts)
-    if table.num_rows * table.num_columns - n_sound != n_null:
-        return None
+    if n_rest := table.num_rows * table.num_columns - n_sound:
+        n_null = sum(column.null_count for batch in batches for column in batch.columns)
+        if n_rest != n_null:
+            return None
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 @functools.cache
-def _plain_kinds() -> frozenset[pa.DataType]:
+def plain_kinds() -> frozenset[pa.DataType]:
     """Numbers that Arrow converts without looking at them."""
     import pyarrow as pa
 

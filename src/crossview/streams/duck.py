@@ -86,10 +86,10 @@ def describe(duck: Any, table: str) -> list[tuple[str, str]]:
     return [row[:2] for row in _find_types(duck, f"DESCRIBE FROM {table}")]
 
 
-def sniff_csv(duck: Any, file: str, options: str) -> list[tuple[str, str]]:
-    """Return the name and type of each column of a CSV file."""
+def sniff_csv(duck: Any, file: str, options: str, *, wide: bool) -> list[tuple[str, str]]:
+    """Return the name and type of each column of a CSV file, which may have very many."""
     query = f"SELECT columns FROM sniff_csv({file}, {options})"
-    ((columns,),) = _find_types(duck, query)
+    ((columns,),) = duck.sql(query).fetchall() if wide else _find_types(duck, query)
     return [(column["name"], column["type"]) for column in columns]
 
 

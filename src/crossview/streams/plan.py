@@ -94,7 +94,7 @@ class Plan:
             if column.name not in known:
                 raise InputError(f"no column {column.name!r}{closest_names(column.name, names)}")
         table = to_arrow(X, [c.name for c in self.columns])
-        values = as_matrix(table.select([c.name for c in self.numbers]))
+        values = as_matrix(table.select([c.name for c in self.numbers]) if self.hashed else table)
         if values is None:
             values = np.empty((table.num_rows, len(self.numbers)))
             for column, numbers in zip(self.numbers, values.T, strict=True):

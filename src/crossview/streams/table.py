@@ -85,7 +85,8 @@ class TableStream(_Blocks):
         self.column_names = columns
         self.schema = source.schema
         if columns != source.schema.names:
-            self.schema = pyarrow().schema([source.schema.field(name) for name in columns])
+            fields = dict(zip(source.schema.names, source.schema, strict=True))
+            self.schema = pyarrow().schema([fields[name] for name in columns])
         self.files = list(source.files)
         self.ordered = getattr(source, "ordered", False)
         self.in_memory = getattr(source, "in_memory", False)

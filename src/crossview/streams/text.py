@@ -265,7 +265,7 @@ class CsvSource(_TextSource):
 
     def _read_options(self) -> str:
         names, delimiter = _header(self.files[0], self._format)
-        self._format = self._format._replace(delimiter=delimiter)
+        self._format, self._header = self._format._replace(delimiter=delimiter), names
         for file in self.files[1:]:
             theirs, _ = _header(file, self._format)
             check_same_columns(theirs, names, file, self.files[0])
@@ -282,7 +282,8 @@ class CsvSource(_TextSource):
 
     def _find_types(self, duck: Any, paths: str, options: str) -> list[tuple[str, str]]:
         if len(self.files) == 1:  # which takes less time per column
-            return sniff_csv(duck, quoted_path(self.files[0]), options)
+            wide = len(self._header) > WIDE
+            return sniff_csv(duck, quoted_path(self.files[0]), options, wide=wide)
         return super()._find_types(duck, paths, f"{options}, files_to_sniff=-1")
 
     def _read(self, file: str, columns: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
@@ -310,12 +311,11 @@ class CsvSource(_TextSource):
     def _names(self, columns: list[tuple[str, str]]) -> list[str]:
         if self._format.header:
             return super()._names(columns)
-        return _header(self.files[0], self._format)[0]
+        return self._header
 
     def _misread(self, columns: list[tuple[str, str]]) -> bool:
         # a row that is too long can make DuckDB see another column
-        names = _header(self.files[0], self._format)[0]
-        return len(columns) != len(names) or self._names(columns) != names
+        return len(columns) != len(self._header) or self._names(columns) != self._header
 
     def _find_bad_row(self, duck: Any) -> None:
         for file in self.files:

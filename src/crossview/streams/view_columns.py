@@ -47,9 +47,10 @@ def plan_columns(X: Any, views: Any, declared: Mapping[str, Sequence[str]]) -> l
         for name in match_names(patterns, used, kind):
             if kinds.setdefault(name, kind) != kind:
                 raise InputError(f"is named in {kinds[name]}= and {kind}=", column=name)
-    types = to_arrow(X, used).schema
+    schema = to_arrow(X, used).schema
+    types = dict(zip(schema.names, schema.types, strict=True))
     return [
-        Column(name, view, kinds.get(name) or kind_of(types.field(name).type, name), name in kinds)
+        Column(name, view, kinds.get(name) or kind_of(types[name], name), name in kinds)
         for view, group in columns_of.items()
         for name in group
     ]

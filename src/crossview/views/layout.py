@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -171,7 +172,8 @@ def match_columns(view: str, pattern: str, names: Sequence[str]) -> list[int]:
     """Return the positions of the columns that a name or glob matches; `InputError` if none."""
     if pattern in names:
         return [list(names).index(pattern)]
-    found = [i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, pattern)]
+    matches = re.compile(fnmatch.translate(pattern)).match
+    found = [i for i, name in enumerate(names) if matches(name)]
     if not found:
         raise InputError(
             f"view {view!r}: no column is called {pattern!r}{closest_names(pattern, names)}"
