@@ -71,7 +71,12 @@ def _server(loaded: bool) -> subprocess.Popen:
         text=True,
         env=os.environ | {"PYTHONPATH": source, "COLUMNS": "80"},
     )
-    atexit.register(server.kill)
+
+    def end() -> None:
+        with server:  # closes its streams, and waits
+            server.kill()
+
+    atexit.register(end)
     return server
 
 
