@@ -1,5 +1,7 @@
 """Models that learned different rows merge to one that predicts, is saved and learns on."""
 
+import copy
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -12,6 +14,7 @@ from crossview import (
     KeCoClassifier,
     MultiViewMachineClassifier,
     MultiViewSVMPerf,
+    OnlineStackingClassifier,
     PassiveAggressiveClassifier,
     ViewEncoder,
     ViewScaler,
@@ -64,6 +67,21 @@ def test_copies_of_one_model_merge_to_it(stream_learner_of_loop, table):
     model = learn(stream_learner_of_loop, X, y)
     merged = merge([model, model, model], start=model)
     np.testing.assert_allclose(scores_of(merged, X), scores_of(model, X), rtol=1e-5, atol=1e-6)
+
+
+def test_stacks_whose_rows_become_easier_merge_to_a_stack(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 6))
+    y = (X[:, 0] > 0).astype(int)
+    make = OnlineStackingClassifier({"a": [0, 1, 2], "b": [3, 4, 5]}, random_state=0)
+    start = clone(make).partial_fit(X[:2000], rng.permutation(y[:2000]), classes=[0, 1])
+    # what they lose and know of the last rows is less than at the start
+    parts = [copy.deepcopy(start).partial_fit(X[2000:], y[2000:]) for _ in range(8)]
+    assert parts[0].get_state()["losses"][0] < 0.8 * start.get_state()["losses"][0]
+    merged = merge(parts, start=start)
+    crossview.save(merged, tmp_path / "merged.safetensors")
+    assert crossview.load(tmp_path / "merged.safetensors").score(X, y) > 0.95
+    assert np.linalg.eigvalsh(merged.get_state()["A_inv"]).min() > 0.0
 
 
 def test_linear_weights_are_means_by_rows(table):

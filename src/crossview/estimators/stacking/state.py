@@ -14,7 +14,6 @@ from crossview.algorithms.stacking.history import MAX_SNAPSHOTS, History
 from crossview.algorithms.stacking.stack import Stack
 from crossview.estimators.base import Parts
 from crossview.estimators.base.probabilities import calibration_schema
-from crossview.kernels.merged import total
 from crossview.schema import MAX_COUNT, Array
 
 __all__ = [
@@ -87,16 +86,12 @@ def as_history(state: State, column: np.ndarray) -> History:
 def merged_state(parts: Parts, n_scores: int | None) -> State:
     """Return one state for those of stacks with the same experts, and the history of the first.
 
-    The coefficients v are Gaussian with covariance A^-1, whose inverses add up.
+    Losses and A forget, so what a part has learned since the start may be less than it has forgotten:
+    they do not add up as counts do.
     """
     merged = {name: parts.states[0][name] for name in _HISTORY}
-    merged |= {name: parts.mean(name) for name in ("v", "omega")}
-    merged["losses"] = parts.total("losses")
+    merged |= {name: parts.mean(name) for name in ("v", "omega", "losses", "A_inv")}
     merged["idle"] = np.minimum.reduce(parts.of("idle"))
-    precision = total(
-        [np.linalg.inv(A_inv) for A_inv in parts.of("A_inv")], np.linalg.inv(parts.start["A_inv"])
-    )
-    merged["A_inv"] = np.linalg.inv(precision)
     of_experts = zip(*parts.of("calibrations"), strict=True)
     start = parts.start["calibrations"]
     merged["calibrations"] = np.stack(
