@@ -86,8 +86,8 @@ def as_history(state: State, column: np.ndarray) -> History:
 def merged_state(parts: Parts, n_scores: int | None) -> State:
     """Return one state for those of stacks with the same experts, and the history of the first.
 
-    Losses and A forget, so what a part has learned since the start may be less than it has forgotten:
-    they do not add up as counts do.
+    Losses and A forget, so what a part has learned since the start may be less than it has
+    forgotten: they do not add up as counts do.
     """
     merged = {name: parts.states[0][name] for name in _HISTORY}
     merged |= {name: parts.mean(name) for name in ("v", "omega", "losses", "A_inv")}
