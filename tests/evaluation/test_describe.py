@@ -57,6 +57,9 @@ def test_counts_ranges_examples_and_kinds():
     assert answer.n_rows == 4
     assert "y: 25 % of the rows have no label" in answer.warnings
     assert any(line.startswith("u__day: holds timestamp[s]") for line in answer.warnings)
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(description_table(answer))
+    assert ">50,000" not in console.export_text()
     json.dumps(answer.to_dict())
 
 

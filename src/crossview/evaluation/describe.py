@@ -65,7 +65,7 @@ class ColumnDescription:
     type : str
         The type of its values.
     distinct : int or None
-        Number of different values; None: more than 50,000.
+        Number of different values; None: more than 50,000, or of no kind and not counted.
     missing : int
         Number of rows without value.
     minimum, maximum : float or None

@@ -39,12 +39,13 @@ def _cells(one: ColumnDescription, description: Description) -> list[str]:
     limits = ""
     if one.minimum is not None and one.maximum is not None:
         limits = f"{one.minimum:.6g} to {one.maximum:.6g}"
+    different = f"{one.distinct:,}" if one.distinct is not None else ">50,000" if one.kind else ""
     return [
         one.name,
         "(label)" if one.name == description.label else one.view or "–",
         one.kind or one.type,
         ", ".join(one.examples),
-        ">50,000" if one.distinct is None else f"{one.distinct:,}",
+        different,
         missing,
         limits,
         "" if one.relation is None else f"{one.relation:.2f}",
