@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -44,6 +45,19 @@ def test_a_module_loads_when_one_of_its_names_is_used(package):
     load_lazily("outer_toy.inner")  # it is there
     importlib.import_module("outer_toy.inner")
     assert sys.modules["outer_toy.inner"] is outer_toy.inner
+
+
+def test_threads_that_use_a_module_first_load_it_once(package, tmp_path):
+    (tmp_path / "outer_toy" / "slow.py").write_text(
+        "import time\nfrom outer_toy import loads\nloads.append(1)\ntime.sleep(0.05)\nvalue = 1\n"
+    )
+    outer = importlib.import_module("outer_toy")
+    outer.loads = []
+    load_lazily("outer_toy.slow")
+    slow = importlib.import_module("outer_toy.slow")
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda _: slow.value, range(8))) == [1] * 8
+    assert outer.loads == [1]
 
 
 def test_a_module_that_is_not_installed_stays_so():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -26,6 +27,7 @@ class _Later(MetaPathFinder, Loader):
 
     def __init__(self) -> None:
         self.names: set[str] = set()
+        self.lock = threading.Lock()
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -40,9 +42,10 @@ class _Later(MetaPathFinder, Loader):
         name = module.__name__
 
         def load(attribute: str) -> Any:
-            self.names.discard(name)
-            if sys.modules.get(name) is module:
-                del sys.modules[name]
+            with self.lock:  # of two threads one loads it, and the other waits in its import
+                self.names.discard(name)
+                if sys.modules.get(name) is module:
+                    del sys.modules[name]
             loaded = importlib.import_module(name)
             vars(module).update(vars(loaded))
             return getattr(loaded, attribute)
