@@ -59,7 +59,7 @@ def test_what_does_not_go_with_a_cluster_is_one_line(files, capsys):
         (["--dask", "local:2", "--checkpoint", "c"], "--checkpoint does not go with --dask"),
         (["--dask", "local:2", "--partitions", 0], "--partitions 0; give 1 or more"),
         (["--rounds", 2], "--rounds is about a cluster; add --dask"),
-        (["--dask", "local:2", "--model", "svmperf"], "learns all rows at once"),
+        (["--dask", "local:2", "--model", "keco"], "learns all rows at once"),
         (["--dask", "nowhere", "--model", "pa:squared"], "no Dask scheduler answers"),
     ):
         status, _, err = run(capsys, *train, *options)

@@ -6,6 +6,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from dask import delayed as dask_delayed
+from sklearn.base import clone
 
 import crossview
 from crossview import InputError, load
@@ -80,10 +81,35 @@ def test_text_files_weights_bins_and_several_models(client, folder):
     assert trained.order == "in order"
 
 
+def test_a_machine_for_a_measure_is_that_of_all_rows_together(client, one_worker, folder, tmp_path):
+    files = sorted(map(str, folder.glob("*.parquet")))
+    given = {"model": "svmperf", "metric": "f1", "settings": {"C2": 0.01}, **GIVEN}
+    trained = train(files, "click", client=client, **given)
+    again = train(files, "click", client=one_worker, **given)
+    ours, theirs = trained.learner.get_state(), again.learner.get_state()
+    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+    assert (trained.rows, trained.passes, trained.threshold) == (855, None, again.threshold)
+    rows = np.arange(300)
+    is_learned = (rows < 150) | (rows % 10 < 9)
+    table = pa.concat_tables([pq.read_table(file).filter(pa.array(is_learned)) for file in files])
+    X = trained.encoder.transform(table)
+    here = clone(trained.learner).set_params(calibration="none").fit(X, table["click"].to_numpy())
+    there = trained.learner
+    np.testing.assert_allclose(there.objective_history_, here.objective_history_, rtol=1e-9)
+    assert trained.encoder.count_.tolist() == [855.0]
+    assert trained.metric["value"] > 0.7
+    of_text = {"client": client, "model": "svmperf", "n_partitions": 2, "scale_views": False}
+    for metric in ("accuracy", "roc_auc"):
+        text = train(str(folder / "*.svm"), metric=metric, output=tmp_path / "m", **of_text)
+        assert text.accuracy > 0.6
+        evaluated = crossview.evaluate(tmp_path / "m", str(folder / "0.svm"))
+        assert evaluated.metrics["log_loss"].value < 0.69
+
+
 def test_what_does_not_apply_is_refused_in_one_line(client, folder):
     files = str(folder / "*.parquet")
     for source, options, match in (
-        (files, {"model": "svmperf"}, "learns all rows at once"),
+        (files, {"model": "svmperf", "n_rounds": 2}, "'svmperf' has no rounds"),
         (files, {"model": "keco"}, "set schedule=stream"),
         (files, {"n_partitions": 7}, "7 partitions of 6 files or row groups"),
         (files, {"epochs": 3}, "epochs= does not apply"),

@@ -67,6 +67,8 @@ class Learner:
     trained_for_metric : bool
         Whether it takes the metric as ``measure``, its ``k`` or ``beta`` and the class
         ``pos_label``.
+    divided : bool
+        Whether it learns all rows of a cluster at once, each where it is: `crossview.distributed`.
     explained_by : {"weights", "interactions", "support rows", "experts"}
         What ``crossview inspect`` shows of it.
     quadratic : bool
@@ -112,6 +114,7 @@ class Learner:
     stops_early: bool = False
     learns_unlabeled: bool = False
     trained_for_metric: bool = False
+    divided: bool = False
     explained_by: str = "weights"
     quadratic: bool = False
     cheaper: str | None = None

@@ -165,6 +165,7 @@ def _svmperf() -> Iterator[Learner]:
             refined=BINNED,
             effort=5,
             trained_for_metric="measure" not in fixed,
+            divided=True,
             measured_against=None if "measure" in fixed else "svmperf:error_rate",
         )
 

@@ -159,6 +159,11 @@ class RowWork:
     seed: int
     in_order: bool
 
+    @property
+    def order(self) -> str:
+        """The order in words."""
+        return "in order" if self.in_order else "shuffled by blocks"
+
     def learn(self, before: Learned, block: Part, at: tuple[int, int, int]) -> Learned:
         """Learn the rows of a part; the encoder learns them in the first round."""
         encoder, learner = steps(copy.deepcopy(before.model))
@@ -177,6 +182,14 @@ class RowWork:
                 learner.partial_fit(X, batch.y, sample_weight=batch.weight, **with_classes)
                 rows += len(batch)
         return Learned(pipeline(encoder, learner), rows)
+
+    def learned(self, part: Part) -> Iterator[LabeledBatch]:
+        """Yield the labeled rows of a part that are not held out, in their order."""
+        source = part.rows()
+        for batch in prefetch(regroup(source.read(), source.batch_rows)):
+            rows = _learned(batch, part.period)
+            if len(rows):
+                yield rows
 
     def rows_held_out(self, part: Part) -> Kept:
         """Return the labeled rows of a part that are held out, of very many the first ones."""

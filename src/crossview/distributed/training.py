@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.learners import LEARNERS
+from crossview.distributed.at_once import learn_at_once
 from crossview.distributed.cluster import check_client
 from crossview.distributed.frames import is_dask_frame
 from crossview.distributed.mixing import Mixer
@@ -64,11 +65,12 @@ def train(
     observer: Callable[[int, int, float | None], None] = lambda *_: None,
     **options: Any,
 ) -> Trained:
-    """Train an online learner on files that the workers of a Dask cluster read.
+    """Train a model on files that the workers of a Dask cluster read.
 
     Every worker learns its partitions, shuffled, from the common model; the models are merged,
-    weighted by rows, and the next round begins (iterative parameter mixing, `fit`).  The
-    workers read the rows themselves.  One of ten rows of the last file or row group of each
+    weighted by rows, and the next round begins (iterative parameter mixing, `fit`).  An SVM for a
+    measure has no rounds: its rows stay in the memory of the workers, and the model is the
+    solution for all of them together (`fit_svm`).  The workers read the rows themselves.  One of ten rows of the last file or row group of each
     partition is held out, of more than 500,000 such rows about 50,000: the scores of one half of
     them calibrate the model and place its threshold, those of the other half measure it.
 
@@ -89,7 +91,7 @@ def train(
         partitions of the data frame.  The result depends on it, and not on the number of workers.
         None: as many as the cluster has threads.
     n_rounds : int, default=None
-        Passes over all rows.  None: until the held-out loss gets no better.
+        Passes over all rows.  None: until the held-out loss gets no better.  Not for an SVM.
     observer : callable
         Is called after each round with its number, the rows, and the held-out loss.
     **options
@@ -101,7 +103,7 @@ def train(
     -------
     Trained
         As from `crossview.train`.  ``loss``, ``accuracy`` and ``metric`` are those of the held-out
-        rows; ``passes`` is the number of rounds.
+        rows; ``passes`` is the number of rounds, if there are any.
 
     Raises
     ------
@@ -139,8 +141,14 @@ def train(
     last = [blocks[-1] for blocks in partitions]
     held_out = compute(client, work.rows_held_out, [(part,) for part in last])
     start = pipeline(_started(job, frames, client), job.learner)
-    mixer = Mixer(client, work, partitions, held_out, observer)
-    rounds = mixer.run(start, n_rounds, is_fitted=False)
+    if job.entry.divided:
+        if n_rounds is not None:
+            raise InputError(f"n_rounds={n_rounds}: model {job.entry.name!r} has no rounds")
+        rounds = learn_at_once(client, work, partitions, start)
+        observer(1, rounds.rows, None)
+    else:
+        mixer = Mixer(client, work, partitions, held_out, observer)
+        rounds = mixer.run(start, n_rounds, is_fitted=False)
     encoder, learner = steps(rounds.model)
     scoring = compute(client, work.held_out, [(rounds.future, one) for one in held_out])
     scored = HeldOut.of_all(client.gather(scoring), job.source.file)
@@ -150,7 +158,7 @@ def train(
             learner.set_threshold(task.fixed_threshold)
         if task.tunes:
             tune(learner, task, chosen_by.scores, chosen_by.y, chosen_by.weight)
-        elif task.needs_probabilities:
+        elif task.needs_probabilities or (job.entry.divided and learner.calibration != "none"):
             learner.calibrate(chosen_by.scores, chosen_by.y, chosen_by.weight)
     once = rounds.n_rounds == 1
     answer = Trained(
@@ -160,8 +168,8 @@ def train(
         rows=rounds.rows,
         unlabeled=0,
         skipped=0,
-        passes=rounds.n_rounds,
-        order="in order" if work.in_order else "shuffled by blocks",
+        passes=None if job.entry.divided else rounds.n_rounds,
+        order=None if job.entry.divided else work.order,
         seconds=time.perf_counter() - began,
         **_measured(task, learner, measured),
         **threshold_of(learner, task),
@@ -199,7 +207,7 @@ def check_streams(model: str | None, task: str, settings: Mapping[str, Any] | No
     """
     for entry in LEARNERS:
         named = (entry.name, entry.task) == (model, task)
-        if named and not entry.is_streamed(settings or {}):
+        if named and not (entry.divided or entry.is_streamed(settings or {})):
             switch = ", ".join(f"{name}={value}" for name, value in entry.stream_params.items())
             way = f"set {switch}, or train it" if switch else "train it"
             raise InputError(
