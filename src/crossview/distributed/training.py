@@ -68,11 +68,12 @@ def train(
     """Train a model on files that the workers of a Dask cluster read.
 
     Every worker learns its partitions, shuffled, from the common model; the models are merged,
-    weighted by rows, and the next round begins (iterative parameter mixing, `fit`).  An SVM for a
-    measure has no rounds: its rows stay in the memory of the workers, and the model is the
-    solution for all of them together (`fit_svm`).  The workers read the rows themselves.  One of ten rows of the last file or row group of each
-    partition is held out, of more than 500,000 such rows about 50,000: the scores of one half of
-    them calibrate the model and place its threshold, those of the other half measure it.
+    weighted by rows, and the next round begins (iterative parameter mixing, `fit`). An SVM for
+    a measure has no rounds: its rows stay in the memory of the workers, and the model is the
+    solution for all of them together (`fit_svm`). The workers read the rows themselves. One of
+    ten rows of the last file or row group of each partition is held out, of more than 500,000
+    such rows about 50,000: the scores of one half of them calibrate the model and place its
+    threshold, those of the other half measure it.
 
     Parameters
     ----------
