@@ -4,6 +4,7 @@ import gzip
 import io
 import random
 import struct
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,7 @@ from crossview.cli import main
 from crossview.evaluation.rows import LabeledRows
 from crossview.evaluation.train import TrainingObserver
 from crossview.kernels.text.numbers import read_number
+from crossview.kernels.text.rows import LONG, TextRows, sort_buffers, sort_rows
 from crossview.streams.libffm import LibffmSource
 from crossview.streams.svmlight import SvmlightSource
 from crossview.streams.vw import VwSource
@@ -186,11 +188,9 @@ BAD = [
     ("svm", "1 1:1 2:nan", "'2:nan' has no finite number", 1, 7),
     ("svm", "1 1:1 2:1e999", "beyond the largest", 1, 7),
     ("svm", "1 1:2:3", "'1:2:3' has no finite number", 1, 3),
-    ("svm", "1 2:1 1:1 2:1", "a column twice", 1, 3),
     ("svm", "1 1:1\0 2:1", "has no finite number", 1, 3),
     ("ffm", "1 1:2", "'1:2' is no entry field:index:value", 1, 3),
     ("ffm", "1 70000:1:2", "a field from 0 to 65535", 1, 3),
-    ("ffm", "1 1:1:1 1:1:2", "a field and index twice", 1, 3),
     ("vw", "1 |a b\n1 2 a", "'a' is an initial prediction", 2, 5),
     ("vw", "1 -2 |a b", "'-2' is no importance weight", 1, 3),
     ("vw", "1 1 0.5 |a b", "'0.5' is an initial prediction", 1, 5),
@@ -213,6 +213,23 @@ def test_the_first_wrong_byte_is_named(end, text, message, line, column, tmp_pat
     assert caught.value.row == text[: text.rfind("\n") + 1].replace("\n\n", "\n").count("\n")
 
 
+TWICE = [
+    ("svm", "1 1:1\n\n1 2:1 1:1 2:1\n1 x:1", "a column twice"),
+    ("svm", "1 1:1\n\n1 2:1 2:1\n", "a column twice"),
+    ("ffm", "1 1:1:1\n\n1 1:1:1 1:1:2\n", "a field and index twice"),
+]
+
+
+@pytest.mark.parametrize(("end", "text", "message"), TWICE)
+def test_a_row_with_a_column_twice_is_named_before_what_is_wrong_later(
+    end, text, message, tmp_path
+):
+    file = tmp_path / f"bad.{end}"
+    file.write_text(text)
+    with pytest.raises(InputError, match=rf"row 1: .*{message}.*\(line 3\)$"):
+        list(open_rows(str(file), views={"v": {"svm": "1:9", "ffm": "1:0:9"}[end]}))
+
+
 def test_what_is_far_from_its_place_is_sorted_or_refused(tmp_path):
     file = tmp_path / "far.svm"
     order = list(range(300, 0, -1))
@@ -222,6 +239,27 @@ def test_what_is_far_from_its_place_is_sorted_or_refused(tmp_path):
     file.write_text("1 1:1\n1 " + " ".join(f"{i}:{i}" for i in [*order, 300]) + "\n")
     with pytest.raises(InputError, match=r"row 1: the row has a column twice.*line 2"):
         load_svmlight(file)
+
+
+@pytest.mark.parametrize("longest", [7, 40, LONG + 1])
+def test_rows_of_any_lengths_are_sorted_and_what_meets_is_added_in_order(longest):
+    rng = np.random.default_rng(longest)
+    lengths = np.append(rng.integers(0, min(longest, 60), size=45), [longest, 1, 0])
+    indptr = np.cumsum([0, *lengths]).astype(np.uint64)
+    indices = rng.integers(0, longest, size=indptr[-1]).astype(np.uint32)
+    values = rng.normal(size=indptr[-1])
+    sums = []
+    for begin, end in pairwise(indptr.tolist()):
+        sums.append({})
+        for slot, value in zip(indices[begin:end].tolist(), values[begin:end], strict=True):
+            sums[-1][slot] = sums[-1].get(slot, 0.0) + value
+    rows = TextRows(np.empty(48), np.empty(48, np.uint64), indptr, indices, values)
+    assert sort_rows(rows, np.uint64(48), True, *sort_buffers(longest)) == 48
+    found = [
+        list(zip(indices[begin:end].tolist(), values[begin:end].tolist(), strict=True))
+        for begin, end in pairwise(indptr.tolist())
+    ]
+    assert found == [sorted(one.items()) for one in sums]
 
 
 def rows_and_labels(draw):

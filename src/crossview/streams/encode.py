@@ -24,7 +24,7 @@ from crossview.schema import Array, check_header, check_state
 from crossview.streams.arrow import column_names
 from crossview.streams.columns import Batch, Column
 from crossview.streams.document_frequency import DocumentFrequencies
-from crossview.streams.fill import Cells, fill_rows, row_buffers
+from crossview.streams.fill import Cells, fill_rows, slot_buffer
 from crossview.streams.hashing import SlotTables, split_name
 from crossview.streams.merged import MergeableStatistics
 from crossview.streams.moments import Moments
@@ -679,8 +679,8 @@ def _encode_rows(
     indices = np.empty(most, dtype=np.int32)
     data = np.empty(most)
     cells = Cells(numbers, positions, codes, np.concatenate(tables), starts)
-    buffers, csr = row_buffers(len(codes)), (data, indices, indptr)
-    fill_rows(cells, plan.n_bins, present, blocks, buffers, csr)
+    csr = (data, indices, indptr)
+    fill_rows(cells, plan.n_bins, present, blocks, slot_buffer(len(codes)), csr)
     matrix = _csr(data, indices, indptr, plan.layout.n_columns)
     # 2. texts, as one matrix per column
     for column, rows, _ in texts:

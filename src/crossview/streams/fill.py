@@ -8,11 +8,12 @@ import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing
 from crossview.kernels.rows import ONE, TWO, ZERO
+from crossview.kernels.sorting import sort_lanes
 
-__all__ = ["Blocks", "Buffers", "Cells", "fill_rows", "row_buffers"]
+__all__ = ["Blocks", "Cells", "fill_rows", "slot_buffer"]
 
-# categories of a view whose slots are sorted by counting
-FEW = 32
+# rows whose slots are sorted together
+LANES = 32
 
 
 class Blocks(NamedTuple):
@@ -33,57 +34,23 @@ class Cells(NamedTuple):
     starts: np.ndarray  # [c]: where the table of category c begins
 
 
-class Buffers(NamedTuple):
-    """What a row needs for a moment."""
-
-    slots: np.ndarray  # [c]: of each category
-    ranks: np.ndarray  # [c]: among those of its view
-    ordered: np.ndarray  # [c]: the slots of each view, ascending
-
-
-def row_buffers(n_categories: int) -> Buffers:
-    """Allocate the buffers of a row."""
-    return Buffers(*np.empty((3, n_categories), dtype=np.int32))
+def slot_buffer(n_categories: int) -> np.ndarray:
+    """Allocate what `fill_rows` needs for `LANES` rows: the slot of each category."""
+    return np.empty((n_categories, LANES), dtype=np.int32)
 
 
 @inlined_borrowing
-def find_slots(cells, i, begin, end, buffers):
-    """``ordered`` <- the slots of these categories of row i, ascending, -1 where missing.
+def find_slots(cells, first, n_rows, slots_ptr, slots):
+    """``slots[c, lane]`` <- those of row first + lane, ascending in each view, -1 where missing.
 
-    Few are ranked by counting, without a branch that the processor would have to guess.
+    Lanes beyond the rows are sorted as they are.
     """
-    slots, ranks, ordered = buffers
-    for c in range(begin, end):
-        code = cells.codes[c, i]
-        slots[c] = cells.table[np.uint64(cells.starts[c] + code)] if code >= 0 else -1
-    if end - begin > FEW:
-        sort_many(slots, begin, end, ordered)
-        return
-    for c in range(begin, end):
-        slot, rank = slots[c], np.int32(0)
-        for before in range(begin, c):
-            is_above = np.int32(slots[before] > slot)
-            ranks[before] += is_above
-            rank += np.int32(1) - is_above
-        ranks[c] = rank
-    for c in range(begin, end):
-        ordered[begin + np.uint64(ranks[c])] = slots[c]
-
-
-@inlined_borrowing
-def sort_many(slots, begin, end, ordered):
-    """The same of many (Shell 1959)."""
-    for c in range(begin, end):
-        ordered[c] = slots[c]
-    gap = (end - begin) >> ONE
-    while gap > ZERO:
-        for c in range(begin + gap, end):
-            slot, p = ordered[c], c
-            while p >= begin + gap and ordered[p - gap] > slot:
-                ordered[p] = ordered[p - gap]
-                p -= gap
-            ordered[p] = slot
-        gap >>= ONE
+    for c in range(np.uint64(slots.shape[0])):
+        for lane in range(n_rows):
+            code = cells.codes[c, first + lane]
+            slots[c, lane] = cells.table[np.uint64(cells.starts[c] + code)] if code >= 0 else -1
+    for v in range(np.uint64(len(slots_ptr)) - ONE):
+        sort_lanes(slots, slots_ptr[v], slots_ptr[v + ONE] - slots_ptr[v])
 
 
 @borrowing
@@ -92,7 +59,7 @@ def fill_rows(
     n_bins: int,
     present: np.ndarray,
     blocks: Blocks,
-    buffers: Buffers,
+    slots: np.ndarray,
     matrix: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> None:
     """Write the numbers and categories of all rows as CSR: values, columns and where rows begin.
@@ -102,16 +69,19 @@ def fill_rows(
     values, positions = cells.values, cells.positions
     numeric_ptr, slots_ptr, ptr = blocks
     data, indices, indptr = matrix
-    p = ZERO
-    for i in range(np.uint64(present.shape[0])):
+    p, n_rows, lane = ZERO, np.uint64(present.shape[0]), np.uint64(LANES)
+    for i in range(n_rows):
+        lane += ONE
+        if lane >= np.uint64(LANES):
+            lane = ZERO
+            find_slots(cells, i, min(np.uint64(LANES), n_rows - i), slots_ptr, slots)
         for v in range(np.uint64(present.shape[1])):
             first, last = numeric_ptr[v], numeric_ptr[v + ONE]
             begin, end = slots_ptr[v], slots_ptr[v + ONE]
             for c in range(first, last):
                 present[i, v] |= not np.isnan(values[i, c])
             if end > begin:
-                find_slots(cells, i, begin, end, buffers)
-                present[i, v] |= buffers.ordered[end - ONE] >= 0
+                present[i, v] |= slots[end - ONE, lane] >= 0
             if not present[i, v]:
                 continue
             p = fill_numbers(values[i], first, last, ptr[v], matrix, p)
@@ -121,7 +91,7 @@ def fill_rows(
                 column += (last - first) * np.uint64(n_bins)
             before = np.int32(-1)
             for c in range(begin, end):
-                slot = buffers.ordered[c]
+                slot = slots[c, lane]
                 if slot == before and slot >= 0:  # two share a slot
                     data[p - ONE] += 1.0
                 elif slot >= 0:

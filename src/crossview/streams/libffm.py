@@ -46,15 +46,16 @@ EXPLANATIONS = {
     grammar.BAD_VALUE: "{word} has no finite number after the second colon; leave out what is "
     "0 or missing",
     grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
-    grammar.TWICE: "the row has a field and index twice; leave one out, or add them up",
 }
+TWICE = "the row has a field and index twice; leave one out, or add them up"
 
 
 class _Fields(Parser):
     explanations = EXPLANATIONS
 
-    def __init__(self, fields: np.ndarray) -> None:
+    def __init__(self, fields: np.ndarray, adds: bool = False) -> None:
         self.fields = fields
+        self.twice = None if adds else TWICE
         self.seen = np.tile(np.array(NONE_SEEN), (MOST_FIELDS, 1))
 
     def parse(self, text: np.ndarray, at: np.ndarray, rows: TextRows) -> int:
@@ -68,11 +69,10 @@ class LibffmSource(TextRowSource):
     index belongs to its field, so the same index in two fields is two columns.  The columns of a
     field are those from its lowest to its highest index.  If they are more than
     ``2^hash_bits``, they are folded into as many, ``(index - lowest) mod 2^hash_bits``, and entries
-    that meet are added up.
+    that meet are added up, in all fields.
     """
 
     format = "libffm"
-    twice = EXPLANATIONS[grammar.TWICE]
     _ranges: list[FieldRange] | None = None
 
     def _scanner(self) -> Parser:
@@ -80,14 +80,14 @@ class LibffmSource(TextRowSource):
         return self._scanned
 
     def _parser(self) -> Parser:
-        fields, slot = np.zeros((MOST_FIELDS, 4), dtype=np.int64), 0
+        fields, slot, adds = np.zeros((MOST_FIELDS, 4), dtype=np.int64), 0, False
         for one in self._resolved():
             n_slots = one.n_slots(self.hash_bits)
             folded = one.high - one.low >= n_slots
-            self.adds |= folded
+            adds |= folded
             fields[one.field] = one.low, slot, n_slots, folded
             slot += n_slots
-        return _Fields(fields)
+        return _Fields(fields, adds)
 
     def _views(self) -> dict[str, list[str]]:
         views: dict[str, list[str]] = {}

@@ -26,9 +26,12 @@ class Parser:
     ----------
     explanations : dict of int to str
         What is wrong, for each way in which parsing can stop; ``{word}`` is what is there.
+    twice : str or None
+        What is wrong with a row that has a column twice.  None: such entries are added up.
     """
 
     explanations: ClassVar[Mapping[int, str]] = {}
+    twice: str | None = None
 
     def parse(self, text: np.ndarray, at: np.ndarray, rows: TextRows) -> int:
         """Read rows until the text ends, there is no room, or a byte is wrong."""
@@ -53,7 +56,6 @@ class Part(NamedTuple):
     n_rows: int
     n_entries: int
     first_row: int
-    is_sorted: bool
     extras: dict[str, Any]
 
 
@@ -75,16 +77,17 @@ def read_parts(
             elif status != grammar.DONE:
                 p = int(at[grammar.WRONG])
                 if not parser.resume(status, text, p):
+                    _part(rows, at, (file, first_row), parser)  # what is wrong before
                     raise _error(parser.explanations[status], text, at, (file, first_row + n_rows))
             elif n_rows < batch_rows:
                 break
             else:
-                yield _part(rows, at, first_row, parser)
+                yield _part(rows, at, (file, first_row), parser)
                 first_row += n_rows
                 rows = _allocate(batch_rows, n_entries + n_entries // 8 + FIRST_ROOM // 16)
                 at[grammar.ROW] = at[grammar.ENTRY] = at[grammar.UNSORTED] = 0
     if at[grammar.ROW]:
-        yield _part(rows, at, first_row, parser)
+        yield _part(rows, at, (file, first_row), parser)
 
 
 def _error(
@@ -126,7 +129,14 @@ def _larger(rows: TextRows, n_rows: int, n_entries: int) -> TextRows:
     return larger
 
 
-def _part(rows: TextRows, at: np.ndarray, first_row: int, parser: Parser) -> Part:
-    n_rows, n_entries = int(at[grammar.ROW]), int(at[grammar.ENTRY])
-    is_sorted = not at[grammar.UNSORTED]
-    return Part(rows, n_rows, n_entries, first_row, is_sorted, parser.extras(n_rows))
+def _part(rows: TextRows, at: np.ndarray, where: tuple[str, int], parser: Parser) -> Part:
+    """The rows so far, each sorted."""
+    n_rows, (file, first_row) = int(at[grammar.ROW]), where
+    if at[grammar.UNSORTED]:
+        longest = int(np.diff(rows.indptr[: n_rows + 1]).max())
+        sorting = (parser.twice is None, *grammar.sort_buffers(longest))
+        row = int(grammar.sort_rows(rows, np.uint64(n_rows), *sorting))
+        if row < n_rows:
+            what = f"{parser.twice} (line {int(rows.lines[row]) + 1})"
+            raise InputError(what, file=file, row=first_row + row)
+    return Part(rows, n_rows, int(rows.indptr[n_rows]), first_row, parser.extras(n_rows))

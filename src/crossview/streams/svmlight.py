@@ -39,12 +39,12 @@ EXPLANATIONS = {
     grammar.BAD_VALUE: "{word} has no finite number after the colon; leave out what is 0 or "
     "missing",
     grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
-    grammar.TWICE: "the row has a column twice; leave one out, or add them up",
 }
 
 
 class _Ranges(Parser):
     explanations = EXPLANATIONS
+    twice = "the row has a column twice; leave one out, or add them up"
 
     def __init__(self, ranges: np.ndarray) -> None:
         self.ranges = ranges
@@ -63,7 +63,6 @@ class SvmlightSource(TextRowSource):
     """
 
     format = "svmlight"
-    twice = EXPLANATIONS[grammar.TWICE]
     _ranges: list[ColumnRange] | None = None
 
     def _scanner(self) -> Parser:

@@ -74,9 +74,6 @@ class TextRowSource:
     """
 
     format: ClassVar[str]
-    # whether entries of the same column are added up; otherwise they are an error, and which
-    adds = False
-    twice = ""
 
     def __init__(
         self,
@@ -166,35 +163,18 @@ class TextRowSource:
         for file in self.files:
             for part in read_parts(file, batch_rows, parser, self._part_bytes):
                 labels = whole_labels(part.rows.labels[: part.n_rows])
-                X = MultiView.from_matrix(self._matrix(part, layout, file), layout)
+                X = MultiView.from_matrix(_matrix(part, layout), layout)
                 yield RowBatch(X, labels, file, part.first_row, **part.extras)
 
-    def _matrix(self, part: Part, layout: ViewLayout, file: str) -> sp.csr_array:
-        n = part.n_entries
-        indptr = part.rows.indptr[: part.n_rows + 1].view(np.int64)
-        indices = part.rows.indices[:n].view(np.int32)
-        shape = (part.n_rows, layout.n_columns)
-        matrix = sp.csr_array((part.rows.values[:n], indices, indptr), shape=shape)
-        if not part.is_sorted:
-            matrix.sort_indices()
-            if self.adds:
-                matrix.sum_duplicates()
-            else:
-                self._check_unique(matrix, part, file)
-        matrix.has_canonical_format = True
-        return matrix
 
-    def _check_unique(self, matrix: sp.csr_array, part: Part, file: str) -> None:
-        """Raise an error for a row that has a column twice, far apart."""
-        same = np.flatnonzero(matrix.indices[1:] == matrix.indices[:-1]) + 1
-        same = same[~np.isin(same, matrix.indptr)]
-        if len(same):
-            row = int(np.searchsorted(matrix.indptr, same[0], side="right")) - 1
-            raise InputError(
-                f"{self.twice} (line {int(part.rows.lines[row]) + 1})",
-                file=file,
-                row=part.first_row + row,
-            )
+def _matrix(part: Part, layout: ViewLayout) -> sp.csr_array:
+    n = part.n_entries
+    indptr = part.rows.indptr[: part.n_rows + 1].view(np.int64)
+    indices = part.rows.indices[:n].view(np.int32)
+    shape = (part.n_rows, layout.n_columns)
+    matrix = sp.csr_array((part.rows.values[:n], indices, indptr), shape=shape)
+    matrix.has_canonical_format = True
+    return matrix
 
 
 def column_lists(views: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -98,7 +98,6 @@ class VwSource(TextRowSource):
     """
 
     format = "vw"
-    adds = True
     _groups: dict[str, list[str]] | None = None
 
     @property

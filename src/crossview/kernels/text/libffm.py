@@ -51,8 +51,7 @@ def parse_libffm(text, at, fields, seen, rows):
 @inlined_borrowing
 def _read_entries(text, p, at, fields, seen, rows):
     """Read the entries of a row; returns where they end, or what is wrong and where."""
-    start, entry, first = skip_blanks(text, p), at[ENTRY], at[ENTRY]
-    is_sorted, adds = True, False
+    entry, first, is_sorted = at[ENTRY], at[ENTRY], True
     while True:
         p = skip_blanks(text, p)
         if text[p] == NEWLINE:
@@ -72,7 +71,6 @@ def _read_entries(text, p, at, fields, seen, rows):
         index -= lowest
         if folded:
             index &= n_slots - 1
-            adds = True
         if 0 <= index < n_slots:
             if entry == np.uint64(len(rows.indices)):
                 return p, FULL
@@ -81,5 +79,5 @@ def _read_entries(text, p, at, fields, seen, rows):
             rows.indices[entry], rows.values[entry] = slot, value
             entry += ONE
         p = q
-    status = end_row(at, rows, entry, is_sorted, adds)
-    return p if status == DONE else start, status
+    end_row(at, rows, entry, is_sorted)
+    return p, DONE

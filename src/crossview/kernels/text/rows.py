@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing
-from crossview.kernels.rows import ONE, TWO
+from crossview.kernels.rows import ONE, TWO, ZERO
+from crossview.kernels.sorting import sort_lanes
 from crossview.kernels.text.numbers import is_digit, read_number
 
 NEWLINE, HASH, COLON, BAR, QUOTE = (ord(c) for c in "\n#:|'")
@@ -21,12 +22,14 @@ MAX_FLOAT = np.finfo(np.float64).max
 POSITION, END, ROW, ENTRY, LINE, WRONG, UNSORTED, N_STATE = range(8)
 
 # what a parser returns: all is read, there is no room, or what is wrong
-DONE, FULL, BAD_LABEL, NO_LABEL, BAD_FIELD, BAD_INDEX, BAD_VALUE, TOO_LARGE, TWICE = range(9)
-NO_BAR, BAD_WEIGHT, HAS_BASE, NEW_NAMESPACE = range(9, 13)
+DONE, FULL, BAD_LABEL, NO_LABEL, BAD_FIELD, BAD_INDEX, BAD_VALUE, TOO_LARGE = range(8)
+NO_BAR, BAD_WEIGHT, HAS_BASE, NEW_NAMESPACE = range(8, 12)
 
 MAX_INDEX_DIGITS = np.uint64(18)
-# rows of more entries are left to SciPy, if they are not sorted
-MOST_SORTED = np.uint64(64)
+# rows that are sorted together, if none has more entries than `LONG`
+LANES, LONG = 16, 4096
+# a key is a slot, and below it the place of an entry in its row
+BITS, PLACE, AT_END = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class TextRows(NamedTuple):
@@ -93,45 +96,67 @@ def read_value(text, p):
     return value, q, TOO_LARGE if abs(value) > MAX_FLOAT else DONE
 
 
-@borrowing
-def sort_row(rows, first, entry, adds):
-    """Sort the entries of a row from ``first``; returns its end, and what is wrong.
+@inlined_borrowing
+def end_row(at, rows, entry, is_sorted):
+    """Finish a row with the entries up to here."""
+    row = at[ROW]
+    rows.lines[row], rows.indptr[row + ONE] = at[LINE], entry
+    at[ROW], at[ENTRY] = row + ONE, entry
+    if not is_sorted:
+        at[UNSORTED] = ONE
 
-    The place of an entry is the number of those before it, which needs no branch.  Entries of the
-    same slot are added up in their order if ``adds``, and are an error otherwise.
+
+def sort_buffers(longest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Allocate what `sort_rows` needs for rows of so many entries at most."""
+    n_lanes = LANES if longest <= LONG else 1
+    return np.empty((longest, n_lanes), dtype=np.uint64), np.empty(longest * n_lanes)
+
+
+@borrowing
+def sort_rows(rows, n_rows, adds, keys, held):
+    """Sort the entries of each row; returns the first row that has a slot twice, or ``n_rows``.
+
+    If ``adds``, entries of the same slot are added up in their order, and no row has one twice.
     """
-    indices, values = rows.indices, rows.values
-    if entry + entry - first > np.uint64(len(indices)):
-        return entry, FULL
-    for i in range(first, entry):
-        slot, place = indices[i], entry
-        for j in range(first, i):
-            place += np.uint64(indices[j] <= slot)
-        for j in range(i, entry):
-            place += np.uint64(indices[j] < slot)
-        indices[place], values[place] = slot, values[i]
-    end = first
-    for i in range(entry, entry + entry - first):
-        if end > first and indices[end - ONE] == indices[i]:
-            if not adds:
-                return entry, TWICE
-            values[end - ONE] += values[i]
-        else:
-            indices[end], values[end] = indices[i], values[i]
-            end += ONE
-    return end, DONE
+    _, _, indptr, indices, values = rows
+    first = begin = end = ZERO  # where entries were, and where they are now
+    while first < n_rows:
+        last = min(first + np.uint64(keys.shape[1]), n_rows)
+        sort_lanes(keys, ZERO, take_keys(rows, first, last, begin, keys))
+        for p in range(begin, indptr[last]):
+            held[p - begin] = values[p]
+        row, begin = begin, indptr[last]
+        place = ZERO  # of the row in ``held``
+        for i in range(first, last):
+            n, start = indptr[i + ONE] - row, end
+            for k in range(n):
+                key = keys[k, i - first]
+                slot, value = np.uint32(key >> BITS), held[place + (key & PLACE)]
+                if end == start or indices[end - ONE] != slot:
+                    indices[end], values[end] = slot, value
+                    end += ONE
+                elif adds:
+                    values[end - ONE] += value
+                else:
+                    return i
+            row, place = indptr[i + ONE], place + n
+            indptr[i + ONE] = end
+        first = last
+    return n_rows
 
 
 @inlined_borrowing
-def end_row(at, rows, entry, is_sorted, adds):
-    """Finish a row with the entries up to here; returns what is wrong."""
-    row, first, status = at[ROW], at[ENTRY], DONE
-    if not is_sorted:
-        if entry - first > MOST_SORTED:
-            at[UNSORTED] = ONE
-        else:
-            entry, status = sort_row(rows, first, entry, adds)
-    if status == DONE:
-        rows.lines[row], rows.indptr[row + ONE] = at[LINE], entry
-        at[ROW], at[ENTRY] = row + ONE, entry
-    return status
+def take_keys(rows, first, last, begin, keys):
+    """``keys[k, lane]`` <- slot and place k in its row, of these rows; returns the longest row."""
+    longest, p = ZERO, begin
+    for i in range(first, last):
+        longest, p = max(longest, rows.indptr[i + ONE] - p), rows.indptr[i + ONE]
+    p = begin
+    for lane in range(np.uint64(keys.shape[1])):
+        n = rows.indptr[first + lane + ONE] - p if lane < last - first else ZERO
+        for k in range(n):
+            keys[k, lane] = np.uint64(rows.indices[p + k]) << BITS | k
+        for k in range(n, longest):
+            keys[k, lane] = AT_END
+        p += n
+    return longest

@@ -72,7 +72,7 @@ def _skip_query(text, p):
 @inlined_borrowing
 def _read_entries(text, p, at, ranges, seen, rows):
     """Read the entries of a row; returns where they end, or what is wrong and where."""
-    start, entry, first, r = p, at[ENTRY], at[ENTRY], ZERO
+    entry, first, r = at[ENTRY], at[ENTRY], ZERO
     n_ranges, is_sorted = np.uint64(len(ranges)), True
     lowest, highest = seen[0], seen[1]
     while True:
@@ -99,5 +99,5 @@ def _read_entries(text, p, at, ranges, seen, rows):
             entry += ONE
         p = q
     seen[0], seen[1] = lowest, highest
-    status = end_row(at, rows, entry, is_sorted, False)
-    return line_end(text, p) if status == DONE else start, status
+    end_row(at, rows, entry, is_sorted)
+    return line_end(text, p), DONE

@@ -123,7 +123,7 @@ def _read_label(text, p, row, more, rows):
 @inlined_borrowing
 def _read_namespaces(text, p, at, spaces, rows):
     """Read the namespaces of a row; returns where they end, or what is wrong and where."""
-    start, entry, space, is_sorted = p, at[ENTRY], ZERO, True
+    entry, space, is_sorted = at[ENTRY], ZERO, True
     while text[p] == BAR:
         name = p + ONE
         q, found = name, FNV_START
@@ -144,8 +144,8 @@ def _read_namespaces(text, p, at, spaces, rows):
         p, entry, is_sorted, status = _read_features(text, q, place, slots, scale, rows)
         if status != DONE:
             return p, status
-    status = end_row(at, rows, entry, is_sorted, True)
-    return p if status == DONE else start, status
+    end_row(at, rows, entry, is_sorted)
+    return p, DONE
 
 
 @inlined_borrowing
