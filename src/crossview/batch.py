@@ -53,6 +53,7 @@ def make_rows(
     column_map: np.ndarray | None = None,
     names: Any = None,
     checked: bool = True,
+    canonical: bool = False,
 ) -> Rows:
     """Return the rows of a matrix for the compiled loops.
 
@@ -73,6 +74,8 @@ def make_rows(
     checked : bool, default=True
         Whether to check for NaN and infinity.  False saves a pass over all values if the loop of
         the caller reports nonfinite rows.
+    canonical : bool, default=False
+        Whether a sparse ``X`` is what `canonical_csr` returned.
 
     Returns
     -------
@@ -88,7 +91,7 @@ def make_rows(
     if column_map is not None:
         X, names = _rearrange(X, column_map, layout.n_columns, names)
     if sp.issparse(X):
-        matrix = canonical_csr(X)
+        matrix = X if canonical else canonical_csr(X)
         if matrix.shape[1] != layout.n_columns:
             raise InputError(
                 f"X has {matrix.shape[1]} columns, but {layout} has {layout.n_columns}"

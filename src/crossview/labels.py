@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MAX_WEIGHT", "has_label", "known_labels", "whole_labels"]
+__all__ = ["MAX_WEIGHT", "has_label", "known_labels", "places_of", "whole_labels"]
 
 # beside a row of this weight, one of weight 1 is still seen by sums in double precision
 MAX_WEIGHT = 1e12
@@ -60,7 +60,7 @@ def known_labels(y: np.ndarray) -> np.ndarray:
     >>> known_labels(np.array([1, None, 0], dtype=object))
     array([1, 0])
     """
-    labels = y[has_label(y)]
+    labels = y[has_label(y)] if y.dtype.kind in "fcO" else y
     # as an array of text, all would be as wide as the longest
     if labels.dtype.kind != "O" or (len(labels) and isinstance(labels[0], str)):
         return labels
@@ -70,6 +70,33 @@ def known_labels(y: np.ndarray) -> np.ndarray:
 def _is_present(label: Any) -> bool:
     """Return whether a label is present: NaN differs from itself, and pandas' NA has no truth."""
     return label is not None and type(label).__name__ != "NAType" and bool(label == label)
+
+
+def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the place of each label in the sorted classes, as `numpy.searchsorted` does.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_samples,)
+        Labels, each among the classes; the place of another one is from 0 to ``n_classes``.
+    classes : ndarray of shape (n_classes,)
+        Sorted, each once.
+
+    Returns
+    -------
+    places : ndarray of int of shape (n_samples,)
+        Where ``classes`` has each label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview.labels import places_of
+    >>> places_of(np.array(["yes", "no"]), np.array(["no", "yes"]))
+    array([1, 0])
+    """
+    if len(classes) == 2:  # a comparison takes a tenth of the time
+        return np.asarray(labels > classes[0]).astype(np.intp)
+    return np.searchsorted(classes, labels)
 
 
 def whole_labels(labels: np.ndarray) -> np.ndarray:

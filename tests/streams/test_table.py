@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -511,6 +512,30 @@ def test_parquet_damaged_in_the_middle_fails_in_reading(tmp_path):
     with pytest.raises(InputError, match=r"a\.parquet: ") as caught:
         rows(stream)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("codes", [[0, 1, 7], [0, -1, 1], [0, 7, None]])
+def test_codes_that_are_not_in_their_dictionary(codes):
+    column = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["x", "y"]), safe=False)
+    with pytest.raises(InputError, match="codes that are not in its dictionary") as caught:
+        rows(open_table(pa.table({"n": [1, 2, 3], "a": column})))
+    assert caught.value.column == "a"
+
+
+def test_what_a_code_of_null_is_does_not_matter():
+    codes = pa.Array.from_buffers(
+        pa.int32(), 3, [pa.py_buffer(b"\x03"), pa.py_buffer(np.array([1, 0, 99], np.int32))]
+    )
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(["x", "y"]), safe=False)
+    assert rows(open_table(pa.table({"a": column}))) == [{"a": "y"}, {"a": "x"}, {"a": None}]
+
+
+def test_text_of_a_dictionary_is_checked():
+    text = pa.array([b"fine", b"\xff\xfe"]).view(pa.string())
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 0]), text)
+    with pytest.raises(InputError, match="not UTF-8") as caught:
+        rows(open_table(pa.table({"a": column})))
+    assert caught.value.column == "a"
 
 
 def test_a_file_that_changes_under_the_stream_is_an_input_error(tmp_path):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from crossview.errors import InputError
 from crossview.estimators.validation import check_sample_weight
-from crossview.labels import MAX_WEIGHT, has_label
+from crossview.labels import MAX_WEIGHT, has_label, places_of
 
 __all__ = [
     "check_label",
@@ -109,8 +109,8 @@ def _check_length(y: np.ndarray, n_rows: int) -> None:
 def class_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the position of each label in ``classes``; `InputError` for a label not in it."""
     if len(y):
-        check_label(y.tolist()[0], classes)  # an array has one type
-    codes = np.searchsorted(classes, y)
+        check_label(y[:1].tolist()[0], classes)  # an array has one type
+    codes = places_of(y, classes)
     codes[codes == len(classes)] = 0
     unknown = classes[codes] != y
     if unknown.any():

@@ -11,7 +11,7 @@ import numpy as np
 
 from crossview.errors import LabelOrderWarning
 from crossview.evaluation.metrics.resumable import COUNT, Resumable, counts_of_shape
-from crossview.labels import known_labels
+from crossview.labels import known_labels, places_of
 from crossview.schema import Array
 
 __all__ = ["LabelOrder"]
@@ -68,7 +68,7 @@ class LabelOrder(Resumable):
         known = known_labels(y)
         if not len(known):
             return
-        codes = np.searchsorted(self._classes, known)
+        codes = places_of(known, self._classes)
         self.n_changes += int(np.count_nonzero(codes[1:] != codes[:-1]))
         self.n_changes += self._last is not None and self._last != codes[0]
         self._last = int(codes[-1])

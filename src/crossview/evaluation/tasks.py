@@ -22,6 +22,7 @@ from crossview.evaluation.metrics import (
     measure,
     signed_score,
 )
+from crossview.labels import places_of
 
 __all__ = [
     "Classification",
@@ -252,7 +253,7 @@ class Classification(_Stratified):
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Return the labels as the metrics take them: as codes."""
-        return np.searchsorted(self.classes, y)
+        return places_of(y, self.classes)
 
     def confusion(self, y: np.ndarray, scored: Scored) -> np.ndarray:
         """Return how many rows of each class (in a line) are predicted as each class."""

@@ -190,18 +190,31 @@ def check_same_columns(
 
 
 def check_text(data: Any, file: str | None) -> None:
-    """Raise an error for text that is not UTF-8, which Arrow and Parquet let pass."""
+    """Raise an error for text that is not UTF-8, or not there, which Arrow and Parquet let pass."""
     pa = pyarrow()
     for name, column in zip(data.schema.names, data.columns, strict=True):
+        if pa.types.is_primitive(column.type):
+            continue
+        if isinstance(column, pa.DictionaryArray):
+            check_codes(column, file, name)
+            column = column.dictionary
         try:
-            if not pa.types.is_primitive(column.type):
-                column.validate(full=True)
+            column.validate(full=True)
         except pa.ArrowInvalid:
             raise InputError(
                 "holds text that is not UTF-8; convert it, or leave the column out",
                 file=file,
                 column=name,
             ) from None
+
+
+def check_codes(array: Any, file: str | None, name: str) -> None:
+    """Raise an error for a code that is not in the dictionary; Arrow's own check is slow."""
+    import pyarrow.compute as pc
+
+    least, largest = pc.min_max(array.indices).values()
+    if least.is_valid and not 0 <= least.as_py() <= largest.as_py() < len(array.dictionary):
+        raise InputError("holds codes that are not in its dictionary", file=file, column=name)
 
 
 @contextmanager

@@ -198,7 +198,7 @@ class SlotTables(_Hashing):
         unseen = np.flatnonzero(~table.learned[codes])
         if not len(unseen):
             return None
-        new, first = np.unique(codes[unseen], return_index=True)
+        new, first = _first_rows(codes[unseen], n)
         first = unseen[first]
         table.learned[new] = True
         if words is None or len(new) < n:
@@ -277,6 +277,14 @@ class SlotTables(_Hashing):
             self.names[view] = dict(zip(slots.tolist(), names, strict=True))
             self.collisions[view] = set(slots[state[f"slot_collides.{v}"]].tolist())
             self._prints[view][slots] = _prints_of(names)
+
+
+def _first_rows(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the codes from 0 occur, and where each is first; no sort as in `numpy.unique`."""
+    first = np.full(n_codes, -1, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the last one written stays
+    found = np.flatnonzero(first >= 0)
+    return found, first[found]
 
 
 def hash_strings(

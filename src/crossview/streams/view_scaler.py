@@ -205,7 +205,7 @@ class ViewScaler(MergeableStatistics, TransformerMixin, BaseEstimator, auto_wrap
             raise InputError(f"X has the views {X.layout}, but the model has {self.layout_}")
         matrix = canonical_csr(X.matrix) if sp.issparse(X.matrix) else X.matrix
         # NaN and infinity stay, for the learner to refuse
-        rows = make_rows(matrix, X.layout, X.present, checked=False)
+        rows = make_rows(matrix, X.layout, X.present, checked=False, canonical=True)
         in_place = not copy and sp.issparse(matrix) and matrix.dtype == np.float64
         scaled = matrix.data if in_place else np.empty_like(rows.data)
         scale_rows(rows, learn, self._total, self.count_, scaled)
