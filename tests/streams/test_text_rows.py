@@ -75,7 +75,7 @@ def rows_of(source):
             views = {}
             for name in batch.X.layout.names:
                 row = batch.X[name][[i]].tocoo()
-                columns = (row.col + first[name]).tolist()
+                columns = (row.col.astype(np.int64) + first[name]).tolist()
                 views[name] = dict(zip(columns, row.data.tolist(), strict=True))
             label = None if label is None or label != label else float(label)
             weight = 1.0 if batch.weight is None else float(batch.weight[i])

@@ -169,7 +169,9 @@ class TextRowSource:
 
 def _matrix(part: Part, layout: ViewLayout) -> sp.csr_array:
     n = part.n_entries
-    indptr = part.rows.indptr[: part.n_rows + 1].view(np.int64)
+    # indices of the narrower type of the two would be copied
+    kind = np.int32 if n <= np.iinfo(np.int32).max else np.int64
+    indptr = part.rows.indptr[: part.n_rows + 1].astype(kind)
     indices = part.rows.indices[:n].view(np.int32)
     shape = (part.n_rows, layout.n_columns)
     matrix = sp.csr_array((part.rows.values[:n], indices, indptr), shape=shape)
