@@ -15,11 +15,12 @@ from pathlib import Path
 
 @dataclass
 class Process:
-    """Wall time, peak memory and output of a finished process."""
+    """Wall time, peak memory, output and processor time of a finished process."""
 
     seconds: float
     peak_mb: float
     output: str
+    processor: float = 0.0
 
 
 def in_turn(tasks: dict[str, Callable[[], object]], repeats: int = 7) -> dict[str, list[float]]:
@@ -49,7 +50,7 @@ def run(command: Sequence[str | Path]) -> Process:
         text = output.read()
     if process.returncode:
         raise SystemExit(f"{' '.join(map(str, command))} failed:\n{text}")
-    return Process(seconds, usage.ru_maxrss / 1024, text)
+    return Process(seconds, usage.ru_maxrss / 1024, text, usage.ru_utime + usage.ru_stime)
 
 
 def middle(values: Sequence[float]) -> float:

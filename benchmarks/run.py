@@ -222,9 +222,13 @@ What limits the speed of each pass?
   the weights are the bottleneck. In random order each row begins with a cache miss, so rows are
   prefetched two ahead.
 - **`crossview train`** reads, encodes (looks up codes, sorts columns, writes rows) and learns in
-  three threads. Importing scikit-learn and Numba is most of the start (`python -X importtime`).
-  Of its memory some 140 MB are modules: scikit-learn with SciPy, Numba with LLVM, pyarrow. A batch
-  of 65,536 rows with 24 categories is 19 MB, and up to four are under way; the weights are 6 MB.
+  three threads, and takes part of the processor time per row in each, so that two cores do at most
+  two rows in that time. The learning thread is the longest: half of it is the pass, the rest scores
+  each row before it is learned (losses, calibration, threshold). Importing scikit-learn and Numba
+  is most of the start (`python -X importtime`). Of its memory some 140 MB are modules:
+  scikit-learn with SciPy, Numba with LLVM, pyarrow. A batch of 65,536 rows with 24 categories is
+  19 MB, and up to four are under way; the weights are 6 MB. Batches half as long need 60 MB less
+  and a tenth more time.
 - **A full covariance** moves its triangle through memory three times per step (T'x, then T read
   and written).
 - **A low-rank covariance** reads the stored rows twice per step. If they are dense, that is 24
