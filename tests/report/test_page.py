@@ -91,6 +91,15 @@ def test_nothing_comes_from_elsewhere_and_names_stay_text(pages, kind):
     assert "<i>answer</i>" in words or kind in ("trained", "evaluated")
 
 
+@pytest.mark.parametrize("kind", ["folds", "stream", "number"])
+def test_the_models_have_their_speeds(results, kind):
+    answer = results[kind]
+    rows = [replace(row, predicted_per_second=4321.0) for row in answer.rows]
+    words = "".join(Outline(report_html(replace(answer, rows=rows))).words)
+    assert "learned/s" in words
+    assert ("4.3k" in words) == ("predicted/s" in words) == (kind != "stream")
+
+
 @pytest.mark.parametrize("kind", ["number", "trained", "evaluated"])
 def test_a_notebook_shows_the_answer_and_a_picture(results, kind):
     outline = Outline(results[kind]._repr_html_())

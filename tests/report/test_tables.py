@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import math
 
 import pytest
 from rich.console import Console
@@ -114,7 +115,8 @@ def test_of_one_model_there_is_nothing_to_compare():
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(950.4, "950"), (8312, "8.3k"), (83120, "83k"), (1.25e6, "1.2M")]
+    ("value", "text"),
+    [(950.4, "950"), (8312, "8.3k"), (83120, "83k"), (1.25e6, "1.2M"), (math.nan, "–")],
 )
 def test_speeds_are_short(value, text):
     assert speed(value) == text

@@ -54,6 +54,8 @@ class ComparisonRow:
     rows_per_second : float
         Rows learned per second, without reading, encoding and compiling; steps of learners
         that draw rows.
+    predicted_per_second : float
+        Rows scored per second, many at once.  Progressive: NaN, because each is scored and learned.
     threshold : float
         With two classes: the probability of the positive class above which it is predicted, the
         median over the folds.  Progressive: the one after the last row.  NaN where a score above 0
@@ -105,6 +107,7 @@ class ComparisonRow:
     rmse: float = math.nan
     mae: float = math.nan
     rows_per_second: float = math.nan
+    predicted_per_second: float = math.nan
     threshold: float = math.nan
     untuned: float = math.nan
     setting: dict[str, Any] = field(default_factory=dict)

@@ -24,6 +24,7 @@ __all__ = [
     "comparison_notes",
     "comparison_table",
     "duration",
+    "speed",
     "table_notes",
     "table_of_classes",
     "to_markdown",
@@ -373,7 +374,9 @@ def p_value(p: float | None) -> str:
 
 
 def speed(rows_per_second: float) -> str:
-    """Return rows per second to two digits: 950, 83k, 1.2M."""
+    """Return rows per second to two digits: 950, 83k, 1.2M; a dash for what is not known."""
+    if math.isnan(rows_per_second):
+        return "–"
     for unit, size in (("M", 1e6), ("k", 1e3)):
         if rows_per_second >= size:
             value = rows_per_second / size

@@ -370,6 +370,7 @@ def _summary(learner: Learner, scores: list[FoldScore], run: Run) -> ComparisonR
         untuned=float(np.mean(untuned)) if untuned else math.nan,
         epochs=round(float(np.median([score.passes for score in scores]))),
         rows_per_second=float(np.median([score.rows_per_second for score in scores])),
+        predicted_per_second=float(np.median([score.predicted_per_second for score in scores])),
         setting=_most_frequent([score.setting for score in scores]),
         scores=values,
         inner=[score.inner for score in scores],

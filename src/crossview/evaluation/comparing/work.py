@@ -104,8 +104,8 @@ class FoldScore:
         Passes over the training rows.
     learned : float
         Share of the training rows that the model learned from.
-    rows_per_second : float
-        Of the fit on the training part.
+    rows_per_second, predicted_per_second : float
+        Of the fit on the training part, and of the scores of the test rows.
     kept : ScoredRows or None
         The scores of a sample of the test rows, by their positions among these.
     experts : ExpertWeights or None
@@ -122,6 +122,7 @@ class FoldScore:
     passes: int = 1
     learned: float = 1.0
     rows_per_second: float = math.nan
+    predicted_per_second: float = math.nan
     kept: ScoredRows | None = None
     experts: ExpertWeights | None = None
 
@@ -249,13 +250,16 @@ def score_model(
     """Return the metrics of a fitted model on the test rows, and keep what pictures need."""
     task, y = run.task, fold.y_test
     X_test, needed = learner.select_view(fold.X_test), task.needs_probabilities
+    start = time.perf_counter()
     scored = task.scores(model, X_test, probabilities=needed)
+    seconds = time.perf_counter() - start
     score = FoldScore(
         value=task.measure(run.metric, y, scored),
         inner=chosen.value,
         setting=chosen.setting,
         others={name: task.measure(name, y, scored) for name in task.shown},
         confusion=task.confusion(y, scored),
+        predicted_per_second=len(y) / seconds,
     )
     if task.tunes:
         score.untuned = task.measure(run.metric, y, scored._replace(predicted=None))

@@ -23,7 +23,7 @@ from crossview.report.page.sections import (
     share_section,
     words_of,
 )
-from crossview.report.tables import comparison_table, duration, table_notes
+from crossview.report.tables import comparison_table, duration, speed, table_notes
 
 __all__ = ["comparison_page"]
 
@@ -138,9 +138,11 @@ def _models(c: Comparison) -> Section:
     )
     whole = comparison_table(c, WIDE)
     header, rows = list(whole.header), [list(row) for row in whole.rows]
-    at = header.index("worse")
+    at, cost, timed = header.index("worse"), header.index("rows/s"), c.mode != "progressive"
+    header[cost : cost + 1] = ["learned/s", *["predicted/s"] * timed]
     header.insert(at, "difference (95 %)")
     for cells, row in zip(rows, c.rows, strict=True):
+        cells[cost + 1 : cost + 1] = [speed(row.predicted_per_second)] * timed
         cells.insert(at, _difference(c, row.difference))
     section.blocks.append(
         table(
@@ -151,10 +153,20 @@ def _models(c: Comparison) -> Section:
             title="The best first; above the line: practically equal; in bold: recommended",
         )
     )
-    section.blocks += lines(f"{note}." for note in table_notes(c))
+    section.blocks += lines(f"{note}." for note in [*table_notes(c), _about_speed(c)])
     if c.unlabeled_benefit:
         section.blocks.append(text(sentence(c.unlabeled_benefit)))
     return section
+
+
+def _about_speed(c: Comparison) -> str:
+    """What the speeds in the table are."""
+    if c.mode == "progressive":
+        return "learned/s: rows that one core scores and then learns, without reading and encoding"
+    return (
+        "learned/s, predicted/s: rows that one core learns (steps of learners that draw rows) and "
+        "scores per second, without reading and encoding; the median over the folds"
+    )
 
 
 def _difference(c: Comparison, difference: object) -> str:
