@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from crossview.evaluation.result import Comparison
 from crossview.evaluation.verdict import short_value
@@ -137,17 +138,19 @@ def _models(c: Comparison) -> Section:
         )
     )
     whole = comparison_table(c, WIDE)
-    header, rows = list(whole.header), [list(row) for row in whole.rows]
+    header = list(whole.header)
+    rows: list[list[Any]] = [list(row) for row in whole.rows]
     at, cost, timed = header.index("worse"), header.index("rows/s"), c.mode != "progressive"
     header[cost : cost + 1] = ["learned/s", *["predicted/s"] * timed]
     header.insert(at, "difference (95 %)")
     for cells, row in zip(rows, c.rows, strict=True):
         cells[cost + 1 : cost + 1] = [speed(row.predicted_per_second)] * timed
         cells.insert(at, _difference(c, row.difference))
+        cells[:2] = [(cells[0], cells[1])]  # the model, and below it what it is
+    del header[1]
     section.blocks.append(
         table(
             *(header, rows),
-            texts=2,
             marked=frozenset([c.rows.index(c.recommended)]),
             ends=frozenset([len(c.equals) - 1]),
             title="The best first; above the line: practically equal; in bold: recommended",
