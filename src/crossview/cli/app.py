@@ -13,6 +13,7 @@ from crossview.catalog.learners import describe_models, model_names
 from crossview.catalog.metrics import describe_metrics, metric_names
 from crossview.catalog.names import TASKS
 from crossview.catalog.readers import READERS
+from crossview.cli.values import Command, Group
 
 # of --model, --metric and --task: what the catalog has, which imports nothing heavy
 MODELS = (
@@ -30,6 +31,7 @@ def _starting_with(names: Sequence[str]) -> Callable[[str], list[str]]:
 
 app = typer.Typer(
     name="crossview",
+    cls=Group,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -297,7 +299,7 @@ def _reading(
     }
 
 
-@app.command()
+@app.command(cls=Command)
 def describe(
     source: Source,
     label: Label = None,
@@ -349,7 +351,7 @@ def describe(
         opening.describe(file, columns, json=json, task=task, time=time, weight=weight)
 
 
-@app.command()
+@app.command(cls=Command)
 def compare(
     context: typer.Context,
     source: Source,
@@ -552,7 +554,7 @@ def compare(
         run(rows, json=json, report=page, **given, options=options, cluster=dask)
 
 
-@app.command()
+@app.command(cls=Command)
 def train(
     context: typer.Context,
     source: Source,
@@ -790,7 +792,7 @@ def train(
         )
 
 
-@app.command()
+@app.command(cls=Command)
 def predict(
     model: Model,
     source: Source,
@@ -868,7 +870,7 @@ def predict(
         )
 
 
-@app.command()
+@app.command(cls=Command)
 def evaluate(
     context: typer.Context,
     model: Model,
@@ -1006,7 +1008,7 @@ def evaluate(
         )
 
 
-@app.command()
+@app.command(cls=Command)
 def inspect(
     model: Model,
     weights: Annotated[
@@ -1033,7 +1035,7 @@ def inspect(
         run(file, top, weights)
 
 
-@app.command()
+@app.command(cls=Command)
 def convert(
     source: Source,
     output: Annotated[
@@ -1084,7 +1086,7 @@ def convert(
         run(opening.Rows(source, table, columns), output, task=task)
 
 
-@app.command()
+@app.command(cls=Command)
 def datasets(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Without it: lists the data sets.")
