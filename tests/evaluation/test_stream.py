@@ -1,6 +1,7 @@
 """Comparing in the order of the stream."""
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,9 @@ from crossview import (
 )
 from crossview.catalog.learners import find_learner
 from crossview.evaluation.comparing.observer import ComparisonObserver
+from crossview.evaluation.diagnostics import ViewDifferences
 from crossview.evaluation.significance import holm
+from crossview.evaluation.tasks import Classification
 from reference.jackknife import block_jackknife
 
 
@@ -111,6 +114,35 @@ def test_a_stream_tells_the_table_so_far_at_each_doubling_of_its_rows(monkeypatc
     assert told[0].row("view:weak").difference.degrees == 49
     with pytest.raises(InputError, match="a progressive comparison is not extended"):
         compare(frame, "answer", extend=answer, **given)
+
+
+def test_looking_at_the_views_does_not_slow_a_model_in_the_table(monkeypatch):
+    now = 0.0
+
+    def takes(function, seconds):
+        def slow(*args):
+            nonlocal now
+            now += seconds(*args)
+            return function(*args)
+
+        return slow
+
+    clock = SimpleNamespace(perf_counter=lambda: now)
+    for module in ("stream", "comparing.keeping_stream"):
+        monkeypatch.setattr(f"crossview.evaluation.{module}.time", clock)
+    learn = takes(Classification.score_then_learn, lambda task, model, X, *_: 1 + len(X) / 100)
+    monkeypatch.setattr(Classification, "score_then_learn", learn)
+    look = takes(ViewDifferences.add, lambda *_: 1000)
+    monkeypatch.setattr(ViewDifferences, "add", look)
+    models = ["view:strong", "pa:squared"]
+    X, y = make_noisy(3000)
+    answer = compare(X, y, progressive=True, models=models, grid=ONE)
+    assert answer.n_scored == 2700
+    # one call before the last 675 rows, and one for these
+    assert answer.row("view:strong").rows_per_second == pytest.approx(2700 / (2 + 27))
+    assert now > 10_000
+    # the longest pieces: an eighth of 1,024 rows, and of 2,048
+    assert answer.row("pa:squared").rows_per_second == pytest.approx((128 + 256) / (2 + 3.84))
 
 
 def test_progressive_chooses_on_the_first_part():

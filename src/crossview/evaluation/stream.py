@@ -21,6 +21,7 @@ from crossview.evaluation.comparing.keeping_stream import (
     HeldBack,
     KeptOfStream,
     LabeledEnd,
+    Learned,
     join_kept,
 )
 from crossview.evaluation.comparing.observer import ComparisonObserver
@@ -127,7 +128,7 @@ class _ProgressiveRun:
         self.thresholds: list[RunningThreshold | None] = []
         self.blocks: list[BlockTally] = []
         self.kept: list[KeptOfStream] = []
-        self.seconds, self.learned = np.zeros(M), np.zeros(M)
+        self.seconds, self.n_timed = np.zeros(M), np.zeros(M)
         self.n_first = self.n_scored = self.n_unlabeled = 0
 
     def choose(self, X: MultiView, y: np.ndarray, weight: np.ndarray | None) -> None:
@@ -192,16 +193,20 @@ class _ProgressiveRun:
         known, rest = run.by_label(y)
         targets = y[known]
         for i, (learner, model) in enumerate(zip(run.learners, self.models, strict=True)):
-            start = time.perf_counter()
             if self.kept[i].differences is None or not len(known):
+                start = time.perf_counter()
                 scored = self._scores(learner, model, X, y, weight)
+                seconds = time.perf_counter() - start
+                n_timed = len(y) if learner.learns_unlabeled else len(known)
+                learned = Learned(scored, n_timed, seconds)
             else:
                 own = None if weight is None else weight[known]
                 rows = X if len(known) == len(y) else X[known]
-                scored = self.kept[i].scores_in_pieces(model, rows, targets, own)
-            self.seconds[i] += time.perf_counter() - start
-            self.learned[i] += len(y) if learner.learns_unlabeled else len(known)
+                learned = self.kept[i].learn_in_pieces(model, rows, targets, own)
+            self.seconds[i] += learned.seconds
+            self.n_timed[i] += learned.n_timed
             if len(known):
+                scored = learned.scored
                 if run.task.tunes:
                     run.task.count(self.untuned[i], targets, scored)
                 scored = run.task.decide_by(self.thresholds[i], targets, scored)
@@ -225,7 +230,7 @@ class _ProgressiveRun:
                 effort=learner.effort,
                 value=self.tallies[i].value(self.run.metric),
                 **{name: self.tallies[i].value(name) for name in self.run.task.shown},
-                rows_per_second=self.learned[i] / self.seconds[i],
+                rows_per_second=self.n_timed[i] / self.seconds[i],
                 setting=self.chosen[i],
                 threshold=self._threshold(i),
                 untuned=self.untuned[i].value(self.run.metric) if self.run.task.tunes else math.nan,

@@ -8,6 +8,7 @@ rows are kept.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ from crossview.evaluation.tasks import Scored, errors_of, join
 from crossview.evaluation.weights import ColumnNames
 from crossview.views import MultiView
 
-__all__ = ["HeldBack", "KeptOfStream", "LabeledEnd", "join_kept"]
+__all__ = ["HeldBack", "KeptOfStream", "LabeledEnd", "Learned", "join_kept"]
 
 # the last rows of a stream, and the share of it that they are at most
 MOST_LAST, SHARE_LAST = 1000, 0.25
@@ -62,6 +63,24 @@ class LabeledEnd(NamedTuple):
     y: np.ndarray
     rows: np.ndarray
     source: Any
+
+
+class Learned(NamedTuple):
+    """What a model said of rows before it learned them, and how long that took.
+
+    Attributes
+    ----------
+    scored : Scored
+        What it said.
+    n_timed : int
+        How many of the rows were timed.
+    seconds : float
+        How long these took to be scored and learned.
+    """
+
+    scored: Scored
+    n_timed: int
+    seconds: float
 
 
 class HeldBack:
@@ -172,21 +191,28 @@ class KeptOfStream:
         most = n_sampled(len(run.task.classes), n_views)
         self.sample = RowSample(min(MOST_ROWS_OF_STREAM, most), run.seed)
 
-    def scores_in_pieces(
+    def learn_in_pieces(
         self, model: Any, X: MultiView, y: np.ndarray, weight: np.ndarray | None
-    ) -> Scored:
-        """Let a model learn labeled rows, cut where the scores of its views are kept."""
+    ) -> Learned:
+        """Let a model learn labeled rows, cut where the scores of its views are kept.
+
+        Only the longest piece is timed: a model that nobody looks at learns rows uncut.
+        """
         assert self.differences is not None
-        parts, done = [], 0
+        parts, done, timed = [], 0, (0, 0.0)
         while done < len(y):
             n = self.errors.n_rows + done
             piece = slice(done, done + self.differences.left(n))
             if self.differences.is_due(n):
                 self.differences.add(model, X[done : done + 1], n)
+            some, targets = X[piece], y[piece]
             own = None if weight is None else weight[piece]
-            parts.append(self.run.task.score_then_learn(model, X[piece], y[piece], own))
+            start = time.perf_counter()
+            parts.append(self.run.task.score_then_learn(model, some, targets, own))
+            if len(targets) > timed[0]:
+                timed = len(targets), time.perf_counter() - start
             done = piece.stop
-        return join(parts)
+        return Learned(join(parts), *timed)
 
     def add_last(self, model: Any, running: RunningThreshold | None, end: LabeledEnd) -> None:
         """Score the last rows, before they are learned, by view; a threshold may decide."""
