@@ -36,12 +36,12 @@ def in_turn(tasks: dict[str, Callable[[], object]], repeats: int = 7) -> dict[st
     return seconds
 
 
-def run(command: Sequence[str | Path]) -> Process:
-    """Run a process; return its wall time, peak memory and output."""
+def run(command: Sequence[object], folder: str | Path | None = None) -> Process:
+    """Run a process, in a folder or in this one; return its wall time, peak memory and output."""
     with tempfile.TemporaryFile("w+") as output:
         start = time.perf_counter()
         process = subprocess.Popen(
-            [str(part) for part in command], stdout=output, stderr=subprocess.STDOUT
+            [str(part) for part in command], stdout=output, stderr=subprocess.STDOUT, cwd=folder
         )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start

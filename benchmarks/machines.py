@@ -1,5 +1,5 @@
-"""Rows per second of multi-view machines: against River's and Vowpal Wabbit's factorized models,
-and how the cost grows with the factors, the features of a row and the views.
+"""Rows per second of multi-view machines: against factorized models of River, Vowpal Wabbit, libffm
+and xLearn, and how the cost grows with the factors, the features of a row and the views.
 
 A stream of 24 one-hot features in three views, k = 8, one pass with AdaGrad, one core.  Ours is
 a pass of the loop over rows in memory, Vowpal Wabbit's a whole process minus its start.
@@ -7,6 +7,7 @@ a pass of the loop over rows in memory, Vowpal Wabbit's a whole process minus it
 
 import importlib.util
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -183,8 +184,7 @@ def vw_seconds(codes, y, folder):
 
 
 XLEARN = """
-import os, sys, xlearn
-os.chdir(os.path.dirname(sys.argv[1]))
+import sys, xlearn
 machine = xlearn.create_ffm()
 machine.setTrain(sys.argv[1])
 machine.setQuiet()
@@ -193,9 +193,8 @@ machine.fit({"task": "binary", "k": 8, "lr": 0.05, "lambda": 1e-4, "nthread": 1,
 """
 
 
-def xlearn_seconds(codes, y, folder):
-    """Seconds per row and pass of xLearn's field-aware machine, one field per view;
-    its time in eleven passes minus that in one, which reads the file too."""
+def ffm_file(codes, y, folder):
+    """The rows for field-aware machines, one field per view."""
     file = Path(folder) / "rows.ffm"
     if not file.exists():
         first = np.concatenate([[0], np.cumsum(CARDINALITY)])
@@ -208,9 +207,33 @@ def xlearn_seconds(codes, y, folder):
                 for row, label in zip(places.tolist(), y.tolist(), strict=True)
             )
         )
+    return file
+
+
+def eleven_minus_one(command, folder):
+    """Seconds of one pass: those of eleven passes minus those of one, which reads the file too."""
+    one, eleven = (run(command(n), folder).seconds for n in (1, 11))
+    return (eleven - one) / 10
+
+
+def libffm_seconds(codes, y, folder):
+    """Seconds per row and pass of libffm on one core."""
+    file = ffm_file(codes, y, folder)
+
+    def command(passes):
+        given = ("-k", 8, "-r", 0.05, "-l", 1e-4, "-s", 1, "-t", passes)
+        return [shutil.which("ffm-train"), *given, file, f"{file}.model"]
+
+    if not Path(f"{file}.bin").exists():
+        run(command(1), folder)  # converts the text once
+    return eleven_minus_one(command, folder) / len(y)
+
+
+def xlearn_seconds(codes, y, folder):
+    """Seconds per row and pass of xLearn's field-aware machine on one core."""
+    file = ffm_file(codes, y, folder)
     os.environ.setdefault("USER", "nobody")  # it asks for the name, and stops without one
-    one, eleven = (run([sys.executable, "-c", XLEARN, file, str(n)]).seconds for n in (1, 11))
-    return (eleven - one) / 10 / len(y)
+    return eleven_minus_one(lambda n: [sys.executable, "-c", XLEARN, file, n], folder) / len(y)
 
 
 def peers():
@@ -224,6 +247,10 @@ def peers():
                 vw_seconds(codes[:FEW], y[:FEW], folder) for _ in ours
             ],
         }
+        if shutil.which("ffm-train"):
+            theirs["libffm, single precision"] = [
+                libffm_seconds(codes[:MANY], y[:MANY], folder) for _ in ours
+            ]
         if importlib.util.find_spec("xlearn"):
             theirs["xLearn's field-aware machine, single precision"] = [
                 xlearn_seconds(codes[:MANY], y[:MANY], folder) for _ in ours
