@@ -213,6 +213,26 @@ def test_the_first_wrong_byte_is_named(end, text, message, line, column, tmp_pat
     assert caught.value.row == text[: text.rfind("\n") + 1].replace("\n\n", "\n").count("\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "message", "line", "column"),
+    [
+        ("1 |a b:1 c |long_name:2 d:3\n0 |a b:2 :0x |c", "':0x' has no finite", 2, 10),
+        ("1 |a b|a:2 c:8e307 d:9e307 e|", "'d:9e307' is beyond the largest number", 1, 20),
+        ("1 |a b:1:2 c\n", "'b:1:2' has no finite", 1, 6),
+        ("1 |a:1e400\n", "'1e400' is beyond the largest number", 1, 6),
+    ],
+)
+@pytest.mark.parametrize("view", ["a", "other"])
+def test_values_that_are_not_kept_are_checked(text, message, line, column, view, tmp_path):
+    file = tmp_path / "bad.vw"
+    file.write_text(text)
+    rows = open_rows(file, views={"v": view})
+    for read in (rows.labels, lambda: list(rows)):  # the pass before the rows, and that of the rows
+        with pytest.raises(InputError, match=rf"\(line {line}, column {column}\)$") as caught:
+            read()
+        assert message in str(caught.value)
+
+
 TWICE = [
     ("svm", "1 1:1\n\n1 2:1 1:1 2:1\n1 x:1", "a column twice"),
     ("svm", "1 1:1\n\n1 2:1 2:1\n", "a column twice"),

@@ -135,13 +135,16 @@ def _read_namespaces(text, p, at, spaces, rows):
             return name, NEW_NAMESPACE
         scale = 1.0
         if text[q] == COLON:
-            scale, end = read_number(text, q + ONE)
-            if end == q + ONE or not ends_name(text[end]):
-                return q + ONE, BAD_VALUE
+            scale, end, status = _read_value(text, q, 1.0)
+            if status != DONE:
+                return q + ONE, status
             q = end
-        place = (at[ENTRY], entry, is_sorted)
-        slots = (spaces.slots[space], spaces.mask)
-        p, entry, is_sorted, status = _read_features(text, q, place, slots, scale, rows)
+        if spaces.slots[space] == NO_SLOT:
+            p, status = _check_features(text, q, scale)
+        else:
+            place = (at[ENTRY], entry, is_sorted)
+            slots = (spaces.slots[space], spaces.mask)
+            p, entry, is_sorted, status = _read_features(text, q, place, slots, scale, rows)
         if status != DONE:
             return p, status
     end_row(at, rows, entry, is_sorted)
@@ -161,6 +164,36 @@ def _find(hashes, found, last):
 
 
 @borrowing
+def _check_features(text, p, scale):
+    """Pass over features up to a bar or the end of the line; only what follows a colon is read."""
+    while True:
+        word = load_word(text, p)
+        marks = equal_bytes(word, BAR) | equal_bytes(word, COLON) | equal_bytes(word, NEWLINE)
+        if marks == ZERO:
+            p += EIGHT
+            continue
+        p += first_mark(marks)
+        if text[p] != COLON:
+            return p, DONE
+        _, end, status = _read_value(text, p, scale)
+        if status != DONE:
+            while IN_NAME[text[p - ONE]]:
+                p -= ONE
+            return p, status
+        p = end
+
+
+@inlined_borrowing
+def _read_value(text, p, scale):
+    """The value after the colon at p, scaled, where it ends, and what is wrong."""
+    value, end = read_number(text, p + ONE)
+    if end == p + ONE or not ends_name(text[end]):
+        return value, end, BAD_VALUE
+    value *= scale
+    return value, end, DONE if abs(value) <= MAX_FLOAT else TOO_LARGE
+
+
+@borrowing
 def _read_features(text, p, place, slots, scale, rows):
     """Read features up to a bar or the end of the line."""
     first, entry, is_sorted = place
@@ -171,27 +204,22 @@ def _read_features(text, p, place, slots, scale, rows):
         if text[p] == NEWLINE or text[p] == BAR:
             return p, entry, is_sorted, DONE
         q = name_end = _name_end(text, p)
-        value = 1.0
+        value = scale
         if text[q] == COLON:
-            value, end = read_number(text, q + ONE)
-            if end == q + ONE or not ends_name(text[end]):
-                return p, entry, is_sorted, BAD_VALUE
-            q = end
-        value *= scale
-        if not abs(value) <= MAX_FLOAT:
-            return p, entry, is_sorted, TOO_LARGE
-        if base >= 0:
-            if entry == np.uint64(len(rows.indices)):
-                return p, entry, is_sorted, FULL
-            if name_end == p:  # without a name: the position among such
-                slot = anonymous
-                anonymous += 1
-            else:
-                slot = _slot_of(text, p, name_end)
-            slot = np.uint32(base + (slot & mask))
-            is_sorted &= entry == first or rows.indices[entry - ONE] < slot
-            rows.indices[entry], rows.values[entry] = slot, value
-            entry += ONE
+            value, q, status = _read_value(text, q, scale)
+            if status != DONE:
+                return p, entry, is_sorted, status
+        if entry == np.uint64(len(rows.indices)):
+            return p, entry, is_sorted, FULL
+        if name_end == p:  # without a name: the position among such
+            slot = anonymous
+            anonymous += 1
+        else:
+            slot = _slot_of(text, p, name_end)
+        slot = np.uint32(base + (slot & mask))
+        is_sorted &= entry == first or rows.indices[entry - ONE] < slot
+        rows.indices[entry], rows.values[entry] = slot, value
+        entry += ONE
         p = q
 
 
