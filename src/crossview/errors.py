@@ -82,6 +82,8 @@ def closest_names(name: str, known: Sequence[str], most: int = 20) -> str:
 
 
 def some_names(names: Sequence[Any], most: int = 20) -> str:
-    """Return the names, or the first of very many and how many there are."""
-    more = f", ... ({len(names)} in all)" if len(names) > most else ""
-    return ", ".join(map(str, names[:most])) + more
+    """Return the names; of very many the first, the last, and how many there are."""
+    if len(names) <= most:
+        return ", ".join(map(str, names))
+    shown = [*names[: most - 1], "...", names[-1]]  # a label is often the last column
+    return f"{', '.join(map(str, shown))} ({len(names)} in all)"

@@ -263,7 +263,21 @@ def test_the_command_lists_all_and_writes_tables_and_rows(tmp_path, monkeypatch,
     assert main(["datasets", "bupa", "-o", "bupa.vw"]) == 0
     written = [tmp_path / name for name in ("digits.svm", "sport.ffm", "bupa.vw")]
     assert [len(file.read_text().splitlines()) for file in written] == [1797, 544, 345]
-    capsys.readouterr()
+    said = capsys.readouterr().err
+    assert main(["datasets", "movielens_100k", "-o", "my films.parquet"]) == 0
+    said += capsys.readouterr().err
+    assert "345 rows, wrote bupa.vw\n" in said
+    assert "100,000 rows, wrote my films.parquet\n" in said
+    commands = [line for line in said.splitlines() if line.startswith("crossview compare")]
+    assert commands == [
+        "crossview compare digits.svm --view pixels=1:128 --view profile=129:160 "
+        "--view fourier=161:240",
+        "crossview compare sport.ffm --view first=0:0:3182 --view second=1:0:3202",
+        "crossview compare bupa.vw --view blood=blood --view habits=habits",
+        "crossview compare 'my films.parquet' --label rating --task regression",
+    ]
+    few = ["--model", "view:habits", "--model", "pa:squared", "--cv", "2"]
+    assert main([*commands[2].split()[1:], *few]) == 0
     assert main(["datasets", "bbcsport", "-o", "sport.csv"]) == 2
     assert "ends in .svm, .ffm or .vw" in capsys.readouterr().err
     assert main(["datasets", "bbcsport"]) == 2

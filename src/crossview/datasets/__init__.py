@@ -210,7 +210,7 @@ def fetch(
     )
 
 
-def write(name: str, path: str | os.PathLike[str]) -> None:
+def write(name: str, path: str | os.PathLike[str]) -> pa.Table:
     """Write a data set that is a table to a file, atomically.
 
     Parameters
@@ -220,14 +220,19 @@ def write(name: str, path: str | os.PathLike[str]) -> None:
     path : path
         The file, ``.parquet`` or ``.csv``; an existing file is replaced.
 
+    Returns
+    -------
+    pyarrow.Table
+        What was written; its last column is the label.
+
     Examples
     --------
     >>> import tempfile
     >>> from crossview import datasets, open_table
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     datasets.write("digits", f"{folder}/digits.parquet")
-    ...     open_table(f"{folder}/digits.parquet").n_rows
-    1797
+    ...     table = datasets.write("digits", f"{folder}/digits.parquet")
+    ...     open_table(f"{folder}/digits.parquet").n_rows, table.column_names[-1]
+    (1797, 'digit')
     """
     target = Path(path)
     if name not in (*BUNDLED, *_FETCHED):
@@ -245,6 +250,7 @@ def write(name: str, path: str | os.PathLike[str]) -> None:
     kind = CSV if target.suffix.lower() == ".csv" else PARQUET
     with replacing(target, kind) as unfinished:
         writers[target.suffix.lower()](table, str(unfinished))
+    return table
 
 
 def _fetched_table(name: str) -> pa.Table:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from typing import TYPE_CHECKING
 
 from crossview import datasets
 from crossview.catalog.readers import READERS
+from crossview.cli.commands.convert import lines_about, view_options
 from crossview.cli.loading import after_loading
 from crossview.cli.opening import STANDARD, make_console, standard_output
 from crossview.errors import InputError
 from crossview.report.fitting_table import FittingTable
+
+if TYPE_CHECKING:
+    from crossview.evaluation.convert import Converted
 
 __all__ = ["run", "show"]
 
@@ -35,31 +41,38 @@ def show() -> None:
 
 @after_loading
 def run(name: str, output: str | None) -> None:
-    """Write a data set."""
+    """Write a data set, and say how to compare learners on it."""
     if output is None:
         raise InputError(f"say where to write it: -o {name}.parquet")
     stem = output.lower().removesuffix(".gz").removesuffix(".zst")
     if stem.endswith(tuple(end for one in READERS if one.takes_views for end in one.suffixes)):
-        _write_rows(name, output)
+        answer = _write_rows(name, output)
+        lines, options = lines_about(answer, output), view_options(answer)
     else:
         with standard_output(output, ".csv") as file:
-            datasets.write(name, file)
+            table = datasets.write(name, file)
+        lines = [f"{table.num_rows:,} rows, wrote {output}"]
+        options = ["--label", table.column_names[-1]]
     if output != STANDARD:
-        print(f"wrote {output}", file=sys.stderr)
+        task = [] if _task(name) == "classification" else ["--task", _task(name)]
+        command = shlex.join(["crossview", "compare", output, *options, *task])
+        lines += ["", "Compare learners on it:", command]
+        print("\n".join(lines), file=sys.stderr)
 
 
-def _write_rows(name: str, output: str) -> None:
+def _task(name: str) -> str:
+    return next(one.task for one in datasets.known() if one.name == name)
+
+
+def _write_rows(name: str, output: str) -> Converted:
     """Write a data set as text with views."""
     from crossview.evaluation.convert import convert
 
     if name in datasets.names():
         table = datasets.load(name)
-        convert(table, table.column_names[-1], output)
-        return
+        return convert(table, table.column_names[-1], output)
     found = datasets.fetch(name)
-    task = next(one.task for one in datasets.known() if one.name == name)
     if hasattr(found.data, "column_names"):
         table = found.data.append_column(found.label, [found.target])
-        convert(table, found.label, output, task=task)
-    else:
-        convert(found.data, found.target, output)
+        return convert(table, found.label, output, task=_task(name))
+    return convert(found.data, found.target, output)
