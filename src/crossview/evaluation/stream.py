@@ -196,9 +196,8 @@ class _ProgressiveRun:
             if self.kept[i].differences is None or not len(known):
                 start = time.perf_counter()
                 scored = self._scores(learner, model, X, y, weight)
-                seconds = time.perf_counter() - start
                 n_timed = len(y) if learner.learns_unlabeled else len(known)
-                learned = Learned(scored, n_timed, seconds)
+                learned = Learned(scored, n_timed, time.perf_counter() - start)
             else:
                 own = None if weight is None else weight[known]
                 rows = X if len(known) == len(y) else X[known]
@@ -235,14 +234,10 @@ class _ProgressiveRun:
                 threshold=self._threshold(i),
                 untuned=self.untuned[i].value(self.run.metric) if self.run.task.tunes else math.nan,
                 chosen=[self.chosen[i]],
-                confusion=self._confusion(i),
+                confusion=_confusion(self.tallies[i]),
             )
             for i, learner in enumerate(self.run.learners)
         ]
-
-    def _confusion(self, i: int) -> list[list[int]] | None:
-        tally = self.tallies[i]
-        return tally.confusion.tolist() if isinstance(tally, Tally) else None
 
     def _threshold(self, i: int) -> float:
         """The threshold of model i after the last row, as a probability of the positive class."""
@@ -269,3 +264,7 @@ class _ProgressiveRun:
             )
 
         return difference
+
+
+def _confusion(tally: Any) -> list[list[int]] | None:
+    return tally.confusion.tolist() if isinstance(tally, Tally) else None
