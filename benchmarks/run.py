@@ -10,8 +10,8 @@ from harness import machine, run
 
 HEAD = """# Benchmarks
 
-How fast is Crossview, compared with scikit-learn, River, Vowpal Wabbit and xLearn? And does it
-meet its own goals of speed and memory? Every section names its goal and its command.
+How fast is Crossview, compared with scikit-learn, River, Vowpal Wabbit, SOL, libffm and xLearn? And
+does it meet its own goals of speed and memory? Every section names its goal and its command.
 
 Written on {date} by `make bench`, that is `python benchmarks/run.py --write docs/benchmarks.md`:
 {machine}; {versions}.
@@ -95,7 +95,7 @@ FORMATS = """## Training from text with views
 
 How fast does `crossview train` learn from the files of other programs, and what does it need?
 
-Command: `python benchmarks/formats.py` (`--sol sol_train` measures SOL, too)
+Command: `python benchmarks/formats.py` (SOL is measured where its program `sol_train` is on the PATH)
 
 The same rows as above, one-hot; PA-I on all columns, one pass in order. Whole processes are timed.
 A first pass finds labels and columns, while scikit-learn loads; a second one learns. scikit-learn
@@ -222,10 +222,9 @@ What limits the speed of each pass?
   entry, at random, in 8 MB. In file order the entries arrive at the bandwidth of the memory, and
   the weights are the bottleneck. In random order each row begins with a cache miss, so rows are
   prefetched two ahead.
-- **`crossview train`** reads, encodes (looks up codes, sorts columns, writes rows) and learns in
-  three threads, and takes part of the processor time per row in each, so that two cores do at most
-  two rows in that time. The learning thread is the longest: half of it is the pass, the rest scores
-  each row before it is learned (losses, calibration, threshold). Importing scikit-learn and Numba
+- **`crossview train`** reads, encodes (looks up codes, sorts columns, writes rows), learns, and counts
+  what was predicted (losses, calibration, threshold), each in a thread of its own, so that two cores
+  do at most two rows in the processor time of one. Importing scikit-learn and Numba
   is most of the start (`python -X importtime`). Of its memory some 140 MB are modules:
   scikit-learn with SciPy, Numba with LLVM, pyarrow. A batch of 65,536 rows with 24 categories is
   19 MB, and up to four are under way; the weights are 6 MB. Batches half as long need 60 MB less

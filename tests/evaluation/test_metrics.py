@@ -1,6 +1,8 @@
 """Measures by name, their streaming twins, and progressive validation."""
 
-from itertools import permutations
+import threading
+from dataclasses import replace
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -22,7 +24,8 @@ from crossview.evaluation.metrics import (
     measure,
     signed_score,
 )
-from crossview.evaluation.progressive import progressive
+from crossview.evaluation.progressive import History, ProgressiveValidation, progressive
+from crossview.evaluation.tasks import Classification
 
 WITH_PARAMETERS = {"f_beta": "f2", "cost": "cost:fp=1,fn=20"}
 METRICS = [WITH_PARAMETERS.get(name, name) for name in metric_names("classification")]
@@ -375,6 +378,40 @@ def test_progressive_has_no_k_highest_scores_before_it_has_k_rows():
     assert np.isnan([r.metric for r in records]).tolist() == [True, True, False, False]
     scores = PassiveAggressiveClassifier().score_then_learn(X, y, np.array([0, 1]))
     assert records[-1].metric == measure("recall_at_4", y, scores)
+
+
+def test_rows_counted_while_the_next_are_learned_give_the_same(monkeypatch):
+    X, y = make_rows(400)
+    views = MultiView({"a": X[:, :2], "b": X[:, 2:]})
+    cuts = [0, 1, 50, 300, 400]
+    threads, answers = [], []
+    learn = Classification.score_then_learn
+
+    def noted(*given):
+        threads.append(threading.current_thread() is threading.main_thread())
+        return learn(*given)
+
+    monkeypatch.setattr(Classification, "score_then_learn", noted)
+    for ahead in (False, True):
+        model = PassiveAggressiveClassifier()
+        task = Classification(np.array([0, 1]), metric="f1")
+        run = ProgressiveValidation(model, task)
+        run.history = History(task, run.tally, 2, seed=0)
+        batches = ((views[low:high], y[low:high]) for low, high in pairwise(cuts))
+        records = [replace(one, seconds=0.0) for one in run.records(batches, ahead=ahead)]
+        counts = {name: array.tolist() for name, array in run.get_state().items()}
+        sample = run.history.sample.scored()
+        answers.append((records, counts, run.threshold.place(), model.coef_.tobytes(), sample.rows))
+        assert set(threads) == {not ahead}
+        threads.clear()
+    np.testing.assert_equal(*answers)
+
+    def fail(*given):
+        raise ValueError("no more")
+
+    monkeypatch.setattr(Classification, "score_then_learn", fail)
+    with pytest.raises(ValueError, match="no more"):
+        list(run.records([(views, y)], ahead=True))
 
 
 def test_progressive_of_nothing_has_no_records():

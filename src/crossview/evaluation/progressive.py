@@ -34,6 +34,7 @@ from crossview.evaluation.tasks import (
 )
 from crossview.labels import has_label
 from crossview.schema import Array
+from crossview.streams.prefetch import prefetch
 from crossview.views import MultiView
 
 __all__ = ["History", "ProgressiveValidation", "Record", "Windows", "progressive"]
@@ -318,10 +319,12 @@ class ProgressiveValidation:
         parts = {"tally": self.tally, "last": self._last, "threshold": self.threshold}
         return {name: counts for name, counts in parts.items() if counts is not None}
 
-    def records(self, batches: Iterable[tuple]) -> Iterator[Record]:
+    def records(self, batches: Iterable[tuple], *, ahead: bool = False) -> Iterator[Record]:
         """Learn batches (X, y) or (X, y, weight).
 
-        Yields a record after 1, 2, 4, 8, ... rows, and at the end.
+        Yields a record after 1, 2, 4, 8, ... rows, and at the end.  With ``ahead`` the next rows
+        are learned in a thread while these are counted, unless windows are counted, too; so the
+        model is ahead of the counts, and the two are not to be kept together on the way.
         """
         tally, task, last = self.tally, self.task, self._last
         start, told = time.perf_counter(), False
@@ -337,7 +340,26 @@ class ProgressiveValidation:
                 seconds=time.perf_counter() - start,
             )
 
-        scorer, windows, history = task, self.windows, self.history
+        learned = self._learned(batches)
+        for y, scored in prefetch(learned) if ahead and self.windows is None else learned:
+            next_record = 1 << tally.n_rows.bit_length()
+            self._count(y, scored)
+            if tally.n_rows == next_record:
+                yield record()
+                told = True
+                last.n_rows, last.loss = tally.n_rows, tally.loss
+        if self.windows is not None:
+            self.windows.close()
+        if tally.n_rows > last.n_rows or (tally.n_rows and not told):
+            yield record()
+
+    def _learned(self, batches: Iterable[tuple]) -> Iterator[tuple[np.ndarray, Any]]:
+        """Learn the batches in pieces, and yield the rows with a label and what was said of them.
+
+        A piece ends at the next doubling, so that its record has its own time.
+        """
+        task, windows, history, n_rows = self.task, self.windows, self.history, self.tally.n_rows
+        scorer = task
         if windows is not None and gives_probabilities(self.model):  # they have a log loss
             scorer = copy.copy(task)
             scorer.needs_probabilities = True
@@ -346,45 +368,40 @@ class ProgressiveValidation:
             known = np.flatnonzero(has_label(y)) if len(task.classes) else np.arange(len(y))
             done = 0
             while done < len(y):
-                # learn up to the next doubling, so that its record has its own time
-                next_record = 1 << tally.n_rows.bit_length()
-                most = next_record - tally.n_rows
+                most = (1 << n_rows.bit_length()) - n_rows
                 if windows is not None:
                     most = min(most, windows.left)
                 if history is not None:
-                    most = min(most, history.differences.left(tally.n_rows))
+                    most = min(most, history.differences.left(n_rows))
                 here = known[known >= done][:most]
                 piece = slice(done, int(here[-1]) + 1 if len(here) == most else len(y))
                 if history is not None and len(here):
                     first = int(here[0])
                     if first > done:  # what comes before this row is learned before it is scored
                         piece, here = slice(done, first), here[:0]
-                    elif history.differences.is_due(tally.n_rows):
+                    elif history.differences.is_due(n_rows):
                         row = _rows(X, slice(first, first + 1))
-                        history.differences.add(self.model, row, tally.n_rows)
+                        history.differences.add(self.model, row, n_rows)
                 part = X if piece == slice(0, len(y)) else _rows(X, piece)
                 own = None if weight is None else weight[piece]
                 scored = scorer.score_then_learn(self.model, part, y[piece], own)
                 if len(here) < piece.stop - done:
                     scored = scored.take(here - done)
+                done, n_rows = piece.stop, n_rows + len(here)
                 if len(here):
-                    scored = task.decide_by(self.threshold, y[here], scored)
-                    if windows is not None:
-                        windows.count(y[here], scored)
-                    if scorer is not task and not task.needs_probabilities:
-                        scored = scored._replace(probabilities=None)
-                    task.count(tally, y[here], scored)
-                    if history is not None:
-                        history.add(y[here], scored)
-                done = piece.stop
-                if tally.n_rows == next_record:
-                    yield record()
-                    told = True
-                    last.n_rows, last.loss = tally.n_rows, tally.loss
+                    yield y[here], scored
+
+    def _count(self, y: np.ndarray, scored: Any) -> None:
+        """Count rows with a label, each scored before it was learned."""
+        task, windows = self.task, self.windows
+        scored = task.decide_by(self.threshold, y, scored)
         if windows is not None:
-            windows.close()
-        if tally.n_rows > last.n_rows or (tally.n_rows and not told):
-            yield record()
+            windows.count(y, scored)
+            if not task.needs_probabilities:  # those are of the windows
+                scored = scored._replace(probabilities=None)
+        task.count(self.tally, y, scored)
+        if self.history is not None:
+            self.history.add(y, scored)
 
 
 def _rows(X: Any, rows: slice) -> Any:
