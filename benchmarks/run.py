@@ -95,7 +95,7 @@ FORMATS = """## Training from text with views
 
 How fast does `crossview train` learn from the files of other programs, and what does it need?
 
-Command: `python benchmarks/formats.py` (SOL is measured where its program `sol_train` is on the PATH)
+Command: `python benchmarks/formats.py` (SOL is measured where `sol_train` is on the PATH)
 
 The same rows as above, one-hot; PA-I on all columns, one pass in order. Whole processes are timed.
 A first pass finds labels and columns, while scikit-learn loads; a second one learns. scikit-learn
@@ -222,13 +222,13 @@ What limits the speed of each pass?
   entry, at random, in 8 MB. In file order the entries arrive at the bandwidth of the memory, and
   the weights are the bottleneck. In random order each row begins with a cache miss, so rows are
   prefetched two ahead.
-- **`crossview train`** reads, encodes (looks up codes, sorts columns, writes rows), learns, and counts
-  what was predicted (losses, calibration, threshold), each in a thread of its own, so that two cores
-  do at most two rows in the processor time of one. Importing scikit-learn and Numba
-  is most of the start (`python -X importtime`). Of its memory some 140 MB are modules:
-  scikit-learn with SciPy, Numba with LLVM, pyarrow. A batch of 65,536 rows with 24 categories is
-  19 MB, and up to four are under way; the weights are 6 MB. Batches half as long need 60 MB less
-  and a tenth more time.
+- **`crossview train`** reads, encodes (looks up codes, sorts columns, writes rows), learns, and
+  counts what was predicted (losses, calibration, threshold), each in a thread of its own, so that
+  two cores do at most two rows in the processor time of one. Importing scikit-learn and Numba is
+  most of the start (`python -X importtime`). Of its memory some 140 MB are modules: scikit-learn
+  with SciPy, Numba with LLVM, pyarrow. A batch of 65,536 rows with 24 categories is 19 MB, and up
+  to four are under way; the weights are 6 MB. Batches half as long need 60 MB less and a tenth more
+  time.
 - **A full covariance** moves its triangle through memory three times per step (T'x, then T read
   and written).
 - **A low-rank covariance** reads the stored rows twice per step. If they are dense, that is 24
