@@ -56,7 +56,7 @@ pytest-all: .venv/installed-dev
 fuzz: .venv/installed-dev
 	seed=$$(date +%s); for what in models.py "models.py --plain" tables.py rows.py commands.py; do echo "$$what"; $(VENV) fuzz/$$what --seed $$seed --seconds $$(($(FUZZ_SECONDS) / 5)) || exit 1; done
 
-bench: .venv/installed-bench
+bench: .venv/installed-dev .venv/installed-bench
 	$(VENV) benchmarks/run.py --write docs/benchmarks.md
 
 papers: .venv/installed-dev .venv/installed-bench
