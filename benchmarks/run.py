@@ -106,10 +106,10 @@ reads the file into memory. Goals:
 - a peak memory under 300 MB, of which imports are 140 MB
   (`import crossview.cli.commands.train`)."""
 
-FORMATS_SEEN = """The goals against SOL and Vowpal Wabbit are missed. The start alone, scikit-learn and
-Numba, is more than half of SOL's whole run. Past the start a row takes a third more time than
-SOL's, which keeps the weights and a count of errors; `train` also has losses, ranks, a calibration,
-a threshold and the order of the labels, in the same pass."""
+FORMATS_SEEN = """The goals against SOL and Vowpal Wabbit are missed. The start alone, that of
+scikit-learn and Numba, is more than half of SOL's whole run. Past the start a row takes a third
+more time than SOL's, which keeps the weights and a count of errors; `train` also has losses, ranks,
+a calibration, a threshold and the order of the labels, in the same pass."""
 
 MACHINES = """## Multi-view machines
 
