@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import TYPE_CHECKING
 
 from crossview import datasets
 from crossview.catalog.readers import READERS
-from crossview.cli.commands.convert import lines_about, view_options
 from crossview.cli.loading import after_loading
 from crossview.cli.opening import STANDARD, make_console, standard_output
 from crossview.errors import InputError
 from crossview.report.fitting_table import FittingTable
-
-if TYPE_CHECKING:
-    from crossview.evaluation.convert import Converted
 
 __all__ = ["run", "show"]
 
@@ -46,8 +41,7 @@ def run(name: str, output: str | None) -> None:
         raise InputError(f"say where to write it: -o {name}.parquet")
     stem = output.lower().removesuffix(".gz").removesuffix(".zst")
     if stem.endswith(tuple(end for one in READERS if one.takes_views for end in one.suffixes)):
-        answer = _write_rows(name, output)
-        lines, options = lines_about(answer, output), view_options(answer)
+        lines, options = _write_rows(name, output)
     else:
         with standard_output(output, ".csv") as file:
             table = datasets.write(name, file)
@@ -64,15 +58,19 @@ def _task(name: str) -> str:
     return next(one.task for one in datasets.known() if one.name == name)
 
 
-def _write_rows(name: str, output: str) -> Converted:
-    """Write a data set as text with views."""
+def _write_rows(name: str, output: str) -> tuple[list[str], list[str]]:
+    """Write a data set as text with views; returns what was written, and how it is read."""
+    from crossview.cli.commands.convert import lines_about, view_options
     from crossview.evaluation.convert import convert
 
     if name in datasets.names():
         table = datasets.load(name)
-        return convert(table, table.column_names[-1], output)
-    found = datasets.fetch(name)
-    if hasattr(found.data, "column_names"):
-        table = found.data.append_column(found.label, [found.target])
-        return convert(table, found.label, output, task=_task(name))
-    return convert(found.data, found.target, output)
+        answer = convert(table, table.column_names[-1], output)
+    else:
+        found = datasets.fetch(name)
+        if hasattr(found.data, "column_names"):
+            table = found.data.append_column(found.label, [found.target])
+            answer = convert(table, found.label, output, task=_task(name))
+        else:
+            answer = convert(found.data, found.target, output)
+    return lines_about(answer, output), view_options(answer)
