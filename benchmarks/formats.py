@@ -150,17 +150,19 @@ def main(folder: Path | None, rows: int, repeats: int, sol: str | None) -> str:
                     peak[name] = max(peak[name], done.peak_mb)
         read = reading(large, small)
     ours = list(tasks)
-    peers = {ours[1]: "Vowpal Wabbit", ours[0]: "SOL, svmlight" if sol else ""}
+    peers = {ours[1]: ("Vowpal Wabbit", 0.4)}
+    if sol:
+        peers[ours[0]] = "SOL, svmlight", 0.8
     body = []
     for name in tasks:
-        peer = peers.get(name)
+        peer, goal = peers.get(name, ("", 0.0))
         body.append(
             [
                 name,
                 f"{middle(seconds[name]):.2f}",
                 f"{middle(start[name]):.2f}",
                 f"{peak[name]:.0f}",
-                f"{ratio(seconds[name], seconds[peer])} of {peer}" if peer else "",
+                f"{ratio(seconds[name], seconds[peer])} of {peer}, goal {goal}" if peer else "",
             ]
         )
     header = ["process", "whole process, s", "on 200 rows, s", "peak memory, MB", "time"]

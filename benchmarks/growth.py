@@ -47,7 +47,7 @@ def vowpal_wabbit(file: Path, output: Path) -> list[str | Path]:
 
 def by_rows(folder: Path, repeats: int) -> str:
     """Whole processes on more and more rows."""
-    lines = []
+    lines, peaks = [], []
     for rows in GROWING_ROWS:
         with ProcessPoolExecutor(1) as other:  # its memory is not passed on
             parquet, text = other.submit(stream.write, folder, rows).result()
@@ -70,10 +70,14 @@ def by_rows(folder: Path, repeats: int) -> str:
                 ratio(seconds["theirs"], seconds["ours"]),
             ]
         )
+        peaks.append(peak["ours"])
         if rows > min(GROWING_ROWS):
             text.unlink()
     header = ["rows", "`train`, s", "MB", "Vowpal Wabbit, s", "MB", "times as fast"]
-    return table(header, lines)
+    few, many = GROWING_ROWS[0], GROWING_ROWS[-1]
+    times = f"{peaks[-1] / peaks[0]:.2f} times that for {few:,}"
+    seen = f"The memory of `train` for {many:,} rows is {times}."
+    return f"{table(header, lines)}\n\n{seen}"
 
 
 def learners(columns: int) -> dict[str, Any]:

@@ -106,10 +106,9 @@ reads the file into memory. Goals:
 - a peak memory under 300 MB, of which imports are 140 MB
   (`import crossview.cli.commands.train`)."""
 
-FORMATS_SEEN = """The goals against SOL and Vowpal Wabbit are missed. The start alone, that of
-scikit-learn and Numba, is more than half of SOL's whole run. Past the start a row takes a third
-more time than SOL's, which keeps the weights and a count of errors; `train` also has losses, ranks,
-a calibration, a threshold and the order of the labels, in the same pass."""
+FORMATS_SEEN = """SOL keeps the weights and a count of errors. `train` also updates losses, ranks,
+a calibration, a threshold and the order of the labels in the same pass, and imports scikit-learn
+and Numba first: most of the time on 200 rows."""
 
 MACHINES = """## Multi-view machines
 
@@ -228,8 +227,8 @@ What limits the speed of each pass?
   the weights are the bottleneck. In random order each row begins with a cache miss, so rows are
   prefetched two ahead.
 - **`crossview train`** reads, encodes (looks up codes, sorts columns, writes rows), learns, and
-  counts what was predicted (losses, calibration, threshold), each in a thread of its own, so that
-  two cores do at most two rows in the processor time of one. Importing scikit-learn and Numba is
+  updates the metrics (losses, calibration, threshold), each in a thread of its own. So two cores
+  learn at most two rows in the processor time of one row. Importing scikit-learn and Numba is
   most of the start (`python -X importtime`). Of its memory some 140 MB are modules: scikit-learn
   with SciPy, Numba with LLVM, pyarrow. A batch of 65,536 rows with 24 categories is 19 MB, and up
   to four are under way; the weights are 6 MB. Batches half as long need 60 MB less and a tenth more

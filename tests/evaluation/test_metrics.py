@@ -392,17 +392,17 @@ def test_rows_counted_while_the_next_are_learned_give_the_same(monkeypatch):
         return learn(*given)
 
     monkeypatch.setattr(Classification, "score_then_learn", noted)
-    for ahead in (False, True):
+    for background in (False, True):
         model = PassiveAggressiveClassifier()
         task = Classification(np.array([0, 1]), metric="f1")
         run = ProgressiveValidation(model, task)
         run.history = History(task, run.tally, 2, seed=0)
         batches = ((views[low:high], y[low:high]) for low, high in pairwise(cuts))
-        records = [replace(one, seconds=0.0) for one in run.records(batches, ahead=ahead)]
+        records = [replace(one, seconds=0.0) for one in run.records(batches, background=background)]
         counts = {name: array.tolist() for name, array in run.get_state().items()}
         sample = run.history.sample.scored()
         answers.append((records, counts, run.threshold.place(), model.coef_.tobytes(), sample.rows))
-        assert set(threads) == {not ahead}
+        assert set(threads) == {not background}
         threads.clear()
     np.testing.assert_equal(*answers)
 
@@ -411,7 +411,7 @@ def test_rows_counted_while_the_next_are_learned_give_the_same(monkeypatch):
 
     monkeypatch.setattr(Classification, "score_then_learn", fail)
     with pytest.raises(ValueError, match="no more"):
-        list(run.records([(views, y)], ahead=True))
+        list(run.records([(views, y)], background=True))
 
 
 def test_progressive_of_nothing_has_no_records():

@@ -319,14 +319,15 @@ class ProgressiveValidation:
         parts = {"tally": self.tally, "last": self._last, "threshold": self.threshold}
         return {name: counts for name, counts in parts.items() if counts is not None}
 
-    def records(self, batches: Iterable[tuple], *, ahead: bool = False) -> Iterator[Record]:
+    def records(self, batches: Iterable[tuple], *, background: bool = False) -> Iterator[Record]:
         """Learn batches (X, y) or (X, y, weight).
 
-        Yields a record after 1, 2, 4, 8, ... rows, and at the end.  With ``ahead`` the next rows
-        are learned in a thread while these are counted, unless windows are counted, too; so the
-        model is ahead of the counts, and the two are not to be kept together on the way.
+        Yields a record after 1, 2, 4, 8, ... rows, and at the end.  With ``background`` another
+        thread learns the next rows while the metrics of these are updated, unless windows are
+        counted, too.  Until the end the model has then learned more rows than were counted.
         """
         tally, task, last = self.tally, self.task, self._last
+        background = background and self.windows is None
         start, told = time.perf_counter(), False
 
         def record() -> Record:
@@ -340,8 +341,8 @@ class ProgressiveValidation:
                 seconds=time.perf_counter() - start,
             )
 
-        learned = self._learned(batches)
-        for y, scored in prefetch(learned) if ahead and self.windows is None else learned:
+        scored_rows = self._score_then_learn(batches)
+        for y, scored in prefetch(scored_rows) if background else scored_rows:
             next_record = 1 << tally.n_rows.bit_length()
             self._count(y, scored)
             if tally.n_rows == next_record:
@@ -353,8 +354,8 @@ class ProgressiveValidation:
         if tally.n_rows > last.n_rows or (tally.n_rows and not told):
             yield record()
 
-    def _learned(self, batches: Iterable[tuple]) -> Iterator[tuple[np.ndarray, Any]]:
-        """Learn the batches in pieces, and yield the rows with a label and what was said of them.
+    def _score_then_learn(self, batches: Iterable[tuple]) -> Iterator[tuple[np.ndarray, Any]]:
+        """Learn the batches in pieces; yield the labels that are present, and their scores.
 
         A piece ends at the next doubling, so that its record has its own time.
         """

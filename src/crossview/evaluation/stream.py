@@ -21,7 +21,7 @@ from crossview.evaluation.comparing.keeping_stream import (
     HeldBack,
     KeptOfStream,
     LabeledEnd,
-    Learned,
+    TimedScores,
     join_kept,
 )
 from crossview.evaluation.comparing.observer import ComparisonObserver
@@ -197,15 +197,15 @@ class _ProgressiveRun:
                 start = time.perf_counter()
                 scored = self._scores(learner, model, X, y, weight)
                 n_timed = len(y) if learner.learns_unlabeled else len(known)
-                learned = Learned(scored, n_timed, time.perf_counter() - start)
+                timed = TimedScores(scored, n_timed, time.perf_counter() - start)
             else:
                 own = None if weight is None else weight[known]
                 rows = X if len(known) == len(y) else X[known]
-                learned = self.kept[i].learn_in_pieces(model, rows, targets, own)
-            self.seconds[i] += learned.seconds
-            self.n_timed[i] += learned.n_timed
+                timed = self.kept[i].learn_in_pieces(model, rows, targets, own)
+            self.seconds[i] += timed.seconds
+            self.n_timed[i] += timed.n_timed
             if len(known):
-                scored = learned.scored
+                scored = timed.scored
                 if run.task.tunes:
                     run.task.count(self.untuned[i], targets, scored)
                 scored = run.task.decide_by(self.thresholds[i], targets, scored)

@@ -48,8 +48,8 @@ def run(name: str, output: str | None) -> None:
         lines = [f"{table.num_rows:,} rows, wrote {output}"]
         options = ["--label", table.column_names[-1]]
     if output != STANDARD:
-        task = [] if _task(name) == "classification" else ["--task", _task(name)]
-        command = shlex.join(["crossview", "compare", output, *options, *task])
+        options += ["--task", "regression"] if _task(name) == "regression" else []
+        command = shlex.join(["crossview", "compare", output, *options])
         lines += ["", "Compare learners on it:", command]
         print("\n".join(lines), file=sys.stderr)
 

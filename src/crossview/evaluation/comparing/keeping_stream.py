@@ -38,7 +38,7 @@ from crossview.evaluation.tasks import Scored, errors_of, join
 from crossview.evaluation.weights import ColumnNames
 from crossview.views import MultiView
 
-__all__ = ["HeldBack", "KeptOfStream", "LabeledEnd", "Learned", "join_kept"]
+__all__ = ["HeldBack", "KeptOfStream", "LabeledEnd", "TimedScores", "join_kept"]
 
 # the last rows of a stream, and the share of it that they are at most
 MOST_LAST, SHARE_LAST = 1000, 0.25
@@ -65,13 +65,13 @@ class LabeledEnd(NamedTuple):
     source: Any
 
 
-class Learned(NamedTuple):
-    """What a model said of rows before it learned them, and how long that took.
+class TimedScores(NamedTuple):
+    """Scores of rows, each before it was learned, and how long some of them took.
 
     Attributes
     ----------
     scored : Scored
-        What it said.
+        The scores.
     n_timed : int
         How many of the rows were timed.
     seconds : float
@@ -193,7 +193,7 @@ class KeptOfStream:
 
     def learn_in_pieces(
         self, model: Any, X: MultiView, y: np.ndarray, weight: np.ndarray | None
-    ) -> Learned:
+    ) -> TimedScores:
         """Let a model learn labeled rows, cut where the scores of its views are kept.
 
         Only the longest piece is timed: a model that nobody looks at learns rows uncut.
@@ -212,7 +212,7 @@ class KeptOfStream:
             if len(targets) > timed[0]:
                 timed = len(targets), time.perf_counter() - start
             done = piece.stop
-        return Learned(join(parts), *timed)
+        return TimedScores(join(parts), *timed)
 
     def add_last(self, model: Any, running: RunningThreshold | None, end: LabeledEnd) -> None:
         """Score the last rows, before they are learned, by view; a threshold may decide."""

@@ -83,7 +83,7 @@ class Passes:
                 scored = ProgressiveValidation(self.learner, self.task)
                 if calibration is not None:  # such a pass scores rows that were learned
                     self.learner.calibration = "none"
-            for record in scored.records(batches, ahead=self.checkpoint is None):
+            for record in scored.records(batches, background=self.checkpoint is None):
                 observer.add_record(record)
             here.number, here.batches = number + 1, 0
         if calibration is not None:

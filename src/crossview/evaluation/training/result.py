@@ -126,7 +126,7 @@ class TrainingObserver:
         """
 
     def add_rows(self, n_rows: int) -> None:
-        """Handle ``n_rows`` more learned rows."""
+        """Handle ``n_rows`` more learned rows; another thread than that of `train` may call it."""
 
     def add_record(self, record: Record) -> None:
         """Handle a record of the progressive loss and metric."""

@@ -165,7 +165,7 @@ def _find(hashes, found, last):
 
 @borrowing
 def _check_features(text, p, scale):
-    """Pass over features up to a bar or the end of the line; only what follows a colon is read."""
+    """Check the values of features up to a bar or the end of the line, and keep none."""
     while True:
         word = load_word(text, p)
         marks = equal_bytes(word, BAR) | equal_bytes(word, COLON) | equal_bytes(word, NEWLINE)
