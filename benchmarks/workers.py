@@ -36,7 +36,7 @@ def internet_ads() -> tuple[MultiView, np.ndarray, list[str]]:
     """1,966 advertisements: 1,554 words in five views."""
     found = shared_data.fetch("internet_ads")
     X = found.data.select(["url", "origurl", "ancurl", "alt", "caption"])
-    return X, found.target == "ad", [*COUPLED, "fm", "yardstick:logistic-regression"]
+    return X, found.target == "ad", [*COUPLED, "fm", "baseline:logistic-regression"]
 
 
 def digits() -> tuple[MultiView, np.ndarray, list[str]]:
@@ -51,7 +51,7 @@ def a9a() -> tuple[MultiView, np.ndarray, list[str]]:
     import reproduction_intercept
 
     X, y = reproduction_intercept.a9a()
-    return X[:ROWS], y[:ROWS], [*COUPLED, "pam", "fm", "yardstick:logistic-regression"]
+    return X[:ROWS], y[:ROWS], [*COUPLED, "pam", "fm", "baseline:logistic-regression"]
 
 
 TABLES = {one.__name__: one for one in (internet_ads, digits, a9a)}

@@ -88,7 +88,7 @@ def make_numbers_frame(n=300):
 
 def made_row(model, scores, task="classification", **more):
     """A row with these scores of the folds; the rows held out say the same."""
-    entry = None if model.startswith("yardstick:") else find_learner(model, task, ["a", "b"])
+    entry = None if model.startswith("baseline:") else find_learner(model, task, ["a", "b"])
     means = {"value": float(np.mean(scores)), "std": float(np.std(scores, ddof=1))}
     return ComparisonRow(
         **{
@@ -96,7 +96,7 @@ def made_row(model, scores, task="classification", **more):
             "title": entry.title if entry else "of another library",
             "rows_per_second": 1e5,
             "effort": entry.effort if entry else 9,
-            "yardstick": entry is None,
+            "baseline": entry is None,
             "scores": list(scores),
             "inner": list(scores),
             **means,

@@ -48,8 +48,8 @@ PA = {f"PA-{i}": partial(PassiveAggressiveClassifier, variant=f"PA-{i}") for i i
 LEARNERS: dict[str, Grid] = {
     **{name: _grid(make, C=PRICES) for name, make in {**PA, **PAM}.items()},
     "CW": _grid(partial(ConfidenceWeightedClassifier, form="variance"), confidence=CONFIDENCES),
-    "yardstick: AROW": _grid(AROWClassifier, r=PRICES),
-    "yardstick: SCW-I": _grid(
+    "baseline: AROW": _grid(AROWClassifier, r=PRICES),
+    "baseline: SCW-I": _grid(
         SoftConfidenceWeightedClassifier, confidence=[0.75, 0.95], C=PRICES[1::2]
     ),
 }
@@ -129,7 +129,7 @@ def run(streams: list[Stream]) -> Results:
         wide = runs.get((name, True), values)
         tuned = wide[_chosen_on_others(wide[..., 0]), repeats]
         forms = {"as printed": same, "corrected": others, "tuned": tuned}
-        if name.startswith("yardstick"):
+        if name.startswith("baseline"):
             forms = {"tuned": others}
         results[name] = {
             form: {

@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 from crossview.evaluation.significance.correlated_t import correlated_t_posterior
 from crossview.evaluation.significance.posterior import Posterior
 
-# how a method is run; a yardstick is always tuned
+# how a method is run; a baseline is always tuned
 FORMS = ("as printed", "corrected", "tuned")
 
 # values by method, form and measure: one per repetition, paired between methods

@@ -169,14 +169,14 @@ def out_of_step(
     return chosen
 
 
-def yardsticks(X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
+def baselines(X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
     """AUC of models of scikit-learn; the first two learn from the labeled rows alone."""
     train, test, labels = split(X, y, seed)
     known = np.flatnonzero(~np.isnan(labels))
     prices = {"C": [0.1, 1.0, 10.0, 100.0]}
     models = {
-        "yardstick: SVC": (SVC(), prices | {"gamma": GAMMAS}),
-        "yardstick: logistic regression": (LogisticRegression(max_iter=1000), prices),
+        "baseline: SVC": (SVC(), prices | {"gamma": GAMMAS}),
+        "baseline: logistic regression": (LogisticRegression(max_iter=1000), prices),
     }
     found = {}
     for name, (model, grid) in models.items():
@@ -187,7 +187,7 @@ def yardsticks(X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
     spread.fit(X[train], np.where(np.isnan(labels), -1, labels).astype(int))
     column = spread.classes_.tolist().index(1)
     of_one = np.nan_to_num(spread.predict_proba(X[test])[:, column], nan=0.5)
-    return found | {"yardstick: label spreading": float(roc_auc_score(y[test], of_one))}
+    return found | {"baseline: label spreading": float(roc_auc_score(y[test], of_one))}
 
 
 PROTOCOLS = {
@@ -201,14 +201,14 @@ SPLITS = 10
 
 def one_task(what: str, kernel: str, X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
     """Return the AUC of each learner on one split."""
-    if what == "yardsticks":
-        return yardsticks(X, y, seed)
+    if what == "baselines":
+        return baselines(X, y, seed)
     return PROTOCOLS[what](KERNELS[kernel], X, y, seed)
 
 
 def run(data: tuple[np.ndarray, np.ndarray]) -> Results:
     """Run each protocol with each kernel on the same splits."""
-    runs = [*product(PROTOCOLS, KERNELS), ("yardsticks", "")]
+    runs = [*product(PROTOCOLS, KERNELS), ("baselines", "")]
     jobs = [(*one, *data, seed) for one in runs for seed in range(SPLITS)]
     found = iter(in_parallel(one_task, jobs))
     results: Results = {}
@@ -252,7 +252,7 @@ whether the columns of SVMGUIDE1 are scaled: here to [-1, 1].
     higher={"AUC": True},
     claims=(
         *(Claim(f"KeCo, {kernel}", f"Pegasos, {kernel}", "AUC") for kernel in KERNELS),
-        Claim("KeCo, Gaussian", "yardstick: SVC", "AUC"),
+        Claim("KeCo, Gaussian", "baseline: SVC", "AUC"),
     ),
     printed={
         **_printed("ionosphere", 0.7627, 0.8012, 0.8953, 0.9107),

@@ -17,7 +17,7 @@ intervals, figures and the sentences on what holds are computed from the runs.
 
 Each method is run in up to three forms. *As printed*: equations and protocol of the paper,
 where they can be told. *Corrected*: without the [errors](errata.md) of the print. *Tuned*:
-parameters chosen inside the training part, as Crossview does it. *Yardsticks* are models of
+parameters chosen inside the training part, as Crossview does it. *Baselines* are models of
 scikit-learn, tuned in the same way, and learners that are newer than the paper.
 
 In brackets: the 95 % interval of the mean, by Student's t, corrected for training parts that

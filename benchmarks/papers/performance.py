@@ -64,7 +64,7 @@ WAYS: dict[str, dict[str, Way]] = {
     "for the measure, concatenated": {"tuned": _way(C1, views=False)},
     "for the error rate, views": {"tuned": _way(C1 | C2, own=False)},
     "for the error rate, concatenated": {"tuned": _way(C1, views=False, own=False)},
-    "yardstick: LinearSVC, tuned threshold": {"tuned": Way(_linear, C1)},
+    "baseline: LinearSVC, tuned threshold": {"tuned": Way(_linear, C1)},
 }
 
 
@@ -153,7 +153,7 @@ the last bits of products of matrices, so another processor may move the third d
             (VIEWS, "for the error rate, views"),
             (VIEWS, ONE),
             (ONE, "for the error rate, concatenated"),
-            (ONE, "yardstick: LinearSVC, tuned threshold"),
+            (ONE, "baseline: LinearSVC, tuned threshold"),
         )
     ),
     test_share=1.0 / FOLDS,

@@ -67,8 +67,8 @@ WAYS: dict[str, dict[str, Way]] = {
             {"C": [0.01, 0.1, 1.0], "disagreement": [1e-3, 0.1], "initial_variance": [1.0, 0.1]},
         )
     },
-    "yardstick: linear SVM": {"tuned": Way(SVC, None, LINEAR)},
-    "yardstick: logistic regression": {
+    "baseline: linear SVM": {"tuned": Way(SVC, None, LINEAR)},
+    "baseline: logistic regression": {
         "tuned": Way(LogisticRegression(max_iter=1000), None, LINEAR)
     },
 }

@@ -14,7 +14,7 @@ answer = compare(
     datasets.load("breast-cancer"),
     "diagnosis",
     models=["pa:squared", "pa:concatenated", "view:worst", "view:mean", "view:error"],
-    yardsticks=["logistic-regression"],
+    baselines=["logistic-regression"],
     budget=None,
     curve=False,
     n_jobs=1,

@@ -515,7 +515,7 @@ def test_a_number_is_compared_trained_predicted_and_inspected(ratings, capsys):
     assert status == 0
     content = json.loads(Path("c.json").read_text())
     by_model = {row["model"]: row for row in content["rows"]}
-    assert {name for name in by_model if not name.startswith("yardstick:")} == {
+    assert {name for name in by_model if not name.startswith("baseline:")} == {
         *("view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm", "stacking")
     }
     assert by_model["mvm"]["value"] < 3 < 9 < by_model["linear"]["value"]

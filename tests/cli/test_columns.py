@@ -9,8 +9,8 @@ from sklearn.model_selection import StratifiedKFold
 import crossview
 from crossview.catalog.learners import find_learner
 from crossview.cli import main
+from crossview.evaluation.baselines import find_baseline
 from crossview.evaluation.comparing.parts import drop_empty_columns
-from crossview.evaluation.yardsticks import find_yardstick
 
 
 def run(capsys, *words):
@@ -45,7 +45,7 @@ def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):
     for model, words in (
         ("pa:concatenated", "--text t__words --ngrams 2 --tf-idf --model"),
         (
-            "yardstick:logistic-regression",
+            "baseline:logistic-regression",
             'ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=True)',
         ),
     ):
@@ -148,8 +148,8 @@ def test_a_comparison_by_folds_learns_with_the_weights(table, capsys):
         table.drop_columns(["y"])
     )
     y = table["y"].to_numpy(zero_copy_only=False)
-    names = ["pa:concatenated", "yardstick:logistic-regression", "yardstick:late-fusion"]
-    names += ["yardstick:sklearn.neighbors:KNeighborsClassifier"]
+    names = ["pa:concatenated", "baseline:logistic-regression", "baseline:late-fusion"]
+    names += ["baseline:sklearn.neighbors:KNeighborsClassifier"]
     given = {"models": names, "cv": 2, "curve": False, "budget": None, "scale_views": False}
     given |= {"metric": "accuracy", "threshold": None}
     grid = {"C": [0.1], "average": [], "epochs": [], "bins": []}
@@ -165,8 +165,8 @@ def test_a_comparison_by_folds_learns_with_the_weights(table, capsys):
         X = drop_empty_columns([views[train], views[test]], views[train])
         for name in names[:3]:
             entry = (
-                find_yardstick(name)
-                if "yardstick" in name
+                find_baseline(name)
+                if "baseline" in name
                 else find_learner(name, "classification", ["a"])
             )
             made = {"random_state": 0} if entry.random else {}

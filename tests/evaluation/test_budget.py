@@ -198,7 +198,7 @@ def test_those_of_infinite_value_come_first_with_half_of_the_time():
     assert make_plan({"c": costs["c"]}, values, folds, 1.0).dropped == set()
 
 
-def test_a_yardstick_of_more_than_half_of_the_time_stays_and_others_are_dropped():
+def test_a_baseline_of_more_than_half_of_the_time_stays_and_others_are_dropped():
     costs = {name: make_cost(n_settings=1, n_splits=1, n_inner=100) for name in "abc"}  # 2.5 s each
     costs["c"] = replace(costs["c"], seconds=2 * costs["c"].seconds)
     values, folds = {"a": 0.5, "b": 0.9, "c": math.inf}, dict.fromkeys("abc", 1)
@@ -206,26 +206,26 @@ def test_a_yardstick_of_more_than_half_of_the_time_stays_and_others_are_dropped(
     assert make_plan(costs, values, folds, 6.6).dropped == {"c"}  # 5.0 of 6.6 s
 
 
-def test_a_yardstick_is_tried_in_one_setting_and_on_fewer_rows_rather_than_not_at_all():
-    costs = {"ours": make_cost(0.01), "yardstick": make_cost(n_settings=5, n_splits=1)}
-    values, folds = {"ours": 0.5, "yardstick": math.inf}, {"ours": 1, "yardstick": 1}
-    assert make_plan(costs, values, folds, 2.7).dropped == {"yardstick"}
-    costs["yardstick"] = replace(costs["yardstick"], learns_less=True)
+def test_a_baseline_is_tried_in_one_setting_and_on_fewer_rows_rather_than_not_at_all():
+    costs = {"ours": make_cost(0.01), "baseline": make_cost(n_settings=5, n_splits=1)}
+    values, folds = {"ours": 0.5, "baseline": math.inf}, {"ours": 1, "baseline": 1}
+    assert make_plan(costs, values, folds, 2.7).dropped == {"baseline"}
+    costs["baseline"] = replace(costs["baseline"], learns_less=True)
     plan = make_plan(costs, values, folds, 2.8)
-    assert plan.tuning["yardstick"] == Tuning(splits=1, middle=True, refined=False)
-    assert costs["yardstick"].fold(plan.tuning["yardstick"]) == pytest.approx(1 + 1.5)
-    assert "1 of 5 settings" in in_words(plan.tuning["yardstick"], costs["yardstick"])
+    assert plan.tuning["baseline"] == Tuning(splits=1, middle=True, refined=False)
+    assert costs["baseline"].fold(plan.tuning["baseline"]) == pytest.approx(1 + 1.5)
+    assert "1 of 5 settings" in in_words(plan.tuning["baseline"], costs["baseline"])
     plan = make_plan(costs, values, folds, 2.7)
     assert not plan.dropped
     assert plan.tuning["ours"] == LEVELS[0]
-    assert plan.tuning["yardstick"].learned == 1 / 2
-    assert costs["yardstick"].fold(plan.tuning["yardstick"]) == pytest.approx(0.5 + 0.75)
+    assert plan.tuning["baseline"].learned == 1 / 2
+    assert costs["baseline"].fold(plan.tuning["baseline"]) == pytest.approx(0.5 + 0.75)
     assert "learned from 4,800 of 9,600 rows" in in_words(
-        plan.tuning["yardstick"], costs["yardstick"]
+        plan.tuning["baseline"], costs["baseline"]
     )
-    assert make_plan(costs, values, folds, 0.1).tuning["yardstick"].learned == 1 / 64
-    costs["yardstick"] = replace(costs["yardstick"], growth=0.0)  # fewer rows save nothing
-    assert make_plan(costs, values, folds, 2.0).dropped == {"yardstick"}
+    assert make_plan(costs, values, folds, 0.1).tuning["baseline"].learned == 1 / 64
+    costs["baseline"] = replace(costs["baseline"], growth=0.0)  # fewer rows save nothing
+    assert make_plan(costs, values, folds, 2.0).dropped == {"baseline"}
 
 
 def test_of_learners_as_slow_the_better_ones_stay():

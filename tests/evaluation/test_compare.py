@@ -21,9 +21,9 @@ from crossview import (
     ViewEncoder,
     open_table,
 )
+from crossview.evaluation.baselines import baselines
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.significance import holm
-from crossview.evaluation.yardsticks import yardsticks
 from crossview.report.tables import to_markdown
 
 ALL = [
@@ -32,7 +32,7 @@ ALL = [
     *("pam", "arow", "cw", "scw", "pam:squared"),
     *("svmperf", "svmperf:concatenated", "svmperf:error_rate"),
     *("fm:cross-view", "fm", "mvm", "linear", "stacking"),
-    *(learner.name for learner in yardsticks("classification")),
+    *(learner.name for learner in baselines("classification")),
 ]
 
 

@@ -208,7 +208,7 @@ def test_there_are_no_columns_where_there_are_no_weights_or_there_is_no_time(mon
     assert has_weights(kernel, {"kernel": "linear"})
     assert not has_weights(kernel, {"kernel": "rbf"})
     X, y = make_views(60)
-    given = {"models": ["yardstick:majority"], "grid": GRID, "cv": 2}
+    given = {"models": ["baseline:majority"], "grid": GRID, "cv": 2}
     assert not thorough(X, y, **given).diagnostics.columns
     monkeypatch.setattr(Planner, "allows", lambda *_: False)
     answer = thorough(X, y, **given | {"models": ["pa:squared"]})

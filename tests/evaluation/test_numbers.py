@@ -16,7 +16,7 @@ from crossview import (
     open_table,
 )
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.yardsticks import yardsticks
+from crossview.evaluation.baselines import baselines
 from crossview.report.tables import comparison_notes, to_markdown
 from reference.jackknife import block_jackknife
 
@@ -29,7 +29,7 @@ def numbers():
 def test_of_numbers_the_lowest_error_is_best_and_interactions_are_seen(numbers):
     assert {row.model for row in numbers.rows} == {
         *("view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm", "stacking"),
-        *(learner.name for learner in yardsticks("regression")),
+        *(learner.name for learner in baselines("regression")),
     }
     values = [row.value for row in numbers.rows]
     assert values == sorted(values)

@@ -16,7 +16,7 @@ from crossview.report.tables import comparison_notes, to_markdown
 
 BEST, NEAR = [0.90, 0.91, 0.92, 0.91, 0.90], [0.90, 0.90, 0.92, 0.91, 0.89]
 WORSE = [0.80, 0.82, 0.81, 0.80, 0.81]
-MAJORITY, FOREST = "yardstick:majority", "yardstick:forest"
+MAJORITY, FOREST = "baseline:majority", "baseline:forest"
 
 
 def test_rows_are_equal_within_the_rope_and_the_cheapest_is_recommended():
@@ -117,7 +117,7 @@ CHANCE = "is worse by more than 0.01 (Holm-adjusted p < 0.001)"
         ),
         (
             {FOREST: BEST, "view:a": WORSE, "arow": WORSE},
-            "a yardstick is best: the best model of Crossview, view:a, is 0.1000 behind "
+            "a baseline is best: the best model of Crossview, view:a, is 0.1000 behind "
             f"{FOREST}; with probability 1.00 it {CHANCE}",
         ),
         (
@@ -141,7 +141,7 @@ def test_the_verdict(scores, sentence):
         )
 
 
-def test_a_yardstick_is_no_model_to_train():
+def test_a_baseline_is_no_model_to_train():
     answer = made_answer({FOREST: BEST, "view:a": WORSE})
     assert answer.recommended.model == FOREST
     assert answer.entry(answer.recommended) is None

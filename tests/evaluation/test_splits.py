@@ -77,7 +77,7 @@ def test_a_class_may_be_missing_where_parameters_are_chosen(protocol):
     # of groups the splits that have all classes choose, in order there is one split
     assert any(lacking) == (protocol == "in_order")
     assert protocol == "in_order" or {len(f.inner) for f in folds} == {2}
-    answer = thorough(X, y, models=["view:a", "yardstick:majority"], grid=ONE, **given)
+    answer = thorough(X, y, models=["view:a", "baseline:majority"], grid=ONE, **given)
     assert answer.best.model == "view:a"
     if protocol == "in_order":
         with pytest.raises(InputError, match="class 3 is missing where parameters are chosen"):

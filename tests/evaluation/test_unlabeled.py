@@ -120,7 +120,7 @@ def test_keco_and_pegasos_are_rows_where_labels_are_missing():
     assert [name for name in names if name in always] == always
     X, y, _ = make_few(60)
     answer = thorough(X, y, cv=2, grid=ONE)
-    assert {row.model for row in answer.rows if not row.yardstick} == set(names)
+    assert {row.model for row in answer.rows if not row.baseline} == set(names)
     assert answer.unlabeled_benefit is not None
 
 

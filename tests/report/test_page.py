@@ -128,7 +128,7 @@ def test_a_comparison_names_columns_interactions_and_rows(results, kind, words):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"yardstick": True}, "is a model of scikit-learn"),
+        ({"baseline": True}, "is a model of scikit-learn"),
         ({"model": "pegasos"}, "pegasos has a kernel"),
         ({}, "There was no time for the strongest columns"),
     ],

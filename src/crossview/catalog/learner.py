@@ -78,7 +78,7 @@ class Learner:
     compared : {"always", "unlabeled", "never"}
         When `compare` includes it: always, if some rows are unlabeled, or only by name.
     measured_against : str or None
-        The baseline entry: the same without the distinctive feature of this one.
+        The entry to compare with: the same without the distinctive feature of this one.
     stream_params : mapping of str to value
         Parameters that make a learner that draws rows learn a stream instead.
     memory_params : mapping of str to value
@@ -92,7 +92,7 @@ class Learner:
         the one with the least.  0: one view; 1: one pass over all views; 2: parameters for how
         they are coupled; 3: a covariance; 4: all rows in memory or several passes, for a linear
         model; 5: likewise, for interactions or a measure; 6: several models; 7: kernels.
-    yardstick : bool
+    baseline : bool
         Whether it is a model of another library, to measure the others by.
     """
 
@@ -125,7 +125,7 @@ class Learner:
     bounded_by: Mapping[str, tuple] = field(default_factory=dict)
     view: str | None = None
     effort: int = 1
-    yardstick: bool = False
+    baseline: bool = False
 
     @property
     def class_name(self) -> str:

@@ -451,7 +451,7 @@ def compare(
             autocompletion=_starting_with(model_names()),
         ),
     ] = None,
-    yardstick: Annotated[
+    baseline: Annotated[
         list[str] | None,
         typer.Option(
             metavar="MODULE:CLASS",
@@ -533,7 +533,7 @@ def compare(
         "weight": weight,
         "rope": rope,
         "ablate": ablate,
-        "yardsticks": yardstick,
+        "baselines": baseline,
         "seed": seed,
         "epochs": epochs,
         "progressive": progressive,

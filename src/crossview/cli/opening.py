@@ -475,7 +475,7 @@ def check_names(
     """Raise an error for a metric, model or parameter that does not exist."""
     metric = check_metric(metric, task=task, k=literal_value(k or "none"), cost=cost)
     for model in models:
-        if model.startswith(("view:", "yardstick:")):  # they depend on the rows
+        if model.startswith(("view:", "baseline:")):  # they depend on the rows
             continue
         entry = find_learner(model, task, ["NAME"]).for_metric(metric)
         entry.check_settings(parse_settings(settings))

@@ -66,7 +66,7 @@ def compare(
     epochs: int | None = None,
     grid: Mapping[str, Sequence[Any]] | None = None,
     models: Sequence[str] | None = None,
-    yardsticks: Sequence[str] | None = None,
+    baselines: Sequence[str] | None = None,
     extend: Comparison | None = None,
     ablate: bool = False,
     curve: bool = True,
@@ -92,7 +92,7 @@ def compare(
     - models with interactions: factorization and multi-view machines, and the linear model, with
       early stopping on a held-out tenth of the training rows.  One inner fold tunes them;
     - `OnlineStackingClassifier`, which weighs several of these;
-    - yardsticks: what somebody would do with scikit-learn alone.
+    - baselines: what somebody would do with scikit-learn alone.
 
     Unlabeled rows are allowed: NaN or None in ``y``, or an empty field.  They are in no fold and
     never scored.  Only KeCo learns from them, in each training part; Pegasos, the same model
@@ -152,7 +152,7 @@ def compare(
     models : sequence of str, default=None
         Names of models to compare, as in ``crossview train --model``.  None: all models above;
         KeCo and Pegasos only if some rows are unlabeled.
-    yardsticks : sequence of str, default=None
+    baselines : sequence of str, default=None
         Further models to measure the others by, as ``"package.module:Class"``: any scikit-learn
         classifier (regressor).  Where ``models`` is None, logistic (ridge) regression, gradient
         boosting, late fusion (one regression per view, stacked) and the majority class (the mean)
@@ -293,7 +293,7 @@ def compare(
         groups = read_groups(source.table, groups)
     groups = None if groups is None else np.asarray(groups)
     protocol = Protocol(cv, repeats, groups, in_order or time is not None)
-    wanted = Wanted(models, yardsticks, protocol, rope, extend, ablate, curve)
+    wanted = Wanted(models, baselines, protocol, rope, extend, ablate, curve)
     return compare_folds(run, source, wanted, resources)
 
 

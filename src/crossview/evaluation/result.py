@@ -69,10 +69,10 @@ class ComparisonRow:
     effort : int
         What it takes to train and keep, from the catalog: of models that are practically equal,
         the one with the least is recommended.
-    yardstick : bool
+    baseline : bool
         Whether it is a model of another library, to measure the others by.
     learned : float
-        Share of the training rows that it learned from: below 1 for a yardstick that would take too
+        Share of the training rows that it learned from: below 1 for a baseline that would take too
         long for the budget.
     difference : Posterior or None
         Of the metric, to the best row: below 0 is worse, also where lower values are better.  None
@@ -113,7 +113,7 @@ class ComparisonRow:
     setting: dict[str, Any] = field(default_factory=dict)
     epochs: int = 1
     effort: int = 0
-    yardstick: bool = False
+    baseline: bool = False
     learned: float = 1.0
     difference: Posterior | None = None
     p: float | None = None
@@ -167,7 +167,7 @@ class LeftOut:
     seconds : float
         How much longer one core would have taken, about.
     failed : bool
-        Whether it is a yardstick that raised an error, which is ``what``.
+        Whether it is a baseline that raised an error, which is ``what``.
     """
 
     model: str
@@ -368,14 +368,14 @@ class Comparison(Pictured):
         return [entry.name for entry in entries if entry and entry.learns_unlabeled]
 
     def entry(self, row: ComparisonRow) -> Learner | None:
-        """Return the catalog's entry of a row; None for a yardstick."""
-        return None if row.yardstick else find_learner(row.model, self.task, list(self.views))
+        """Return the catalog's entry of a row; None for a baseline."""
+        return None if row.baseline else find_learner(row.model, self.task, list(self.views))
 
     @property
     def train_options(self) -> list[str]:
         """The options of ``crossview train`` that train the recommended row on all data.
 
-        Empty where that is a yardstick.
+        Empty where that is a baseline.
         """
         entry = self.entry(self.recommended)
         return [] if entry is None else train_options(self, entry)

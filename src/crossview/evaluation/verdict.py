@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["short_value", "unlabeled_benefit", "verdict"]
 
-# the yardsticks that look at no column
-CONSTANT = ("yardstick:majority", "yardstick:mean")
+# the baselines that look at no column
+CONSTANT = ("baseline:majority", "baseline:mean")
 
 
 def verdict(c: Comparison) -> list[str]:
@@ -30,7 +30,7 @@ def verdict(c: Comparison) -> list[str]:
     """
     if len(c.rows) == 1:
         return [f"{c.best.model}: {c.metric} {short_value(c, c.best.value)}"]
-    sentences = [_recommendation(c), *_about_yardsticks(c)]
+    sentences = [_recommendation(c), *_about_baselines(c)]
     if c.followed is not None:
         low, high = (short_value(c, end) for end in c.followed.interval)
         sentences.append(
@@ -72,19 +72,19 @@ def _chance(c: Comparison, row: ComparisonRow, name: str) -> str:
     return f"with probability {worse:.2f} {name} is worse by more than {c.rope:.3g}{p}"
 
 
-def _about_yardsticks(c: Comparison) -> list[str]:
+def _about_baselines(c: Comparison) -> list[str]:
     sentences = []
-    ours = next((row for row in c.rows if not row.yardstick), None)
-    if c.best.yardstick and ours is not None:
+    ours = next((row for row in c.rows if not row.baseline), None)
+    if c.best.baseline and ours is not None:
         sentences.append(
-            f"a yardstick is best: the best model of Crossview, {ours.model}, is "
+            f"a baseline is best: the best model of Crossview, {ours.model}, is "
             f"{short_value(c, abs(c.best.value - ours.value))} behind {c.best.model}; "
             f"{_chance(c, ours, 'it')}"
         )
     less = [row for row in c.rows if row.learned < 1.0]
     if less:
         names = ", ".join(f"{row.model} from {row.learned:.0%} of the rows" for row in less)
-        sentences.append(f"to keep within the budget, yardsticks learned from fewer rows: {names}")
+        sentences.append(f"to keep within the budget, baselines learned from fewer rows: {names}")
     if any(row.model in CONSTANT for row in c.equals):
         what = "mean" if c.task == "regression" else "most frequent class"
         sentences.append(f"no model is clearly better than always predicting the {what}")

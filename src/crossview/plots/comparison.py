@@ -35,7 +35,7 @@ class ComparisonDisplay(Display):
         Differences to the best up to this are none.
     recommended : str or None, default=None
         The model to mark.
-    yardsticks : sequence of str, default=()
+    baselines : sequence of str, default=()
         Models of other libraries, which are drawn hollow.
     title : str, default=""
         What there is to see.
@@ -65,12 +65,12 @@ class ComparisonDisplay(Display):
         *,
         rope: float = 0.0,
         recommended: str | None = None,
-        yardsticks: Sequence[str] = (),
+        baselines: Sequence[str] = (),
         title: str = "",
     ) -> None:
         self.models, self.metric, self.rope = list(models), metric, rope
         self.values, self.intervals = np.asarray(values), np.asarray(intervals)
-        self.recommended, self.yardsticks, self.title = recommended, set(yardsticks), title
+        self.recommended, self.baselines, self.title = recommended, set(baselines), title
         self.size = (WIDTH, 0.9 + 0.25 * max(len(self.models), 2))
         listed = ", ".join(f"{m} {v:.4g}" for m, v in zip(self.models, self.values, strict=True))
         self.alt = f"{metric} of {len(self.models)} models, the best first: {listed}."
@@ -101,7 +101,7 @@ class ComparisonDisplay(Display):
             c.metric,
             rope=c.rope if len(c.rows) > 1 else 0.0,
             recommended=c.recommended.model,
-            yardsticks=[row.model for row in c.rows if row.yardstick],
+            baselines=[row.model for row in c.rows if row.baseline],
             title=_finding(c),
         )
 
@@ -123,7 +123,7 @@ class ComparisonDisplay(Display):
             if not np.isnan(self.intervals[i]).any():
                 ends = np.clip(self.intervals[i], low, high)
                 ax.plot(ends, [i, i], color=color, linewidth=1.6, zorder=2)
-            hollow = model in self.yardsticks
+            hollow = model in self.baselines
             ax.plot(
                 *([value], [i]),
                 marker="o",

@@ -65,7 +65,7 @@ def comparison_table(comparison: Comparison, width: int | None = None) -> Fittin
     header, rows = _cells(comparison, wide=wide)
     table = FittingTable(header, rows, texts=1 + wide, wrapped=["chosen"])
     for i, row in enumerate(comparison.rows):
-        table.styles[i] = "bold" if row is comparison.recommended else "dim" * row.yardstick
+        table.styles[i] = "bold" if row is comparison.recommended else "dim" * row.baseline
     table.section_ends.add(len(comparison.equals) - 1)
     return table
 

@@ -30,10 +30,10 @@ from crossview.cli.progress import warnings_as_lines, watching_comparison
 from crossview.cli.report import to_stdout, write_report
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
+from crossview.evaluation.baselines import Shape, find_baseline, training_code
 from crossview.evaluation.comparing.allocator import give_back
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.sources import input_files
-from crossview.evaluation.yardsticks import Shape, find_yardstick, training_code
 from crossview.files import COMPARISON, check_writable
 from crossview.report.tables import class_table, comparison_notes, comparison_table
 from crossview.streams.duck import identifier, literal
@@ -187,7 +187,7 @@ def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> N
     for note in comparison_notes(answer):
         console.print(note)
     for row in dict.fromkeys((answer.best.model, answer.recommended.model)):
-        if answer.row(row).yardstick:
+        if answer.row(row).baseline:
             code = _python(answer, answer.row(row), rows, given.get("weight"))
             print(f"\nTrain {row} on all rows:\n\n{code}")
     entry = answer.entry(answer.recommended)
@@ -210,7 +210,7 @@ def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> N
 
 
 def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | None) -> str:
-    """The Python that trains a yardstick."""
+    """The Python that trains a baseline."""
     columns, threshold = rows.columns, answer.threshold
     if weight is not None and threshold == "tuned":  # scikit-learn tunes none with weights
         threshold = row.threshold
@@ -218,7 +218,7 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | No
     given["ngram_range"] = (1, given.pop("ngrams", 1))
     encoding = {key: value for key, value in given.items() if value not in (None, [])}
     return training_code(
-        find_yardstick(row.model, answer.task),
+        find_baseline(row.model, answer.task),
         row.setting,
         Shape(tuple(answer.views), answer.n_rows - answer.unlabeled, len(answer.classes)),
         source=rows.source,

@@ -70,7 +70,7 @@ def ablate(again: Again) -> list[Ablation]:
 
 def _without(run: Run, learner: Learner, views: list[str]) -> Learner:
     """The learner on the other views: its entry may name them."""
-    if learner.yardstick:
+    if learner.baseline:
         return learner
     entry = find_learner(learner.name, run.task.name, views)
     return entry.for_metric(run.metric, run.task.positive_label)

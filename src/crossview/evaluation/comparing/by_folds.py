@@ -38,7 +38,7 @@ class Wanted:
     """What is asked of a comparison by folds; as the parameters of `crossview.compare`."""
 
     models: Sequence[str] | None
-    yardsticks: Sequence[str] | None
+    baselines: Sequence[str] | None
     protocol: Protocol
     rope: float
     extend: Comparison | None = None
@@ -71,7 +71,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     splits = split_rows(run, data.y, protocol, len(data.unlabeled))
     given: dict[str, Any] = {
         "models": wanted.models,
-        "yardsticks": wanted.yardsticks,
+        "baselines": wanted.baselines,
         "unlabeled": source.some_unlabeled,
     }
     run.learners = choose_learners(run, source.layout, None, **given)

@@ -10,9 +10,9 @@ from crossview.catalog.learners import find_learner, known_learners
 from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
 from crossview.estimators.svm.options import WEIGHTED
+from crossview.evaluation.baselines import PREFIX, find_baseline
+from crossview.evaluation.baselines import baselines as usual_baselines
 from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.yardsticks import PREFIX, find_yardstick
-from crossview.evaluation.yardsticks import yardsticks as usual_yardsticks
 from crossview.views import ViewLayout
 
 __all__ = ["choose_learners", "compared_learners", "quadratic_cost"]
@@ -83,7 +83,7 @@ def choose_learners(
     n_rows: int | None,
     models: Sequence[str] | None,
     *,
-    yardsticks: Sequence[str] | None = None,
+    baselines: Sequence[str] | None = None,
     unlabeled: bool = False,
     stream: bool = False,
 ) -> list[Learner]:
@@ -99,8 +99,8 @@ def choose_learners(
         Number of labeled rows, if it is known.
     models : sequence of str or None
         Their names; None: `compared_learners`.
-    yardsticks : sequence of str or None, default=None
-        Names for `find_yardstick`, besides the usual ones, which are there where ``models`` is
+    baselines : sequence of str or None, default=None
+        Names for `find_baseline`, besides the usual ones, which are there where ``models`` is
         None and the rows are no stream.
     unlabeled : bool, default=False
         Whether some rows have no label.
@@ -120,9 +120,9 @@ def choose_learners(
         )
     else:
         found = [_find(name, task, layout.names) for name in dict.fromkeys(models)]
-    measures = [] if stream or models is not None else usual_yardsticks(task)
-    for name in yardsticks or ():
-        entry = find_yardstick(name, task)
+    measures = [] if stream or models is not None else usual_baselines(task)
+    for name in baselines or ():
+        entry = find_baseline(name, task)
         if entry.name not in [one.name for one in measures]:
             measures.append(entry)
     found += measures
@@ -142,9 +142,9 @@ def _takes_weights(learner: Learner) -> bool:
 
 
 def _find(name: str, task: str, views: Sequence[str]) -> Learner:
-    """A learner of the catalog, or a yardstick by its whole name."""
+    """A learner of the catalog, or a baseline by its whole name."""
     if name.startswith(PREFIX):
-        return find_yardstick(name, task)
+        return find_baseline(name, task)
     return find_learner(name, task, views)
 
 

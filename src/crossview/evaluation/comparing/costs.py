@@ -60,10 +60,10 @@ class Costs:
             n_inner=len(fold.inner[0][0]),
             n_train=len(fold.y_train),
             n_refined=sum(passes),
-            learns_less=learner.yardstick,
+            learns_less=learner.baseline,
         )
         # what ours are measured by is dropped last
-        self.values[learner.name] = math.inf if learner.yardstick else probe.value
+        self.values[learner.name] = math.inf if learner.baseline else probe.value
 
     def add(self, name: str, seconds: float, expected: float, n_rows: float) -> None:
         """Handle a task that is done.

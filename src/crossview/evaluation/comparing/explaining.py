@@ -35,7 +35,7 @@ def has_weights(learner: Learner, setting: Mapping[str, Any]) -> bool:
     Returns
     -------
     bool
-        False for yardsticks, and for kernels other than the linear one.
+        False for baselines, and for kernels other than the linear one.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def has_weights(learner: Learner, setting: Mapping[str, Any]) -> bool:
     False
     """
     of_rows = learner.explained_by == "support rows" and setting.get("kernel") != "linear"
-    return not (learner.yardstick or of_rows)
+    return not (learner.baseline or of_rows)
 
 
 def explain(

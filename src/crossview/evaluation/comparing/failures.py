@@ -1,4 +1,4 @@
-"""Yardsticks that fail: they are code of others, and must not end a comparison."""
+"""Baselines that fail: they are code of others, and must not end a comparison."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["Failure", "Failures", "or_failure"]
 
 
 class Failure(NamedTuple):
-    """The error that a yardstick raised, in one line."""
+    """The error that a baseline raised, in one line."""
 
     error: str
 
 
 def or_failure(task: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the task with a `Failure` as its result where a yardstick raises an error.
+    """Return the task with a `Failure` as its result where a baseline raises an error.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def or_failure(task: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return task(run, learner, *rest)
         except Exception as error:
-            if not learner.yardstick:
+            if not learner.baseline:
                 raise
             words = " ".join(str(error).split("\n\n")[0].split())
             return Failure(f"{type(error).__name__}: {words}")
@@ -46,10 +46,10 @@ def or_failure(task: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Failures(dict[str, str]):
-    """The error of each yardstick that failed, by its name."""
+    """The error of each baseline that failed, by its name."""
 
     def drop(self, results: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-        """Yield results with their keys, but nothing of a yardstick that failed.
+        """Yield results with their keys, but nothing of a baseline that failed.
 
         Parameters
         ----------

@@ -362,7 +362,7 @@ def _summary(learner: Learner, scores: list[FoldScore], run: Run) -> ComparisonR
         model=learner.name,
         effort=learner.effort,
         learned=float(np.mean([score.learned for score in scores])),
-        yardstick=learner.yardstick,
+        baseline=learner.baseline,
         value=float(np.mean(values)),
         std=float(np.std(values, ddof=1)) if len(values) > 1 else math.nan,
         **means,

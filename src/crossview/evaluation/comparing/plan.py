@@ -27,7 +27,7 @@ APART = 3
 LEAST_GROWTH, USUAL_GROWTH = 0.5, 0.75
 # the fewest rows that choose a setting
 FEWEST_ROWS = 100
-# a yardstick is rather tried in one setting, and rather learns from fewer rows, than left out
+# a baseline is rather tried in one setting, and rather learns from fewer rows, than left out
 ONE_SETTING = Tuning(splits=1, middle=True, refined=False)
 FEWER = 1 / 2
 # shares of the time: what comes first gives above the one, and is dropped above the other

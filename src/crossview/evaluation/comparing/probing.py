@@ -50,7 +50,7 @@ def probe(
     calls = []
     for i, (name, learner) in enumerate(learners.items()):
         # what ours are measured by is tried in any case
-        given = (run, learner, first, latest, i == 0 or learner.yardstick)
+        given = (run, learner, first, latest, i == 0 or learner.baseline)
         calls.append(Call(("probe", name), probe_learner, given))
     for (_, name), found in planner.failed.drop(jobs.run(calls)):
         if found is None:

@@ -134,7 +134,7 @@ def _models(c: Comparison) -> Section:
             "models",
             lambda: ComparisonDisplay.of(c),
             f"Lines: 95 % interval of the difference to the best. Shaded: within {c.rope:.3g} of "
-            "the best, which is practically equal. Hollow: yardsticks of scikit-learn.",
+            "the best, which is practically equal. Hollow: baselines of scikit-learn.",
         )
     )
     whole = comparison_table(c, WIDE)

@@ -14,7 +14,7 @@ from crossview.batch import rows_at, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
 from crossview.estimators.targets import class_codes, read_numbers, row_weights
-from crossview.evaluation.yardsticks.matrix import ViewMatrix
+from crossview.evaluation.baselines.matrix import ViewMatrix
 from crossview.views import MultiView, ViewLayout
 
 __all__ = ["PipelineClassifier", "PipelineRegressor", "Shape"]

@@ -1,4 +1,4 @@
-"""The Python that trains a yardstick without Crossview's learners."""
+"""The Python that trains a baseline without Crossview's learners."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import METRICS, parse_metric
 from crossview.errors import InputError
-from crossview.evaluation.yardsticks.adapter import Shape
-from crossview.evaluation.yardsticks.models import WeightedPipeline
+from crossview.evaluation.baselines.adapter import Shape
+from crossview.evaluation.baselines.models import WeightedPipeline
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.table import open_table
 
@@ -55,12 +55,12 @@ def training_code(
     threshold: float | str | None = None,
     seed: int = 0,
 ) -> str:
-    """Return the Python that trains a yardstick on all rows.
+    """Return the Python that trains a baseline on all rows.
 
     Parameters
     ----------
     learner : Learner
-        An entry of `yardsticks`, or from `find_yardstick`.
+        An entry of `baselines`, or from `find_baseline`.
     setting : mapping of str to value
         The parameters that were chosen.
     data : Shape
@@ -95,9 +95,9 @@ def training_code(
 
     Examples
     --------
-    >>> from crossview.evaluation.yardsticks import Shape, training_code, yardsticks
-    >>> print(training_code(yardsticks()[0], {"C": 10.0}, Shape(("page", "link"), 1000, 2)))
-    from crossview.evaluation.yardsticks import ViewMatrix
+    >>> from crossview.evaluation.baselines import Shape, training_code, baselines
+    >>> print(training_code(baselines()[0], {"C": 10.0}, Shape(("page", "link"), 1000, 2)))
+    from crossview.evaluation.baselines import ViewMatrix
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     <BLANKLINE>

@@ -1,4 +1,4 @@
-"""The yardsticks: what somebody would do with scikit-learn alone."""
+"""The baselines: what somebody would do with scikit-learn alone."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from sklearn.utils import get_tags
 
 from crossview.catalog.names import load_object
 from crossview.estimators.documentation import document_parameters
-from crossview.evaluation.yardsticks.adapter import PipelineClassifier, PipelineRegressor, Shape
-from crossview.evaluation.yardsticks.matrix import ViewMatrix
+from crossview.evaluation.baselines.adapter import PipelineClassifier, PipelineRegressor, Shape
+from crossview.evaluation.baselines.matrix import ViewMatrix
 
 __all__ = [
     "BoostingClassifier",

@@ -51,7 +51,7 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     --------
     >>> import numpy as np
     >>> from crossview import MultiView
-    >>> from crossview.evaluation.yardsticks import ViewMatrix
+    >>> from crossview.evaluation.baselines import ViewMatrix
     >>> present = np.array([[True, True], [True, False]])
     >>> X = MultiView({"page": [[1.0, 0.0], [3.0, 2.0]], "link": [[5.0], [0.0]]}, present=present)
     >>> ViewMatrix().fit_transform(X)

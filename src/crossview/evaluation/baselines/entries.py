@@ -1,4 +1,4 @@
-"""Entries of the yardsticks, in the form of the catalog, and how a user names another one."""
+"""Entries of the baselines, in the form of the catalog, and how a user names another one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from crossview.catalog.learner import LEARNS_NOTHING, Learner
 from crossview.catalog.names import check_task, load_object, unknown_name
 from crossview.errors import InputError
 
-__all__ = ["PREFIX", "find_yardstick", "yardsticks"]
+__all__ = ["PREFIX", "baselines", "find_baseline"]
 
-PREFIX = "yardstick:"
+PREFIX = "baseline:"
 
 C = (0.01, 0.1, 1.0, 10.0, 100.0)
 FEW_C = (0.1, 1.0, 10.0)
@@ -34,7 +34,7 @@ EFFORT_OF_ANOTHER = 6
 # scikit-learn's words
 TASK_TYPES = {"classification": "classifier", "regression": "regressor"}
 
-_MODELS = "crossview.evaluation.yardsticks.models"
+_MODELS = "crossview.evaluation.baselines.models"
 _MOST_INFORMATIVE = "scikit-learn, on all columns; of more than 250 on the most informative"
 _GIVEN = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+)(?P<call>\(.*\))?", re.DOTALL)
 
@@ -50,11 +50,11 @@ def _entry(task: str, name: str, class_name: str, about: str, grid: dict[str, tu
         streams=False,
         random=False,
         effort=EFFORT.get(name, EFFORT_OF_ANOTHER),
-        yardstick=True,
+        baseline=True,
     )
 
 
-_YARDSTICKS = [
+_BASELINES = [
     *(
         _entry("classification", *entry)
         for entry in (
@@ -91,8 +91,8 @@ _YARDSTICKS = [
 ]
 
 
-def yardsticks(task: str = "classification") -> list[Learner]:
-    """Return the yardsticks: what somebody would do without Crossview, with scikit-learn alone.
+def baselines(task: str = "classification") -> list[Learner]:
+    """Return the baselines: what somebody would do without Crossview, with scikit-learn alone.
 
     Parameters
     ----------
@@ -107,20 +107,20 @@ def yardsticks(task: str = "classification") -> list[Learner]:
 
     Examples
     --------
-    >>> from crossview.evaluation.yardsticks import yardsticks
-    >>> [entry.name for entry in yardsticks("regression")][:2]
-    ['yardstick:ridge', 'yardstick:gradient-boosting']
+    >>> from crossview.evaluation.baselines import baselines
+    >>> [entry.name for entry in baselines("regression")][:2]
+    ['baseline:ridge', 'baseline:gradient-boosting']
     """
-    return [entry for entry in _YARDSTICKS if entry.task == check_task(task)]
+    return [entry for entry in _BASELINES if entry.task == check_task(task)]
 
 
-def find_yardstick(name: str, task: str = "classification") -> Learner:
-    """Return the yardstick of this name, or one of any class that has `fit` and `predict`.
+def find_baseline(name: str, task: str = "classification") -> Learner:
+    """Return the baseline of this name, or one of any class that has `fit` and `predict`.
 
     Parameters
     ----------
     name : str
-        The name of an entry of `yardsticks`, with or without ``yardstick:``; or
+        The name of an entry of `baselines`, with or without ``baseline:``; or
         ``"package.module:Class"``, if needed with keyword arguments that are plain values:
         ``"sklearn.ensemble:RandomForestClassifier(n_estimators=50)"``.
     task : {"classification", "regression"}, default="classification"
@@ -139,18 +139,18 @@ def find_yardstick(name: str, task: str = "classification") -> Learner:
 
     Examples
     --------
-    >>> from crossview.evaluation.yardsticks import find_yardstick
-    >>> find_yardstick("sklearn.naive_bayes:GaussianNB").title
+    >>> from crossview.evaluation.baselines import find_baseline
+    >>> find_baseline("sklearn.naive_bayes:GaussianNB").title
     'GaussianNB'
     """
     short = name.removeprefix(PREFIX).strip()
-    for entry in yardsticks(task):
+    for entry in baselines(task):
         if entry.name == PREFIX + short:
             return entry
     match = _GIVEN.fullmatch(short)
     if match is None:
-        known = [entry.name.removeprefix(PREFIX) for entry in yardsticks(task)]
-        raise unknown_name("yardstick", short, [*known, "package.module:Class"])
+        known = [entry.name.removeprefix(PREFIX) for entry in baselines(task)]
+        raise unknown_name("baseline", short, [*known, "package.module:Class"])
     path = f"{match['module']}:{match['name']}"
     arguments = _arguments(short, match["call"])
     _check_model(_make(short, path, arguments), short, task)
@@ -163,7 +163,7 @@ def find_yardstick(name: str, task: str = "classification") -> Learner:
         task=task,
         fixed={"model": path, "arguments": arguments},
         streams=False,
-        yardstick=True,
+        baseline=True,
     )
 
 
@@ -177,7 +177,7 @@ def _arguments(name: str, call: str | None) -> dict[str, Any]:
         return {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
     except (SyntaxError, ValueError):
         raise InputError(
-            f"yardstick {name!r}: arguments are keywords with plain values, such as "
+            f"baseline {name!r}: arguments are keywords with plain values, such as "
             "Class(alpha=0.1, kind='a')"
         ) from None
 
@@ -188,22 +188,22 @@ def _make(name: str, path: str, arguments: dict[str, Any]) -> Any:
     try:
         cls = load_object(path)
     except ImportError as error:
-        raise InputError(f"yardstick {name!r}: cannot import {module!r} ({error})") from None
+        raise InputError(f"baseline {name!r}: cannot import {module!r} ({error})") from None
     except AttributeError:
-        raise InputError(f"yardstick {name!r}: {module!r} has no {class_name!r}") from None
+        raise InputError(f"baseline {name!r}: {module!r} has no {class_name!r}") from None
     try:
         return cls(**arguments)
     except (TypeError, ValueError) as error:
-        raise InputError(f"yardstick {name!r}: cannot be made ({error})") from None
+        raise InputError(f"baseline {name!r}: cannot be made ({error})") from None
 
 
 def _check_model(model: Any, name: str, task: str) -> None:
     """Refuse an object that does not learn, or predicts something else."""
     lacks = [method for method in ("fit", "predict") if not callable(getattr(model, method, None))]
     if lacks:
-        raise InputError(f"yardstick {name!r} has no {' and no '.join(lacks)}; it is no model")
+        raise InputError(f"baseline {name!r} has no {' and no '.join(lacks)}; it is no model")
     if not isinstance(model, BaseEstimator):
-        raise InputError(f"yardstick {name!r} is no sklearn.base.BaseEstimator; derive it from one")
+        raise InputError(f"baseline {name!r} is no sklearn.base.BaseEstimator; derive it from one")
     kind = get_tags(model).estimator_type
     if kind not in (None, TASK_TYPES[task]):
-        raise InputError(f"yardstick {name!r} is a {kind}; for {task} name a {TASK_TYPES[task]}")
+        raise InputError(f"baseline {name!r} is a {kind}; for {task} name a {TASK_TYPES[task]}")

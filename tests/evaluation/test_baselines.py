@@ -1,4 +1,4 @@
-"""Yardsticks: scikit-learn models as learners of a comparison, and the code that trains them."""
+"""Baselines: scikit-learn models as learners of a comparison, and the code that trains them."""
 
 import pickle
 
@@ -19,17 +19,17 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from comparing import make_numbers, make_views, thorough
 from crossview import InputError, MultiView, ViewEncoder, datasets
 from crossview.catalog.learners import LEARNERS
-from crossview.evaluation.result import Comparison
-from crossview.evaluation.yardsticks import (
+from crossview.evaluation.baselines import (
     Shape,
     ViewMatrix,
-    find_yardstick,
+    baselines,
+    find_baseline,
     training_code,
-    yardsticks,
 )
+from crossview.evaluation.result import Comparison
 from crossview.report.tables import comparison_notes
 
-CLASSES, NUMBERS = yardsticks("classification"), yardsticks("regression")
+CLASSES, NUMBERS = baselines("classification"), baselines("regression")
 GIVEN = [
     "sklearn.naive_bayes:GaussianNB",  # probabilities alone, and no sparse rows
     "sklearn.ensemble:RandomForestClassifier(n_estimators=5)",
@@ -40,7 +40,7 @@ GIVEN = [
 
 
 def named(name, task="classification"):
-    return find_yardstick(name, task)
+    return find_baseline(name, task)
 
 
 def make_classes(n=120):
@@ -217,7 +217,7 @@ def check_learner(entry, X, y):
 
 @pytest.mark.parametrize("entry", [*CLASSES, *map(named, GIVEN)], ids=lambda entry: entry.name)
 def test_it_does_what_a_comparison_asks_for(entry):
-    assert entry.yardstick
+    assert entry.baseline
     assert named(entry.name).path == entry.path
     X, y = make_views(100)
     model = check_learner(entry, X, y)
@@ -281,22 +281,22 @@ def test_rows_of_weight_0_are_not_there_and_others_are_weighted():
         named("sklearn.neighbors:KNeighborsClassifier").make().fit(X, y, sample_weight=weight)
 
 
-def test_no_yardstick_is_for_training_or_for_model_files():
-    assert not any(entry.yardstick for entry in LEARNERS)
+def test_no_baseline_is_for_training_or_for_model_files():
+    assert not any(entry.baseline for entry in LEARNERS)
     assert {entry.name for entry in LEARNERS}.isdisjoint(e.name for e in [*CLASSES, *NUMBERS])
 
 
 # --- one that fails ------------------------------------------------------------------
 
-FIT, PREDICT = "yardstick:comparing:Failing", "yardstick:comparing:Failing(at='predict')"
+FIT, PREDICT = "baseline:comparing:Failing", "baseline:comparing:Failing(at='predict')"
 LEFT = [(FIT, "ValueError: no luck", True), (PREDICT, "KeyError: 'lost'", True)]
 
 
 @pytest.mark.parametrize("budget", [None, 600.0])
 def test_one_that_fails_is_left_out_and_named(budget):
     X, y = make_views()
-    kept = {"models": ["yardstick:majority"], "cv": 2, "budget": budget}
-    answer = thorough(X, y, yardsticks=[FIT, PREDICT], **kept)
+    kept = {"models": ["baseline:majority"], "cv": 2, "budget": budget}
+    answer = thorough(X, y, baselines=[FIT, PREDICT], **kept)
     assert sorted((one.model, one.what, one.failed) for one in answer.left_out) == LEFT
     assert answer.rows[0].scores == thorough(X, y, **kept).rows[0].scores
     assert Comparison.from_dict(answer.to_dict()).left_out == answer.left_out
@@ -318,7 +318,7 @@ def test_an_error_of_a_learner_of_this_package_is_not_hidden(monkeypatch):
 
     monkeypatch.setattr("crossview.PassiveAggressiveClassifier.fit", fail)
     with pytest.raises(ZeroDivisionError):
-        thorough(*make_views(), models=["view:weak", "yardstick:majority"], cv=2)
+        thorough(*make_views(), models=["view:weak", "baseline:majority"], cv=2)
 
 
 # --- named by the user ---------------------------------------------------------------
@@ -347,7 +347,7 @@ def test_a_wrong_name_is_explained(name, message):
         named(name)
 
 
-def test_a_classifier_is_no_yardstick_of_a_regression():
+def test_a_classifier_is_no_baseline_of_a_regression():
     with pytest.raises(InputError, match="is a classifier; for regression name a regressor"):
         named("sklearn.svm:SVC", "regression")
 

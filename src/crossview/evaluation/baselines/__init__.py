@@ -1,0 +1,29 @@
+"""Baselines: scikit-learn models beside Crossview's learners in a comparison.
+
+`baselines` lists them as entries of the catalog's form, `find_baseline` makes one of any class,
+and `training_code` writes the Python that trains one.  `models` has the adapters, each of which is
+a scikit-learn pipeline; `adapter` makes pipelines behave as learners; the first step of a pipeline
+is a `ViewMatrix`.
+"""
+
+from crossview.evaluation.baselines.adapter import (
+    PipelineClassifier,
+    PipelineRegressor,
+    Shape,
+)
+from crossview.evaluation.baselines.code import training_code
+from crossview.evaluation.baselines.entries import PREFIX, baselines, find_baseline
+from crossview.evaluation.baselines.matrix import ViewMatrix
+from crossview.evaluation.baselines.models import WeightedPipeline
+
+__all__ = [
+    "PREFIX",
+    "PipelineClassifier",
+    "PipelineRegressor",
+    "Shape",
+    "ViewMatrix",
+    "WeightedPipeline",
+    "baselines",
+    "find_baseline",
+    "training_code",
+]
