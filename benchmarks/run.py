@@ -30,6 +30,7 @@ Contents:
 - [KeCo](#keco)
 - [SVMs trained for a measure](#svms-trained-for-a-measure)
 - [Growth](#growth)
+- [Memory](#memory)
 - [Comparisons by two workers](#comparisons-by-two-workers)
 - [Where the time goes](#where-the-time-goes)
 
@@ -218,6 +219,15 @@ GROWTH_SEEN = """![Million rows per second by cores and by workers](figures/core
 
 The picture is of the last table."""
 
+MEMORY = """## Memory
+
+How much memory does training take, shuffled and in order, however many rows there are?
+
+Command: `python benchmarks/memory.py`
+
+Peak of the whole process of `crossview train --model pa:squared`, 16 columns of numbers and 8 of
+categories. Shuffled is the default. Goal: at most 1.2 GB shuffled, for any number of rows."""
+
 LIMITS = """## Where the time goes
 
 What limits the speed of each pass?
@@ -252,6 +262,7 @@ SECTIONS = (
     ("keco.py", KECO, ""),
     ("performance.py", PERFORMANCE, PERFORMANCE_SEEN),
     ("growth.py --figure docs/figures/cores.svg", GROWTH, GROWTH_SEEN),
+    ("memory.py", MEMORY, ""),
     ("workers.py --only internet_ads,memory --repeats 3", WORKERS, ""),
 )
 # scripts that keep the files which they generate

@@ -39,8 +39,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     crossview 0...
     0
     """
-    # Arrow's own allocator keeps what it has freed: a hundred megabytes in a training run
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     load_without_rarely_used()
     try:
         import typer

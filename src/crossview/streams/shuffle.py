@@ -13,6 +13,8 @@ __all__ = ["MAX_BYTES", "Rows", "Shuffled", "regroup", "take_in_order"]
 
 # rows that take more than this are shuffled by blocks
 MAX_BYTES = 512 * 2**20
+# the share of it that a buffer takes, because the rows that stay are copied: three quarters in all
+BUFFER_SHARE = 0.5
 
 
 class Rows(Protocol):
@@ -44,7 +46,7 @@ class Shuffled(Generic[Batch]):
 
     Rows of at most `MAX_BYTES` are read once and kept, and all their orders are equally likely.
     The order depends on the seed and the number of rows only.  More rows pass through a buffer
-    of that size: whenever it is full, a random half of its rows leave it.  So a row is
+    of half that size: whenever it is full, a random half of its rows leave it.  So a row is
     mixed with those that are read within some buffers of it, and the blocks of the source, where it
     has some, are read in random order.
 
@@ -109,7 +111,7 @@ class Shuffled(Generic[Batch]):
         blocks = self._read(self._rng)
         kept: list[Batch] = []
         while True:
-            buffer = _Buffer(blocks, self._max_bytes, kept)
+            buffer = _Buffer(blocks, BUFFER_SHARE * self._max_bytes, kept)
             rows = type(buffer.batches[0]).join(buffer.batches).packed()
             order = self._rng.permutation(len(rows))
             if buffer.exhausted:
