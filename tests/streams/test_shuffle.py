@@ -124,7 +124,7 @@ def test_no_batch_outlives_its_use(monkeypatch):
     finally:
         gc.enable()
     assert n == 20_000
-    # the first attempt keeps 1000 rows and the batch that was too many; then come half and a quarter
+    # the first attempt keeps all that fit, and the batch that is too many
     assert most <= 1050
     assert sum(n for n, *_ in alive) <= 50
 

@@ -71,8 +71,8 @@ def train(
     Online learners learn row by row, and the rows are shuffled first: a model that learns them
     sorted by label follows the last labels.  All orders are equally likely where the rows take at
     most 512 MB of memory.  More rows pass through a buffer of half that size, and Parquet files are
-    read by row groups in random order.  With ``in_order=True`` memory holds one batch, whatever the size
-    of the source.
+    read by row groups in random order.  With ``in_order=True`` memory holds one batch, whatever the
+    size of the source.
 
     KeCo and Pegasos load all rows, because they draw rows at random; with ``schedule="stream"``
     they learn each row once, and keep at most 500 support vectors per view (``budget``).  The SVMs
