@@ -7,7 +7,7 @@ VENV := .venv/bin/python
 # how long `make fuzz` goes on
 FUZZ_SECONDS ?= 600
 
-.PHONY: help demo test test-all lint types pytest pytest-all fuzz bench docs papers clean
+.PHONY: help demo test test-all lint types pytest pytest-all fuzz bench docs papers release clean
 
 help:
 	@echo "make demo      install, write a table with three views, compare, train, predict"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench     install the peers, measure, rewrite docs/benchmarks.md"
 	@echo "make papers    the papers' tables and figures, run again; rewrites docs/papers/results.md"
 	@echo "make docs      the site, with its gallery, into docs/_build/html; it needs no network"
+	@echo "make release   wheel and sdist of the last tag, each tried in an environment of its own"
 	@echo "make clean     remove the environment and what the demo wrote"
 
 # One environment; a stamp a set of extras, remade when pyproject.toml changes.
@@ -66,6 +67,17 @@ papers: .venv/installed-dev .venv/installed-bench
 docs: .venv/installed-docs
 	$(VENV) -m sphinx -W --keep-going -q -j 2 -b html docs docs/_build/html
 	$(VENV) docs/check.py docs/_build/html
+
+# The version is the tag; what is not committed would be in neither.
+release: .venv/created
+	test -z "$$(git status --porcelain)" || { echo "commit or remove what git status shows"; exit 1; }
+	rm -rf dist
+	$(VENV) -m pip install --quiet --disable-pip-version-check build twine
+	$(VENV) -m build --outdir dist
+	$(VENV) -m twine check --strict dist/*
+	for file in dist/*; do PYTHON=$(CURDIR)/$(VENV) sh tests/installed.sh "$$file" || exit 1; done
+	@git describe --exact-match --tags >/dev/null 2>&1 || echo "This commit has no tag, so its version cannot be published: git tag v0.1.0"
+	@echo "To publish: $(VENV) -m twine upload dist/*"
 
 clean:
 	rm -rf .venv demo docs/_build docs/_generated

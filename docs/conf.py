@@ -114,9 +114,16 @@ def escape_underscores(app, what, name, obj, options, lines):
     lines[:] = [outside_literals(lambda part: names.sub(r"\1\\_", part), line) for line in lines]
 
 
+def leave_out_of_search(app, doctree):
+    """Let the search lead who uses the library to the guide, and not to how it is built."""
+    if app.env.docname in {"architecture", "changelog", "contributing"}:
+        app.env.metadata[app.env.docname]["nosearch"] = "true"
+
+
 def setup(app):
     pages.write(HERE / "_generated")
     app.connect("source-read", read_source)
+    app.connect("doctree-read", leave_out_of_search)
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("autodoc-process-docstring", escape_bars, priority=400)  # before numpydoc
     app.connect("autodoc-process-docstring", escape_underscores, priority=600)

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("distributed", reason="Dask is not installed: pip install 'crossview[dask]'")
+pytest.importorskip("distributed", reason="Dask is not installed: pip install 'dask[distributed]'")
 
 
 def _client(n_workers):

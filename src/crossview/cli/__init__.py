@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         from crossview.cli.app import app
     except ImportError as error:
-        return _refuse(f"the command line needs {error.name}: pip install 'crossview[cli]'")
+        return _refuse(f"the command line needs {error.name}: pip install {error.name}")
     command = typer.main.get_command(app)
     never_fail_to_print()
     with _ending_cleanly():

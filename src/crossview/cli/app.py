@@ -23,6 +23,13 @@ MODELS = (
 FORMATS = [one.name for one in READERS if one.suffixes]
 METRICS = f"{describe_metrics('classification')}; for a number {describe_metrics('regression')}"
 
+# the lines after \b keep their breaks
+FIRST_COMMANDS = """\b
+To begin, copy these three:
+  crossview datasets breast-cancer -o tumors.parquet
+  crossview compare tumors.parquet --label diagnosis --report report.html
+  crossview train tumors.parquet --label diagnosis -o model.safetensors"""
+
 
 def _starting_with(names: Sequence[str]) -> Callable[[str], list[str]]:
     """What a shell offers for an option: those of the names that start with what is typed."""
@@ -35,6 +42,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=FIRST_COMMANDS,
 )
 
 Source = Annotated[

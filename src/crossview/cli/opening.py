@@ -428,7 +428,7 @@ class Report(NamedTuple):
             return None
         for name in ("jinja2", "matplotlib"):
             if find_spec(name) is None:
-                raise InputError(f"--report needs {name}: pip install 'crossview[cli]'")
+                raise InputError(f"--report needs {name}: pip install {name}")
         for other in outputs:
             if other is not None and os.path.realpath(other) == os.path.realpath(file):
                 raise InputError("is the report and another output; name two files", file=file)

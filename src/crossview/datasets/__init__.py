@@ -273,5 +273,5 @@ def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise InputError("data sets need pyarrow: pip install 'crossview[cli]'") from None
+        raise InputError("data sets need pyarrow: pip install pyarrow") from None
     return pyarrow

@@ -130,5 +130,5 @@ def _pooch() -> Any:
     try:
         import pooch
     except ImportError:
-        raise InputError("public data sets need pooch: pip install 'crossview[cli]'") from None
+        raise InputError("public data sets need pooch: pip install pooch") from None
     return pooch

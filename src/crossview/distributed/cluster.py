@@ -22,7 +22,7 @@ def dask_distributed() -> Any:
     try:
         import distributed
     except ImportError:
-        raise InputError("several machines need Dask: pip install 'crossview[dask]'") from None
+        raise InputError("several machines need Dask: pip install 'dask[distributed]'") from None
     return distributed
 
 

@@ -37,7 +37,7 @@ def pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise InputError("reading tables needs pyarrow: pip install 'crossview[cli]'") from None
+        raise InputError("reading tables needs pyarrow: pip install pyarrow") from None
     return pyarrow
 
 

@@ -64,7 +64,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         import duckdb
     except ImportError:
         raise InputError(
-            "reading CSV, JSON lines and SQL needs duckdb: pip install 'crossview[cli]'"
+            "reading CSV, JSON lines and SQL needs duckdb: pip install duckdb"
         ) from None
     with (
         temporary_folder(Path(tempfile.gettempdir())) as folder,

@@ -25,7 +25,7 @@ def progress_bar(title: str, total: int | None, verbose: Any) -> Iterator[Callab
         from rich.progress import Progress
     except ImportError:
         raise InputError(
-            "verbose=True needs rich: pip install 'crossview[cli]', or leave verbose out"
+            "verbose=True needs rich: pip install rich, or leave verbose out"
         ) from None
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=total)

@@ -19,7 +19,7 @@ def check_installed() -> None:
     """Raise an error where a package is missing that pages need."""
     for name in ("jinja2", "matplotlib"):
         if find_spec(name) is None:
-            raise InputError(f"a report needs {name}: pip install 'crossview[cli]'")
+            raise InputError(f"a report needs {name}: pip install {name}")
 
 
 def render(page: Page) -> str:
