@@ -141,6 +141,22 @@ def test_the_published_update_halves_the_step_of_identical_views():
     np.testing.assert_allclose(step("absolute", "PA-I", 0.5, 100.0, [0, 0], [1, 1]), [1.0, 1.0])
 
 
+def test_the_published_dual_needs_the_square_of_a():
+    """(9) with the τ of (11) is (12) with a² in its first two terms; printed is a."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        (mA, mB), (nA, nB), delta = rng.normal(size=2), rng.uniform(0.1, 5, 2), rng.normal()
+        a, loss = 2 / (nA + nB), 1 - (mA + mB) / 2
+        tau = a * (delta * (nA - nB) + 2 * loss)
+        A, B = delta - tau / 2, -delta - tau / 2
+        nine = -(A**2 * nA + B**2 * nB) / 2 + A * mA + B * mB + tau
+        A, B = delta * nB - loss, -delta * nA - loss
+        linear = a * (A * mA + B * mB + delta * (nA - nB) + 2 * loss)
+        twelve = {power: -(a**power) / 2 * (A**2 * nA + B**2 * nB) + linear for power in (1, 2)}
+        assert twelve[2] == pytest.approx(nine, rel=1e-9, abs=1e-9)
+        assert abs(twelve[1] - nine) > 1e-6
+
+
 def test_no_price_of_disagreement_is_the_same_for_both_kinds():
     rng = np.random.default_rng(0)
     for _ in range(50):
