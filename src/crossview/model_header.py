@@ -11,7 +11,7 @@ from crossview.errors import InputError
 __all__ = ["FORMAT", "VERSION", "read_header", "read_view_columns"]
 
 FORMAT = "crossview-model"
-VERSION = 5
+VERSION = 6
 
 
 def read_header(path: str | os.PathLike) -> dict[str, str]:

@@ -4,6 +4,10 @@ Loading runs no code from the file: the header names classes from a fixed list, 
 catalog, and the arrays are numeric.  A checksum finds what was damaged by chance.  What somebody
 has made up is found by the schemas of the classes (`crossview.schema`): no loop sees an array
 before its type, its shape and its values were checked.  Files are written atomically.
+
+Of an array that is mostly one value a file holds the rows that are not (`crossview.touched`): under
+the name of the array their values, under a name without "/" their positions, which arrays may
+share, and in the header the number of all rows and the value.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from crossview.errors import InputError
 from crossview.files import MODEL, replacing
 from crossview.model_header import FORMAT, VERSION, read_header
 from crossview.pipelines import is_pipeline, make_pipeline, steps_of
+from crossview.touched import Touched, new_array
 
 __all__ = [
     "checksum",
@@ -37,6 +42,12 @@ __all__ = [
 
 # the part of the file that is no step of the model
 PROGRESS = "progress"
+# the part of the header that says which arrays are not whole
+TOUCHED = "touched"
+# what the arrays that are not whole may take in memory, of which a short file may claim any size
+MAX_BYTES = 2**32
+# such an array is made once its shape was checked; a smaller one at once
+SMALL = 2**20
 
 # names of the types in safetensors
 DTYPES = {
@@ -135,6 +146,7 @@ def save_steps(
         metadata[PROGRESS] = json.dumps(progress[0])
         for key, array in progress[1].items():
             arrays[f"{PROGRESS}/{key}"] = np.ascontiguousarray(array)
+    arrays, metadata[TOUCHED] = _split(arrays)
     metadata["sha256"] = checksum(arrays, metadata)
     with replacing(path, MODEL) as unfinished, unfinished.open("wb") as file:
         file.writelines(content_of(arrays, metadata))
@@ -224,11 +236,17 @@ def load_progress(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np
     except DAMAGE as error:
         raise _damaged(error, path) from error
     prefix = f"{PROGRESS}/"
-    mine = {key.removeprefix(prefix): x for key, x in arrays.items() if key.startswith(prefix)}
+    mine = {
+        key.removeprefix(prefix): new_array(value)
+        for key, value in arrays.items()
+        if key.startswith(prefix)
+    }
     return header, mine
 
 
-def _content(path: str | os.PathLike) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+def _content(
+    path: str | os.PathLike,
+) -> tuple[dict[str, str], dict[str, np.ndarray | Touched]]:
     """Return the header and the arrays, if the checksum is theirs."""
     from safetensors import SafetensorError, safe_open
 
@@ -241,12 +259,54 @@ def _content(path: str | os.PathLike) -> tuple[dict[str, str], dict[str, np.ndar
     if metadata.pop("sha256", None) != checksum(arrays, metadata):
         what = "is a damaged model file: its checksum is not that of its content"
         raise InputError(what, file=str(path))
-    return metadata, arrays
+    try:
+        return metadata, _joined(arrays, json.loads(metadata[TOUCHED]))
+    except DAMAGE as error:
+        raise _damaged(error, path) from error
 
 
-def _steps_from(metadata: dict[str, str], arrays: dict[str, np.ndarray]) -> list[tuple[str, Any]]:
+def _split(arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], str]:
+    """Return what a file holds of these arrays, and what its header says of them."""
+    found: dict[str, np.ndarray] = {}
+    header: dict[str, tuple[str, int, str]] = {}
+    names: dict[bytes, str] = {}
+    left = MAX_BYTES
+    for name, array in sorted(arrays.items()):
+        touched = Touched.of(array) if array.nbytes <= left else None
+        if touched is None:
+            found[name] = array
+            continue
+        left -= array.nbytes
+        rows = names.setdefault(touched.rows.tobytes(), f"rows{len(names)}")
+        found |= {name: touched.values, rows: touched.rows}
+        header[name] = rows, len(touched), touched.fill.hex()
+    return found, json.dumps(header)
+
+
+def _joined(
+    arrays: Mapping[str, np.ndarray], header: Mapping[str, Any]
+) -> dict[str, np.ndarray | Touched]:
+    """Undo `_split`; an error if it says what cannot be, or asks for too much memory."""
+    found: dict[str, np.ndarray | Touched] = dict(arrays)
+    left = MAX_BYTES
+    for name, (of_rows, n, fill) in header.items():
+        rows, values = arrays[of_rows], arrays[name]
+        touched = Touched(rows, values, n, bytes.fromhex(fill))
+        if "/" in of_rows or "/" not in name or not touched.is_possible():
+            raise ValueError(f"the rows of {name!r}")
+        left -= touched.nbytes
+        if left < 0:
+            raise ValueError(f"its arrays would take more than {MAX_BYTES / 2**30:g} GiB")
+        found.pop(of_rows, None)
+        found[name] = touched if touched.nbytes > SMALL else touched.dense()
+    return found
+
+
+def _steps_from(
+    metadata: dict[str, str], arrays: dict[str, np.ndarray | Touched]
+) -> list[tuple[str, Any]]:
     """Return the steps of a file; all that it says is checked."""
-    states: dict[str, dict[str, np.ndarray]] = {}
+    states: dict[str, dict[str, Any]] = {}
     for key, array in arrays.items():
         step, _, name = key.partition("/")
         states.setdefault(step, {})[name] = array
@@ -256,7 +316,10 @@ def _steps_from(metadata: dict[str, str], arrays: dict[str, np.ndarray]) -> list
         if hasattr(model, "check_params"):
             model.check_params()
         model.set_header(entry["header"])
-        model.set_state(states.pop(entry["name"], {}))
+        state = states.pop(entry["name"], {})
+        if hasattr(model, "transform"):  # a learner takes what is not whole
+            state = {name: new_array(value) for name, value in state.items()}
+        model.set_state(state)
         steps.append((entry["name"], model))
     if PROGRESS in metadata:
         states.pop(PROGRESS, None)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.errors import InputError
+from crossview.touched import Touched, new_array
 
 __all__ = ["MAX_COUNT", "MAX_FINITE", "Array", "Schema", "check_header", "check_state"]
 
@@ -38,12 +39,12 @@ class Array(NamedTuple):
 Schema = Mapping[str, Array | np.ndarray]
 
 
-def check_state(state: Mapping[str, np.ndarray], schema: Schema, owner: str) -> None:
+def check_state(state: Mapping[str, np.ndarray | Touched], schema: Schema, owner: str) -> None:
     """Raise an error if a state is not as its schema says.
 
     Parameters
     ----------
-    state : mapping of str to ndarray
+    state : mapping of str to ndarray or Touched
         The arrays by name.
     schema : mapping of str to Array or ndarray
         What they must look like.
@@ -65,14 +66,16 @@ def check_state(state: Mapping[str, np.ndarray], schema: Schema, owner: str) -> 
             raise InputError(f"the array {name!r} of {owner} {wrong}")
     for name, wanted in schema.items():  # once all lengths are known
         if isinstance(wanted, Array) and wanted.cuts is not None:
-            ends = state[name][[0, -1]].tolist()
-            if ends != [0, lengths[wanted.cuts]] or (np.diff(state[name]) < 0).any():
+            array = new_array(state[name])
+            if array[[0, -1]].tolist() != [0, lengths[wanted.cuts]] or (np.diff(array) < 0).any():
                 raise InputError(
                     f"the array {name!r} of {owner} does not rise from 0 to {lengths[wanted.cuts]}"
                 )
 
 
-def _wrong(array: np.ndarray, wanted: Array | np.ndarray, lengths: dict[str, int]) -> str | None:
+def _wrong(
+    array: np.ndarray | Touched, wanted: Array | np.ndarray, lengths: dict[str, int]
+) -> str | None:
     """Return what is wrong with an array; None if nothing is."""
     if isinstance(wanted, np.ndarray):
         kind, shape = wanted.dtype.str[1:], wanted.shape
@@ -86,6 +89,8 @@ def _wrong(array: np.ndarray, wanted: Array | np.ndarray, lengths: dict[str, int
         return f"has the type {array.dtype}, and not {np.dtype(kind)}"
     if array.shape != shape:
         return f"has the shape {array.shape}, and not {shape}"
+    if isinstance(array, Touched):
+        array = array.distinct() if _looks_at_each(wanted) else array.dense()
     if isinstance(wanted, np.ndarray):
         return None if np.array_equal(array, wanted) else "has other values than its columns say"
     if array.size == 0:
@@ -101,6 +106,13 @@ def _wrong(array: np.ndarray, wanted: Array | np.ndarray, lengths: dict[str, int
     if wanted.holds is not None and not wanted.holds(array):
         return "has values that contradict each other"
     return None
+
+
+def _looks_at_each(wanted: Array | np.ndarray) -> bool:
+    """Whether the check looks at each value alone, wherever it is."""
+    if not isinstance(wanted, Array) or wanted.holds is not None:
+        return False
+    return not np.ndim(wanted.low) and not np.ndim(wanted.high)
 
 
 def _length(wanted: int | str, found: int, lengths: dict[str, int]) -> int:

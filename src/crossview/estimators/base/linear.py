@@ -19,6 +19,7 @@ from crossview.estimators.base.online_classifier import OnlineClassifier
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows, score_views
 from crossview.schema import MAX_COUNT, Array
+from crossview.touched import zeros
 
 
 class LinearClassifier(ViewClassifier):
@@ -147,9 +148,9 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
         K = 1 if len(self.classes_) <= 2 else len(self.classes_)
         columns, biases = (self._slots.n_columns, K), (self._n_biases(), K)
         self._state = {
-            "W": np.zeros(columns),
+            "W": zeros(columns),
             "b": np.zeros(biases),
-            "U": np.zeros(columns if self.average else (0, K)),
+            "U": zeros(columns if self.average else (0, K)),
             "c": np.zeros(biases if self.average else (0, K)),
             "t": np.zeros(1, dtype=np.int64),
             "lengths": np.zeros((self._n_biases(), 2)),

@@ -13,6 +13,7 @@ from crossview.estimators.base.rows import RowReader
 from crossview.estimators.columns import NamedColumns
 from crossview.kernels.rows import Rows
 from crossview.schema import MAX_COUNT, Array, check_header, check_state
+from crossview.touched import new_array
 from crossview.views import ViewLayout
 
 
@@ -48,7 +49,7 @@ class SavedState(RowReader):
             The arrays are not a state of a learner with this header and these parameters.
         """
         check_state(state, self._state_schema(state), type(self).__name__)
-        self._state = {name: np.array(value) for name, value in state.items()}
+        self._state = {name: new_array(value) for name, value in state.items()}
 
     def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
         """Return what the arrays of ``state`` must look like, given header and parameters."""

@@ -22,6 +22,7 @@ from crossview.algorithms.machines.state import (
 from crossview.batch import read_only
 from crossview.errors import InputError, closest_names
 from crossview.schema import Array
+from crossview.touched import zeros
 
 __all__ = [
     "Design",
@@ -125,7 +126,7 @@ def make_state(design: Design, ptr: np.ndarray, seed: int, class_ids: np.ndarray
     """Return an initial state, in which no column was seen."""
     schema = state_schema(design, ptr, len(class_ids))
     state = {
-        name: one.copy() if isinstance(one, np.ndarray) else np.zeros(one.shape, one.dtype)  # type: ignore[arg-type]
+        name: one.copy() if isinstance(one, np.ndarray) else zeros(one.shape, one.dtype)  # type: ignore[arg-type]
         for name, one in schema.items()
     }
     state |= {"class_ids": class_ids, "seed": np.asarray([seed], dtype=np.int64)}
