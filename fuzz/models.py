@@ -83,6 +83,16 @@ def make_corpus(folder: Path) -> None:
     views = encoder.fit_transform(table)
     learner = crossview.MultiViewPAClassifier().fit(views, y)
     crossview.save(Pipeline([("encoder", encoder), ("learner", learner)]), folder / "encoded")
+    # a hashed space of which the file holds what was touched
+    experts = [
+        ("pa", crossview.MultiViewPAClassifier()),
+        ("arow", crossview.AROWClassifier(covariance="diagonal", initial_variance=0.5)),
+        ("fm", crossview.FactorizationMachineClassifier(n_factors=2)),
+    ]
+    wide = crossview.ViewEncoder(text=["b__text"], hash_bits=14)
+    stack = crossview.OnlineStackingClassifier(experts=experts, random_state=0)
+    stack.fit(wide.fit_transform(table), y)
+    crossview.save(Pipeline([("encoder", wide), ("learner", stack)]), folder / "hashed")
     scaler = crossview.ViewScaler().fit(views)
     crossview.save(Pipeline([("scaler", scaler), ("learner", learner)]), folder / "scaled")
     # what has its metadata, and the counts from which training goes on
@@ -222,9 +232,8 @@ def mutate(model: Model, rng: np.random.Generator) -> bytes:
         if rng.random() < 0.6:
             change_array(arrays, rng)
         else:
-            part = rng.choice(
-                ["steps", "steps", "steps", *sorted(metadata.keys() & {"info", "progress"})]
-            )
+            others = [name for name in ("info", "progress", "touched") if name in metadata]
+            part = rng.choice(["steps", "steps", "steps", *others])
             root = {"root": json.loads(metadata[part])}
             change_json(root, rng)
             metadata[part] = json.dumps(root["root"])

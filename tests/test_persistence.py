@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
@@ -24,6 +25,7 @@ from crossview import (
     ViewScaler,
     persistence,
 )
+from crossview.touched import Touched
 
 X = np.random.default_rng(0).normal(size=(60, 5))
 Y = (X[:, 0] + X[:, 3] > 0).astype(int)
@@ -325,3 +327,184 @@ def test_classes_that_are_bytes_are_told(tmp_path):
     with pytest.raises(InputError, match="the class b'a' is bytes, not text"):
         crossview.save(model, tmp_path / "m.st")
     assert not list(tmp_path.iterdir())
+
+
+# --- arrays of which most rows were never touched -------------------------------------------------
+
+
+def odd_arrays():
+    zeros = np.zeros((3000, 2, 3), dtype=np.float32)
+    zeros[[0, 7, 2999], 1, 2] = 1.5, -0.0, np.nan
+    nan = np.full(5000, np.nan)
+    nan[3] = np.array([0x7FF8000000000001], dtype=np.uint64).view(np.float64)[0]  # another NaN
+    variances = np.full((2000, 1), 0.1)
+    variances[::7] *= 0.5
+    negative = np.full(4000, -0.0)
+    negative[[1, 5]] = 0.0
+    counts = np.zeros(1000, dtype=np.int64)
+    counts[-1] = -(2**63)
+    seen = np.zeros(70_000, dtype=bool)
+    seen[65_536:65_600] = True
+    return {
+        "zeros": zeros,
+        "NaN": nan,
+        "variances": variances,
+        "-0.0": negative,
+        "counts": counts,
+        "seen": seen,
+        "equal": np.full((600, 4), 7, dtype=np.uint32),
+        "bytes": np.arange(8000).astype(np.uint8) // 255,
+    }
+
+
+@pytest.mark.parametrize("what", odd_arrays())
+def test_touched_rows_are_the_array_to_the_last_bit(what):
+    array = odd_arrays()[what]
+    touched = Touched.of(array)
+    assert touched.rows.nbytes + touched.values.nbytes <= array.nbytes / 2
+    again = touched.dense()
+    assert (again.dtype, again.shape, again.tobytes()) == (
+        array.dtype,
+        array.shape,
+        array.tobytes(),
+    )
+    assert again.flags.writeable
+    present = np.unique(array.view(f"u{array.itemsize}"))
+    assert set(present) == set(touched.distinct().view(f"u{array.itemsize}"))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros(511), np.arange(1000.0), np.where(np.arange(9000) % 5 < 3, 1.0, np.arange(9000))],
+    ids=["small", "different", "two fifths"],
+)
+def test_other_arrays_stay_whole(array):
+    assert Touched.of(array) is None
+
+
+def test_untouched_zeros_are_of_this_process():
+    script = (
+        "import os, sys; from crossview.touched import zeros\n"
+        "a = zeros((2**19, 2)); a[5, 1] = 3.0\n"
+        "child = os.fork()\n"
+        "a[7] = 1.0\n"
+        "if not child: os._exit(int(a.sum() != 5.0))\n"
+        "_, status = os.waitpid(child, 0); a[7] = 0.0\n"
+        "sys.exit(status or int(a.sum() != 3.0))\n"
+    )
+    if hasattr(os, "fork"):
+        subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def hashed(rows=60, seed=0):
+    """Return a table of categories and words, and labels."""
+    rng = np.random.default_rng(seed)
+    cities, words = [f"city {i}" for i in range(40)], [f"word{i}" for i in range(200)]
+    table = pd.DataFrame(
+        {
+            "a__city": rng.choice(cities, rows),
+            "b__text": [" ".join(rng.choice(words, 5)) for _ in range(rows)],
+        }
+    )
+    return table, np.where([" word1" in text for text in table["b__text"]], "yes", "no")
+
+
+@pytest.fixture
+def hashed_model():
+    """A model whose arrays have 2 * 2**16 rows, of some kinds."""
+    experts = [
+        ("pa", MultiViewPAClassifier()),
+        ("arow", crossview.AROWClassifier(covariance="diagonal", initial_variance=0.5)),
+        ("fm", crossview.FactorizationMachineClassifier(n_factors=3)),
+        ("b", Perceptron(), "b"),
+    ]
+    encoder = crossview.ViewEncoder(text=["b__text"], hash_bits=16)
+    return make_pipeline(encoder, crossview.OnlineStackingClassifier(experts=experts))
+
+
+def test_a_model_file_holds_what_was_touched(hashed_model, tmp_path):
+    table, y = hashed()
+    hashed_model.fit(table, y)
+    content, again, model = saved_twice(tmp_path, hashed_model)
+    assert content == again
+    # as 131,072 rows of 8 bytes it has more than 7 MB
+    assert len(content) < 200_000
+    state, own = hashed_model[-1].get_state(), model[-1].get_state()
+    assert sum(array.nbytes for array in state.values()) > 7_000_000
+    for name, array in state.items():
+        assert (own[name].dtype, own[name].tobytes()) == (array.dtype, array.tobytes()), name
+    crossview.save(model, tmp_path / "c", info={"rows": 60})
+    assert (tmp_path / "c").read_bytes() == content
+    # both go on as one
+    more = hashed(seed=1)
+    for one in (hashed_model, model):
+        one[-1].partial_fit(one[0].transform(more[0]), more[1])
+    assert (model.decision_function(table) == hashed_model.decision_function(table)).all()
+
+
+def test_experts_share_positions(hashed_model, tmp_path):
+    crossview.save(hashed_model.fit(*hashed()), tmp_path / "m")
+    with safe_open(tmp_path / "m", framework="numpy") as file:
+        touched = json.loads(file.metadata()["touched"])
+        positions = {name for name in file.keys() if "/" not in name}  # noqa: SIM118
+    assert positions == {rows for rows, *_ in touched.values()}
+    assert len(positions) < len(touched)
+    variances = "onlinestackingclassifier/1/S.D"
+    assert touched[variances][1:] == [2 * 2**16, np.array(0.5).tobytes().hex()]
+
+
+D = "onlinestackingclassifier/1/S.D"
+FALSE_TOUCHED = {
+    "no rows": (lambda arrays, one: one.__setitem__(0, "rows99"), "'rows99'"),
+    "rows of a step": (lambda arrays, one: one.__setitem__(0, D), "the rows of"),
+    "fewer": (lambda arrays, one: one.__setitem__(1, 2**16), "the rows of"),
+    "fraction": (lambda arrays, one: one.__setitem__(1, 131072.0), "damaged model file"),
+    "negative": (lambda arrays, one: one.__setitem__(1, -5), "the rows of"),
+    "other columns": (lambda arrays, one: one.__setitem__(1, 2**17 + 1), "has the shape"),
+    "all memory": (lambda arrays, one: one.__setitem__(1, 2**40), "more than 4 GiB"),
+    "64 bits": (lambda arrays, one: one.__setitem__(1, 2**70), "more than 4 GiB"),
+    "bytes": (lambda arrays, one: one.__setitem__(2, "00"), "the rows of"),
+    "NaN": (
+        lambda arrays, one: one.__setitem__(2, np.array(np.nan).tobytes().hex()),
+        "'S.D' .* not from 0",
+    ),
+    "order": (lambda arrays, one: arrays.update({one[0]: arrays[one[0]][::-1].copy()}), "rows of"),
+    "twice": (lambda arrays, one: arrays[one[0]].__setitem__(1, arrays[one[0]][0]), "rows of"),
+    "beyond": (lambda arrays, one: arrays[one[0]].__setitem__(-1, 2**31), "rows of"),
+    "lengths": (lambda arrays, one: arrays.update({D: arrays[D][1:]}), "rows of"),
+    "signed": (
+        lambda arrays, one: arrays.update({one[0]: arrays[one[0]].view(np.int32)}),
+        "rows of",
+    ),
+}
+
+
+def test_false_positions_are_refused_before_memory_is_taken(hashed_model, tmp_path):
+    path = tmp_path / "m"
+    crossview.save(hashed_model.fit(*hashed()), path)
+    content = path.read_bytes()
+    for change, message in FALSE_TOUCHED.values():
+        path.write_bytes(content)
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata()
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        touched = json.loads(metadata["touched"])
+        change(arrays, touched[D])
+        del metadata["sha256"]
+        metadata["touched"] = json.dumps(touched)
+        metadata["sha256"] = persistence.checksum(arrays, metadata)
+        path.write_bytes(b"".join(persistence.content_of(arrays, metadata)))
+        with pytest.raises(InputError, match=message) as info:
+            crossview.load(path)
+        assert str(info.value).startswith(str(path))
+        assert "\n" not in str(info.value)
+
+
+def test_arrays_beyond_the_limit_are_whole(hashed_model, tmp_path, monkeypatch):
+    """So every file that can be written can be loaded."""
+    monkeypatch.setattr(persistence, "MAX_BYTES", 2**20)
+    crossview.save(hashed_model.fit(*hashed()), tmp_path / "m")
+    assert (tmp_path / "m").stat().st_size > 5_000_000
+    again = crossview.load(tmp_path / "m")
+    for name, array in hashed_model[-1].get_state().items():
+        assert again[-1].get_state()[name].tobytes() == array.tobytes()

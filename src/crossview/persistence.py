@@ -47,7 +47,7 @@ TOUCHED = "touched"
 # what the arrays that are not whole may take in memory, of which a short file may claim any size
 MAX_BYTES = 2**32
 # such an array is made once its shape was checked; a smaller one at once
-SMALL = 2**20
+SMALL = 2**16
 
 # names of the types in safetensors
 DTYPES = {

@@ -16,9 +16,8 @@ __all__ = ["Touched", "new_array", "zeros"]
 
 # smaller arrays are kept whole
 MIN_BYTES = 4096
-# from this size on NumPy asks for pages of 2 MB, each of which is whole as soon as one value in it
-# is written
-MIN_HUGE_BYTES = 2**22
+# larger ones have pages of their own
+MIN_PAGED_BYTES = 2**20
 # a sample that finds the most common value; a prime, which no period of the array divides
 SAMPLE = 997
 
@@ -98,10 +97,10 @@ class Touched:
 def zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
     """Return zeros, of which a page costs memory once something in it is written.
 
-    `numpy.zeros` asks the system for huge pages, with which one value costs 2 MB.
+    `numpy.zeros` asks the system for huge pages, and one value that is written costs 2 MB.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    if size < MIN_HUGE_BYTES or not hasattr(mmap, "MADV_NOHUGEPAGE"):
+    if size < MIN_PAGED_BYTES or not hasattr(mmap, "MADV_NOHUGEPAGE"):
         return np.zeros(shape, dtype)
     try:
         # private: a copy of the process has its own

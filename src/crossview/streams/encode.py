@@ -425,7 +425,8 @@ class ViewEncoder(_Encoding):
         Columns of strings or booleans to convert to numbers.
     hash_bits : int, default=18
         Each view has ``2**hash_bits`` slots for categories and words.  A
-        higher value has fewer hash collisions and larger models.  Typical values: 14 to 22.
+        higher value has fewer hash collisions and takes more memory; a model file holds the slots
+        that occurred.  Typical values: 14 to 22.
     ngram_range : (int, int), default=(1, 1)
         Shortest and longest n-gram of words to count, such as (1, 2).
     standardize : bool, default=True
