@@ -1,6 +1,7 @@
 """Model files: what goes in comes out, and what is no model file is told so."""
 
 import json
+import mmap
 import os
 import stat
 import subprocess
@@ -25,7 +26,7 @@ from crossview import (
     ViewScaler,
     persistence,
 )
-from crossview.touched import Touched
+from crossview.touched import Touched, zeros
 
 X = np.random.default_rng(0).normal(size=(60, 5))
 Y = (X[:, 0] + X[:, 3] > 0).astype(int)
@@ -394,6 +395,11 @@ def test_untouched_zeros_are_of_this_process():
     )
     if hasattr(os, "fork"):
         subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_kernel_without_huge_pages_has_zeros_too(monkeypatch):
+    monkeypatch.setattr(mmap, "MADV_NOHUGEPAGE", 12_345, raising=False)
+    assert not zeros((2**18, 1)).any()
 
 
 def hashed(rows=60, seed=0):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import mmap
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,8 @@ def zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
         raise MemoryError(f"{size / 2**30:,.1f} GiB of memory") from error
-    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    with suppress(OSError):  # a kernel that has no huge pages
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(memory, dtype).reshape(shape)
 
 

@@ -127,6 +127,12 @@ def test_what_does_not_fit_is_one_line(table, tmp_path):
         save(first.fitted, tmp_path / "made_up.st", info=info, progress=first.progress)
         with pytest.raises(InputError, match=r"made_up\.st: is a damaged model file"):
             train(rows, init=tmp_path / "made_up.st")
+    # the labels of the first rows were an array
+    info = first.info | {"label": None}
+    save(first.fitted, tmp_path / "array.st", info=info, progress=first.progress)
+    with pytest.raises(InputError, match="has no name of a label column; give the labels, or"):
+        train(rows, init=tmp_path / "array.st")
+    assert train(rows, "y", init=tmp_path / "array.st").earlier == first.rows
     with pytest.raises(InputError, match="no such model file"):
         train(rows, init=tmp_path / "none.st")
 

@@ -116,6 +116,8 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
         return open_labeled(source, y, scale_views=scaled, of_model=encoder, **options)
     if _is_rows(source):
         raise InputError("the model reads the columns of a table, and X holds views")
+    if y is None:  # the first rows had an array
+        raise InputError("the model has no name of a label column; give the labels, or name it: y=")
     table = open_table(source)
     columns = encoder.view_columns()
     known = set(table.column_names)
