@@ -62,6 +62,10 @@ class LabelOrderWarning(UserWarning):
     """
 
 
+class GuessedEncodingWarning(UserWarning):
+    """Warning that a text file is not UTF-8, and which encoding it is read in."""
+
+
 def _rebuild(
     kind: type[InputError], message: str, file: str | None, row: int | None, column: str | None
 ) -> InputError:

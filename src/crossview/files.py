@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shutil
@@ -9,7 +10,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +34,11 @@ __all__ = [
     "ROWS",
     "Kind",
     "check_writable",
+    "close_process_folder",
+    "is_pipe",
     "is_stream",
+    "naming",
+    "process_folder",
     "replacing",
     "temporary_folder",
 ]
@@ -139,6 +144,26 @@ def is_stream(path: str | os.PathLike[str]) -> bool:
     return False
 
 
+def is_pipe(path: str | os.PathLike[str]) -> bool:
+    """Return whether what a path leads to can be read only once: a FIFO or a socket."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Give errors of the system that name no file the name of what is written."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and not isinstance(error, BrokenPipeError):
+            error.filename = str(path)
+        raise
+
+
 def check_writable(
     path: str | os.PathLike[str],
     kind: Kind | None = None,
@@ -166,7 +191,12 @@ def check_writable(
         raise InputError("is a folder; name a file in it", file=str(path))
     if is_stream(path):
         return
-    folder = (_target(path) if path.is_symlink() else path).parent
+    target = _target(path) if path.is_symlink() else path
+    if target.is_symlink():  # a link is followed to its end, unless there is none
+        raise InputError(
+            "is a loop of symbolic links; remove it, or write to another file", file=str(path)
+        )
+    folder = target.parent
     if not folder.is_dir():
         raise InputError(
             f"cannot be written: there is no folder {str(folder)!r}; create it", file=str(path)
@@ -281,6 +311,28 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
         finally:
             if descriptor is not None:
                 os.close(descriptor)
+
+
+# of a process, which a fork does not share: its folder, and what removes it
+_of_process: dict[int, tuple[Path, ExitStack]] = {}
+
+
+def process_folder() -> Path:
+    """Return a temporary folder of this process, which is removed when it ends."""
+    process = os.getpid()
+    if process not in _of_process:
+        stack = ExitStack()
+        folder = stack.enter_context(temporary_folder(Path(tempfile.gettempdir())))
+        _of_process[process] = folder, stack
+        atexit.register(close_process_folder)
+    return _of_process[process][0]
+
+
+def close_process_folder() -> None:
+    """Remove the temporary folder of this process, if it has one."""
+    _, stack = _of_process.pop(os.getpid(), (None, None))
+    if stack is not None:
+        stack.close()
 
 
 def _remove_stale(parent: Path) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from crossview.errors import InputError
+from crossview.files import is_pipe
 
-__all__ = ["FORMAT", "VERSION", "read_header", "read_view_columns"]
+__all__ = ["FORMAT", "VERSION", "ReadsTables", "read_header", "read_tables"]
 
 FORMAT = "crossview-model"
 VERSION = 6
@@ -34,6 +36,8 @@ def read_header(path: str | os.PathLike) -> dict[str, str]:
     """
     from safetensors import SafetensorError, safe_open
 
+    if is_pipe(path):
+        raise InputError("is a pipe, which is read only once; copy it into a file", file=str(path))
     if not Path(path).is_file():
         raise InputError("no such model file", file=str(path))
     try:
@@ -57,8 +61,23 @@ def read_header(path: str | os.PathLike) -> dict[str, str]:
     return metadata
 
 
-def read_view_columns(path: str | os.PathLike) -> dict[str, list[str]]:
-    """Return the table columns of each view of a model, without loading it.
+class ReadsTables(NamedTuple):
+    """How a model reads tables.
+
+    Attributes
+    ----------
+    columns : dict of str to list of str
+        The columns of each view.
+    dialect : dict of str to value or None
+        How the CSV files that it learned are written.
+    """
+
+    columns: dict[str, list[str]]
+    dialect: dict[str, Any] | None
+
+
+def read_tables(path: str | os.PathLike) -> ReadsTables | None:
+    """Return how a model reads tables, without loading it.
 
     Parameters
     ----------
@@ -67,17 +86,18 @@ def read_view_columns(path: str | os.PathLike) -> dict[str, list[str]]:
 
     Returns
     -------
-    columns : dict of str to list of str
-        Names of columns, view by view; none if the model reads no tables.
+    ReadsTables or None
+        None if it reads none.
     """
-    columns: dict[str, list[str]] = {}
     try:
         for step in json.loads(read_header(path)["steps"]):
             if step["class"] == "ViewEncoder":
+                columns: dict[str, list[str]] = {}
                 for name, view, *_ in step["header"]["columns"]:
                     columns.setdefault(view, []).append(name)
-    except (LookupError, TypeError, ValueError, RecursionError) as error:
+                dialect = step["params"].get("dialect")
+                return ReadsTables(columns, dialect and dict(dialect["dict"]))
+    except (LookupError, TypeError, ValueError, RecursionError, AttributeError) as error:
         if isinstance(error, InputError):
             raise
-        return {}  # damaged, which loading says
-    return columns
+    return None  # or damaged, which loading says

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from crossview.cli.loading import as_process
+from crossview.cli.standard import check_streams
 from crossview.cli.words import as_options, never_fail_to_print
 from crossview.errors import InputError
 from crossview.lazily import load_without_rarely_used
@@ -54,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def process() -> NoReturn:
     """Be the process of a command: begin and end in less time than `main` in a longer program."""
+    check_streams()
     as_process(main)
 
 

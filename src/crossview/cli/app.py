@@ -109,7 +109,10 @@ Null = Annotated[
     typer.Option(metavar="A,B", help="CSV: these fields are missing values, as empty ones are."),
 ]
 Decimal = Annotated[
-    str, typer.Option(metavar="CHARACTER", help="CSV: the decimal point of numbers, . or a comma.")
+    str | None,
+    typer.Option(
+        metavar="CHARACTER", help="CSV: the decimal point of numbers, . (default) or a comma."
+    ),
 ]
 Delimiter = Annotated[
     str | None,
@@ -119,13 +122,22 @@ Delimiter = Annotated[
     ),
 ]
 Quote = Annotated[
-    str,
+    str | None,
     typer.Option(
-        metavar="CHARACTER", help="CSV: what encloses fields; '' for files that quote nothing."
+        metavar="CHARACTER",
+        help="CSV: what encloses fields, \" by default; '' for files that quote nothing.",
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="CSV: what the text is written in, such as cp1252 or utf-16. Default: found in the "
+        "bytes; where that is a guess, it says so.",
     ),
 ]
 Header = Annotated[
-    bool,
+    bool | None,
     typer.Option(
         "--header/--no-header",
         help="CSV: whether the first line names the columns. Otherwise they are called x0, x1, ...",
@@ -291,10 +303,11 @@ def crossview_command(
 def _reading(
     format: str | None,
     null: list[str] | None,
-    decimal: str,
+    decimal: str | None,
     delimiter: str | None,
-    quote: str,
-    header: bool,
+    quote: str | None,
+    header: bool | None,
+    encoding: str | None,
 ) -> dict[str, Any]:
     """How the files of a source are read, as keyword arguments of `crossview.open_table`."""
     return {
@@ -304,6 +317,7 @@ def _reading(
         "delimiter": delimiter,
         "quote": quote,
         "header": header,
+        "encoding": encoding,
     }
 
 
@@ -336,10 +350,11 @@ def describe(
     ] = None,
     format: Format = None,
     null: Null = None,
-    decimal: Decimal = ".",
+    decimal: Decimal = None,
     delimiter: Delimiter = None,
-    quote: Quote = '"',
-    header: Header = True,
+    quote: Quote = None,
+    header: Header = None,
+    encoding: Encoding = None,
 ) -> None:
     """Show what a source holds, column by column, and what may be wrong with it.
 
@@ -353,7 +368,7 @@ def describe(
         view,
         {"text": text, "categorical": categorical, "numeric": numeric},
         {},
-        _reading(format, null, decimal, delimiter, quote, header),
+        _reading(format, null, decimal, delimiter, quote, header, encoding),
     )
     with opening.standard_input(source, columns) as file:
         opening.describe(file, columns, json=json, task=task, time=time, weight=weight)
@@ -492,10 +507,11 @@ def compare(
     bins: Bins = None,
     format: Format = None,
     null: Null = None,
-    decimal: Decimal = ".",
+    decimal: Decimal = None,
     delimiter: Delimiter = None,
-    quote: Quote = '"',
-    header: Header = True,
+    quote: Quote = None,
+    header: Header = None,
+    encoding: Encoding = None,
 ) -> None:
     """Say which way of using the views is best, and by how much, in a minute.
 
@@ -522,7 +538,7 @@ def compare(
             "scale_views": scale_views,
             "bins": bins,
         },
-        _reading(format, null, decimal, delimiter, quote, header),
+        _reading(format, null, decimal, delimiter, quote, header, encoding),
     )
     options = {
         "task": task,
@@ -581,7 +597,7 @@ def train(
         ),
     ] = None,
     init: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="MODEL",
             help="Go on from this model, which has learned other rows. Label, views, settings, "
@@ -709,10 +725,11 @@ def train(
     ] = None,
     format: Format = None,
     null: Null = None,
-    decimal: Decimal = ".",
+    decimal: Decimal = None,
     delimiter: Delimiter = None,
-    quote: Quote = '"',
-    header: Header = True,
+    quote: Quote = None,
+    header: Header = None,
+    encoding: Encoding = None,
 ) -> None:
     """Train a model on the rows of a source, shuffled, or in order as a stream.
 
@@ -750,7 +767,7 @@ def train(
             "scale_views": scale_views,
             "bins": bins,
         },
-        _reading(format, null, decimal, delimiter, quote, header),
+        _reading(format, null, decimal, delimiter, quote, header, encoding),
     )
     opening.check_names(
         task=task,
@@ -760,12 +777,10 @@ def train(
         models=[] if init else [model or "stacking"],
         settings=settings or [],
     )
-    if init is not None:
-        opening.check_exists(str(init))
-    with opening.standard_input(source, columns) as file:
+    with opening.model_and_source(init, source, columns) as (start, file):
         in_no_view = [name for name in (time, weight) if name is not None]
         joined = opening.parse_join(join, on)
-        table = opening.open_source(file, columns, ignored=in_no_view, join=joined)
+        table = opening.open_source(file, columns, ignored=in_no_view, join=joined, model=start)
         inputs, outputs = [file, table, join, init], [output, checkpoint, log]
         page = opening.Report.parse(report, context.find_root().obj, inputs, outputs)
 
@@ -776,7 +791,7 @@ def train(
             cluster=cluster,
             report=page,
             model=model,
-            init=init,
+            init=start,
             settings=settings or [],
             output=output,
             task=task,
@@ -839,10 +854,11 @@ def predict(
     ] = None,
     format: Format = None,
     null: Null = None,
-    decimal: Decimal = ".",
+    decimal: Decimal = None,
     delimiter: Delimiter = None,
-    quote: Quote = '"',
-    header: Header = True,
+    quote: Quote = None,
+    header: Header = None,
+    encoding: Encoding = None,
 ) -> None:
     """Score rows: a prediction, a score, probabilities, and one score per view.
 
@@ -857,10 +873,10 @@ def predict(
     """
     from crossview.cli import opening
 
-    reading = _reading(format, null, decimal, delimiter, quote, header)
+    reading = _reading(format, null, decimal, delimiter, quote, header, encoding)
     columns = opening.Columns.parse(None, None, {}, {}, reading)
     with opening.model_and_source(model, source, columns) as (model_file, file):
-        table = opening.open_source(file, columns)
+        table = opening.open_source(file, columns, model=model_file)
         opening.check_columns(table, keep or [])
         opening.check_columns_of_model(model_file, table, missing_columns)
 
@@ -966,10 +982,11 @@ def evaluate(
     on: On = None,
     format: Format = None,
     null: Null = None,
-    decimal: Decimal = ".",
+    decimal: Decimal = None,
     delimiter: Delimiter = None,
-    quote: Quote = '"',
-    header: Header = True,
+    quote: Quote = None,
+    header: Header = None,
+    encoding: Encoding = None,
 ) -> None:
     """Say how good a model is on labeled rows that it has not learned.
 
@@ -981,14 +998,15 @@ def evaluate(
     from crossview.cli import opening
 
     cluster = opening.Cluster.parse(dask, partitions, None, join=join)
-    reading = _reading(format, null, decimal, delimiter, quote, header)
+    reading = _reading(format, null, decimal, delimiter, quote, header, encoding)
     columns = opening.Columns.parse(None, None, {}, {}, reading)
     task = "regression" if metric in metric_names("regression") else "classification"
     opening.check_names(task=task, metric=metric, k=k, cost=cost, models=[])
     if window is not None:
         opening.parse_window(window)
     with opening.model_and_source(model, source, columns) as (model_file, file):
-        table = opening.open_source(file, columns, join=opening.parse_join(join, on))
+        joined = opening.parse_join(join, on)
+        table = opening.open_source(file, columns, join=joined, model=model_file)
         opening.check_columns(table, [label, time, *(by or [])])
         opening.check_columns_of_model(model_file, table)
         inputs = [model_file, file, table, join]
@@ -1067,10 +1085,11 @@ def convert(
     bins: Bins = None,
     format: Format = None,
     null: Null = None,
-    decimal: Decimal = ".",
+    decimal: Decimal = None,
     delimiter: Delimiter = None,
-    quote: Quote = '"',
-    header: Header = True,
+    quote: Quote = None,
+    header: Header = None,
+    encoding: Encoding = None,
 ) -> None:
     """Write rows as svmlight, libffm or Vowpal Wabbit text, with their views.
 
@@ -1084,7 +1103,7 @@ def convert(
         view,
         {"text": text, "categorical": categorical, "numeric": numeric},
         {"hash_bits": hash_bits, "ngrams": ngrams, "tf_idf": tf_idf, "bins": bins},
-        _reading(format, null, decimal, delimiter, quote, header),
+        _reading(format, null, decimal, delimiter, quote, header, encoding),
     )
     with opening.standard_input(source, columns) as file:
         table = opening.open_source(file, columns)

@@ -16,6 +16,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import NoReturn, ParamSpec, TypeVar
 
+from crossview.files import close_process_folder
+
 __all__ = ["after_loading", "as_process", "is_own_process", "loading_meanwhile"]
 
 P = ParamSpec("P")
@@ -89,6 +91,7 @@ def as_process(main: Callable[[], int]) -> NoReturn:
     if threading.active_count() > 1:
         gc.unfreeze()
         sys.exit(status)
+    close_process_folder()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):  # nobody reads it
             stream.flush()

@@ -13,8 +13,9 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,18 +28,26 @@ from crossview.catalog.metrics import check_metric
 from crossview.catalog.readers import READERS
 from crossview.cli.loading import loading_meanwhile
 from crossview.cli.words import as_options
-from crossview.errors import InputError, closest_names
+from crossview.errors import GuessedEncodingWarning, InputError, closest_names
 from crossview.evaluation import describe as describing
 from crossview.evaluation.describe_rows import describe_rows
 from crossview.evaluation.evaluating.windows import parse_window
-from crossview.evaluation.table_columns import columns_of_model, predictors
-from crossview.files import DESCRIPTION, REPORT, Kind, check_writable, replacing
-from crossview.model_header import read_view_columns
+from crossview.evaluation.table_columns import check_label, columns_of_model, predictors
+from crossview.files import (
+    DESCRIPTION,
+    REPORT,
+    Kind,
+    check_writable,
+    is_pipe,
+    naming,
+    replacing,
+)
+from crossview.model_header import ReadsTables, read_tables
 from crossview.report.description import description_table, rows_table
 from crossview.streams.duck import named_files
 from crossview.streams.join import join_tables
 from crossview.streams.rows import RowStream, open_rows
-from crossview.streams.source import find_reader, is_query
+from crossview.streams.source import find_format, find_reader, is_query
 from crossview.streams.table import TableStream, open_table
 from crossview.streams.view_columns import KINDS, plan_columns
 
@@ -69,10 +78,11 @@ DEFAULTS: dict[str, Any] = {
     "bins": None,
     "format": None,
     "null": None,
-    "decimal": ".",
+    "decimal": None,
     "delimiter": None,
-    "quote": '"',
-    "header": True,
+    "quote": None,
+    "header": None,
+    "encoding": None,
 }
 
 
@@ -129,7 +139,7 @@ class Columns:
         how = _given(reading)
         reading_options = _as_words(how)
         if "null" in how:
-            how["null"] = [word for one in how["null"] for word in one.split(",")]
+            how["null"] = [word for one in how["null"] for word in one.split(",") if word]
         if how.get("delimiter") in ("\\t", "tab"):
             how["delimiter"] = "\t"
         return cls(label, views or None, found, dict(encoding), how, options, reading_options)
@@ -159,27 +169,73 @@ def _as_words(given: Mapping[str, Any]) -> list[str]:
 
 @contextmanager
 def standard_input(source: str, columns: Columns | None = None) -> Iterator[str]:
-    """Yield the source, or a temporary copy of standard input where it is ``-``."""
-    if source != STANDARD:
-        yield source
+    """Yield the source, or a temporary copy of what is read only once: stdin (``-``) and pipes.
+
+    Guesses about the source, which are warnings of the library, are a line each on stderr.
+    """
+    if source != STANDARD and not is_pipe(source):
+        with _guesses_as_lines():
+            yield source
         return
-    suffix = "" if columns is None else _SUFFIXES[columns.reading.get("format", "csv")]
+    name = "standard input" if source == STANDARD else source
     with tempfile.TemporaryDirectory(prefix="crossview-") as folder:
-        copy = Path(folder) / f"stdin{suffix}"
-        with copy.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+        copy = Path(folder) / _name_of_copy(source, columns)
+        with _opened_once(source, name) as stream, copy.open("wb") as file, naming(folder):
+            shutil.copyfileobj(stream, file)
         try:
-            yield str(copy)
+            with _guesses_as_lines(str(copy), name):
+                yield str(copy)
         except InputError as error:
             if error.file != str(copy):
                 raise
-            raise InputError(
-                error.message, file="standard input", row=error.row, column=error.column
-            ) from None
+            raise InputError(error.message, file=name, row=error.row, column=error.column) from None
+
+
+def _name_of_copy(source: str, columns: Columns | None) -> str:
+    """A name that ends as the format does: that of a pipe, or else CSV, or as ``--format`` says."""
+    if columns is None:
+        return "model"
+    if source != STANDARD and "format" not in columns.reading:
+        with suppress(InputError):
+            find_format(source)
+            return os.path.basename(source)
+    return f"rows{_SUFFIXES[columns.reading.get('format', 'csv')]}"
+
+
+def _opened_once(source: str, name: str) -> Any:
+    """The bytes of standard input or of a pipe."""
+    if source != STANDARD:
+        return open(source, "rb")
+    if sys.stdin is None:
+        raise InputError("is closed; name a file", file=name)
+    return nullcontext(sys.stdin.buffer)
+
+
+@contextmanager
+def _guesses_as_lines(copy: str = "", name: str = "") -> Iterator[None]:
+    """Write what is guessed about a file as lines; a copy has the name of what it was made of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", GuessedEncodingWarning)
+        show_others = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *where: Any) -> None:
+            if not issubclass(category, GuessedEncodingWarning):
+                show_others(message, category, *where)
+                return
+            words = str(message).replace(copy, name) if copy else str(message)
+            print(f"crossview: {as_options(words)}", file=sys.stderr)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 def open_source(
-    source: str, columns: Columns, *, ignored: Sequence[str] = (), join: Join | None = None
+    source: str,
+    columns: Columns,
+    *,
+    ignored: Sequence[str] = (),
+    join: Join | None = None,
+    model: str | None = None,
 ) -> Any:
     """Return a table that is open and has the columns; other sources as they are.
 
@@ -193,6 +249,8 @@ def open_source(
         Columns that are in no view.
     join : Join, default=None
         The file of more columns, and by which columns its rows are found.
+    model : str, default=None
+        A model file: the columns are those that it has learned, and CSV is read as it was then.
 
     Returns
     -------
@@ -214,11 +272,16 @@ def open_source(
         if "scale_views" in columns.encoding:  # it is learned from: all labels are needed
             stream.start()
         return stream
+    known: ReadsTables | None = None
+    with suppress(InputError):  # loading says what is wrong
+        known = None if model is None else read_tables(model)
     with loading_meanwhile():
-        table = open_table(source, **columns.reading)
+        table = open_table(source, **columns.reading, dialect=known and known.dialect)
     if join is not None:
         table = _joined(source, table, join)
-    if columns.label is not None:
+    if columns.label is not None and model is not None:
+        check_label(table, columns.label, {} if known is None else known.columns)
+    elif columns.label is not None:
         others = predictors(table, columns.label, columns.views, ignored)
         plan_columns(others, columns.views, columns.kinds)
     for name in ignored:
@@ -286,11 +349,11 @@ def check_columns(table: Any, names: Sequence[str | None]) -> None:
 
 def check_columns_of_model(model: str, table: Any, missing_columns: str = "error") -> None:
     """Raise an error for a column of a model that an open table does not have."""
-    views = read_view_columns(model)
+    known = read_tables(model)
     if isinstance(table, str) and is_query(table):
         table = open_table(table)
-    if views and isinstance(table, TableStream):
-        columns_of_model(table, views, missing_columns)
+    if known is not None and isinstance(table, TableStream):
+        columns_of_model(table, known.columns, missing_columns)
 
 
 class Rows(NamedTuple):
@@ -304,10 +367,14 @@ class Rows(NamedTuple):
 
 
 @contextmanager
-def model_and_source(model: str, source: str, columns: Columns) -> Iterator[tuple[str, str]]:
-    """Yield the files of a model and of a source, of which one may be standard input."""
+def model_and_source(model: str | None, source: str, columns: Columns) -> Iterator[tuple[Any, str]]:
+    """Yield the files of a model, if there is one, and of a source; one may be standard input."""
     if model == source == STANDARD:
         raise InputError("the model and the rows cannot both be read from standard input")
+    if model is None:
+        with standard_input(source, columns) as file:
+            yield None, file
+        return
     with standard_input(model) as model_file, standard_input(source, columns) as file:
         check_exists(model_file)
         yield model_file, file

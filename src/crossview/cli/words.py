@@ -14,7 +14,7 @@ _LIBRARY_ONLY = re.compile(r""",? or (?:views=\{[^}]*\}|y='COLUMN')""")
 _VIEWS = re.compile(r"views=\{'(\w+)': ('[^']*')\}")
 _ARGUMENT = re.compile(
     r"(?<![\w'-])(views?|text|categorical|numeric|hash_bits|ngrams|tf_idf|bins|task|metric|k|positive|threshold"
-    r"|classes|cv|repeats|groups|in_order|rope|seed|epochs|keep|null|decimal|delimiter|quote|header"
+    r"|classes|cv|repeats|groups|in_order|rope|seed|epochs|keep|null|decimal|delimiter|quote|header|encoding"
     r"|missing_columns|explain|format|model|settings|scale_views|init|checkpoint|every|log_every|resume|by"
     r"|time|weight|window)=(?:'([^']*)'|([^\s,;:()]*))"
 )
@@ -33,6 +33,8 @@ def as_options(message: str) -> str:
     def option(found: re.Match[str]) -> str:
         name = _NAMES.get(found[1], found[1].replace("_", "-"))
         value = found[3] if found[2] is None else shlex.quote(found[2])
+        if (found[1], value) == ("header", "True"):
+            return "--header"
         return f"--{name} {value}" if value and not name.startswith("no-") else f"--{name}"
 
     message = _VIEWS.sub(r"--view \1=\2", _LIBRARY_ONLY.sub("", message))

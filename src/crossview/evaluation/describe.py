@@ -20,7 +20,7 @@ from crossview.evaluation.row_columns import (
 )
 from crossview.evaluation.summaries import MOST_DISTINCT, NumberSummary, Target, ValueSummary
 from crossview.evaluation.table_columns import predictors
-from crossview.streams.columns import kind_of, match_names
+from crossview.streams.columns import LARGEST, kind_of, match_names
 from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream, open_table
 from crossview.streams.view_columns import KINDS, columns_of_views
@@ -39,7 +39,7 @@ NEARLY_ALL = 0.95
 FEW_ROWS = 20
 # a relation from which on a column is the label in other words
 LEAKS = 0.98
-NOT_FINITE = "NaN or infinity"
+NOT_FINITE, TOO_LARGE = "NaN or infinity", "numbers that are too large"
 N_EXAMPLES = 3
 LONGEST_EXAMPLE = 30
 # different whole numbers without a gap; pixels have 256
@@ -459,6 +459,11 @@ class _Warnings:
                 f"{NOT_FINITE} in {self.moments.n_nan[c]:,} rows, which is no missing value: "
                 "null='nan'"
             )
+        if self.moments.n_too_large[c]:
+            yield (
+                f"{TOO_LARGE} in {self.moments.n_too_large[c]:,} rows: write null, or numbers up "
+                f"to {LARGEST:g}"
+            )
         if one.name in self.declared or not _is_integer(self.types[one.name]) or present < FEW_ROWS:
             return
         if one.minimum is None or one.maximum is None:
@@ -522,7 +527,9 @@ def describe_head(
             mean = float(weights_of(batch, weight).mean())
             answer.about_table.extend(about_weights(weight, mean))
     for one in answer.columns:
-        one.warnings[:] = [words for words in one.warnings if not words.startswith(NOT_FINITE)]
+        one.warnings[:] = [
+            words for words in one.warnings if not words.startswith((NOT_FINITE, TOO_LARGE))
+        ]
     return answer
 
 

@@ -156,7 +156,7 @@ class ModelColumns:
         missing_columns: str,
     ) -> None:
         views = encoder.view_columns()
-        table = open_table(X)
+        table = open_table(X, dialect=encoder.dialect)
         known = set(table.column_names)
         here, absent, nulls = columns_of_model(table, views, missing_columns)
         self.missing_views, self.null_columns = absent, nulls

@@ -128,6 +128,7 @@ class LabeledTable(LabeledSource):
         if self._label is not None:
             stream = stream.as_written([self._label])
         self.table = stream
+        encoding.setdefault("dialect", stream.dialect or None)
         self._use(stream, ViewEncoder(views, **encoding).fit(others))
         self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
 

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from crossview.errors import InputError
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.rows import LabeledRows
+from crossview.evaluation.table_columns import check_label
 from crossview.streams.arrow import integers, release_unused
 from crossview.streams.duck import named_files
 from crossview.streams.encode import ViewEncoder
@@ -118,12 +119,14 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
         raise InputError("the model reads the columns of a table, and X holds views")
     if y is None:  # the first rows had an array
         raise InputError("the model has no name of a label column; give the labels, or name it: y=")
-    table = open_table(source)
+    table = open_table(source, dialect=encoder.dialect)
     columns = encoder.view_columns()
+    if isinstance(y, str):
+        check_label(table, y, columns)
     known = set(table.column_names)
     words, numbers = ([name for name in names if name in known] for names in encoder.read_as())
     same: dict[str, Any] = encoder.declared_columns()
-    names = ("hash_bits", "ngram_range", "tf_idf", "scale_views", "bins")
+    names = ("hash_bits", "ngram_range", "tf_idf", "scale_views", "bins", "dialect")
     same |= {name: getattr(encoder, name) for name in names}
     table = table.as_kinds(words, numbers)
     return LabeledTable(table, y, views=columns, **same, **options)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.streams.arrow import codes_of, integers, numbers_of
-from crossview.streams.columns import Column, as_codes
+from crossview.streams.columns import LARGEST, Column, as_codes
 
 __all__ = ["MOST_DISTINCT", "NumberSummary", "Target", "ValueSummary"]
 
@@ -71,7 +71,7 @@ class Target:
         self.n_missing += pc.sum(missing).as_py() or 0
         if self.numbers:
             try:
-                self.values = _numbers(labels.cast(pa.float64()))
+                self.values = _usable(_numbers(labels.cast(pa.float64())))
             except pa.ArrowException:
                 self.usable = False
         elif self.usable:
@@ -240,6 +240,8 @@ class NumberSummary:
         NaN where there is no value.
     n_missing, n_nan : ndarray of int of shape (n_columns,)
         Rows without value, and rows with NaN or infinity, which is not a missing value.
+    n_too_large : ndarray of int of shape (n_columns,)
+        Rows with a number beyond `LARGEST`, which no encoder takes; they count in nothing else.
     distinct : list of (ndarray, ndarray) or None
         The different values of each column, and how often each occurs; None: more than
         `MOST_DISTINCT`.
@@ -249,6 +251,7 @@ class NumberSummary:
         m = n_columns
         self.n_missing = np.zeros(m, dtype=np.int64)
         self.n_nan = np.zeros(m, dtype=np.int64)
+        self.n_too_large = np.zeros(m, dtype=np.int64)
         self.distinct: list[tuple[np.ndarray, np.ndarray] | None]
         self.distinct = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in range(m)]
         # per class, and in the first row without label: n, Σ x, Σ x², rows without value
@@ -268,10 +271,11 @@ class NumberSummary:
         for c, array in enumerate(arrays):
             X[:, c] = _numbers(array)
             self.n_missing[c] += array.null_count
-            finite = X[np.isfinite(X[:, c]), c]
-            self.n_nan[c] += n - array.null_count - len(finite)
-            self.distinct[c] = _more_distinct(self.distinct[c], finite)
-        X[~np.isfinite(X)] = np.nan
+            n_finite, usable = np.isfinite(X[:, c]).sum(), X[np.abs(X[:, c]) <= LARGEST, c]
+            self.n_nan[c] += n - array.null_count - n_finite
+            self.n_too_large[c] += n_finite - len(usable)
+            self.distinct[c] = _more_distinct(self.distinct[c], usable)
+        X = _usable(X)
         if self._shift is None:  # sums of squares of small numbers are exact
             self._shift = np.where(np.isnan(X).all(axis=0), 0.0, np.nan_to_num(X[0]))
         y = target.values
@@ -367,6 +371,11 @@ def _numbers(array: Any) -> np.ndarray:
     if array.type != pa.float64():
         array = array.cast(pa.float64(), safe=False)
     return numbers_of(array)
+
+
+def _usable(numbers: np.ndarray) -> np.ndarray:
+    """The numbers, with NaN for those that are infinite, or whose squares are."""
+    return np.where(np.abs(numbers) <= LARGEST, numbers, np.nan)
 
 
 def _cramers_v(counts: np.ndarray) -> float | None:

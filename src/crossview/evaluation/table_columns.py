@@ -14,7 +14,13 @@ from crossview.streams.table import TableStream
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnsOfModel", "check_missing_columns", "columns_of_model", "predictors"]
+__all__ = [
+    "ColumnsOfModel",
+    "check_label",
+    "check_missing_columns",
+    "columns_of_model",
+    "predictors",
+]
 
 
 def predictors(
@@ -43,10 +49,8 @@ def predictors(
     """
     import pyarrow as pa
 
-    names = stream.column_names
-    if label is not None and label not in names:
-        file = stream.files[0] if stream.files else None
-        raise InputError(f"no label column {label!r}{closest_names(label, names)}", file=file)
+    if label is not None:
+        check_label(stream, label, {})
     for view, spec in (views or {}).items():
         if label in ([spec] if isinstance(spec, str) else list(spec)):
             raise InputError(
@@ -55,6 +59,29 @@ def predictors(
     left_out = {label, *ignored}
     fields = [field for field in stream.schema if field.name not in left_out]
     return pa.Table.from_batches([], schema=pa.schema(fields))  # `empty_table` imports pandas
+
+
+def check_label(stream: TableStream, label: str, views: Mapping[str, Sequence[str]]) -> None:
+    """Raise an error for a label that a table has not, or that a model predicts from.
+
+    Parameters
+    ----------
+    stream : TableStream
+        The table.
+    label : str
+        The column of the labels.
+    views : mapping of str to sequence of str
+        The columns of each view of the model.
+    """
+    names = stream.column_names
+    if label not in names:
+        file = stream.files[0] if stream.files else None
+        raise InputError(f"no label column {label!r}{closest_names(label, names)}", file=file)
+    for view, group in views.items():
+        if label in group:
+            raise InputError(
+                f"is in view {view!r} of the model, so it is not the label", column=label
+            )
 
 
 class ColumnsOfModel(NamedTuple):

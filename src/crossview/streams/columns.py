@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "LARGEST",
     "Batch",
     "Coded",
     "Column",
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 # beyond this, squares and differences overflow
-_LARGEST = 1e100
+LARGEST = 1e100
 
 
 class Column(NamedTuple):
@@ -132,7 +133,7 @@ def as_matrix(table: pa.Table | pa.RecordBatch) -> np.ndarray | None:
     parts = [batch.to_tensor(null_to_nan=True).to_numpy() for batch in batches]
     if not parts:
         return np.empty((0, table.num_columns))
-    n_sound = sum(np.count_nonzero(np.abs(part) <= _LARGEST) for part in parts)
+    n_sound = sum(np.count_nonzero(np.abs(part) <= LARGEST) for part in parts)
     if n_rest := table.num_rows * table.num_columns - n_sound:
         n_null = sum(column.null_count for batch in batches for column in batch.columns)
         if n_rest != n_null:
@@ -171,13 +172,13 @@ def as_numbers(column: Column, array: pa.Array) -> np.ndarray:
     elif not pa.types.is_integer(array.type):
         array = pc.cast(array, pa.float64())
     numbers = np.asarray(numbers_of(array), dtype=np.float64)
-    sound = np.abs(numbers) <= _LARGEST
+    sound = np.abs(numbers) <= LARGEST
     if len(sound) - np.count_nonzero(sound) != array.null_count:
         row = int(np.flatnonzero(~sound & ~_is_null(array))[0])
         what = (
             "NaN is not a missing value: write null, or an empty field"
             if np.isnan(numbers[row])
-            else f"{numbers[row]} is too large: write null, or a number up to {_LARGEST:g}"
+            else f"{numbers[row]} is too large: write null, or a number up to {LARGEST:g}"
         )
         raise InputError(what, row=row, column=column.name)
     return numbers

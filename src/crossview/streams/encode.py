@@ -23,6 +23,7 @@ from crossview.errors import InputError
 from crossview.schema import Array, check_header, check_state
 from crossview.streams.arrow import column_names
 from crossview.streams.columns import Batch, Column
+from crossview.streams.csv_format import check_dialect
 from crossview.streams.document_frequency import DocumentFrequencies
 from crossview.streams.fill import Cells, fill_rows, slot_buffer
 from crossview.streams.hashing import SlotTables, split_name
@@ -443,6 +444,9 @@ class ViewEncoder(_Encoding):
         for n texts, of which df have the word (smooth idf), before the norm is 1.
     remember_names : int, default=50_000
         Maximum number of slot names to store per view, for inspection; the first ones are stored.
+    dialect : mapping of str to value, default=None
+        How the CSV files of the rows are written, as options of `open_table`.  `train` keeps it,
+        so that a model reads other files in the same way.  None: in the usual way.
 
     Attributes
     ----------
@@ -510,6 +514,7 @@ class ViewEncoder(_Encoding):
         bins: int | None = None,
         tf_idf: bool = False,
         remember_names: int = 50_000,
+        dialect: Mapping[str, Any] | None = None,
     ) -> None:
         self.views = views
         self.text = text
@@ -522,6 +527,7 @@ class ViewEncoder(_Encoding):
         self.bins = bins
         self.tf_idf = tf_idf
         self.remember_names = remember_names
+        self.dialect = dialect
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the columns, their kinds and the statistics of the numbers.
@@ -644,6 +650,7 @@ class ViewEncoder(_Encoding):
             raise InputError(
                 f"remember_names={self.remember_names!r}; give a whole number, 0 or more"
             )
+        check_dialect(self.dialect)
 
 
 def _is_whole(value: Any, low: int, high: int) -> bool:

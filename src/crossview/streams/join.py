@@ -84,7 +84,7 @@ class JoinedSource:
     def __init__(self, left: TableStream, right: TableStream, on: Sequence[str]) -> None:
         self.left, self.right, self.on = left, right, list(on)
         self.files: Sequence[str] = [*left.files, *right.files]
-        self.ordered = left.ordered
+        self.ordered, self.dialect = left.ordered, left.dialect
         self._check()
         self.schema = self._schema()
         self.n_rows: int | None

@@ -44,7 +44,7 @@ class MergeableStatistics:
         for one in (new, unlearned):
             one.set_header(header)
         for other in [*others, *([] if start is None else [start])]:
-            if repr(other) != repr(self) or other.get_header() != header:  # type: ignore[attr-defined]
+            if _learning(other) != _learning(self) or other.get_header() != header:  # type: ignore[attr-defined]
                 raise InputError(
                     f"{type(self).__name__}s of other parameters or columns have no merge"
                 )
@@ -52,6 +52,12 @@ class MergeableStatistics:
         *states, before = (one.get_state() for one in seen)
         new.set_state(_merged_state(states, before, getattr(self, "remember_names", 0)))
         return new
+
+
+def _learning(one: Any) -> str:
+    """What an encoder makes of a table: its parameters, but not how files of it are written."""
+    params = one.get_params(deep=False)
+    return repr({name: value for name, value in params.items() if name != "dialect"})
 
 
 def _merged_state(states: Sequence[State], start: State, remember_names: int) -> dict:

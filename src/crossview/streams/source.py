@@ -34,6 +34,8 @@ A columnar reader may also have
     several machines read at the same time.
 ``in_memory``
     True if the batches are parts of a table in memory.
+``dialect``
+    Of CSV files: how they are written, as options of `open_table`.
 ``ordered``
     True if the order of the rows was asked for, as by ORDER BY.
 """
@@ -52,6 +54,7 @@ import numpy as np
 from crossview.catalog.names import unknown_name
 from crossview.catalog.readers import READERS, Reader
 from crossview.errors import InputError
+from crossview.files import is_pipe
 from crossview.streams.duck import literal
 from crossview.views import MultiView, ViewLayout
 
@@ -63,6 +66,7 @@ __all__ = [
     "RowSource",
     "TableBatch",
     "TableSource",
+    "find_format",
     "find_reader",
     "is_query",
 ]
@@ -176,7 +180,12 @@ def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
             raise InputError("an empty list of files; name at least one")
     else:
         return _entry("memory"), source
-    readers = [_reader_of_file(file) if format is None else _of_format(format) for file in files]
+    for file in files:
+        if is_pipe(file):
+            raise InputError("is a pipe, which is read only once; copy it into a file", file=file)
+        if not os.path.isfile(file):
+            raise InputError("is a device, and no file", file=file)
+    readers = [find_format(file) if format is None else _of_format(format) for file in files]
     for file, reader in zip(files, readers, strict=True):
         if reader is not readers[0]:
             raise InputError(
@@ -210,8 +219,8 @@ def _expand(path: str) -> list[str]:
     return files
 
 
-def _reader_of_file(file: str) -> Reader:
-    """The entry that reads a file, by the end of its name."""
+def find_format(file: str) -> Reader:
+    """Return the entry that reads a file, by the end of its name."""
     stem, suffix = os.path.splitext(file.lower())
     compressed = suffix in _COMPRESSIONS
     if compressed:

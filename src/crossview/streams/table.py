@@ -6,7 +6,7 @@ the source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from crossview.catalog.names import load_object
 from crossview.errors import InputError, closest_names
 from crossview.streams.arrow import pyarrow
+from crossview.streams.csv_format import CsvFormat, check_dialect
 from crossview.streams.source import TableBatch, TableSource, find_reader
-from crossview.streams.text import CsvFormat
 
 __all__ = ["TableStream", "open_table"]
 
@@ -77,6 +77,9 @@ class TableStream(_Blocks):
         Whether a query asks for an order (ORDER BY).
     in_memory : bool
         Whether the rows are a table in memory.
+    dialect : dict of str to value or None
+        Of CSV files: the options of `open_table` that are not its defaults, with what was found
+        out.  None: of other sources.
     """
 
     def __init__(self, source: TableSource, columns: list[str], batch_rows: int) -> None:
@@ -90,6 +93,7 @@ class TableStream(_Blocks):
         self.files = list(source.files)
         self.ordered = getattr(source, "ordered", False)
         self.in_memory = getattr(source, "in_memory", False)
+        self.dialect: dict[str, Any] | None = getattr(source, "dialect", None)
 
     @property
     def known_rows(self) -> int | None:
@@ -231,11 +235,13 @@ def open_table(
     source: Any,
     *,
     format: str | None = None,
-    null: Sequence[str] = (),
-    decimal: str = ".",
+    null: Sequence[str] | None = None,
+    decimal: str | None = None,
     delimiter: str | None = None,
-    quote: str = '"',
-    header: bool = True,
+    quote: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    dialect: Mapping[str, Any] | None = None,
     batch_rows: int = 65536,
 ) -> TableStream:
     """Open files, a query or a data frame for reading in batches.
@@ -252,20 +258,28 @@ def open_table(
         memory may be of pandas, polars or Arrow.
     format : {"csv", "json", "parquet"}, default=None
         The format of files; None: the end of their names says it.
-    null : sequence of str, default=()
-        Of CSV: fields that are missing values, such as NA, besides empty ones.
-    decimal : {".", ","}, default="."
-        Of CSV: what stands before the decimals of a number.
+    null : sequence of str, default=None
+        Of CSV: fields that are missing values, such as NA, besides empty ones.  None: no others.
+    decimal : {".", ","}, default=None
+        Of CSV: what stands before the decimals of a number.  None: a point.
     delimiter : str, default=None
         Of CSV: what divides two fields.  None: what DuckDB sees between those of the first rows;
         where these differ in length or have odd quotes, a comma, or what the first line has
         of tab, semicolon and bar if it has no comma.
-    quote : str, default='"'
+    quote : str, default=None
         Of CSV: what encloses a field that contains the delimiter; twice, it is itself.  Empty:
-        no character has this meaning.
-    header : bool, default=True
+        no character has this meaning.  None: ``"``.
+    header : bool, default=None
         Of CSV: whether the first line names the columns.  False: they are called ``x0``, ``x1``,
-        ...
+        ...  None: it does.
+    encoding : str, default=None
+        Of CSV: what the text is written in, such as utf-8, cp1252 (Windows, western Europe) or
+        utf-16.  None: UTF-8 if the bytes are that, UTF-16 if the file begins so, and otherwise
+        what charset-normalizer finds, with a warning.
+    dialect : mapping of str to value, default=None
+        Of CSV: these options of other files like it, such as ``trained.encoder.dialect``, for the
+        options that are None here.  Its delimiter and encoding hold where the file does not show
+        others.
     batch_rows : int, default=65536
         Maximum number of rows per batch; memory grows with it, and reading is slow
         below some thousand.
@@ -279,7 +293,14 @@ def open_table(
     -----
     Parquet keeps text columns as dictionaries, so that each text is stored once per batch.
     CSV and JSON lines are read twice: once to find the types that fit every row of
-    every file, once for the rows.  An empty CSV field is null.
+    every file, once for the rows.  An empty CSV field is null.  Of a CSV file that is not UTF-8 a
+    copy that is goes to the temporary folder (the variable TMPDIR), and stays there as long as the
+    process.
+
+    Warns
+    -----
+    GuessedEncodingWarning
+        A file is not UTF-8, and which encoding it has is a guess.
 
     Examples
     --------
@@ -302,11 +323,21 @@ def open_table(
     reader, content = find_reader(source, format)
     if reader.kind != "columnar":
         raise InputError(f"is {reader.name}, which holds views and no columns", file=content[0])
-    csv = CsvFormat(tuple(null), decimal, delimiter, quote, header)
-    if csv == CsvFormat():
+    given = {
+        "null": None if null is None else tuple(null),
+        "decimal": decimal,
+        "delimiter": delimiter,
+        "quote": quote,
+        "header": header,
+        "encoding": encoding,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    if reader.name == "csv":
+        check_dialect(dialect)
+        csv = CsvFormat.with_dialect(given, dialect or {})
+        opened = load_object(reader.path)(content, csv, dialect)
+    elif not given:
         opened = load_object(reader.path)(content)
-    elif reader.name == "csv":
-        opened = load_object(reader.path)(content, csv)
     else:
         names = ", ".join(f"{name}=" for name in CsvFormat._fields)
         raise InputError(

@@ -11,7 +11,8 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from crossview.streams.arrow import (
     one_line,
     pyarrow,
 )
+from crossview.streams.csv_format import CsvFormat, hint_about
 from crossview.streams.duck import (
     connection,
     describe,
@@ -34,65 +36,14 @@ from crossview.streams.duck import (
     sniff_csv,
     sniff_delimiter,
 )
+from crossview.streams.encodings import UTF_8, as_utf8, check_utf8, find_encoding
 from crossview.streams.source import TableBatch
 from crossview.streams.wide import WIDE, fits_types, read_wide
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CsvFormat", "CsvSource", "JsonSource"]
-
-
-class CsvFormat(NamedTuple):
-    """How CSV files are written; `open_table` documents it."""
-
-    null: Sequence[str] = ()
-    decimal: str = "."
-    delimiter: str | None = None
-    quote: str = '"'
-    header: bool = True
-
-    def check(self) -> None:
-        """Raise an error for what no file can be written with."""
-        if self.decimal not in (".", ","):
-            raise InputError(f"decimal={self.decimal!r}; give . or ,")
-        for name, value, lengths in (
-            ("delimiter", self.delimiter or ",", (1, 2, 3, 4)),
-            ("quote", self.quote, (0, 1)),
-        ):
-            if len(value) not in lengths or set(value) & {"\n", "\r"}:
-                raise InputError(f"{name}={value!r}; give one character")
-        if self.delimiter in (self.quote, self.decimal):
-            raise InputError(f"delimiter={self.delimiter!r} is also the quote or the decimal point")
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> CsvFormat:
-        """Return the format that some of the options of `open_table` describe."""
-        return cls(**{name: value for name, value in options.items() if name in cls._fields})
-
-    def as_sql(self) -> list[str]:
-        """Return what a query says in ``read_csv`` of all that is not usual."""
-        words = {
-            "nullstr": f"[{', '.join(map(literal, ['', *self.null]))}]",
-            "decimal_separator": literal(self.decimal),
-            "delim": literal(self.delimiter or ","),
-            "quote": literal(self.quote),
-            "header": str(self.header).lower(),
-        }
-        usual = CsvFormat()
-        return [
-            f"{name}={word}"
-            for (name, word), mine, theirs in zip(words.items(), self, usual, strict=True)
-            if mine != theirs
-        ]
-
-    def split(self, lines: list[str], delimiter: str) -> list[str]:
-        """Return the fields of the first row of these lines."""
-        if len(delimiter) > 1:
-            return lines[0].split(delimiter)
-        if not self.quote:
-            return next(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
-        return next(csv.reader(lines, delimiter=delimiter, quotechar=self.quote))
+__all__ = ["CsvSource", "JsonSource"]
 
 
 # of the line that names the columns
@@ -116,10 +67,10 @@ class _TextSource:
         self.files: Sequence[str] = files
         self.n_rows: int | None = None
         self._options = self._read_options()
-        paths = "[" + ", ".join(quoted_path(file) for file in files) + "]"
+        paths = "[" + ", ".join(quoted_path(self._readable(file)) for file in files) + "]"
         inference = self.inference.format(n_files=len(files))
         where = files[0] if len(files) == 1 else None
-        with connection() as duck, one_line(where, self.header_lines):
+        with connection() as duck, self._explaining(where):
             try:
                 found = self._find_types(duck, paths, f"{self._options}, {inference}")
             except Exception:
@@ -184,6 +135,16 @@ class _TextSource:
         """How DuckDB is to read the files."""
         raise NotImplementedError
 
+    def _readable(self, file: str) -> str:
+        """The name of a file in UTF-8 with the same content."""
+        return file
+
+    @contextmanager
+    def _explaining(self, file: str | None) -> Iterator[None]:
+        """Errors of one line that name the file, and the option with which it can be read."""
+        with one_line(file, self.header_lines):
+            yield
+
     def _find_types(self, duck: Any, paths: str, options: str) -> list[tuple[str, str]]:
         """The names of the columns, and the types that fit all rows."""
         return describe(duck, f"{self.reader}({paths}, {options})")
@@ -207,7 +168,8 @@ class _TextSource:
         chosen = "*" if whole else ", ".join(map(identifier, columns))
         return duck.sql(
             f"SELECT {chosen} FROM "
-            f"{self.reader}({quoted_path(file)}, {self._options}{self.fixed}, columns={{{types}}})"
+            f"{self.reader}({quoted_path(self._readable(file))}, "
+            f"{self._options}{self.fixed}, columns={{{types}}})"
         )
 
     def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
@@ -226,7 +188,7 @@ class _TextSource:
     ) -> Iterator[TableBatch]:
         for file in files:
             row = 0
-            with one_line(file, self.header_lines):
+            with self._explaining(file):
                 for data in self._read(file, columns, batch_rows):
                     yield TableBatch(self._lower_booleans(data.select(columns)), file, row)
                     row += data.num_rows
@@ -256,18 +218,50 @@ class CsvSource(_TextSource):
     inference = "sample_size=-1"
     fixed = ", auto_detect=false"
 
-    def __init__(self, files: list[str], format: CsvFormat | None = None) -> None:
-        format = format or CsvFormat()
+    def __init__(
+        self,
+        files: list[str],
+        format: CsvFormat | None = None,
+        dialect: Mapping[str, Any] | None = None,
+    ) -> None:
+        format, self._expected = format or CsvFormat(), dialect or {}
         format.check()
         self._format = format
         self.header_lines = int(format.header)
         super().__init__(files)
 
+    @property
+    def dialect(self) -> dict[str, Any]:
+        """How the files are written, as options of `open_table`."""
+        return self._format.options()
+
+    def _readable(self, file: str) -> str:
+        return as_utf8(file, self._encodings[file])
+
+    @contextmanager
+    def _explaining(self, file: str | None) -> Iterator[None]:
+        try:
+            with super()._explaining(file):
+                yield
+        except InputError as error:
+            hint = hint_about(error, self._format)
+            raise InputError(
+                error.message + hint, file=error.file, row=error.row, column=error.column
+            ) from None
+
     def _read_options(self) -> str:
-        names, delimiter = _header(self.files[0], self._format)
-        self._format, self._header = self._format._replace(delimiter=delimiter), names
+        given, expected = self._format.encoding, self._expected.get("encoding")
+        self._encodings = {file: find_encoding(file, given, expected) for file in self.files}
+        others = [one for one in self._encodings.values() if one != UTF_8]
+        encoding = others[0] if others else UTF_8
+        if others and given is None and expected is not None:
+            encoding = expected if expected in others else encoding
+        likely = self._expected.get("delimiter")
+        names, delimiter = self._header_of(self.files[0], likely)
+        self._format = self._format._replace(delimiter=delimiter, encoding=encoding)
+        self._header = names
         for file in self.files[1:]:
-            theirs, _ = _header(file, self._format)
+            theirs, _ = self._header_of(file)
             check_same_columns(theirs, names, file, self.files[0])
             if theirs != names:
                 raise InputError(
@@ -282,8 +276,8 @@ class CsvSource(_TextSource):
 
     def _find_types(self, duck: Any, paths: str, options: str) -> list[tuple[str, str]]:
         if len(self.files) == 1:  # which takes less time per column
-            wide = len(self._header) > WIDE
-            return sniff_csv(duck, quoted_path(self.files[0]), options, wide=wide)
+            wide, path = len(self._header) > WIDE, quoted_path(self._readable(self.files[0]))
+            return sniff_csv(duck, path, options, wide=wide)
         return super()._find_types(duck, paths, f"{options}, files_to_sniff=-1")
 
     def _read(self, file: str, columns: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
@@ -296,7 +290,8 @@ class CsvSource(_TextSource):
         ):
             names = list(self._types)
             try:
-                for data in read_wide(file, names, types, self._format, batch_rows):
+                path = self._readable(file)
+                for data in read_wide(path, names, types, self._format, batch_rows):
                     yield data
                     done += data.num_rows
                 return
@@ -319,13 +314,17 @@ class CsvSource(_TextSource):
 
     def _find_bad_row(self, duck: Any) -> None:
         for file in self.files:
-            types = dict.fromkeys(_header(file, self._format)[0], "VARCHAR")
+            types = dict.fromkeys(self._header_of(file)[0], "VARCHAR")
             columns = ", ".join(f"{literal(c)}: {literal(t)}" for c, t in types.items())
             with one_line(file, self.header_lines):
                 duck.sql(
-                    f"SELECT count(*) FROM read_csv({quoted_path(file)}, {self._options}, "
-                    f"auto_detect=false, columns={{{columns}}})"
+                    f"SELECT count(*) FROM read_csv({quoted_path(self._readable(file))}, "
+                    f"{self._options}, auto_detect=false, columns={{{columns}}})"
                 ).fetchall()
+
+    def _header_of(self, file: str, likely: str | None = None) -> tuple[list[str], str]:
+        """The names of the columns of a file, and the character between them."""
+        return _header(file, self._readable(file), self._format, likely)
 
 
 class JsonSource(_TextSource):
@@ -335,6 +334,8 @@ class JsonSource(_TextSource):
     inference = "sample_size=-1, maximum_sample_files={n_files}"
 
     def _read_options(self) -> str:
+        for file in self.files:
+            check_utf8(file, "JSON")
         array = all(file.lower().endswith(".json") for file in self.files)
         layout = "auto" if array else "newline_delimited"
         return f"format='{layout}', dateformat='%Y-%m-%d'"
@@ -348,9 +349,11 @@ class JsonSource(_TextSource):
             _check_json_lines(file)
 
 
-def _header(file: str, format: CsvFormat) -> tuple[list[str], str]:
-    """The column names of a CSV file and the character between them."""
-    with one_line(file), pyarrow().input_stream(file) as stream:
+def _header(
+    file: str, path: str, format: CsvFormat, likely: str | None = None
+) -> tuple[list[str], str]:
+    """The column names of a CSV file and the character between them; ``path`` is in UTF-8."""
+    with one_line(file), pyarrow().input_stream(path) as stream:
         start = bytes(stream.read(1 << 20))
         while b"\n" not in start and len(start) < MOST_BYTES and (more := stream.read(1 << 20)):
             start += bytes(more)
@@ -358,7 +361,9 @@ def _header(file: str, format: CsvFormat) -> tuple[list[str], str]:
     lines = re.split(r"\r\n|\r|\n", text)  # and not at what else Unicode calls a line's end
     if not lines or not lines[0].strip():
         raise InputError("is empty; its first line must name the columns", file=file)
-    delimiter = format.delimiter or _find_delimiter(file, lines[0], format)
+    if likely is not None and format.delimiter is None and _is_delimiter(likely, lines[0], format):
+        format = format._replace(delimiter=likely)
+    delimiter = format.delimiter or _find_delimiter(file, path, lines[0], format)
     try:
         fields = format.split(lines, delimiter)
     except csv.Error as error:
@@ -375,18 +380,29 @@ def _header(file: str, format: CsvFormat) -> tuple[list[str], str]:
     return fields, delimiter
 
 
-def _find_delimiter(file: str, first: str, format: CsvFormat) -> str:
+def _is_delimiter(likely: str, first: str, format: CsvFormat) -> bool:
+    """Whether no other character divides the first line as often as the one of other files."""
+    n = first.count(likely)
+    return likely not in (format.quote, format.decimal) and n >= max(
+        1, *map(first.count, _DELIMITERS)
+    )
+
+
+_DELIMITERS = (",", "\t", ";", "|")
+
+
+def _find_delimiter(file: str, path: str, first: str, format: CsvFormat) -> str:
     """What DuckDB sees between two fields of the first rows, or else what the first line has.
 
     DuckDB sees one column where a row is too long or too short, or has an odd quote.
     """
     if os.path.splitext(file.lower().removesuffix(".gz").removesuffix(".zst"))[1] == ".tsv":
         return "\t"
-    delimiters = [",", "\t", ";", "|"]
+    delimiters = list(_DELIMITERS)
     *_, second, most = sorted(map(first.count, delimiters))
     if most > max(WIDE, 2 * second):  # no other one comes near
         return max(delimiters, key=first.count)
-    if sniffed := sniff_delimiter(file, format.quote):
+    if sniffed := sniff_delimiter(path, format.quote):
         return sniffed
     delimiters.sort(key=lambda delimiter: delimiter == format.decimal)
     return next((delimiter for delimiter in delimiters if delimiter in first), ",")

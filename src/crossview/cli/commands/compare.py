@@ -36,9 +36,9 @@ from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.sources import input_files
 from crossview.files import COMPARISON, check_writable
 from crossview.report.tables import class_table, comparison_notes, comparison_table
+from crossview.streams.csv_format import CsvFormat
 from crossview.streams.duck import identifier, literal
 from crossview.streams.source import find_reader, is_query
-from crossview.streams.text import CsvFormat
 
 __all__ = ["run"]
 
@@ -87,17 +87,18 @@ def run(
         models = list(add) if add else list(models)
         with _workers(cluster):
             answer, status = _compare(rows, models or None, earlier, kept)
-    try:  # first the table, then the file, and each also if the other one fails
+    with (
+        contextlib.ExitStack() as files
+    ):  # first the table, then the files, each also if another fails
+        files.callback(_write_report, report, answer, command, columns)
+        if json is not None and status == 0:
+            content = answer.to_dict() | {"command": command}
+            text = jsonlib.dumps(content, indent=1, ensure_ascii=False)
+            files.callback(write_text, json, text + "\n", COMPARISON)
         # what reads JSON from stdout wants nothing else there
         with redirect_stdout(sys.stderr if to_stdout(json, report) else sys.stdout):
             _show_comparison(answer, rows, command["options"])
             sys.stdout.flush()
-    finally:
-        if json is not None and status == 0:
-            content = answer.to_dict() | {"command": command}
-            text = jsonlib.dumps(content, indent=1, ensure_ascii=False)
-            write_text(json, text + "\n", COMPARISON)
-    _write_report(report, answer, command, columns)
     if status:
         raise typer.Exit(status)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import sys
-from contextlib import redirect_stdout
+from contextlib import ExitStack, redirect_stdout
 from typing import Any
 
 from crossview.cli.first_use import compiling_as_line
@@ -54,23 +54,30 @@ def run(
             answer = evaluating.evaluate(model, rows.table, label, **options)
     else:
         answer = _evaluate_on_cluster(model, rows.table, label, cluster, options)
-    try:  # first the tables, then the file, and each also if the other one fails
+    with ExitStack() as files:  # first the tables, then the files, and each also if another fails
+        files.callback(_write_page, report, model, rows, answer, options)
+        if json is not None:
+            text = jsonlib.dumps(answer.to_dict(), indent=1, ensure_ascii=False)
+            files.callback(write_text, json, text + "\n", EVALUATION)
         with redirect_stdout(sys.stderr if to_stdout(json, report) else sys.stdout):
             console = make_console()
             console.print(f"{rows.source}, {answer.summary}")
             for part in evaluation_tables(answer):
                 console.print(part)
             sys.stdout.flush()
-    finally:
-        if json is not None:
-            text = jsonlib.dumps(answer.to_dict(), indent=1, ensure_ascii=False)
-            write_text(json, text + "\n", EVALUATION)
-    if report is not None:
-        fitted = FittedModel(model)
-        settings = {name: options.get(name) for name in ("by", "time", "window")}
-        about = {"source": rows.source, "label": answer.label, "settings": settings}
-        whole = pipeline(fitted.encoder, fitted.learner)
-        write_report(report, answer, about, fitted=whole, info=fitted.info)
+
+
+def _write_page(
+    report: Report | None, model: str, rows: Rows, answer: Evaluation, options: dict[str, Any]
+) -> None:
+    """The page, if one was asked for."""
+    if report is None:
+        return
+    fitted = FittedModel(model)
+    settings = {name: options.get(name) for name in ("by", "time", "window")}
+    about = {"source": rows.source, "label": answer.label, "settings": settings}
+    whole = pipeline(fitted.encoder, fitted.learner)
+    write_report(report, answer, about, fitted=whole, info=fitted.info)
 
 
 def _evaluate_on_cluster(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ def run(
     cluster: Cluster | None,
     report: Report | None,
     output: str,
-    init: Path | None,
+    init: str | None,
     settings: Sequence[str],
     task: str,
     metric: str | None,

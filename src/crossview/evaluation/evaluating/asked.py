@@ -185,7 +185,7 @@ def open_rows_to_evaluate(
             "which column is the label? The model does not say it; name it: --label COLUMN, or "
             "y='COLUMN'"
         )
-    table = open_table(X)
+    table = open_table(X, dialect=fitted.encoder.dialect)
     _check_columns(table, label, columns, of_model=y is None)
     keep = [name for name in [label, *columns] if name is not None and name != time]
     typed = [time] if time else []

@@ -12,7 +12,7 @@ from typing import Any
 from crossview.errors import InputError
 from crossview.evaluation.progressive import Windows
 from crossview.evaluation.tasks import Task
-from crossview.files import LOG, check_writable
+from crossview.files import LOG, check_writable, naming
 
 __all__ = ["Log"]
 
@@ -52,14 +52,15 @@ class Log:
                 with suppress(ValueError):  # a run that was killed may not have ended its line
                     if json.loads(line)["rows"] <= n_rows:
                         lines.append(line + "\n")
-        self.path.write_text("".join(lines), encoding="utf-8")
+        with naming(self.path):
+            self.path.write_text("".join(lines), encoding="utf-8")
 
     def _add(self, window: dict[str, Any]) -> None:
         defined = {
             name: None if isinstance(value, float) and math.isnan(value) else value
             for name, value in window.items()
         }
-        with self.path.open("a", encoding="utf-8") as file:
+        with naming(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(defined) + "\n")
 
 
