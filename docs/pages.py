@@ -32,7 +32,7 @@ GROUPS = {
         *("ComparisonDisplay", "ViewContributionDisplay", "ViewDifferenceDisplay"),
         *("CumulativeErrorDisplay", "ExpertWeightsDisplay", "LearningCurveDisplay"),
     ),
-    "Errors and warnings": ("InputError", "LabelOrderWarning"),
+    "Errors and warnings": ("InputError", "LabelOrderWarning", "GuessedEncodingWarning"),
 }
 
 

@@ -30,7 +30,7 @@ MAY_IMPORT = {
         *("_jit", "kernels", "batch"),
     },
     "datasets": {"errors", "files", "views"},
-    "model_header": {"errors"},
+    "model_header": {"errors", "files"},
     "merging": {"errors", "estimators"},
     "persistence": {"errors", "files", "catalog", "model_header", "pipelines", "touched"},
     "evaluation": {

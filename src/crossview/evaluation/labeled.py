@@ -128,8 +128,7 @@ class LabeledTable(LabeledSource):
         if self._label is not None:
             stream = stream.as_written([self._label])
         self.table = stream
-        encoding.setdefault("dialect", stream.dialect or None)
-        self._use(stream, ViewEncoder(views, **encoding).fit(others))
+        self._use(stream, ViewEncoder(views, **_with_dialect(encoding, stream)).fit(others))
         self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
 
     def _use(self, stream: TableStream, encoder: ViewEncoder) -> None:
@@ -240,6 +239,11 @@ class LabeledTable(LabeledSource):
         """Return the rows as views; ``learn`` lets the encoder learn each row before."""
         with with_row_location(batch):
             return (encoder.partial_fit_transform if learn else encoder.transform)(batch.X)
+
+
+def _with_dialect(encoding: Mapping[str, Any], stream: TableStream) -> dict[str, Any]:
+    """The parameters of an encoder, with how the files of the rows are written."""
+    return {"dialect": stream.dialect or None, **encoding}
 
 
 def _no_rows(stream: TableStream) -> pa.Table:

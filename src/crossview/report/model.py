@@ -55,6 +55,8 @@ def model_tables(
         names = some_names(classes)
         above = f" ({_decision(learner, info)})" if len(classes) == 2 else ""
         yield f"classes: {names}{above}"
+    if dialect := getattr(encoder, "dialect", None):
+        yield f"reads CSV files with {_dialect_in_words(dialect)}, if no option says otherwise"
     yield ""
     entry = learner_of_class(type(learner).__name__)
     explained_by = "weights" if entry is None else entry.explained_by
@@ -66,6 +68,15 @@ def model_tables(
         yield from _kernel_tables(learner, info)
     else:  # a linear kernel has weights, too
         yield from _linear_tables(learner, encoder, info, classes, top)
+
+
+def _dialect_in_words(dialect: Mapping[str, Any]) -> str:
+    """Options and their values."""
+    words = []
+    for name, value in dialect.items():
+        values = value if isinstance(value, list) else [value]
+        words.append(f"{name} {', '.join(map(repr, values))}" if name != "header" else "no header")
+    return ", ".join(words)
 
 
 def _decision(learner: Any, info: Mapping[str, Any]) -> str:

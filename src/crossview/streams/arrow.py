@@ -245,6 +245,10 @@ def _explain(error: Exception, file: str | None, header_lines: int) -> InputErro
     if "httpfs" in text:
         return InputError(f"a remote file needs DuckDB's extension httpfs; install it: {HTTPFS}")
     line = re.search(r"CSV Error on Line: (\d+)", text)
+    if "Invalid unicode" in text:  # in a query: files are converted
+        return InputError(
+            "reads text that is not UTF-8; name the file itself, with encoding=", file=file
+        )
     if line is None:
         return InputError(first_line(error), file=file)
     row = int(line[1]) - 1 - header_lines  # DuckDB counts records, from 1

@@ -445,8 +445,7 @@ class ViewEncoder(_Encoding):
     remember_names : int, default=50_000
         Maximum number of slot names to store per view, for inspection; the first ones are stored.
     dialect : mapping of str to value, default=None
-        How the CSV files of the rows are written, as options of `open_table`.  `train` keeps it,
-        so that a model reads other files in the same way.  None: in the usual way.
+        How CSV files of the rows are written, as options of `open_table`; `train` keeps it here.
 
     Attributes
     ----------
@@ -646,11 +645,14 @@ class ViewEncoder(_Encoding):
             raise InputError(
                 f"bins={self.bins!r}; give a whole number from 2 to {MAX_BINS}, or None"
             )
-        if not (isinstance(self.remember_names, int | np.integer) and self.remember_names >= 0):
-            raise InputError(
-                f"remember_names={self.remember_names!r}; give a whole number, 0 or more"
-            )
+        _check_count("remember_names", self.remember_names)
         check_dialect(self.dialect)
+
+
+def _check_count(name: str, value: Any) -> None:
+    """Raise an error for what is no number of things."""
+    if not (isinstance(value, int | np.integer) and value >= 0):
+        raise InputError(f"{name}={value!r}; give a whole number, 0 or more")
 
 
 def _is_whole(value: Any, low: int, high: int) -> bool:

@@ -62,6 +62,7 @@ class _TextSource:
     # whether yes and no stay words; true and false are lower case
     words_for_booleans = False
     _booleans: frozenset[str] = frozenset()
+    _encodings: dict[str, str]
 
     def __init__(self, files: list[str]) -> None:
         self.files: Sequence[str] = files
@@ -137,7 +138,7 @@ class _TextSource:
 
     def _readable(self, file: str) -> str:
         """The name of a file in UTF-8 with the same content."""
-        return file
+        return as_utf8(file, self._encodings[file])
 
     @contextmanager
     def _explaining(self, file: str | None) -> Iterator[None]:
@@ -190,7 +191,8 @@ class _TextSource:
             row = 0
             with self._explaining(file):
                 for data in self._read(file, columns, batch_rows):
-                    yield TableBatch(self._lower_booleans(data.select(columns)), file, row)
+                    rows = _lower_booleans(data.select(columns), self._booleans)
+                    yield TableBatch(rows, file, row)
                     row += data.num_rows
 
     def _read(self, file: str, columns: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
@@ -198,16 +200,17 @@ class _TextSource:
         with connection() as duck:
             yield from read_batches(duck, self._rows(duck, file, columns), batch_rows)
 
-    def _lower_booleans(self, data: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows with true and false in lower case."""
-        import pyarrow.compute as pc
 
-        for name in self._booleans.intersection(data.schema.names):
-            column = data.column(name)
-            lower = pc.utf8_lower(column)
-            column = pc.if_else(pc.is_in(lower, pyarrow().array(["true", "false"])), lower, column)
-            data = data.set_column(data.schema.get_field_index(name), name, column)
-        return data
+def _lower_booleans(data: pa.RecordBatch, columns: frozenset[str]) -> pa.RecordBatch:
+    """The rows with true and false of these columns in lower case."""
+    import pyarrow.compute as pc
+
+    for name in columns.intersection(data.schema.names):
+        column = data.column(name)
+        lower = pc.utf8_lower(column)
+        column = pc.if_else(pc.is_in(lower, pyarrow().array(["true", "false"])), lower, column)
+        data = data.set_column(data.schema.get_field_index(name), name, column)
+    return data
 
 
 class CsvSource(_TextSource):
@@ -234,9 +237,6 @@ class CsvSource(_TextSource):
     def dialect(self) -> dict[str, Any]:
         """How the files are written, as options of `open_table`."""
         return self._format.options()
-
-    def _readable(self, file: str) -> str:
-        return as_utf8(file, self._encodings[file])
 
     @contextmanager
     def _explaining(self, file: str | None) -> Iterator[None]:
@@ -334,8 +334,7 @@ class JsonSource(_TextSource):
     inference = "sample_size=-1, maximum_sample_files={n_files}"
 
     def _read_options(self) -> str:
-        for file in self.files:
-            check_utf8(file, "JSON")
+        self._encodings = {file: check_utf8(file, "JSON") for file in self.files}
         array = all(file.lower().endswith(".json") for file in self.files)
         layout = "auto" if array else "newline_delimited"
         return f"format='{layout}', dateformat='%Y-%m-%d'"

@@ -14,6 +14,7 @@ import numpy as np
 from crossview.errors import InputError
 from crossview.kernels.text.words import PADDING
 from crossview.streams.arrow import first_line, pyarrow
+from crossview.streams.encodings import check_utf8, is_utf8
 
 __all__ = ["whole_lines"]
 
@@ -69,6 +70,11 @@ def whole_lines(file: str, part_bytes: int = PART_BYTES) -> Iterator[tuple[np.nd
                     end += 1
                 cut = end
             rest = buffer[cut:end]
+            sound = cut if is_utf8(buffer[:cut]) else _sound_lines(buffer[:cut])
+            if sound < cut:  # errors of the lines before come first, wherever parts end
+                if sound:
+                    yield _with_padding(buffer), sound
+                check_utf8(file, "svmlight, libffm and Vowpal Wabbit")
             if cut:
                 yield _with_padding(buffer), cut
             if at_end:
@@ -105,6 +111,16 @@ def _last_newline(buffer: np.ndarray) -> int:
         if found >= 0:
             return start + found
     return -1
+
+
+def _sound_lines(text: np.ndarray) -> int:
+    """The end of the lines before the first byte that is none of UTF-8."""
+    content = text.tobytes()
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        return content.rfind(b"\n", 0, error.start) + 1
+    return len(content)
 
 
 def _fill(stream: Any, buffer: np.ndarray, start: int) -> int:

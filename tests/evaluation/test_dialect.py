@@ -1,0 +1,94 @@
+"""The next export is read as the first one was: the dialect of CSV files is kept in the model."""
+
+import random
+
+import pytest
+
+import crossview
+from crossview import InputError, evaluate, open_table, predict, train
+from crossview.model_header import read_tables
+
+HEADER = "Nr;ware__Preis;ware__Größe;kunde__Alter;Kauf"
+HOW = {"null": ["k.A."], "decimal": ","}
+DIALECT = HOW | {"delimiter": ";", "encoding": "cp1252"}
+MODEL = {"model": "pa:squared", "settings": {"C": 0.1}}
+
+
+def export(path, n, seed=0, encoding="cp1252", header=HEADER):
+    """Write rows as a German spreadsheet does."""
+    rng, lines = random.Random(seed), [header]
+    for i in range(n):
+        price, buys = rng.gauss(100, 30), rng.random() < 0.5
+        age = "k.A." if i % 5 == 0 else rng.randrange(18, 80)
+        price = f"{price + 60 * buys:.2f}".replace(".", ",")
+        lines.append(f"{i};{price};{rng.choice(['groß', 'klein'])};{age};{['nein', 'ja'][buys]}")
+    path.write_bytes("\r\n".join([*lines, ""]).encode(encoding))
+    return path
+
+
+@pytest.fixture
+def first(tmp_path):
+    return open_table(export(tmp_path / "first.csv", 60), encoding="cp1252", **HOW)
+
+
+def test_a_model_reads_the_next_export_as_the_first(first, tmp_path):
+    trained = train(first, "Kauf", output=tmp_path / "m.st", **MODEL)
+    assert trained.encoder.dialect == first.dialect == DIALECT
+    assert read_tables(tmp_path / "m.st").dialect == DIALECT
+    assert crossview.load(tmp_path / "m.st")[0].dialect == DIALECT
+    expected = predict(trained.fitted, open_table(tmp_path / "first.csv", dialect=DIALECT))
+    again = export(tmp_path / "again.csv", 60, encoding="utf-16")
+    for model in (trained.fitted, tmp_path / "m.st"):
+        assert predict(model, tmp_path / "first.csv").equals(expected)
+        assert predict(model, again).equals(expected)
+        assert evaluate(model, tmp_path / "first.csv", "Kauf").n_rows == 60
+    second = export(tmp_path / "second.csv", 30, seed=1)
+    goes_on = train(second, init=tmp_path / "m.st")
+    assert (goes_on.rows, goes_on.encoder.dialect) == (90, DIALECT)
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "message"),
+    [
+        ("9;1.5;klein;30;ja", {}, r"row 0, column 'ware__Preis': .*\"1.5\".*decimal='\.'"),
+        ("9;1,5;klein;-;ja", {}, r"column 'kunde__Alter': .*missing value, say null='-'"),
+        ("9;1,5;klein;30;ja", {"decimal": "."}, r"decimal point a comma\? decimal=','"),
+    ],
+)
+def test_what_does_not_fit_the_dialect_names_the_option(text, how, message, first, tmp_path):
+    trained = train(first, "Kauf", **MODEL)
+    path = tmp_path / "new.csv"
+    path.write_text(f"{HEADER}\n{text}\n", encoding="cp1252")
+    with pytest.raises(InputError, match=message):
+        predict(trained.fitted, open_table(path, dialect=trained.encoder.dialect, **how))
+
+
+def test_names_in_the_first_line_are_told_where_the_model_has_none(tmp_path):
+    rows = "".join(f"{i},{-i},{'ab'[i > 5]}\n" for i in range(12))
+    (tmp_path / "no.csv").write_text(rows)
+    trained = train(
+        open_table(tmp_path / "no.csv", header=False), "x2", views={"v": ["x0", "x1"]}, **MODEL
+    )
+    (tmp_path / "names.csv").write_text("a,b,c\n" + rows)
+    with pytest.raises(InputError, match="if this line names the columns, say header=True"):
+        predict(trained.fitted, tmp_path / "names.csv")
+
+
+def test_models_of_files_in_other_dialects_merge(first, tmp_path):
+    other = export(tmp_path / "other.csv", 60, seed=1, encoding="utf-8")
+    models = [train(one, "Kauf", **MODEL).fitted for one in (first, open_table(other, **HOW))]
+    assert models[1][0].dialect == HOW | {"delimiter": ";"}
+    merged = crossview.merge(models)
+    assert merged[0].dialect == DIALECT
+    assert len(predict(merged, tmp_path / "first.csv")) == 60
+
+
+def test_joined_rows_have_the_dialect_of_the_first_table(first, tmp_path):
+    (tmp_path / "late.csv").write_text("Nr,late\n1,7\n2,8\n")
+    assert crossview.join_tables(first, tmp_path / "late.csv", on="Nr").dialect == DIALECT
+
+
+@pytest.mark.parametrize("dialect", [{"decimal": 5}, {"decimal": ";"}, {"null": [1]}, ["decimal"]])
+def test_a_dialect_is_checked(dialect):
+    with pytest.raises(InputError, match=r"decimal|dialect"):
+        crossview.ViewEncoder(dialect=dialect).check_params()
