@@ -119,6 +119,7 @@ def test_more_values_than_are_counted(monkeypatch):
         (np.where(Y == 1, "yes", "no"), "tells the label almost exactly"),
         ([1.0 if one else None for one in Y], "tells the label almost exactly"),
         ([np.nan, *[1.5] * (N - 1)], "NaN or infinity in 1 rows"),
+        ([-1e300, 1e300, *[1.5] * (N - 2)], "numbers that are too large in 2 rows: write null"),
     ],
 )
 def test_what_is_suspicious_is_named(values, expected):
@@ -137,6 +138,11 @@ def test_what_is_suspicious_is_named(values, expected):
 )
 def test_what_is_usual_is_not(values):
     assert warnings_of(values) == []
+
+
+def test_a_label_that_is_too_large_is_no_warning_of_numpy():
+    table = pa.table({"a__x": RNG.normal(size=N), "y": [1e300, 1e200, *RNG.normal(size=N - 2)]})
+    assert describe(table, "y", task="regression").n_rows == N
 
 
 def test_an_identifier_by_its_name_unless_it_is_declared():

@@ -289,6 +289,11 @@ def open_table(
     TableStream
         Iterate over it, as often as needed.
 
+    Warns
+    -----
+    GuessedEncodingWarning
+        A file is not UTF-8, and which encoding it has is a guess.
+
     Notes
     -----
     Parquet keeps text columns as dictionaries, so that each text is stored once per batch.
@@ -296,11 +301,6 @@ def open_table(
     every file, once for the rows.  An empty CSV field is null.  Of a CSV file that is not UTF-8 a
     copy that is goes to the temporary folder (the variable TMPDIR), and stays there as long as the
     process.
-
-    Warns
-    -----
-    GuessedEncodingWarning
-        A file is not UTF-8, and which encoding it has is a guess.
 
     Examples
     --------

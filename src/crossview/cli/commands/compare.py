@@ -194,11 +194,16 @@ def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> N
     entry = answer.entry(answer.recommended)
     if entry is None:
         return
-    options = list(columns.options)
-    if answer.unlabeled and not entry.in_memory and columns.label is not None:
-        # a model that streams refuses the other rows
+    options, which = list(columns.options), "all rows"
+    labeled = answer.unlabeled and not entry.in_memory and columns.label is not None
+    if labeled:  # a model that streams refuses the other rows
+        which = "all rows with a label"
+    encoding = (getattr(rows.table, "dialect", None) or {}).get("encoding")
+    if labeled and encoding is None:
         source = _with_label(source, columns, answer.classes)
     else:
+        if labeled:  # a query reads UTF-8
+            which += ", in a file of their own"
         options += columns.reading_options
     of_answer, time = answer.train_options, given.get("time")
     if given.get("weight") is not None:
@@ -207,7 +212,7 @@ def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> N
         of_answer = ["--time", time, *(word for word in of_answer if word != "--in-order")]
     command = ["crossview", "train", source, *options, *of_answer, "-o", "MODEL"]
     # one line however narrow the terminal, to be copied
-    print(f"\nTrain it on all rows:\n{shlex.join(command)}")
+    print(f"\nTrain it on {which}:\n{shlex.join(command)}")
 
 
 def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | None) -> str:
