@@ -73,7 +73,8 @@ def test_what_is_mistyped_is_told_before_anything_heavy_loads(argv, message, tmp
         (["t.csv"], "no column 'a__x'; did you mean 'a__xx'?"),
         (
             ["u.csv"],
-            "u.csv: has none of the model's columns (a__x, a__z, b__w, ...); it has y",
+            "u.csv: has none of the model's columns (a__x, a__z, b__w, ...); it has y, ...; is it "
+            "written in another way? Say how by --delimiter, --encoding or --no-header",
         ),
         (["SELECT y FROM 'u.csv'"], "has none of the model's columns"),
         (["t.csv", "--missing-columns", "null", "--keep", "Y"], "no column 'Y'; did you mean 'y'?"),

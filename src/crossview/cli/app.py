@@ -52,7 +52,7 @@ Source = Annotated[
         help=f"A file ({', '.join(suffix for one in READERS for suffix in one.suffixes)}), a glob "
         "of them, a query such as "
         "\"SELECT ... FROM 'a.parquet' JOIN 'b.csv' USING (id) ORDER BY time\", an https:// or "
-        "s3:// address, or - for stdin (CSV, or --format).",
+        "s3:// address, a pipe, or - for stdin (CSV, or --format).",
     ),
 ]
 Model = Annotated[
@@ -600,8 +600,8 @@ def train(
         str | None,
         typer.Option(
             metavar="MODEL",
-            help="Go on from this model, which has learned other rows. Label, views, settings, "
-            "metric and threshold are its own.",
+            help="Go on from this model, which has learned other rows. Views, settings, metric and "
+            "threshold are its own, and the label unless --label names another column.",
         ),
     ] = None,
     label: Label = None,

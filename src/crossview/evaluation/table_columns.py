@@ -84,6 +84,9 @@ def check_label(stream: TableStream, label: str, views: Mapping[str, Sequence[st
             )
 
 
+_ABOUT_CSV = "; is it written in another way? Say how by delimiter=, encoding= or header=False"
+
+
 class ColumnsOfModel(NamedTuple):
     """Which columns of a model a table has.
 
@@ -134,7 +137,8 @@ def columns_of_model(
         needed = [column for group in views.values() for column in group]
         raise InputError(
             f"has none of the model's columns ({', '.join(needed[:5])}, ...); "
-            f"it has {', '.join(table.column_names[:5])}, ...",
+            f"it has {', '.join(table.column_names[:5])}, ..."
+            + ("" if table.dialect is None else _ABOUT_CSV),
             file=table.files[0] if table.files else None,
         )
     wanted = [column for view, group in views.items() if view not in absent for column in group]

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["CsvSource", "JsonSource"]
 
 
+_MISREAD = "its rows do not share the same columns; if its first line names none, say header=False"
 # of the line that names the columns
 MOST_BYTES = 1 << 26
 
@@ -79,7 +80,7 @@ class _TextSource:
                 raise
             if self._misread(found):
                 self._find_bad_row(duck)
-                raise InputError("its rows do not share the same columns", file=where)
+                raise InputError(_MISREAD, file=where)
             # "NULL": no value in any row
             kinds = [kind.replace('"NULL"', "VARCHAR") for _, kind in found]
             self._types = dict(zip(self._names(found), kinds, strict=True))
