@@ -138,6 +138,9 @@ def test_an_export_is_read_as_the_first_one(here, capsys):
     assert run(capsys, *goes_on)[0] == 0
     _, _, err = run(capsys, "predict", "k.st", "first.csv", "--decimal", ".")
     assert err[-1].endswith("is the decimal point a comma? --decimal ,")
+    Path("bare.csv").write_text("1,5;k.A.;ja\n2,5;klein;ja\n")
+    _, _, err = run(capsys, "predict", "k.st", "bare.csv")
+    assert err[0].endswith("if its first line names none, say --no-header")
     _, _, err = run(capsys, "predict", "k.st", "first.csv", "--encoding", "utf8")
     assert err == [
         "crossview: error: first.csv: is not UTF-8: byte 0xf6 in line 1; give another --encoding"

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["CsvSource", "JsonSource"]
 
 
-_MISREAD = "its rows do not share the same columns; if its first line names none, say header=False"
 # of the line that names the columns
 MOST_BYTES = 1 << 26
 
@@ -62,6 +61,7 @@ class _TextSource:
     words: tuple[str, ...] = ("DATE", "TIME")
     # whether yes and no stay words; true and false are lower case
     words_for_booleans = False
+    misread = "its rows do not share the same columns"
     _booleans: frozenset[str] = frozenset()
     _encodings: dict[str, str]
 
@@ -80,7 +80,7 @@ class _TextSource:
                 raise
             if self._misread(found):
                 self._find_bad_row(duck)
-                raise InputError(_MISREAD, file=where)
+                raise InputError(self.misread, file=where)
             # "NULL": no value in any row
             kinds = [kind.replace('"NULL"', "VARCHAR") for _, kind in found]
             self._types = dict(zip(self._names(found), kinds, strict=True))
@@ -219,6 +219,7 @@ class CsvSource(_TextSource):
 
     reader = "read_csv"
     words_for_booleans = True
+    misread = f"{_TextSource.misread}; if its first line names none, say header=False"
     inference = "sample_size=-1"
     fixed = ", auto_detect=false"
 
