@@ -32,7 +32,9 @@ GROUPS = {
         *("ComparisonDisplay", "ViewContributionDisplay", "ViewDifferenceDisplay"),
         *("CumulativeErrorDisplay", "ExpertWeightsDisplay", "LearningCurveDisplay"),
     ),
-    "Errors and warnings": ("InputError", "LabelOrderWarning", "GuessedEncodingWarning"),
+    "Errors and warnings": (
+        *("InputError", "LabelOrderWarning", "LeakWarning", "GuessedEncodingWarning"),
+    ),
 }
 
 

@@ -66,6 +66,13 @@ class GuessedEncodingWarning(UserWarning):
     """Warning that a text file is not UTF-8, and which encoding it is read in."""
 
 
+class LeakWarning(UserWarning):
+    """Warning that a column tells the label, and may be known only after it.
+
+    A model that learns from it is good in every test, and useless for rows to come.
+    """
+
+
 def _rebuild(
     kind: type[InputError], message: str, file: str | None, row: int | None, column: str | None
 ) -> InputError:

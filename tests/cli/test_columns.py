@@ -96,7 +96,7 @@ def test_a_column_of_times_that_is_none_is_one_line(table, capsys, monkeypatch):
     for words, message in (
         (["rows.parquet", *train, "tims"], "no column 'tims'; did you mean 'times'?"),
         (["nan.parquet", *train, "times"], "nan.parquet, row 7, column 'times': the time is missi"),
-        (["rows.parquet", *train, "t__words"], "'t__words': holds string, and times are timestam"),
+        (["rows.parquet", *train, "t__words"], "'t__words': holds text that is not a date in ev"),
         (["rows.parquet", *train, "times", "--shuffle"], "--time times is an order; leave"),
     ):
         status, _, err = run(capsys, "train", *words)
@@ -193,7 +193,7 @@ def test_times_and_weights_are_described_and_large_weights_warned_of(table, caps
     pyarrow.parquet.write_table(missing, "w.parquet")
     for words, message in (
         (["--time", "times"], "w.parquet, row 7, column 'times': the time is missing"),
-        (["--time", "t__words"], "'t__words': holds string, and times are timestamps"),
+        (["--time", "t__words"], "'t__words': holds text that is not a date in every"),
         (["--weight", "t__words"], "'t__words': holds string, and weights are numbers"),
         (["--weight", "n__ww"], "no column 'n__ww'; did you mean 'n__w'?"),
     ):
@@ -234,3 +234,50 @@ def test_bad_weights_are_one_line(table, capsys):
             crossview.train(views, y, weight=weight)
     with pytest.raises(crossview.InputError, match="119 weights for a table"):
         crossview.train(table, "y", weight=np.ones(119))
+
+
+def test_dates_leaks_and_columns_to_ignore(table, capsys):
+    """What was recognized, guessed and found is a line each; options change it, and are kept."""
+    days = [f"{1 + i % 12:02}/{1 + i % 9:02}/2025" for i in range(120)]
+    paid = pa.array(days, mask=np.array(table["y"].to_pylist()) == "no")
+    more = table.append_column("n__day", pa.array(days)).append_column("n__paid", paid)
+    pyarrow.parquet.write_table(more, "dates.parquet")
+    given = ["dates.parquet", "--label", "y", "--text", "t__words"]
+    # 1. train
+    train = ["train", *given, "--model", "pa:concatenated", "-o", "m.st"]
+    status, _, lines = run(capsys, *train)
+    assert status == 0
+    assert lines[0] == "crossview: read as dates: n__day (%m/%d/%Y), n__paid (%m/%d/%Y)"
+    assert lines[1].endswith("%d/%m/%Y fits as well: --date n__day=%d/%m/%Y")
+    (leak,) = [line for line in lines if "label is" in line]
+    assert leak.startswith("crossview: warning: n__paid: is filled in exactly the ")
+    assert leak.endswith("known after the label, leave it out: --ignore n__paid")
+    options = ["--ignore", "n__paid", "--date", "n=n__day=%d/%m/%Y", "--view", "t=t__*,n__paid"]
+    status, _, lines = run(capsys, *train, *options, "--view", "n=n__x")
+    assert status == 0
+    assert not any("dates" in line or "label is" in line for line in lines)
+    encoder = crossview.load("m.st")[0]
+    assert encoder.view_columns() == {"t": ["t__words"], "n": ["n__x", "n__day"]}
+    # 2. compare, and what it prints
+    compare = ["compare", *given, "--cv", "2", "--model", "baseline:logistic-regression"]
+    status, out, _ = run(capsys, *compare, "--json", "c.json")
+    assert out[0].startswith("warning: n__paid: is filled in exactly the ")
+    assert run(capsys, "compare", "c.json")[1][0] == out[0]
+    status, out, _ = run(capsys, *compare, *options, "--view", "n=n__x", "--time", "day")
+    assert not out[0].startswith("warning")
+    program = "\n".join(out[out.index(next(line for line in out if "import" in line)) :])
+    assert "drop_columns(['y', 'n__paid', 'day'])" in program
+    names: dict = {}
+    exec(program, names)
+    assert len(names["model"].predict(names["X"])) == 120
+    # 3. no option is ignored
+    for option, value, words in (
+        ("--ignore", "nothing*", "no column 'nothing*'"),
+        ("--date", "n__day=%d/%q", "has '%q'"),
+        ("--date", "n__da", "which is in no view"),
+        ("--time", "n__day", "may be %m/%d/%Y or %d/%m/%Y"),
+    ):
+        status, _, lines = run(capsys, *train, option, value)
+        assert status == 2
+        assert words in lines[-1]
+    assert run(capsys, *train, "--time", "n__day", "--date", "n__day=%m/%d/%Y")[0] == 0

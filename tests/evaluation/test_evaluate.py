@@ -266,7 +266,7 @@ def test_the_command_prints_all_of_it_at_any_width(model, table, tmp_path, capsy
         ({"window": "1d"}, "needs time="),
         ({"window": "1x"}, "give a time, such as 1d"),
         ({"time": "when", "window": "1min"}, "500 is the most"),
-        ({"time": "country"}, "times are timestamps, dates or numbers"),
+        ({"time": "country"}, "holds text that is not a date in every row; convert it in a query"),
         ({"time": "age", "window": "1d"}, "no Unix time"),
         ({"window": 1}, "1,200 windows"),
         ({"metric": "rmse"}, "is about numbers"),

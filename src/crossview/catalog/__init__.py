@@ -20,6 +20,7 @@ PUBLIC: dict[str, str] = {
     "InputError": "crossview.errors",
     "KernelSearchCV": "crossview.estimators.kernel.search",
     "LabelOrderWarning": "crossview.errors",
+    "LeakWarning": "crossview.errors",
     "LearningCurveDisplay": "crossview.plots.curves",
     "Measure": "crossview.estimators.svm.measure",
     "MultiView": "crossview.views",

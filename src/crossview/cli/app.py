@@ -95,6 +95,22 @@ Numeric = Annotated[
         "and does not make them categories.",
     ),
 ]
+Dates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--date",
+        metavar="[NAME=]COLUMNS[=FORMAT]",
+        help="Columns (of a view) of text that are dates, and how they are written, such as "
+        "bought=%d/%m/%Y. Text that is dates in every row is recognized. The column of --time may "
+        "be among them.",
+    ),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMNS", help="Columns that are in no view: names or globs, with commas between."
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(
@@ -329,6 +345,8 @@ def describe(
     text: Text = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
+    date: Dates = None,
+    ignore: Ignore = None,
     task: Task = "classification",
     time: Annotated[
         str | None,
@@ -366,8 +384,8 @@ def describe(
     columns = opening.Columns.parse(
         label,
         view,
-        {"text": text, "categorical": categorical, "numeric": numeric},
-        {},
+        {"text": text, "categorical": categorical, "numeric": numeric, "date": date},
+        {"ignore": ignore},
         _reading(format, null, decimal, delimiter, quote, header, encoding),
     )
     with opening.standard_input(source, columns) as file:
@@ -383,6 +401,8 @@ def compare(
     text: Text = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
+    date: Dates = None,
+    ignore: Ignore = None,
     task: Task = "classification",
     metric: Metric = None,
     k: K = None,
@@ -530,8 +550,9 @@ def compare(
     columns = opening.Columns.parse(
         label,
         view,
-        {"text": text, "categorical": categorical, "numeric": numeric},
+        {"text": text, "categorical": categorical, "numeric": numeric, "date": date},
         {
+            "ignore": ignore,
             "hash_bits": hash_bits,
             "ngrams": ngrams,
             "tf_idf": tf_idf,
@@ -609,6 +630,8 @@ def train(
     text: Text = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
+    date: Dates = None,
+    ignore: Ignore = None,
     task: Task = "classification",
     settings: Annotated[
         list[str] | None,
@@ -759,8 +782,9 @@ def train(
     columns = opening.Columns.parse(
         label,
         view,
-        {"text": text, "categorical": categorical, "numeric": numeric},
+        {"text": text, "categorical": categorical, "numeric": numeric, "date": date},
         {
+            "ignore": ignore,
             "hash_bits": hash_bits,
             "ngrams": ngrams,
             "tf_idf": tf_idf,
@@ -1078,6 +1102,8 @@ def convert(
     text: Text = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
+    date: Dates = None,
+    ignore: Ignore = None,
     task: Task = "classification",
     hash_bits: HashBits = 18,
     ngrams: Ngrams = 1,
@@ -1101,8 +1127,14 @@ def convert(
     columns = opening.Columns.parse(
         label,
         view,
-        {"text": text, "categorical": categorical, "numeric": numeric},
-        {"hash_bits": hash_bits, "ngrams": ngrams, "tf_idf": tf_idf, "bins": bins},
+        {"text": text, "categorical": categorical, "numeric": numeric, "date": date},
+        {
+            "ignore": ignore,
+            "hash_bits": hash_bits,
+            "ngrams": ngrams,
+            "tf_idf": tf_idf,
+            "bins": bins,
+        },
         _reading(format, null, decimal, delimiter, quote, header, encoding),
     )
     with opening.standard_input(source, columns) as file:

@@ -32,7 +32,15 @@ from crossview.errors import GuessedEncodingWarning, InputError, closest_names
 from crossview.evaluation import describe as describing
 from crossview.evaluation.describe_rows import describe_rows
 from crossview.evaluation.evaluating.windows import parse_window
-from crossview.evaluation.table_columns import check_label, columns_of_model, predictors
+from crossview.evaluation.table_columns import (
+    check_label,
+    columns_of_model,
+    dates_in_views,
+    match_ignored,
+    predictors,
+    with_dates,
+    without_ignored,
+)
 from crossview.files import (
     DESCRIPTION,
     REPORT,
@@ -44,6 +52,7 @@ from crossview.files import (
 )
 from crossview.model_header import ReadsTables, read_tables
 from crossview.report.description import description_table, rows_table
+from crossview.streams.dates import split_format
 from crossview.streams.duck import named_files
 from crossview.streams.join import join_tables
 from crossview.streams.rows import RowStream, open_rows
@@ -71,6 +80,7 @@ MOST_COLUMNS_SHOWN = 200
 STANDARD = "-"
 # of the options that say how columns are encoded and files are read
 DEFAULTS: dict[str, Any] = {
+    "ignore": None,
     "hash_bits": 18,
     "ngrams": 1,
     "tf_idf": False,
@@ -121,7 +131,8 @@ class Columns:
         options = [] if label is None else ["--label", label]
         for option, values in {"view": view, **kinds}.items():
             for value in values or []:
-                name, equals, columns = value.rpartition("=")
+                named, format = split_format(value) if option == "date" else (value, "")
+                name, equals, columns = named.rpartition("=")
                 patterns = [column.strip() for column in columns.split(",") if column.strip()]
                 needs_view = bool(equals) or option == "view"
                 if not patterns or (needs_view and not name.strip()):
@@ -133,7 +144,7 @@ class Columns:
                     group = views.setdefault(name.strip(), [])
                     group += [pattern for pattern in patterns if pattern not in group]
                 if option in found:
-                    found[option] += patterns
+                    found[option] += [f"{one}={format}" if format else one for one in patterns]
                 options += [f"--{option}", value]
         options += _as_words(_given(encoding))
         how = _given(reading)
@@ -142,7 +153,16 @@ class Columns:
             how["null"] = [word for one in how["null"] for word in one.split(",") if word]
         if how.get("delimiter") in ("\\t", "tab"):
             how["delimiter"] = "\t"
-        return cls(label, views or None, found, dict(encoding), how, options, reading_options)
+        encoding = dict(encoding)
+        encoding["ignore"] = [
+            name.strip() for one in encoding.get("ignore") or [] for name in one.split(",")
+        ]
+        return cls(label, views or None, found, encoding, how, options, reading_options)
+
+    @property
+    def ignore(self) -> list[str]:
+        """Columns that are in no view: names or globs."""
+        return list(self.encoding["ignore"])
 
     def arguments(self) -> dict[str, Any]:
         """As keyword arguments of the library."""
@@ -261,6 +281,7 @@ def open_source(
     if reader.kind == "sparse":
         said = [name for name in columns.reading if name != "format"]
         said += [kind for kind, names in columns.kinds.items() if names]
+        said += ["ignore"] if columns.ignore else []
         if said or ignored or join is not None:
             what = f"--{said[0]}" if said else "--join" if join is not None else repr(ignored[0])
             raise InputError(f"{what} is about columns, and {reader.name} has views", file=files[0])
@@ -282,8 +303,11 @@ def open_source(
     if columns.label is not None and model is not None:
         check_label(table, columns.label, {} if known is None else known.columns)
     elif columns.label is not None:
-        others = predictors(table, columns.label, columns.views, ignored)
-        plan_columns(others, columns.views, columns.kinds)
+        left_out = match_ignored(columns.ignore, table.column_names)
+        views = without_ignored(columns.views, left_out, table.column_names)
+        others = predictors(table, columns.label, views, [*ignored, *left_out])
+        dates = dates_in_views(columns.kinds["date"], ignored)
+        plan_columns(others, views, columns.kinds | {"date": dates})
     for name in ignored:
         if name not in table.column_names:
             raise InputError(f"no column {name!r}{closest_names(name, table.column_names)}")
@@ -395,6 +419,7 @@ def describe(source: str, columns: Columns, *, json: str | None, **options: Any)
     if json not in (None, STANDARD):
         check_writable(json, DESCRIPTION, named_files(source) if is_query(source) else table.files)
     what: dict[str, Any] = {"views": columns.views, **columns.kinds, **options}
+    what["ignore"] = columns.ignore
     description = describing.describe(table, columns.label, **what)
     if json is not None:
         text = jsonlib.dumps(description.to_dict(), indent=1, ensure_ascii=False) + "\n"
@@ -408,7 +433,7 @@ def describe(source: str, columns: Columns, *, json: str | None, **options: Any)
         console.print(f"... and {hidden:,} more columns (--json has all of them)")
     console.print(f"\n{description.n_rows:,} rows, {len(description.columns):,} columns")
     for warning in description.warnings:
-        console.print(f"warning: {as_options(warning)}")
+        console.print(f"warning: {as_options(warning)}", soft_wrap=True)
 
 
 def _describe_rows(stream: RowStream, json: str | None) -> None:
@@ -429,17 +454,44 @@ def _describe_rows(stream: RowStream, json: str | None) -> None:
     console.print(f"\n{description.n_rows:,} rows" + (f", labels {labels}" if labels else ""))
 
 
-def warn(rows: Rows, task: str) -> None:
-    """Say what may be wrong with the first rows, a line each on stderr."""
+def warn(rows: Rows, task: str, *, leaks: bool = False) -> None:
+    """Say what may be wrong with the first rows, a line each on stderr.
+
+    ``leaks``: also which columns tell the label, where learning does not look for them.
+    """
     table, columns = rows.table, rows.columns
     if isinstance(table, str) and is_query(table):
         table = open_table(table)
-    if not isinstance(table, TableStream) or table.ordered:  # sorting takes long
+    if not isinstance(table, TableStream):
         return
-    options = {"views": columns.views, **columns.kinds, "task": task, "ignored": rows.in_no_view}
+    dates = _say_dates(table, rows)
+    if table.ordered:  # sorting takes long
+        return
+    options: dict[str, Any] = {"views": columns.views, **columns.kinds, "task": task}
+    options |= {"date": dates, "leaks": leaks}
+    options["ignore"] = [*rows.in_no_view, *columns.ignore]
     description = describing.describe_head(table, columns.label, weight=rows.weight, **options)
     for warning in description.warnings:
         print(f"crossview: warning: {as_options(warning)}", file=sys.stderr)
+
+
+def _say_dates(table: TableStream, rows: Rows) -> list[str]:
+    """Say which text is read as dates; return all columns of dates, with their formats."""
+    columns = rows.columns
+    left_out = match_ignored(columns.ignore, table.column_names)
+    views = without_ignored(columns.views, left_out, table.column_names)
+    others = predictors(table, columns.label, views, [*rows.in_no_view, *left_out])
+    kinds = columns.kinds | {"date": dates_in_views(columns.kinds["date"], rows.in_no_view)}
+    dates = with_dates(table, others.column_names, views, kinds)
+    found = {one: split_format(one) for one in dates if one not in kinds["date"]}
+    if found:
+        words = ", ".join(f"{name} ({format})" for name, format in found.values())
+        print(f"crossview: read as dates: {words}", file=sys.stderr)
+    for name, one in table.find_dates([name for name, _ in found.values()]).items():
+        if one.other is not None:
+            words = as_options(describing.explain_open_format(name, one))
+            print(f"crossview: warning: {name}: {words}", file=sys.stderr)
+    return dates
 
 
 @contextmanager

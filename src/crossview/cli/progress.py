@@ -21,7 +21,7 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from crossview.errors import LabelOrderWarning
+from crossview.errors import LabelOrderWarning, LeakWarning
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.training.result import TrainingObserver
 
@@ -196,6 +196,8 @@ class _Rounds(ComparisonObserver):
 def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
     """Write each warning about the order of labels as one line, when all else is done.
 
+    Those about leaks are part of the answer.
+
     Parameters
     ----------
     file : text file, default=None
@@ -203,6 +205,7 @@ def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LabelOrderWarning)
+        warnings.simplefilter("ignore", LeakWarning)
         yield
     for one in caught:
         if issubclass(one.category, LabelOrderWarning):

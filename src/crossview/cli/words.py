@@ -13,7 +13,7 @@ __all__ = ["as_options", "never_fail_to_print"]
 _LIBRARY_ONLY = re.compile(r""",? or (?:views=\{[^}]*\}|y='COLUMN')""")
 _VIEWS = re.compile(r"views=\{'(\w+)': ('[^']*')\}")
 _ARGUMENT = re.compile(
-    r"(?<![\w'-])(views?|text|categorical|numeric|hash_bits|ngrams|tf_idf|bins|task|metric|k|positive|threshold"
+    r"(?<![\w'-])(views?|ignore|date|text|categorical|numeric|hash_bits|ngrams|tf_idf|bins|task|metric|k|positive|threshold"
     r"|classes|cv|repeats|groups|in_order|rope|seed|epochs|keep|null|decimal|delimiter|quote|header|encoding"
     r"|missing_columns|explain|format|model|settings|scale_views|init|checkpoint|every|log_every|resume|by"
     r"|time|weight|window)=(?:'([^']*)'|([^\s,;:()]*))"

@@ -49,8 +49,8 @@ __all__ = ["NOT_DISTRIBUTED", "train"]
 
 # options of `crossview.train` that need one machine
 NOT_DISTRIBUTED = ("time", "epochs", "init", "checkpoint", "every", "resume", "log", "log_every")
-ENCODING = ("views", "text", "categorical", "numeric", "hash_bits", "ngrams", "tf_idf",
-            "scale_views", "bins")  # fmt: skip
+ENCODING = ("views", "text", "categorical", "numeric", "date", "ignore", "hash_bits", "ngrams",
+            "tf_idf", "scale_views", "bins")  # fmt: skip
 SCORING = ("metric", "k", "cost", "positive", "threshold")
 
 
@@ -237,7 +237,8 @@ def _job(
         classes = _classes(stream, frames, y, client, n)
     rows = {"task": task, "classes": classes, **{name: options[name] for name in ENCODING}}
     if isinstance(stream, TableStream):
-        rows |= {"weight": options["weight"]}
+        # partitions of a data frame stay on their workers
+        rows |= {"weight": options["weight"], "recognize": not frames}
     elif options["weight"] is not None:
         raise InputError("weight= names a column, and the files hold rows with their weights")
     scoring = {name: options[name] for name in SCORING}

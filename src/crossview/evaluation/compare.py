@@ -43,6 +43,8 @@ def compare(
     text: Sequence[str] = (),
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
+    date: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     hash_bits: int = 18,
     ngrams: int = 1,
     tf_idf: bool = False,
@@ -184,6 +186,12 @@ def compare(
         best row.  ``Comparison.recommended`` is the cheapest of those that are practically
         equal to the best.  `crossview.report.tables` formats it as a table.
 
+    Warns
+    -----
+    LeakWarning
+        A column of a table tells the label (`Comparison.warnings`): by where it is missing, or by
+        its values.  Of many rows 100,000 or fewer are looked at.
+
     Notes
     -----
     Each model gets the threshold that is best for the metric on the rows held out by the inner
@@ -255,12 +263,14 @@ def compare(
         text=text,
         categorical=categorical,
         numeric=numeric,
+        date=date,
         hash_bits=hash_bits,
         ngrams=ngrams,
         tf_idf=tf_idf,
         scale_views=scale_views,
         bins=bins,
-        ignored=[groups] if isinstance(groups, str) else (),
+        ignore=ignore,
+        groups=groups if isinstance(groups, str) else None,
         time=time,
         weight=weight,
     )

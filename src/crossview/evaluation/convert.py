@@ -77,8 +77,8 @@ def convert(
         Of a table: whether labels are classes, which are numbered in their order if they are text,
         or numbers.
     **encoding
-        Of a table: ``text``, ``categorical``, ``numeric``, ``ngrams``, ``tf_idf`` and ``bins``, as
-        for `train`.
+        Of a table: ``text``, ``categorical``, ``numeric``, ``date``, ``ignore``, ``ngrams``,
+        ``tf_idf`` and ``bins``, as for `train`.
 
     Returns
     -------

@@ -12,33 +12,43 @@ import numpy as np
 
 from crossview.catalog.names import check_task
 from crossview.errors import InputError
+from crossview.evaluation.leaks import KNOWN_LATER, explain_leak, find_leaks
 from crossview.evaluation.row_columns import (
     RowColumns,
     about_weights,
     check_weight_column,
     weights_of,
 )
-from crossview.evaluation.summaries import MOST_DISTINCT, NumberSummary, Target, ValueSummary
-from crossview.evaluation.table_columns import predictors
-from crossview.streams.columns import LARGEST, kind_of, match_names
+from crossview.evaluation.summaries import MOST_DISTINCT, Target, ValueSummary
+from crossview.evaluation.table_columns import (
+    match_ignored,
+    predictors,
+    split_time,
+    without_ignored,
+)
+from crossview.evaluation.table_summary import TableSummary
+from crossview.streams.columns import LARGEST
+from crossview.streams.dates import DateFormat
 from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream, open_table
-from crossview.streams.view_columns import KINDS, columns_of_views
+from crossview.streams.view_columns import KINDS, columns_of_views, declared_kinds
 
-__all__ = ["ColumnDescription", "Description", "describe", "describe_head"]
+__all__ = [
+    "ColumnDescription",
+    "Description",
+    "describe",
+    "describe_head",
+    "explain_open_format",
+]
 
 # what is described before a table is learned
 ROWS_OF_HEAD = 10_000
 MOST_COLUMNS_OF_HEAD = 2000
-# cells that are in memory together
-MOST_CELLS = 4_000_000
 # shares of the rows, or of the values that are not missing
 MANY_NUMBERS = 0.8
 NEARLY_ALL = 0.95
 # rows from which on a share says something
 FEW_ROWS = 20
-# a relation from which on a column is the label in other words
-LEAKS = 0.98
 NOT_FINITE, TOO_LARGE = "NaN or infinity", "numbers that are too large"
 N_EXAMPLES = 3
 LONGEST_EXAMPLE = 30
@@ -46,6 +56,8 @@ LONGEST_EXAMPLE = 30
 MANY_IN_A_ROW = 300
 # words of a free text, on average
 WORDS_OF_TEXT = 3.0
+# of a sentence, where they are many, and some are repeated
+WORDS_OF_SENTENCE, MANY_SENTENCES = 6.0, 50
 
 _IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z](Id|ID|Key|Code))$")
 
@@ -61,15 +73,15 @@ class ColumnDescription:
     view : str or None
         Its view; None: it is in no view, and not used.
     kind : str or None
-        What it is encoded as: numeric, categorical or text; None: it cannot be.
+        What it is encoded as: numeric, categorical, text or date; None: it cannot be.
     type : str
         The type of its values.
     distinct : int or None
         Number of different values; None: more than 50,000, or of no kind and not counted.
     missing : int
         Number of rows without value.
-    minimum, maximum : float or None
-        The range of numbers.
+    minimum, maximum : float, str or None
+        The range of numbers, and of dates in words.
     examples : list of str
         Its most frequent values.
     relation : float or None
@@ -86,8 +98,8 @@ class ColumnDescription:
     type: str
     distinct: int | None
     missing: int
-    minimum: float | None
-    maximum: float | None
+    minimum: float | str | None
+    maximum: float | str | None
     examples: list[str]
     relation: float | None
     warnings: list[str]
@@ -139,8 +151,9 @@ def describe(
     text: Sequence[str] = (),
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
+    date: Sequence[str] = (),
     task: str = "classification",
-    ignored: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     time: str | None = None,
     weight: str | None = None,
 ) -> Description:
@@ -162,10 +175,12 @@ def describe(
         As for `ViewEncoder`: columns of numbers that are ids.
     numeric : sequence of str, default=()
         As for `ViewEncoder`: columns that must be numbers.
+    date : sequence of str, default=()
+        As for `ViewEncoder`: columns of text that are dates.  Others are recognized.
     task : {"classification", "regression"}, default="classification"
         Whether the label is a class or a number.
-    ignored : sequence of str, default=()
-        Columns that are in no view.
+    ignore : sequence of str, default=()
+        Columns (names or globs) that are in no view.
     time, weight : str, default=None
         Columns of times and of weights, as for `train`: they are in no view, and checked as there.
 
@@ -193,7 +208,7 @@ def describe(
     >>> table = pa.table({
     ...     "ad__price": ["1,5", "2,5", "3,0", "NA"] * 5,
     ...     "ad__red": [True, True, False, None] * 5,
-    ...     "click": ["yes", "yes", "no", "no"] * 5,
+    ...     "click": ["yes", "no"] * 5 + ["no", "yes"] * 5,
     ... })
     >>> answer = describe(table, "click")
     >>> [(one.name, one.distinct, one.missing) for one in answer.columns]
@@ -204,14 +219,20 @@ def describe(
     check_task(task)
     table = open_table(X)
     label = y if isinstance(y, str) else None
-    row_columns = RowColumns(table, time, weight)
-    in_no_view = [*ignored, *(name for name in (time, weight) if name is not None)]
+    dates, format = split_time(date, time)
+    row_columns = RowColumns(table, time, weight, format)
+    left_out = match_ignored(ignore, table.column_names)
+    views = without_ignored(views, left_out, table.column_names)
+    in_no_view = [*left_out, *(name for name in (time, weight) if name is not None)]
     others = predictors(table, label, views, in_no_view)
     if label is not None:
         table = table.as_written([label])
-    declared: dict[str, str] = {}
-    for kind, patterns in zip(KINDS, (text, categorical, numeric), strict=True):
-        declared |= dict.fromkeys(match_names(patterns, others.column_names, kind), kind)
+    patterns = dict(zip(KINDS, (text, categorical, numeric, dates), strict=True))
+    declared, formats = declared_kinds(patterns, others.column_names)
+    found = table.find_dates(
+        [n for n in others.column_names if n not in declared or formats.get(n) == ""]
+    )
+    formats |= {name: one.format for name, one in found.items()}
     labels = None if y is None or label is not None else np.asarray(y)
     names = others.column_names
     about: list[str] = []
@@ -222,7 +243,9 @@ def describe(
         about.append("no column is in a view; name them: views={'user': 'user_*'}")
     about += _about_names(table)
     view_of = {column: view for view, group in grouped.items() for column in group}
-    one_pass = _Pass(table, label, view_of, declared, Target(task == "regression"))
+    kinds = declared | dict.fromkeys(found, "date")
+    one_pass = _Pass(table, label, view_of, kinds, Target(task == "regression"), formats)
+    one_pass.open_formats = {name: one for name, one in found.items() if one.other is not None}
     n_rows = one_pass.read(row_columns.watch(table), labels)
     about += row_columns.warnings()
     return Description(n_rows, label, list(one_pass.describe(n_rows)), about)
@@ -239,7 +262,7 @@ def _about_names(table: TableStream) -> list[str]:
     return []
 
 
-class _Pass:
+class _Pass(TableSummary):
     """One pass over a table, and what it finds."""
 
     def __init__(
@@ -249,77 +272,50 @@ class _Pass:
         view_of: Mapping[str, str],
         declared: Mapping[str, str],
         target: Target,
+        formats: Mapping[str, str],
     ) -> None:
-        self.label, self.view_of, self.declared, self.target = label, view_of, declared, target
-        self.names = table.column_names
-        self.types = {field.name: field.type for field in table.schema}
-        self.kinds = {name: self._kind(name) for name in self.names}
-        numbers = [name for name in self.names if self._is_read_as_number(name)]
-        self.numbers = {name: c for c, name in enumerate(numbers)}
-        self.values = {
-            name: ValueSummary(name, view_of.get(name))
-            for name in self.names
-            if self.kinds[name] is not None and name not in self.numbers
-        }
-        self.moments = NumberSummary(len(self.numbers))
-
-    def _kind(self, name: str) -> str | None:
-        """What it is encoded as; None where its type is none of that."""
-        if name in self.declared:
-            return self.declared[name]
-        try:
-            return kind_of(self.types[name], name)
-        except InputError:
-            return None
-
-    def _is_read_as_number(self, name: str) -> bool:
-        return self.kinds[name] == "numeric" and _holds_numbers(self.types[name])
+        super().__init__(table.schema, declared, target, formats=formats)
+        self.label, self.view_of = label, view_of
+        # of which columns the values leave the format open
+        self.open_formats: dict[str, DateFormat] = {}
 
     def read(self, batches: Iterable[TableBatch], labels: np.ndarray | None) -> int:
         """Take all rows; return how many there are."""
         import pyarrow as pa
 
         n_rows = 0
-        step = max(256, MOST_CELLS // max(1, len(self.names)))
         for batch in batches:
-            for start in range(0, batch.data.num_rows, step):
-                data = batch.data.slice(start, step)
-                if self.label is not None:
-                    self.target.read(data.column(self.label))
-                elif labels is not None:
-                    own = labels[n_rows : n_rows + len(data)]
-                    if len(own) < len(data):
-                        raise InputError(f"{len(labels)} labels for more than {n_rows} rows")
-                    self.target.read(pa.array(own.tolist()))
-                self._add(data)
-                n_rows += len(data)
+            n = batch.data.num_rows
+            if self.label is not None:
+                self.add(batch.data, batch.data.column(self.label))
+            else:
+                own = None if labels is None else labels[n_rows : n_rows + n]
+                if own is not None and len(own) < n:
+                    raise InputError(f"{len(own) + n_rows} labels for more than {n_rows} rows")
+                self.add(batch.data, None if own is None else pa.array(own.tolist()))
+            n_rows += n
         return n_rows
-
-    def _add(self, data: Any) -> None:
-        columns = dict(zip(data.schema.names, data.columns, strict=True))
-        self.moments.add([columns[name] for name in self.numbers], self.target)
-        for name, summary in self.values.items():
-            summary.add(columns[name], self.target)
 
     def describe(self, n_rows: int) -> Iterator[ColumnDescription]:
         """Yield what each column holds."""
         warnings = _Warnings(self)
         relations = self.moments.relations(self.target)
-        separates = self.moments.separates(FEW_ROWS)
+        leaks = find_leaks(self)
         low, high = self.moments.minimum, self.moments.maximum
         for name in self.names:
             about: dict[str, Any] = {"distinct": None, "missing": 0, "examples": []}
             if str(self.types[name]) == "null":
                 about |= {"distinct": 0, "missing": n_rows}
             about |= {"minimum": None, "maximum": None, "relation": None}
-            leaks = False
             if name in self.numbers:
                 c = self.numbers[name]
-                about = self._number(c)
+                about = self._number(name, c)
                 if not np.isnan(low[c]):
-                    about |= {"minimum": float(low[c]), "maximum": float(high[c])}
+                    limits = (float(low[c]), float(high[c]))
+                    is_date = self.kinds[name] == "date"
+                    shown = [self.show(name, one) if is_date else one for one in limits]
+                    about |= {"minimum": shown[0], "maximum": shown[1]}
                 about["relation"] = None if np.isnan(relations[c]) else float(relations[c])
-                leaks = bool(separates[c])
             elif name in self.values:
                 about = self._value(self.values[name], n_rows)
             if name == self.label:
@@ -333,16 +329,17 @@ class _Pass:
             )
             # what is in no view is not learned, unless nothing is in a view yet
             if name in self.view_of or name == self.label or not self.view_of:
-                one.warnings.extend(warnings.about(one, n_rows, leaks))
+                leak = leaks.get(name)
+                one.warnings.extend(warnings.about(one, n_rows, leak))
             yield one
 
-    def _number(self, c: int) -> dict[str, Any]:
-        """What a column of numbers holds."""
+    def _number(self, name: str, c: int) -> dict[str, Any]:
+        """What a column of numbers or dates holds."""
         distinct = self.moments.distinct[c]
         examples: list[str] = []
         if distinct is not None:
             order = np.argsort(-distinct[1], kind="stable")[:N_EXAMPLES]
-            examples = [f"{value:.10g}" for value in distinct[0][order]]
+            examples = [self.show(name, float(value)) for value in distinct[0][order]]
         return {
             "distinct": None if distinct is None else len(distinct[0]),
             "missing": int(self.moments.n_missing[c]),
@@ -367,8 +364,9 @@ class _Warnings:
         self.label, self.target, self.declared = one_pass.label, one_pass.target, one_pass.declared
         self.types, self.values = one_pass.types, one_pass.values
         self.numbers, self.moments = one_pass.numbers, one_pass.moments
+        self.open_formats = one_pass.open_formats
 
-    def about(self, one: ColumnDescription, n_rows: int, leaks: bool) -> Iterator[str]:
+    def about(self, one: ColumnDescription, n_rows: int, leak: str | None) -> Iterator[str]:
         """Yield what may be wrong with a column, and what to do."""
         if one.name == self.label:
             yield from self._about_label(one, n_rows)
@@ -376,8 +374,8 @@ class _Warnings:
         present = n_rows - one.missing
         if one.kind is None and str(self.types[one.name]) != "null":
             yield (
-                f"holds {one.type}, which is neither number nor category; convert it in SQL, for "
-                "example with epoch(...) or dayname(...), or leave it out"
+                f"holds {one.type}, which is neither number, category nor date; convert it in SQL, "
+                "for example with epoch(...) or CAST(... AS VARCHAR), or leave it out"
             )
             return
         if not n_rows:
@@ -387,14 +385,16 @@ class _Warnings:
             return
         if one.missing >= NEARLY_ALL * n_rows and n_rows >= FEW_ROWS:
             yield f"{_percent(one.missing, n_rows)} of the rows have no value"
-        if leaks or (one.relation or 0.0) >= LEAKS:
-            yield "tells the label almost exactly; if it is only known after it, leave it out"
+        if leak is not None:
+            yield explain_leak(leak, one.name)
         elif one.distinct == 1:
             where = "every row that has a value" if one.missing else "every row"
             yield f"constant: {one.examples[0]!r} in {where}"
+        if found := self.open_formats.get(one.name):
+            yield explain_open_format(one.name, found)
         if one.name in self.values:
             yield from self._about_values(one, self.values[one.name], present)
-        else:
+        elif one.kind == "numeric":
             yield from self._about_numbers(one, present)
 
     def _about_label(self, one: ColumnDescription, n_rows: int) -> Iterator[str]:
@@ -421,11 +421,14 @@ class _Warnings:
             return
         if present < FEW_ROWS:
             return
+        words = like.words / max(1, like.present)
+        different = ">50,000" if one.distinct is None else f"{one.distinct:,}"
         varied = one.distinct is None or one.distinct >= 0.5 * present
-        if varied and like.words >= WORDS_OF_TEXT * like.present:
+        sentences = one.distinct is None or one.distinct >= MANY_SENTENCES
+        if (varied and words >= WORDS_OF_TEXT) or (sentences and words >= WORDS_OF_SENTENCE):
             yield (
-                f"{like.words / like.present:.0f} words on average, and nearly all different; free "
-                f"text? text={one.name!r}"
+                f"a category of {different} values, with {words:.0f} words on average; free text? "
+                f"text={one.name!r}"
             )
         elif one.distinct is not None and one.distinct >= NEARLY_ALL * present and present >= 100:
             yield "different in nearly every row, so it tells nothing about new rows; leave it out"
@@ -466,7 +469,7 @@ class _Warnings:
             )
         if one.name in self.declared or not _is_integer(self.types[one.name]) or present < FEW_ROWS:
             return
-        if one.minimum is None or one.maximum is None:
+        if not (isinstance(one.minimum, float) and isinstance(one.maximum, float)):
             return
         n_between = one.maximum - one.minimum + 1
         if one.distinct == present and n_between <= 1.5 * present:
@@ -486,8 +489,21 @@ class _Warnings:
             )
 
 
+def explain_open_format(column: str, found: DateFormat) -> str:
+    """Return how the dates of a column are read, where its values do not say it."""
+    return (
+        f"its dates are read as {found.format}, and {found.other} fits as well: "
+        f"date='{column}={found.other}'"
+    )
+
+
 def describe_head(
-    table: TableStream, y: str | None, *, weight: str | None = None, **options: Any
+    table: TableStream,
+    y: str | None,
+    *,
+    weight: str | None = None,
+    leaks: bool = False,
+    **options: Any,
 ) -> Description:
     """Return what the first 10,000 rows of a table hold, or of a very wide one its names only.
 
@@ -500,7 +516,10 @@ def describe_head(
     y : str or None
         The column of the labels.
     weight : str, default=None
-        The column of the weights, which is among ``ignored``.
+        The column of the weights, which is among ``ignore``.
+    leaks : bool, default=False
+        Whether to name columns that tell the label; learning on one machine looks for them in more
+        rows.
     **options
         As for `describe`.
 
@@ -528,7 +547,11 @@ def describe_head(
             answer.about_table.extend(about_weights(weight, mean))
     for one in answer.columns:
         one.warnings[:] = [
-            words for words in one.warnings if not words.startswith((NOT_FINITE, TOO_LARGE))
+            words
+            for words in one.warnings
+            if not (
+                words.startswith((NOT_FINITE, TOO_LARGE)) or (KNOWN_LATER in words and not leaks)
+            )
         ]
     return answer
 
@@ -537,12 +560,6 @@ def _some(names: list[str], most: int = 3) -> str:
     """A few names of many."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
-
-
-def _holds_numbers(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def _is_integer(kind: Any) -> bool:

@@ -29,10 +29,11 @@ from crossview.evaluation.row_columns import (
     read_order,
     weights_of,
 )
-from crossview.evaluation.table_columns import predictors
+from crossview.evaluation.table_columns import predictors, split_time, with_dates
 from crossview.labels import has_label
 from crossview.streams.arrow import codes_of, labels_as, numbers_of, release_unused
 from crossview.streams.columns import plain_kinds
+from crossview.streams.dates import split_format
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.shuffle import take_in_order
 from crossview.streams.source import TableBatch
@@ -74,6 +75,10 @@ class LabeledTable(LabeledSource):
     weight : str or array-like of shape (n_samples,), default=None
         How much each row counts in learning: numbers, or the name of their column, which is in no
         view.
+    date : sequence of str, default=()
+        As for `ViewEncoder`; the column of ``time`` may be among them.
+    recognize : bool, default=True
+        Whether columns of text that are dates in every row are read as such.
     **encoding
         Other parameters of `ViewEncoder`.
 
@@ -105,6 +110,8 @@ class LabeledTable(LabeledSource):
         ignored: Sequence[str] = (),
         time: str | None = None,
         weight: Any = None,
+        date: Sequence[str] = (),
+        recognize: bool = True,
         **encoding: Any,
     ) -> None:
         self._numbers = check_task(task) == "regression"
@@ -124,10 +131,11 @@ class LabeledTable(LabeledSource):
         others = predictors(stream, self._label, views, in_no_view)
         if self._weight is not None:
             check_weight_column(stream, self._weight)
-        self._order = None if time is None else read_order(stream, time)
-        if self._label is not None:
-            stream = stream.as_written([self._label])
-        self.table = stream
+        encoding["date"], format = split_time(date, time)
+        self._order = None if time is None else read_order(stream, time, format)
+        self.table = stream = stream.as_written([] if self._label is None else [self._label])
+        if recognize:
+            encoding["date"] = with_dates(stream, others.column_names, views, encoding)
         self._use(stream, ViewEncoder(views, **_with_dialect(encoding, stream)).fit(others))
         self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
 
@@ -158,11 +166,8 @@ class LabeledTable(LabeledSource):
     def select_view(self, view: str) -> LabeledTable:
         """Return the same rows with one view."""
         mine = self.columns[view]
-        kinds = {
-            kind: [column for column in getattr(self.encoder, kind) if column in mine]
-            for kind in ("text", "categorical", "numeric")
-        }
-        encoder = clone(self.encoder).set_params(views={view: mine}, **kinds)
+        declared = _declared_of(self.encoder, mine)
+        encoder = clone(self.encoder).set_params(views={view: mine}, **declared)
         narrow = copy.copy(self)
         narrow._use(self.stream, encoder.fit(_no_rows(self.stream.select(mine))))
         return narrow
@@ -244,6 +249,14 @@ class LabeledTable(LabeledSource):
 def _with_dialect(encoding: Mapping[str, Any], stream: TableStream) -> dict[str, Any]:
     """The parameters of an encoder, with how the files of the rows are written."""
     return {"dialect": stream.dialect or None, **encoding}
+
+
+def _declared_of(encoder: ViewEncoder, columns: Sequence[str]) -> dict[str, list[str]]:
+    """The columns whose kind is declared, of some of them."""
+    return {
+        kind: [one for one in names if one in columns or split_format(one)[0] in columns]
+        for kind, names in encoder.declared_columns().items()
+    }
 
 
 def _no_rows(stream: TableStream) -> pa.Table:

@@ -119,12 +119,15 @@ class LabeledSource:
         Whether the rows are in memory already.
     ordered : bool
         Whether the order of the rows was asked for, as by ORDER BY.
+    check : callable or None
+        Is given each batch just before it is encoded.
     """
 
     batch_rows: int
     streams: tuple[str, ...] = ("table", "stream")  # the attributes that read the rows
     in_memory = False
     ordered = False
+    check: Callable[[LabeledBatch], None] | None = None
     _shuffled: Shuffled[LabeledBatch] | None = None
 
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
@@ -203,7 +206,7 @@ class LabeledSource:
         done : int, default=0
             Number of batches to pass over: they were encoded before.
         see : callable, default=None
-            Is given each batch just before it is encoded.
+            Is given each batch, as ``check`` is.
 
         Yields
         ------
@@ -217,8 +220,9 @@ class LabeledSource:
         in_order = regroup(self.read(), self.batch_rows, first)
         batches = prefetch(self._shuffled or in_order)
         for batch in islice(batches, done, None):
-            if see is not None:
-                see(batch)
+            for look in (self.check, see):
+                if look is not None:
+                    look(batch)
             yield self.encode(batch, encoder, learn), batch.y, batch.weight
 
 

@@ -16,6 +16,18 @@ ENCODING: dict[str, ParameterDoc] = {
     "text": ("sequence of str", "As for `ViewEncoder`: columns of free text."),
     "categorical": ("sequence of str", "As for `ViewEncoder`: columns of numbers that are ids."),
     "numeric": ("sequence of str", "As for `ViewEncoder`: columns that must be numbers."),
+    "date": (
+        "sequence of str",
+        """
+        As for `ViewEncoder`: columns of text that are dates, also with their format:
+        ``"bought=%d/%m/%Y"``.  Text that is dates in every row is recognized.  The column of
+        ``time`` may be among them.
+        """,
+    ),
+    "ignore": (
+        "sequence of str",
+        "Columns (names or globs) of a table that are in no view, whatever the globs of views say.",
+    ),
     "hash_bits": (
         "int",
         "As for `ViewEncoder`, and of libffm and Vowpal Wabbit files as for `open_rows`: each view "

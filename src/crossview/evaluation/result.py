@@ -292,6 +292,8 @@ class Comparison(Pictured):
         What the recommended model loses without each view, if that was asked for.
     curve : LearningCurve or None
         The recommended model by the number of rows.
+    warnings : list of str
+        A line for each column that tells the label, and may be known only after it.
     fingerprint : str
         Of the labels and the protocol: comparisons with the same have the same folds.
     diagnostics : Diagnostics or None
@@ -326,6 +328,7 @@ class Comparison(Pictured):
     seconds: float = math.nan
     ablation: list[Ablation] = field(default_factory=list)
     curve: LearningCurve | None = None
+    warnings: list[str] = field(default_factory=list)
     fingerprint: str = ""
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
@@ -434,7 +437,7 @@ class Comparison(Pictured):
             for row in self.rows
         ]
         benefit = [self.unlabeled_benefit] if self.unlabeled_benefit else []
-        return "\n".join([*lines, *self.verdict, *benefit])
+        return "\n".join([*self.warnings, *lines, *self.verdict, *benefit])
 
 
 def _of_json(kind: Any, value: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from crossview.errors import InputError
 from crossview.labels import MAX_WEIGHT
 from crossview.streams.arrow import numbers_of
+from crossview.streams.dates import as_times, check_format, is_text
 from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream
 
@@ -21,6 +22,7 @@ __all__ = [
     "about_weights",
     "check_weight_column",
     "check_weights",
+    "format_of_times",
     "read_groups",
     "read_order",
     "weights_of",
@@ -48,7 +50,7 @@ def read_groups(table: TableStream, name: str) -> np.ndarray:
     return np.asarray(_column(table, name, "group").combine_chunks().dictionary_encode().indices)
 
 
-def read_order(table: TableStream, name: str) -> np.ndarray:
+def read_order(table: TableStream, name: str, format: str = "") -> np.ndarray:
     """Return the rows of a table in the order of a column.
 
     Parameters
@@ -56,7 +58,9 @@ def read_order(table: TableStream, name: str) -> np.ndarray:
     table : TableStream
         With all of its columns.
     name : str
-        The column, of timestamps, dates or numbers; it has a value in each row.
+        The column: timestamps, dates, numbers, or text that is dates.  Each row has a value.
+    format : str, default=""
+        How text writes its dates, as for `ViewEncoder`; "": as its values say.
 
     Returns
     -------
@@ -65,15 +69,35 @@ def read_order(table: TableStream, name: str) -> np.ndarray:
     """
     import pyarrow.compute as pc
 
-    _check_time_column(table, name)
+    format = _check_time_column(table, name, format)
+    if format:
+        times = [_times_of(batch, name, format) for batch in _complete(table, name, "time")]
+        return np.argsort(np.concatenate(times), kind="stable") if times else np.empty(0, np.intp)
     return np.asarray(pc.sort_indices(_column(table, name, "time")), dtype=np.intp)  # stable
 
 
-def _check_time_column(table: TableStream, name: str) -> None:
-    """Raise an error if there is no such column, or if it holds no times."""
+def _times_of(batch: TableBatch, name: str, format: str) -> np.ndarray:
+    """The times of a column of text; a bad one is named by file and row."""
+    try:
+        times = as_times(name, batch.data.column(name), format)
+        if np.isnat(times).any():
+            raise InputError("the time is missing", row=int(np.isnat(times).argmax()), column=name)
+    except InputError as error:
+        row = batch.first_row + (error.row or 0)
+        raise InputError(error.message, file=batch.file, row=row, column=name) from None
+    return times
+
+
+def _check_time_column(table: TableStream, name: str, format: str = "") -> str:
+    """Raise an error if there is no such column, or if it holds no times; return its format."""
     from pyarrow import types
 
     kind = _type_of(table, name)
+    if is_text(kind):
+        if format:
+            check_format(format)
+            return format
+        return format_of_times(table, name)
     numbers = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     if not (numbers or types.is_temporal(kind)):
         raise InputError(
@@ -81,6 +105,31 @@ def _check_time_column(table: TableStream, name: str) -> None:
             "example with CAST(... AS TIMESTAMP)",
             column=name,
         )
+    return ""
+
+
+def format_of_times(table: TableStream, name: str, *, given: bool = True) -> str:
+    """Return how a column of text writes times; an error if it does not say so itself.
+
+    Parameters
+    ----------
+    table : TableStream
+        With the column.
+    name : str
+        Its name.
+    given : bool, default=True
+        Whether ``date=`` could say it.
+    """
+    found = table.find_dates([name]).get(name)
+    how = f"convert it in a query, for example with strptime({name}, '%d/%m/%Y')"
+    if given:
+        how = f"give the format, as in date='{name}=%d/%m/%Y', or {how}"
+    if found is None:
+        raise InputError(f"holds text that is not a date in every row; {how}", column=name)
+    if found.other is not None:
+        words = f"its dates may be {found.format} or {found.other}"
+        raise InputError(f"{words}, which its values leave open; {how}", column=name)
+    return found.format
 
 
 def check_weights(weight: Any) -> np.ndarray:
@@ -140,13 +189,17 @@ class RowColumns:
         With all of its columns.
     time, weight : str or None
         The columns, where there are any.
+    format : str, default=""
+        As for `read_order`.
     """
 
-    def __init__(self, table: TableStream, time: str | None, weight: str | None) -> None:
-        self.time, self.weight = time, weight
+    def __init__(
+        self, table: TableStream, time: str | None, weight: str | None, format: str = ""
+    ) -> None:
+        self.time, self.weight, self._format = time, weight, ""
         self._total, self._n_rows = 0.0, 0
         if time is not None:
-            _check_time_column(table, time)
+            self._format = _check_time_column(table, time, format)
         if weight is not None:
             check_weight_column(table, weight)
 
@@ -155,6 +208,8 @@ class RowColumns:
         for batch in batches:
             if self.time is not None:
                 _check_complete(batch, self.time, "time")
+                if self._format:
+                    _times_of(batch, self.time, self._format)
             if self.weight is not None:
                 self._total += float(weights_of(batch, self.weight).sum())
             self._n_rows += batch.data.num_rows
@@ -183,11 +238,15 @@ def _column(table: TableStream, name: str, what: str) -> pa.ChunkedArray:
     import pyarrow as pa
 
     kind = _type_of(table, name)
-    pieces = []
+    pieces = [batch.data.column(0).cast(kind) for batch in _complete(table, name, what)]
+    return pa.chunked_array(pieces, type=kind)
+
+
+def _complete(table: TableStream, name: str, what: str) -> Iterator[TableBatch]:
+    """The batches of a column; a missing value is named by file and row."""
     for batch in table.select([name]):
         _check_complete(batch, name, what)
-        pieces.append(batch.data.column(0).cast(kind))
-    return pa.chunked_array(pieces, type=kind)
+        yield batch
 
 
 def _type_of(table: TableStream, name: str) -> pa.DataType:

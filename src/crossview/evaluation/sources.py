@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.base import clone
 from crossview.errors import InputError
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.rows import LabeledRows
-from crossview.evaluation.table_columns import check_label
+from crossview.evaluation.table_columns import check_label, match_ignored, without_ignored
 from crossview.streams.arrow import integers, release_unused
 from crossview.streams.duck import named_files
 from crossview.streams.encode import ViewEncoder
@@ -40,6 +40,8 @@ def open_labeled(
     *,
     views: Any = None,
     ngrams: int = 1,
+    ignore: Sequence[str] = (),
+    groups: str | None = None,
     of_model: Any = None,
     **options: Any,
 ) -> Labeled:
@@ -55,6 +57,10 @@ def open_labeled(
         As for `ViewEncoder`; only for columns.
     ngrams : int, default=1
         Longest sequence of words to count; only for columns.
+    ignore : sequence of str, default=()
+        Columns that are in no view; only for columns.
+    groups : str, default=None
+        A column of groups, which is in no view.
     of_model : ViewReader or ViewScaler, default=None
         Of a model that has learned the views already, so that these rows need not have all.
     **options
@@ -75,6 +81,8 @@ def open_labeled(
                 raise InputError(
                     f"{what} has columns that are encoded already; leave {name}= at {default}"
                 )
+        if len(ignore):
+            raise InputError(f"{what} has no columns; ignore= is for tables")
         if options.get("time") is not None:
             raise InputError(f"{what} has no column {options['time']!r}; time= is for tables")
         for_rows = ("task", "unlabeled", "classes", "scale_views", "weight")
@@ -88,7 +96,11 @@ def open_labeled(
         raise InputError("which column is the label? Name it: --label COLUMN, or y='COLUMN'")
     if not (isinstance(ngrams, int) and ngrams >= 1):
         raise InputError(f"ngrams={ngrams!r}; give a whole number, 1 or more")
-    return LabeledTable(source, y, views=views, ngram_range=(1, ngrams), **options)
+    table = open_table(source)
+    left_out = match_ignored(ignore, table.column_names)
+    views = without_ignored(views, left_out, table.column_names)
+    ignored = [*left_out, *([] if groups is None else [groups])]
+    return LabeledTable(table, y, views=views, ignored=ignored, ngram_range=(1, ngrams), **options)
 
 
 def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
@@ -129,7 +141,7 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
     names = ("hash_bits", "ngram_range", "tf_idf", "scale_views", "bins", "dialect")
     same |= {name: getattr(encoder, name) for name in names}
     table = table.as_kinds(words, numbers)
-    return LabeledTable(table, y, views=columns, **same, **options)
+    return LabeledTable(table, y, views=columns, recognize=False, **same, **options)
 
 
 def input_files(source: Any) -> list[str]:

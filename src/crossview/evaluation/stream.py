@@ -27,6 +27,7 @@ from crossview.evaluation.comparing.keeping_stream import (
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.label_order import LabelOrder
+from crossview.evaluation.leak_check import LeakCheck
 from crossview.evaluation.metrics import BlockTally, RunningThreshold, Tally, least_rows
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.significance import Posterior, jackknife_posterior
@@ -65,6 +66,8 @@ def compare_stream(
     encoder: Any = None if source.encoder is None else clone(source.encoder)
     labels = LabelOrder(source.classes)
     last = HeldBack(run, n_first, source.n_rows)
+    leaks = LeakCheck(source)
+    source.check = leaks.see
     batches = labels.watch(source.encoded(encoder, learn=True, first=n_first, see=last.see))
     progress = _ProgressiveRun(run, observer)
     # 1. the first part chooses the parameters; the model that learned it best continues
@@ -86,6 +89,7 @@ def compare_stream(
             mode="progressive",
             test=f"differences in {run.metric}, jackknife over blocks of consecutive rows",
             folds=0,
+            warnings=leaks.found,
         )
 
     # 2. all that comes after it is scored, then learned; the last rows by view, too
@@ -108,6 +112,7 @@ def compare_stream(
         )
     labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
     run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
+    leaks.finish()
     final = answer()
     final.diagnostics = join_kept(progress.kept, progress.models, final, last.end, encoder)
     final.diagnostics.views, final.diagnostics.views_of = of_views, "the first rows"

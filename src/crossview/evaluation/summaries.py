@@ -9,7 +9,7 @@ import numpy as np
 from crossview.streams.arrow import codes_of, integers, numbers_of
 from crossview.streams.columns import LARGEST, Column, as_codes
 
-__all__ = ["MOST_DISTINCT", "NumberSummary", "Target", "ValueSummary"]
+__all__ = ["MOST_DISTINCT", "MissingSummary", "NumberSummary", "Target", "ValueSummary"]
 
 # different values of a column that are counted
 MOST_DISTINCT = 50_000
@@ -139,11 +139,11 @@ class ValueSummary:
         Whether all different values were counted: up to `MOST_DISTINCT`.
     """
 
-    def __init__(self, name: str, view: str | None) -> None:
+    def __init__(self, name: str) -> None:
         import pyarrow as pa
 
         self.name = name
-        self._column = Column(name, view or "", "categorical", True)
+        self._column = Column(name, "", "categorical", True)
         self.values = pa.nulls(0, pa.large_string())
         # per value, and in the last row for missing ones: rows of each class, or n, Σ y and Σ y²
         self._sums = np.zeros((1, 1))
@@ -221,6 +221,11 @@ class ValueSummary:
         order = np.argsort(-counts, kind="stable")[:n]
         return [(self.values[int(i)].as_py(), int(counts[i])) for i in order]
 
+    @property
+    def counts_of_classes(self) -> np.ndarray:
+        """Rows of each class per value, and in the last row those without value."""
+        return self._sums[:, 1:]
+
     def relation(self, target: Target) -> float | None:
         """Return how much the value says of the label, from 0 to 1; None: unknown."""
         if not self.complete or target.values is None:
@@ -229,6 +234,67 @@ class ValueSummary:
         if target.numbers:
             return _correlation_ratio(*sums.T)
         return _cramers_v(sums[:, 1:])
+
+
+class MissingSummary:
+    """The labels of the rows in which columns have no value, and of those in which they have one.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns.
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        # rows of each class, and in the first column without label: all, and those without value
+        self._total = np.zeros(1, dtype=np.int64)
+        self._missing = np.zeros((n_columns, 1), dtype=np.int64)
+        # of a number to predict: its range without value and with one
+        self._low, self._high = (np.full((2, n_columns), end) for end in (np.inf, -np.inf))
+
+    def add(self, arrays: list[Any], target: Target) -> None:
+        """Take the next rows, an Arrow array per column, and their labels."""
+        y = target.values
+        if not arrays or y is None:
+            return
+        groups = (~np.isnan(y)).astype(np.int64) if target.numbers else y + 1
+        n_groups = 2 if target.numbers else target.n_groups
+        more = n_groups - len(self._total)
+        self._total = np.pad(self._total, (0, more)) + np.bincount(groups, minlength=n_groups)
+        self._missing = np.pad(self._missing, ((0, 0), (0, more)))
+        for c, array in enumerate(arrays):
+            missing = _is_missing(array)
+            if missing is not None:
+                self._missing[c] += np.bincount(groups[missing], minlength=n_groups)
+            if target.numbers:
+                there = None if missing is None else ~missing
+                for k, rows in ((0, missing), (1, there)):
+                    own = y if rows is None else y[rows]
+                    if (rows is not None or k) and not np.isnan(own).all():
+                        self._low[k, c] = min(self._low[k, c], np.nanmin(own))
+                        self._high[k, c] = max(self._high[k, c], np.nanmax(own))
+
+    def counts(self, c: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of each class in which column ``c`` has a value, and the others."""
+        return (self._total - self._missing[c])[1:], self._missing[c, 1:]
+
+    def ranges(self, c: int) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the range of the number to predict where column ``c`` has a value, and where not.
+
+        It is empty, from infinity down, where there is no such row.
+        """
+        low, high = (ends[:, c] + 0.0 for ends in (self._low, self._high))  # no -0
+        without, filled = zip(low.tolist(), high.tolist(), strict=True)
+        return filled, without
+
+
+def _is_missing(array: Any) -> np.ndarray | None:
+    """Which rows have no value; None where all have one."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.DictionaryArray) and array.dictionary.null_count:
+        array = array.dictionary_decode()
+    return numbers_of(array.is_null()) if array.null_count else None
 
 
 class NumberSummary:
@@ -336,6 +402,31 @@ class NumberSummary:
                 found.append(_cramers_v(np.stack([n, missing])))
             relations[c] = max((value for value in found if value is not None), default=np.nan)
         return relations
+
+    def constants(self, c: int) -> list[tuple[int, float, int]]:
+        """Return the classes in all rows of which column ``c`` has a value that no other row has.
+
+        Parameters
+        ----------
+        c : int
+            The column.
+
+        Returns
+        -------
+        list of (int, float, int)
+            The class, the value, and the rows of the class.
+        """
+        known = self.distinct[c]
+        if known is None:
+            return []
+        low, high = self._low[1:, c], self._high[1:, c]
+        n, missing = self._sums[0, 1:, c], self._sums[3, 1:, c]
+        found = []
+        for k in np.flatnonzero((low == high) & (missing == 0)):
+            place = np.searchsorted(known[0], low[k])
+            if known[1][place] == n[k]:
+                found.append((int(k), float(low[k]), int(n[k])))
+        return found
 
     def separates(self, fewest: int) -> np.ndarray:
         """Return which columns have no value of one class within the range of another.

@@ -5,11 +5,15 @@ It loads nothing heavy, so that the command line names a mistyped column at once
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crossview.errors import InputError, closest_names
+from crossview.streams.dates import split_format
 from crossview.streams.table import TableStream
+from crossview.streams.view_columns import KINDS, columns_of_views, declared_kinds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +23,12 @@ __all__ = [
     "check_label",
     "check_missing_columns",
     "columns_of_model",
+    "dates_in_views",
+    "match_ignored",
     "predictors",
+    "split_time",
+    "with_dates",
+    "without_ignored",
 ]
 
 
@@ -40,7 +49,7 @@ def predictors(
     views : mapping of str to columns, default=None
         As for `ViewEncoder`.  None of them may name the label; globs pass it over.
     ignored : sequence of str, default=()
-        Columns that are in no view.
+        Columns that are in no view: names or globs.
 
     Returns
     -------
@@ -56,7 +65,7 @@ def predictors(
             raise InputError(
                 f"view {view!r} names the label column; leave it out of the views", column=label
             )
-    left_out = {label, *ignored}
+    left_out = {label, *match_ignored(ignored, stream.column_names)}
     fields = [field for field in stream.schema if field.name not in left_out]
     return pa.Table.from_batches([], schema=pa.schema(fields))  # `empty_table` imports pandas
 
@@ -82,6 +91,108 @@ def check_label(stream: TableStream, label: str, views: Mapping[str, Sequence[st
             raise InputError(
                 f"is in view {view!r} of the model, so it is not the label", column=label
             )
+
+
+def match_ignored(ignored: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the columns of a table that names or globs leave out."""
+    found: dict[str, None] = {}
+    for pattern in [ignored] if isinstance(ignored, str) else ignored:
+        match = re.compile(fnmatch.translate(pattern)).match
+        matching = [pattern] if pattern in names else [name for name in names if match(name)]
+        if not matching:
+            raise InputError(f"no column {pattern!r}{closest_names(pattern, names)}")
+        found |= dict.fromkeys(matching)
+    return list(found)
+
+
+def without_ignored(
+    views: Mapping[str, Any] | None, ignored: Sequence[str], names: Sequence[str]
+) -> dict[str, Any] | None:
+    """Return the views without the names and globs that only ignored columns have.
+
+    Parameters
+    ----------
+    views : mapping of str to columns, or None
+        As for `ViewEncoder`.
+    ignored : sequence of str
+        Names of columns.
+    names : sequence of str
+        The columns of the table.
+
+    Returns
+    -------
+    views : dict of str to columns, or None
+        None where there were none.
+    """
+    if views is None or not len(ignored):
+        return None if views is None else dict(views)
+    left: dict[str, Any] = {}
+    for view, spec in views.items():
+        patterns = [spec] if isinstance(spec, str) else list(spec)
+        kept = []
+        for pattern in patterns:
+            match = re.compile(fnmatch.translate(str(pattern))).match
+            matching = [pattern] if pattern in names else [name for name in names if match(name)]
+            if not matching or not set(matching) <= set(ignored):
+                kept.append(pattern)
+        if not kept:
+            raise InputError(f"view {view!r} has only columns of ignore=; leave the view out")
+        left[view] = spec if kept == patterns else kept
+    return left
+
+
+def dates_in_views(date: Sequence[str], in_no_view: Sequence[str]) -> list[str]:
+    """Return the columns of dates, as for `ViewEncoder`, without those that are in no view."""
+    left_out = {*in_no_view}
+    return [one for one in date if left_out.isdisjoint((one, split_format(one)[0]))]
+
+
+def split_time(date: Sequence[str], time: str | None) -> tuple[list[str], str]:
+    """Return the columns of dates without that of times, which is in no view, and its format.
+
+    Parameters
+    ----------
+    date : sequence of str
+        As for `ViewEncoder`.
+    time : str or None
+        The column of times.
+    """
+    date = [date] if isinstance(date, str) else list(date)
+    columns = date if time is None else dates_in_views(date, [time])
+    formats = [split_format(one)[1] for one in date if one not in columns and one != time]
+    return columns, formats[-1] if formats else ""
+
+
+def with_dates(
+    stream: TableStream,
+    names: list[str],
+    views: Mapping[str, Any] | None,
+    declared: Mapping[str, Any],
+) -> list[str]:
+    """Return the columns of dates that are declared, and those of text that is dates in every row.
+
+    Parameters
+    ----------
+    stream : TableStream
+        The table; columns of text are read, where they may be dates.
+    names : list of str
+        Columns that may be in a view.
+    views : mapping of str to columns, or None
+        As for `ViewEncoder`.
+    declared : mapping of str to sequence of str
+        Columns by their kinds, as for `ViewEncoder`.
+
+    Returns
+    -------
+    date : list of str
+        For ``date=`` of `ViewEncoder`, with formats.
+    """
+    used = [name for group in columns_of_views(views, names).values() for name in group]
+    of_kinds = {kind: declared.get(kind) or () for kind in KINDS}
+    kinds, formats = declared_kinds(of_kinds, used)
+    unknown = [name for name in used if name not in kinds or formats.get(name) == ""]
+    formats |= {name: one.format for name, one in stream.find_dates(unknown).items()}
+    return [f"{name}={format}" if format else name for name, format in formats.items()]
 
 
 _ABOUT_CSV = "; is it written in another way? Say how by delimiter=, encoding= or header=False"

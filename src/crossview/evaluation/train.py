@@ -8,6 +8,7 @@ from typing import Any
 
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters
+from crossview.evaluation.leak_check import LeakCheck
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.read_labels import check_seed
 from crossview.evaluation.sources import input_files
@@ -40,6 +41,8 @@ def train(
     text: Sequence[str] = (),
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
+    date: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     hash_bits: int = 18,
     ngrams: int = 1,
     tf_idf: bool = False,
@@ -150,6 +153,9 @@ def train(
     LabelOrderWarning
         The labels, in the order in which they were learned, come in long blocks: they change less
         than a twentieth as often as in random order.
+    LeakWarning
+        A column of a table tells the label (`Trained.warnings`), in the first 100,000 rows that are
+        learned or fewer: by where it is missing, or by its values.
 
     Examples
     --------
@@ -180,6 +186,8 @@ def train(
         "text": text,
         "categorical": categorical,
         "numeric": numeric,
+        "date": date,
+        "ignore": ignore,
         "hash_bits": hash_bits,
         "ngrams": ngrams,
         "tf_idf": tf_idf,
@@ -210,7 +218,10 @@ def train(
             named = weight if isinstance(weight, str | None) else "weights in memory"
             run = _run_of(job, [epochs, shuffled, time]) | {"the weights": named}
             passes.checkpoint = Checkpoint(checkpoint, every, run, resume=resume)
+        leaks = LeakCheck(job.source)
+        job.source.check = leaks.see
         answer = passes.learn(epochs, observer or TrainingObserver())
+        answer.warnings = leaks.finish()
     else:
         for name, file in (("checkpoint", checkpoint), ("log", log)):
             if file is not None:

@@ -37,7 +37,9 @@ def _cells(one: ColumnDescription, description: Description) -> list[str]:
     if one.missing:
         missing = f"{100.0 * one.missing / description.n_rows:.2g} %"
     limits = ""
-    if one.minimum is not None and one.maximum is not None:
+    if isinstance(one.minimum, str):
+        limits = f"{one.minimum} to {one.maximum}"
+    elif one.minimum is not None and one.maximum is not None:
         limits = f"{one.minimum:.6g} to {one.maximum:.6g}"
     different = f"{one.distinct:,}" if one.distinct is not None else ">50,000" if one.kind else ""
     return [

@@ -35,7 +35,8 @@ def notebook_html(result: Any) -> str:
     """
     if isinstance(result, Comparison):
         whole = comparison_table(result, WIDE)
-        said, header, rows = result.verdict, whole.header, whole.rows
+        said = [*result.warnings, *result.verdict]
+        header, rows = whole.header, whole.rows
     elif isinstance(result, Evaluation):
         said, header = [result.summary, *result.warnings], ["metric", "value", "95 % interval"]
         rows = [
@@ -43,7 +44,8 @@ def notebook_html(result: Any) -> str:
             for name, one in result.metrics.items()
         ]
     else:
-        said, header = [f"{result.name}, trained on {result.rows:,} rows"], ["what", "value"]
+        said = [*result.warnings, f"{result.name}, trained on {result.rows:,} rows"]
+        header = ["what", "value"]
         about = {"loss": result.loss, "accuracy": result.accuracy}
         if result.metric is not None:
             about[result.metric["name"]] = result.metric["value"]

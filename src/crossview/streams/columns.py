@@ -12,6 +12,7 @@ import numpy as np
 
 from crossview.errors import InputError, closest_names
 from crossview.streams.arrow import codes_of, numbers_of
+from crossview.streams.dates import is_date, is_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,12 +36,23 @@ LARGEST = 1e100
 
 
 class Column(NamedTuple):
-    """A column to encode: its view, its kind, and whether the user declared the kind."""
+    """A column to encode.
+
+    Attributes
+    ----------
+    name, view, kind : str
+        Its name, view and kind.
+    declared : bool
+        Whether the kind was declared.
+    format : str
+        How text writes its dates; "": as ISO 8601, or it holds no text.
+    """
 
     name: str
     view: str
     kind: str
     declared: bool
+    format: str = ""
 
 
 class Coded(NamedTuple):
@@ -78,15 +90,17 @@ def kind_of(kind: pa.DataType, column: str) -> str:
         return "numeric"
     if _is_category(kind):
         return "categorical"
+    if is_date(kind):
+        return "date"
     if str(kind) == "null":
         raise InputError(
             "has no value in any row, so its kind is unknown; name it in numeric=, "
-            "categorical= or text=, or leave it out of the view",
+            "categorical=, text= or date=, or leave it out of the view",
             column=column,
         )
     raise InputError(
-        f"holds {kind}, which is neither number, category nor text; leave it out of the view, or "
-        "convert it in SQL, for example with epoch(...), dayname(...) or CAST(... AS VARCHAR)",
+        f"holds {kind}, which is neither number, category, text nor date; leave it out of the "
+        "view, or convert it in SQL, for example with epoch(...) or CAST(... AS VARCHAR)",
         column=column,
     )
 
@@ -98,17 +112,11 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
-def _is_string(kind: pa.DataType) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
-
-
 @functools.lru_cache(maxsize=64)
 def _is_category(kind: pa.DataType) -> bool:
     from pyarrow import types
 
-    return _is_string(kind) or bool(types.is_boolean(kind) or types.is_dictionary(kind))
+    return is_text(kind) or bool(types.is_boolean(kind) or types.is_dictionary(kind))
 
 
 def one_array(column: Any) -> pa.Array:
@@ -210,7 +218,7 @@ def as_codes(column: Column, array: pa.Array) -> Coded:
         raise InputError("holds codes that are not in its dictionary", column=column.name)
     if pa.types.is_floating(dictionary.type):
         dictionary = _whole_as_integers(column, array)
-    if not _is_string(dictionary.type):
+    if not is_text(dictionary.type):
         try:
             dictionary = dictionary.cast(pa.string())
         except pa.ArrowInvalid:
@@ -225,7 +233,7 @@ def _fits(column: Column, kind: pa.DataType) -> bool:
 
     inside = kind.value_type if types.is_dictionary(kind) else kind
     if column.kind == "text":
-        return _is_string(inside)
+        return is_text(inside)
     if isinstance(inside, pa.BaseExtensionType):  # such as UUID
         return False
     return _is_category(kind) or (column.declared and not types.is_nested(kind))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "TIMES",
     "check_select",
     "connection",
     "describe",
@@ -42,6 +43,7 @@ __all__ = [
 MEMORY_OF_ROWS = "2GB"
 # of the search for types: as long as there is room, DuckDB keeps the text that it has read
 MEMORY_OF_TYPES = "256MB"
+TIMES = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 # from which the delimiter is found
 ROWS_OF_DELIMITER = 100
 
@@ -87,10 +89,14 @@ def describe(duck: Any, table: str) -> list[tuple[str, str]]:
 
 
 def sniff_csv(duck: Any, file: str, options: str, *, wide: bool) -> list[tuple[str, str]]:
-    """Return the name and type of each column of a CSV file, which may have very many."""
-    query = f"SELECT columns FROM sniff_csv({file}, {options})"
-    ((columns,),) = duck.sql(query).fetchall() if wide else _find_types(duck, query)
-    return [(column["name"], column["type"]) for column in columns]
+    """Return the name and type of each column of a CSV file, which may have very many.
+
+    Times that are not as in ISO 8601 are text.
+    """
+    query = f"SELECT columns, TimestampFormat FROM sniff_csv({file}, {options})"
+    ((columns, times),) = duck.sql(query).fetchall() if wide else _find_types(duck, query)
+    found = [(column["name"], column["type"]) for column in columns]
+    return [(name, "VARCHAR" if times and kind in TIMES else kind) for name, kind in found]
 
 
 def sniff_delimiter(file: str, quote: str) -> str | None:

@@ -24,6 +24,7 @@ from crossview.schema import Array, check_header, check_state
 from crossview.streams.arrow import column_names
 from crossview.streams.columns import Batch, Column
 from crossview.streams.csv_format import check_dialect
+from crossview.streams.dates import check_format
 from crossview.streams.document_frequency import DocumentFrequencies
 from crossview.streams.fill import Cells, fill_rows, slot_buffer
 from crossview.streams.hashing import SlotTables, split_name
@@ -94,7 +95,7 @@ class _Stored(MergeableStatistics, TransformerMixin, BaseEstimator, auto_wrap_ou
         Returns
         -------
         kinds : dict of str to dict of str to int
-            By view, then by kind: "numeric", "categorical" or "text".
+            By view, then by kind: "numeric", "categorical", "text" or "date".
         """
         check_is_fitted(self, "layout_")
         kinds: dict[str, dict[str, int]] = {view: {} for view in self.layout_.names}
@@ -102,6 +103,34 @@ class _Stored(MergeableStatistics, TransformerMixin, BaseEstimator, auto_wrap_ou
             of_view = kinds[column.view]
             of_view[column.kind] = of_view.get(column.kind, 0) + 1
         return kinds
+
+    def kinds(self) -> dict[str, str]:
+        """Return the kind of each column that is encoded.
+
+        Returns
+        -------
+        kinds : dict of str to str
+            By name, as in `column_kinds`.
+        """
+        check_is_fitted(self, "layout_")
+        return {column.name: column.kind for column in self._plan.columns}
+
+    def read_as(self) -> tuple[list[str], list[str]]:
+        """Return the columns that were text in the tables it was fitted on, and those of numbers.
+
+        Returns
+        -------
+        words, numbers : list of str
+            Names of columns.  Categories that were declared may have been numbers.
+        """
+        check_is_fitted(self, "layout_")
+        columns = self._plan.columns
+        words = [
+            c.name
+            for c in columns
+            if c.kind == "text" or c.format or (c.kind, c.declared) == ("categorical", False)
+        ]
+        return words, [c.name for c in columns if (c.kind, c.declared) == ("numeric", False)]
 
     def get_header(self) -> dict[str, Any]:
         """Return the part of the learned state that is not arrays: columns and names.
@@ -132,8 +161,10 @@ class _Stored(MergeableStatistics, TransformerMixin, BaseEstimator, auto_wrap_ou
         columns = [Column(*column) for column in header["columns"]]
         for column in columns:
             types = [type(value) for value in column]
-            if types != [str, str, str, bool] or column.kind not in KINDS:
+            if types != [str, str, str, bool, str] or column.kind not in KINDS:
                 raise InputError(f"the encoder has the column {column!r}, which is of no kind")
+            if column.format:
+                check_format(column.format)
         names = [column.name for column in columns]
         if len(set(names)) < len(names) or not set(names) <= set(header["feature_names_in"]):
             raise InputError("the columns of the encoder contradict each other")
@@ -241,7 +272,7 @@ class _Described(_Stored):
         check_is_fitted(self, "layout_")
         block = self.layout_.block(view)
         plain = self._plan.plain_names(view, self._quantiles.knots)
-        numbers = [c.name for c in self._plan.numbers if c.view == view]
+        numbers = [number.column for number in self._plan.numbers if number.view == view]
         hashed = [c for c in self._plan.hashed if c.view == view]
         known, collisions = self._slots.names[view], self._slots.collisions[view]
         found = []
@@ -299,34 +330,21 @@ class _Described(_Stored):
             columns[column.view].append(column.name)
         return columns
 
-    def read_as(self) -> tuple[list[str], list[str]]:
-        """Return the columns that were text in the tables it was fitted on, and those of numbers.
-
-        Returns
-        -------
-        words, numbers : list of str
-            Names of columns.  Categories that were declared may have been numbers.
-        """
-        check_is_fitted(self, "layout_")
-        columns = self._plan.columns
-        words = [
-            c.name
-            for c in columns
-            if c.kind == "text" or (c.kind, c.declared) == ("categorical", False)
-        ]
-        return words, [c.name for c in columns if (c.kind, c.declared) == ("numeric", False)]
-
     def declared_columns(self) -> dict[str, list[str]]:
-        """Return the columns of ``text``, ``categorical`` and ``numeric``, with globs expanded.
+        """Return the columns whose kind is declared, with globs expanded.
 
         Returns
         -------
         columns : dict of str to list of str
-            Values for ``text``, ``categorical`` and ``numeric``.
+            Values for ``text``, ``categorical``, ``numeric`` and ``date``, with formats.
         """
         check_is_fitted(self, "layout_")
         return {
-            kind: [c.name for c in self._plan.columns if c.declared and c.kind == kind]
+            kind: [
+                f"{c.name}={c.format}" if c.format else c.name
+                for c in self._plan.columns
+                if c.declared and c.kind == kind
+            ]
             for kind in KINDS
         }
 
@@ -334,11 +352,16 @@ class _Described(_Stored):
 class _Encoding(_Described):
     """From the columns of rows to views that are not scaled yet."""
 
-    def _decode(self, X: Any) -> Batch:
-        """The rows as numbers and codes; the first ones determine the columns."""
+    def _decode(self, X: Any, *, whole: bool = False) -> Batch:
+        """The rows as numbers and codes; the first ones determine the columns.
+
+        ``whole``: these are all rows.
+        """
         if not hasattr(self, "layout_"):
             self.check_params()
-            columns = plan_columns(X, self.views, {kind: getattr(self, kind) for kind in KINDS})
+            declared = {kind: getattr(self, kind) or () for kind in KINDS}
+            recognize = whole and self.date is None
+            columns = plan_columns(X, self.views, declared, recognize=recognize)
             names = column_names(X)
             self.n_features_in_ = len(names)
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -402,9 +425,25 @@ class _Encoding(_Described):
             self._scaler.fit(encoded)
         return self._scaler.transform(encoded, copy=False)
 
+    def check_params(self) -> None:
+        """Raise `InputError` if a parameter is out of its range."""
+        if not _is_whole(self.hash_bits, 1, 28):
+            raise InputError(f"hash_bits={self.hash_bits!r}; give a whole number from 1 to 28")
+        ngrams = tuple(self.ngram_range) if isinstance(self.ngram_range, Sequence) else ()
+        if len(ngrams) != 2 or not 1 <= ngrams[0] <= ngrams[1]:
+            raise InputError(
+                f"ngram_range={self.ngram_range!r}; give shortest and longest, such as (1, 2)"
+            )
+        if not (self.bins is None or _is_whole(self.bins, 2, MAX_BINS)):
+            raise InputError(
+                f"bins={self.bins!r}; give a whole number from 2 to {MAX_BINS}, or None"
+            )
+        _check_count("remember_names", self.remember_names)
+        check_dialect(self.dialect)
+
 
 class ViewEncoder(_Encoding):
-    """Encoder of tables with numbers, categories and text into sparse views.
+    """Encoder of tables with numbers, dates, categories and text into sparse views.
 
     Numbers are standardized, categories and words are hashed into slots (feature hashing), and
     each view is divided by the mean norm of its rows (`ViewScaler`).
@@ -424,6 +463,10 @@ class ViewEncoder(_Encoding):
         Strings, booleans and dictionaries are always categories.
     numeric : sequence of str, default=()
         Columns of strings or booleans to convert to numbers.
+    date : sequence of str, default=None
+        Columns of strings that are dates or times, also with the format in which they are written:
+        ``"bought=%d/%m/%Y"``.  Dates and timestamps always are.  None: `fit` recognizes strings
+        that are dates in all rows, and a stream none.  An empty sequence: none.
     hash_bits : int, default=18
         Each view has ``2**hash_bits`` slots for categories and words.  A
         higher value has fewer hash collisions and takes more memory; a model file holds the slots
@@ -471,6 +514,15 @@ class ViewEncoder(_Encoding):
     view are missing in a row, the view is missing: no entries, and ``present`` is False.  A NaN
     that is not null, and an infinity, raise an error.
 
+    A date becomes eight numbers, which are standardized as others are: ``bought days`` (since 1970,
+    with their fraction) and ``bought year``, and the points on a circle of its month, weekday and
+    time of day: ``bought month sin``, ``bought month cos``, ``bought weekday sin`` and so on, from
+    January, Monday and midnight.  ``bought days is missing`` says where it is missing.  Times with
+    a zone are read in UTC, others as they are written.  Strings are ISO 8601, such as ``2025-04-12
+    10:30``, or have another format of the parts %Y, %y, %m, %d, %H, %M, %S and %z; a time may
+    follow the date.  Recognized are 2025-04-12, 12.04.2025, 2025/04/12 and, with / and -,
+    12/04/2025 and 04/12/2025, whichever all rows are; the month is first where both are possible.
+
     The bins of a column are the hat functions of its quantiles: knot ``k`` of K is the quantile of
     rank (k + 1/2) / K, and a number between two knots gives each of them the share by which it is
     closer, so that a weighted sum is a continuous curve, linear between the knots.  The
@@ -506,6 +558,7 @@ class ViewEncoder(_Encoding):
         text: Sequence[str] = (),
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
+        date: Sequence[str] | None = None,
         hash_bits: int = 18,
         ngram_range: tuple[int, int] = (1, 1),
         standardize: bool = True,
@@ -519,6 +572,7 @@ class ViewEncoder(_Encoding):
         self.text = text
         self.categorical = categorical
         self.numeric = numeric
+        self.date = date
         self.hash_bits = hash_bits
         self.ngram_range = ngram_range
         self.standardize = standardize
@@ -585,7 +639,7 @@ class ViewEncoder(_Encoding):
             The views, as from `transform`.
         """
         self.__dict__.pop("layout_", None)
-        batch = self._decode(X)
+        batch = self._decode(X, whole=True)
         tables = self._tables(batch, remember=True)
         self._moments.standardize(batch.values, learn=True)
         if self.bins:
@@ -632,22 +686,6 @@ class ViewEncoder(_Encoding):
         encoded = self._encode(batch, tables, self._texts(batch, tables), self._numbers(batch))
         return self._scaled(encoded)
 
-    def check_params(self) -> None:
-        """Raise `InputError` if a parameter is out of its range."""
-        if not _is_whole(self.hash_bits, 1, 28):
-            raise InputError(f"hash_bits={self.hash_bits!r}; give a whole number from 1 to 28")
-        ngrams = tuple(self.ngram_range) if isinstance(self.ngram_range, Sequence) else ()
-        if len(ngrams) != 2 or not 1 <= ngrams[0] <= ngrams[1]:
-            raise InputError(
-                f"ngram_range={self.ngram_range!r}; give shortest and longest, such as (1, 2)"
-            )
-        if not (self.bins is None or _is_whole(self.bins, 2, MAX_BINS)):
-            raise InputError(
-                f"bins={self.bins!r}; give a whole number from 2 to {MAX_BINS}, or None"
-            )
-        _check_count("remember_names", self.remember_names)
-        check_dialect(self.dialect)
-
 
 def _check_count(name: str, value: Any) -> None:
     """Raise an error for what is no number of things."""
@@ -691,12 +729,23 @@ def _encode_rows(
     cells = Cells(numbers, positions, codes, np.concatenate(tables), starts)
     csr = (data, indices, indptr)
     fill_rows(cells, plan.n_bins, present, blocks, slot_buffer(len(codes)), csr)
+    if plan.unused is not None:
+        data, indices, indptr = _without(plan.unused, data, indices, indptr)
     matrix = _csr(data, indices, indptr, plan.layout.n_columns)
     # 2. texts, as one matrix per column
     for column, rows, _ in texts:
         shifted = rows.indices + np.int32(plan.first_slot(column.view))
         matrix = matrix + _csr(rows.data, shifted, rows.indptr, plan.layout.n_columns)
     return matrix, present
+
+
+def _without(
+    unused: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same rows without what is in some columns."""
+    kept = ~unused[indices[: indptr[-1]]]
+    ends = np.append(0, np.cumsum(kept, dtype=np.int32))
+    return data[: len(kept)][kept], indices[: len(kept)][kept], ends[indptr]
 
 
 def _csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, width: int) -> sp.csr_array:

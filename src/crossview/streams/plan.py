@@ -3,17 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from crossview.errors import InputError, closest_names
 from crossview.streams.arrow import column_names, to_arrow
 from crossview.streams.columns import Batch, Column, as_codes, as_matrix, as_numbers, one_array
+from crossview.streams.dates import PARTS, as_times, date_numbers
 from crossview.streams.fill import Blocks
 from crossview.views import ViewLayout
 
-__all__ = ["Plan"]
+__all__ = ["Number", "Plan"]
+
+
+class Number(NamedTuple):
+    """A number of each row: a column of numbers, or a part of a date.
+
+    Attributes
+    ----------
+    name, view : str
+        Its name and view.
+    column : str
+        The column that it is of.
+    is_whole : bool
+        Whether the column has no number before it, which says where it is missing.
+    """
+
+    name: str
+    view: str
+    column: str
+    is_whole: bool = True
+
+
+def _numbers_of(column: Column) -> list[Number]:
+    """The numbers that a column becomes."""
+    if column.kind == "numeric":
+        return [Number(column.name, column.view, column.name)]
+    if column.kind != "date":
+        return []
+    return [
+        Number(f"{column.name} {part}", column.view, column.name, k == 0)
+        for k, part in enumerate(PARTS)
+    ]
 
 
 class Plan:
@@ -32,15 +64,20 @@ class Plan:
     ----------
     layout : ViewLayout
         Names and widths of the views.
-    numbers, hashed : list of Column
-        The columns of numbers, and the others.
+    numbers : list of Number
+        What becomes numbers.
+    hashed : list of Column
+        The columns of categories and text.
+    unused : ndarray of bool of shape (n_columns,), or None
+        Columns of the output that no row has: a date is missing once, and not once for each of its
+        numbers.  None: there are none.
     """
 
     def __init__(self, columns: list[Column], n_slots: int, n_bins: int) -> None:
         self.columns = columns
         self.n_bins = n_bins
-        self.numbers = [c for c in columns if c.kind == "numeric"]
-        self.hashed = [c for c in columns if c.kind != "numeric"]
+        self.numbers = [number for column in columns for number in _numbers_of(column)]
+        self.hashed = [c for c in columns if c.kind in ("categorical", "text")]
         views = list(dict.fromkeys(c.view for c in columns))
         hashing = {c.view for c in self.hashed}
         widths = [
@@ -49,7 +86,19 @@ class Plan:
             for view in views
         ]
         self.layout = ViewLayout(views, widths)
+        self.unused = self._unused()
         self._recent: tuple[Any, Batch] | None = None
+
+    def _unused(self) -> np.ndarray | None:
+        """The columns of the output that no row has."""
+        if all(number.is_whole for number in self.numbers):
+            return None
+        unused = np.zeros(self.layout.n_columns, dtype=bool)
+        for view in self.layout.names:
+            parts = [not number.is_whole for number in self.numbers if number.view == view]
+            start = self.layout.block(view).start + len(parts)
+            unused[start : start + len(parts)] = parts
+        return unused
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_recent": None}  # a cache
@@ -60,7 +109,9 @@ class Plan:
 
     def plain_names(self, view: str, knots: Sequence[np.ndarray]) -> list[str]:
         """Return the names of a view's columns before its slots; ``knots`` of all numbers."""
-        names = [c.name for c in self.numbers if c.view == view]
+        own = [c for c in self.numbers if c.view == view]
+        names = [c.name for c in own]
+        missing = [f"{c.name} {'is missing' if c.is_whole else '(unused)'}" for c in own]
         bins = [
             f"{number.name} near {own[k]:.4g}"
             if k < len(own)
@@ -69,7 +120,7 @@ class Plan:
             if number.view == view
             for k in range(self.n_bins)
         ]
-        return [*names, *(f"{name} is missing" for name in names), *bins]
+        return [*names, *missing, *bins]
 
     def blocks(self) -> Blocks:
         """Return where each view starts."""
@@ -79,9 +130,10 @@ class Plan:
         return Blocks(*(ptr.astype(np.uint64) for ptr in ptrs))
 
     def _count(self, view: str) -> tuple[int, int]:
-        """Number of numeric and of categorical columns of a view."""
-        kinds = [c.kind for c in self.columns if c.view == view]
-        return kinds.count("numeric"), kinds.count("categorical")
+        """Number of numbers and of categorical columns of a view."""
+        n_numbers = sum(number.view == view for number in self.numbers)
+        categories = (c for c in self.hashed if c.kind == "categorical")
+        return n_numbers, sum(c.view == view for c in categories)
 
     def decode(self, X: Any) -> Batch:
         """Return the columns as numbers and codes; decode the same Arrow batch only once."""
@@ -94,13 +146,29 @@ class Plan:
             if column.name not in known:
                 raise InputError(f"no column {column.name!r}{closest_names(column.name, names)}")
         table = to_arrow(X, [c.name for c in self.columns])
-        values = as_matrix(table.select([c.name for c in self.numbers]) if self.hashed else table)
+        values = None
+        if all(c.kind != "date" for c in self.columns):
+            numeric = [c.name for c in self.columns if c.kind == "numeric"]
+            values = as_matrix(table.select(numeric) if self.hashed else table)
         if values is None:
-            values = np.empty((table.num_rows, len(self.numbers)))
-            for column, numbers in zip(self.numbers, values.T, strict=True):
-                numbers[:] = as_numbers(column, one_array(table.column(column.name)))
+            values = self._values(table)
         coded = [as_codes(c, one_array(table.column(c.name))) for c in self.hashed]
         batch = Batch(values, coded)
         if type(X).__module__.startswith("pyarrow"):  # cannot change in place
             self._recent = (X, batch)
         return batch
+
+    def _values(self, table: Any) -> np.ndarray:
+        """The numbers of each row, column by column."""
+        values = np.empty((table.num_rows, len(self.numbers)))
+        at = 0
+        for column in self.columns:
+            if column.kind == "numeric":
+                values[:, at] = as_numbers(column, one_array(table.column(column.name)))
+                at += 1
+            elif column.kind == "date":
+                array = one_array(table.column(column.name))
+                times = as_times(column.name, array, column.format)
+                values[:, at : at + len(PARTS)] = date_numbers(times)
+                at += len(PARTS)
+        return values

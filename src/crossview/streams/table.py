@@ -15,6 +15,7 @@ from crossview.catalog.names import load_object
 from crossview.errors import InputError, closest_names
 from crossview.streams.arrow import pyarrow
 from crossview.streams.csv_format import CsvFormat, check_dialect
+from crossview.streams.dates import DateFormat, find_formats, is_text
 from crossview.streams.source import TableBatch, TableSource, find_reader
 
 __all__ = ["TableStream", "open_table"]
@@ -51,7 +52,50 @@ class _Blocks:
         )
 
 
-class TableStream(_Blocks):
+class _Dates(_Blocks):
+    """Base class of a stream: which of its text is dates."""
+
+    schema: Any
+
+    def find_dates(self, columns: Sequence[str]) -> dict[str, DateFormat]:
+        """Return which columns are text that is dates in every row, and how these are written.
+
+        It reads columns that may be dates once, and only the first batch of others.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names of columns.
+
+        Returns
+        -------
+        formats : dict of str to DateFormat
+            By column.
+        """
+        known: dict[str, DateFormat | None] = vars(self._source).setdefault("found_dates", {})
+        kinds = {field.name: field.type for field in self.schema}
+        names = [name for name in columns if name not in known and is_text(kinds[name])]
+        if names:
+            for batch in self.select(names):
+                first = [dict(zip(batch.data.schema.names, batch.data.columns, strict=True))]
+                known |= dict.fromkeys(names)
+                names = list(find_formats(first, names, complete=False))
+                break
+        if names:
+            batches = (
+                dict(zip(batch.data.schema.names, batch.data.columns, strict=True))
+                for batch in self.select(names)
+            )
+            known |= find_formats(batches, names)
+        found = {name: known.get(name) for name in columns if is_text(kinds[name])}
+        return {name: one for name, one in found.items() if one is not None}
+
+    def select(self, columns: Sequence[str]) -> TableStream:
+        """Return the same rows with only these columns."""
+        raise NotImplementedError
+
+
+class TableStream(_Dates):
     """Iterable over the batches of a table; returned by `open_table`.
 
     Each iteration reads the source from the start.

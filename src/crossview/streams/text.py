@@ -26,6 +26,7 @@ from crossview.streams.arrow import (
 )
 from crossview.streams.csv_format import CsvFormat, hint_about
 from crossview.streams.duck import (
+    TIMES,
     connection,
     describe,
     identifier,
@@ -280,7 +281,13 @@ class CsvSource(_TextSource):
         if len(self.files) == 1:  # which takes less time per column
             wide, path = len(self._header) > WIDE, quoted_path(self._readable(self.files[0]))
             return sniff_csv(duck, path, options, wide=wide)
-        return super()._find_types(duck, paths, f"{options}, files_to_sniff=-1")
+        found = super()._find_types(duck, paths, f"{options}, files_to_sniff=-1")
+        if any(kind in TIMES for _, kind in found):
+            path = quoted_path(self._readable(self.files[0]))
+            first = sniff_csv(duck, path, options, wide=False)
+            words = {name for name, kind in first if kind == "VARCHAR"}
+            found = [(name, "VARCHAR" if name in words else kind) for name, kind in found]
+        return found
 
     def _read(self, file: str, columns: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
         types = {name: self._types[name] for name in columns}
@@ -339,7 +346,9 @@ class JsonSource(_TextSource):
         self._encodings = {file: check_utf8(file, "JSON") for file in self.files}
         array = all(file.lower().endswith(".json") for file in self.files)
         layout = "auto" if array else "newline_delimited"
-        return f"format='{layout}', dateformat='%Y-%m-%d'"
+        # other times stay text: DuckDB finds their format, and does not read by it
+        times = "timestampformat='%Y-%m-%d %H:%M:%S'"
+        return f"format='{layout}', dateformat='%Y-%m-%d', {times}"
 
     def _misread(self, columns: list[tuple[str, str]]) -> bool:
         # DuckDB's way to say that not all rows are objects

@@ -11,18 +11,21 @@ import numpy as np
 
 from crossview.errors import InputError, some_names
 from crossview.streams.arrow import column_names, to_arrow
-from crossview.streams.columns import Column, kind_of, match_names
+from crossview.streams.columns import Column, kind_of, match_names, one_array
+from crossview.streams.dates import check_format, find_formats, is_text, split_format
 from crossview.views import resolve_views
 
-__all__ = ["KINDS", "columns_of_views", "plan_columns"]
+__all__ = ["KINDS", "columns_of_views", "declared_kinds", "plan_columns"]
 
 # a suggestion of more views than this is no help
 MOST_SUGGESTED = 6
 
-KINDS = ("text", "categorical", "numeric")
+KINDS = ("text", "categorical", "numeric", "date")
 
 
-def plan_columns(X: Any, views: Any, declared: Mapping[str, Sequence[str]]) -> list[Column]:
+def plan_columns(
+    X: Any, views: Any, declared: Mapping[str, Sequence[str]], *, recognize: bool = False
+) -> list[Column]:
     """Return the columns of each view, and their kinds.
 
     Parameters
@@ -32,7 +35,9 @@ def plan_columns(X: Any, views: Any, declared: Mapping[str, Sequence[str]]) -> l
     views : mapping of str to columns, or None
         As for `ViewEncoder`.
     declared : mapping of str to sequence of str
-        Columns whose kind the user declares, by kind: names or globs.
+        Columns whose kind the user declares, by kind: names or globs; of dates also with a format.
+    recognize : bool, default=False
+        Whether the rows are all there are, so that text that is dates in all of them is of dates.
 
     Returns
     -------
@@ -42,18 +47,62 @@ def plan_columns(X: Any, views: Any, declared: Mapping[str, Sequence[str]]) -> l
     names = column_names(X)
     columns_of = columns_of_views(views, names)
     used = list(chain.from_iterable(columns_of.values()))
-    kinds: dict[str, str] = {}
-    for kind, patterns in declared.items():
-        for name in match_names(patterns, used, kind):
-            if kinds.setdefault(name, kind) != kind:
-                raise InputError(f"is named in {kinds[name]}= and {kind}=", column=name)
-    schema = to_arrow(X, used).schema
-    types = dict(zip(schema.names, schema.types, strict=True))
+    kinds, formats = declared_kinds(declared, used)
+    table = to_arrow(X, used)
+    types = dict(zip(table.schema.names, table.schema.types, strict=True))
+    unknown = [
+        name
+        for name in used
+        if is_text(types[name]) and (name not in kinds or formats.get(name) == "")
+    ]
+    if recognize and unknown:
+        rows = {name: one_array(table.column(name)) for name in unknown}
+        formats |= {name: one.format for name, one in find_formats([rows], unknown).items()}
     return [
-        Column(name, view, kinds.get(name) or kind_of(types[name], name), name in kinds)
+        Column(
+            name,
+            view,
+            kinds.get(name) or ("date" if name in formats else kind_of(types[name], name)),
+            name in kinds or name in formats,
+            formats.get(name, ""),
+        )
         for view, group in columns_of.items()
         for name in group
     ]
+
+
+def declared_kinds(
+    declared: Mapping[str, Sequence[str]], names: list[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the kinds of columns that are declared, and the formats of those that are dates.
+
+    Parameters
+    ----------
+    declared : mapping of str to sequence of str
+        As for `plan_columns`.
+    names : list of str
+        The columns.
+
+    Returns
+    -------
+    kinds, formats : dict of str to str
+        By column; the format is "" where none is given.
+    """
+    kinds: dict[str, str] = {}
+    formats: dict[str, str] = {}
+    for kind, patterns in declared.items():
+        for pattern in [patterns] if isinstance(patterns, str) else patterns:
+            name, format = (pattern, "")
+            if kind == "date" and pattern not in names:
+                name, format = split_format(pattern)
+            if format:
+                check_format(format)
+            for column in match_names([name], names, kind):
+                if kinds.setdefault(column, kind) != kind:
+                    raise InputError(f"is named in {kinds[column]}= and {kind}=", column=column)
+                if kind == "date":
+                    formats[column] = format or formats.get(column, "")
+    return kinds, formats
 
 
 def columns_of_views(views: Any, names: list[str]) -> dict[str, list[str]]:

@@ -28,17 +28,26 @@ from crossview.cli.opening import (
 )
 from crossview.cli.progress import warnings_as_lines, watching_comparison
 from crossview.cli.report import to_stdout, write_report
+from crossview.cli.words import as_options
 from crossview.errors import InputError
 from crossview.evaluation import compare as comparing
 from crossview.evaluation.baselines import Shape, find_baseline, training_code
 from crossview.evaluation.comparing.allocator import give_back
 from crossview.evaluation.result import Comparison, ComparisonRow
 from crossview.evaluation.sources import input_files
+from crossview.evaluation.table_columns import (
+    dates_in_views,
+    match_ignored,
+    predictors,
+    with_dates,
+    without_ignored,
+)
 from crossview.files import COMPARISON, check_writable
 from crossview.report.tables import class_table, comparison_notes, comparison_table
 from crossview.streams.csv_format import CsvFormat
 from crossview.streams.duck import identifier, literal
 from crossview.streams.source import find_reader, is_query
+from crossview.streams.table import open_table
 
 __all__ = ["run"]
 
@@ -180,6 +189,8 @@ def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], Columns]:
 def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> None:
     source, columns = rows.source, rows.columns
     console = make_console()
+    for warning in answer.warnings:
+        console.print(f"warning: {as_options(warning)}\n", soft_wrap=True)
     console.print(comparison_table(answer, console.width))
     console.print()
     if (classes := class_table(answer)) is not None and len(answer.classes) <= MOST_CLASSES_SHOWN:
@@ -221,6 +232,16 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | No
     if weight is not None and threshold == "tuned":  # scikit-learn tunes none with weights
         threshold = row.threshold
     given = columns.arguments()
+    ignored = [*given.pop("ignore"), *(name for name in rows.in_no_view if name != weight)]
+    if columns.label is not None:
+        table = open_table(rows.table, **columns.reading)
+        ignored = match_ignored(ignored, table.column_names)
+        given["views"] = without_ignored(given["views"], ignored, table.column_names)
+        if given["date"]:  # of which some are recognized
+            in_no_view = [*ignored, *rows.in_no_view]
+            others = predictors(table, columns.label, given["views"], in_no_view)
+            given["date"] = dates_in_views(given["date"], in_no_view)
+            given["date"] = with_dates(table, others.column_names, given["views"], given)
     given["ngram_range"] = (1, given.pop("ngrams", 1))
     encoding = {key: value for key, value in given.items() if value not in (None, [])}
     return training_code(
@@ -231,6 +252,7 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | No
         reading=columns.reading,
         label=columns.label,
         weight=weight,
+        ignored=ignored,
         encoding=None if columns.label is None else encoding,
         metric=answer.metric if answer.tuned else None,
         positive=answer.positive,

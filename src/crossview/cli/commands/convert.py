@@ -6,7 +6,7 @@ import shlex
 import sys
 
 from crossview.cli.loading import after_loading
-from crossview.cli.opening import Rows
+from crossview.cli.opening import Rows, warn
 from crossview.evaluation.convert import Converted, convert
 
 __all__ = ["lines_about", "run", "view_options"]
@@ -15,6 +15,7 @@ __all__ = ["lines_about", "run", "view_options"]
 @after_loading
 def run(rows: Rows, output: str, *, task: str) -> None:
     """Write rows as text with views, and say how the views are read."""
+    warn(rows, task)
     answer = convert(rows.table, rows.columns.label, output, **rows.columns.arguments(), task=task)
     views = f"its views: {shlex.join(view_options(answer))}"
     print("\n".join([*lines_about(answer, output), views]), file=sys.stderr)

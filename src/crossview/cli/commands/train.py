@@ -23,6 +23,7 @@ from crossview.cli.opening import (
 )
 from crossview.cli.progress import warnings_as_lines, watching
 from crossview.cli.report import write_report
+from crossview.cli.words import as_options
 from crossview.evaluation import train as training
 from crossview.evaluation.compiling import SECONDS_UNTOLD
 from crossview.evaluation.fitted_model import FittedModel
@@ -50,6 +51,7 @@ def run(
 ) -> None:
     """``crossview train``."""
     if cluster is not None:
+        warn(rows, task, leaks=True)
         scoring = {"task": task, "metric": metric, "k": literal_value(k or "none"), "cost": cost}
         about = {"settings": parse_settings(settings), "threshold": literal_value(threshold)}
         _run_on_cluster(rows, cluster, output, progress, {**options, **scoring, **about})
@@ -83,7 +85,8 @@ def run(
             history=report is not None,
         )
     wrote = [] if output == STANDARD else [f"wrote {output}"]
-    print("\n".join([*_summary(trained), *wrote]), file=sys.stderr)
+    found = [f"crossview: warning: {as_options(line)}" for line in trained.warnings]
+    print("\n".join([*found, *_summary(trained), *wrote]), file=sys.stderr)
     about = {"source": rows.source, "label": trained.label, "settings": {"set": settings}}
     write_report(report, trained, about)
 

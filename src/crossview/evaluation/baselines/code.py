@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -49,6 +49,7 @@ def training_code(
     reading: Mapping[str, Any] | None = None,
     label: str | None = None,
     weight: str | None = None,
+    ignored: Sequence[str] = (),
     encoding: Mapping[str, Any] | None = None,
     metric: str | None = None,
     positive: Any = None,
@@ -74,6 +75,8 @@ def training_code(
         The label column of a table.
     weight : str, default=None
         The column of a table that says how much each row counts.
+    ignored : sequence of str, default=()
+        Columns of a table that are in no view.
     encoding : mapping of str to value, default=None
         The parameters of the `ViewEncoder` of a table.  None: the rows are views already.
     metric : str, default=None
@@ -110,7 +113,7 @@ def training_code(
     model = learner.make(**setting, random_state=seed).pipeline(data)
     if encoding is not None:
         model = make_pipeline(ViewEncoder(**encoding), *(step for _, step in model.steps))
-    lines = _rows(writer, source, reading or {}, (label, weight), encoding is not None)
+    lines = _rows(writer, source, reading or {}, (label, weight), ignored, encoding is not None)
     if weight is None:
         text, comments = _with_threshold(writer, model, metric, positive, threshold)
         lines += [*comments, f"model = {text}", "model.fit(X, y)"]
@@ -124,6 +127,7 @@ def _rows(
     source: str | None,
     reading: Mapping[str, Any],
     label_and_weight: tuple[str | None, str | None],
+    ignored: Sequence[str],
     columnar: bool,
 ) -> list[str]:
     """Return the lines that read rows, labels and weights."""
@@ -139,7 +143,7 @@ def _rows(
     return [
         f"table = pa.Table.from_batches([batch.data for batch in {reader}({source!r}{how})])",
         f"table = table.filter(table[{label!r}].is_valid())",
-        f"{', '.join(['X', *names])} = table.drop_columns({list(names.values())!r}), "
+        f"{', '.join(['X', *names])} = table.drop_columns({[*names.values(), *ignored]!r}), "
         + ", ".join(columns),
     ]
 

@@ -26,6 +26,7 @@ from crossview.evaluation.comparing.learning_curve import learning_curve
 from crossview.evaluation.comparing.parts import Data, Fold, FoldSource
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import FoldRows, Protocol, split_rows
+from crossview.evaluation.leak_check import LeakCheck
 from crossview.evaluation.result import Comparison, ComparisonRow, LeftOut
 from crossview.evaluation.sources import Labeled
 from crossview.labels import known_labels
@@ -67,7 +68,8 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     """
     begin = time.time()
     resources.observer.say("reading the rows")
-    data, protocol = _load(run, source, wanted.protocol)
+    leaks = LeakCheck(source)
+    data, protocol = _load(run, source, wanted.protocol, leaks)
     splits = split_rows(run, data.y, protocol, len(data.unlabeled))
     given: dict[str, Any] = {
         "models": wanted.models,
@@ -99,6 +101,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
             planned_folds=len(splits),
             seconds=time.time() - begin,
             fingerprint=known,
+            warnings=leaks.found,
         )
 
     for _ in comparison.rounds():
@@ -144,9 +147,11 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     return final
 
 
-def _load(run: Run, source: Labeled, protocol: Protocol) -> tuple[Data, Protocol]:
+def _load(run: Run, source: Labeled, protocol: Protocol, leaks: LeakCheck) -> tuple[Data, Protocol]:
     """All rows, and the protocol for the labeled ones."""
     rows = source.load()
+    leaks.sample(rows)
+    leaks.finish()
     X, y = rows.X, rows.y
     labeled, unlabeled = run.by_label(y)
     if protocol.groups is not None:

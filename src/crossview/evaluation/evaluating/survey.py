@@ -14,7 +14,7 @@ import numpy as np
 
 from crossview.evaluation.evaluating.asked import Asked
 from crossview.evaluation.evaluating.slices import ColumnValues, NumberSample
-from crossview.evaluation.evaluating.windows import TimeRange
+from crossview.evaluation.evaluating.windows import TimeRange, time_range
 from crossview.evaluation.fitted_model import ModelColumns, ModelRows
 from crossview.evaluation.read_labels import with_row_location
 
@@ -88,7 +88,7 @@ class Survey:
         if isinstance(rows, ModelColumns):
             kinds = rows.table.schema
             self.values = {name: ColumnValues(name, kinds.field(name).type) for name in by}
-            self.times = None if time is None else TimeRange(time, kinds.field(time).type)
+            self.times = None if time is None else time_range(rows.table, time)
 
     def count(self, asked: Asked, rows: ModelColumns | ModelRows) -> Survey:
         """Count all rows of a part; return the survey itself."""

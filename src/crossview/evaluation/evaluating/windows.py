@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError
+from crossview.evaluation.row_columns import format_of_times
 from crossview.streams.arrow import numbers_of
+from crossview.streams.dates import as_times, is_text
 from crossview.streams.table import TableStream
 
-__all__ = ["ByRows", "ByTime", "TimeRange", "find_windows", "parse_window"]
+__all__ = ["ByRows", "ByTime", "TimeRange", "find_windows", "parse_window", "time_range"]
 
 MOST_WINDOWS = 500
 # windows where no width is given: about
@@ -99,14 +101,19 @@ class ByTime:
         Where the first window starts, and how wide they are, in seconds or as the numbers.
     dates : float
         Number of units per second; 0: the numbers are no times.
+    format : str, default=""
+        How text writes times.
     """
 
-    def __init__(self, column: str, first: float, width: float, dates: float) -> None:
+    def __init__(
+        self, column: str, first: float, width: float, dates: float, format: str = ""
+    ) -> None:
         self.column, self.first, self.width, self.dates = column, first, width, dates
+        self.format = format
 
     def codes(self, values: Any) -> np.ndarray:
         """Return the windows of the next rows; -1 where there is no time."""
-        times = _times(values, self.column) / (self.dates or 1.0)
+        times = _times(values, self.column, self.format) / (self.dates or 1.0)
         there = np.isfinite(times)
         codes = np.full(len(times), -1)
         codes[there] = np.floor((times[there] - self.first) / self.width)
@@ -128,13 +135,15 @@ class TimeRange:
     Parameters
     ----------
     column : str
-        The column: timestamps, dates, or numbers.
+        The column: timestamps, dates, numbers, or text that is dates.
     kind : pyarrow.DataType
         Its type.
+    format : str, default=""
+        How text writes times.
     """
 
-    def __init__(self, column: str, kind: Any) -> None:
-        self.column, self._kind = column, kind
+    def __init__(self, column: str, kind: Any, format: str = "") -> None:
+        self.column, self._kind, self._format = column, kind, format
         self._low, self._high = np.inf, -np.inf
 
     def add(self, values: Any) -> None:
@@ -145,13 +154,16 @@ class TimeRange:
         values : pyarrow.Array
             The column.
         """
-        times = _times(values, self.column)
+        times = _times(values, self.column, self._format)
         times = times[np.isfinite(times)]
         self._low = min(self._low, float(times.min(initial=np.inf)))
         self._high = max(self._high, float(times.max(initial=-np.inf)))
 
     def __add__(self, other: TimeRange) -> TimeRange:
-        total = TimeRange(self.column, self._kind)
+        if self._format != other._format:
+            words = f"dates as in {self._format}, and as in {other._format}"
+            raise InputError(f"has {words}; convert it in a query", column=self.column)
+        total = TimeRange(self.column, self._kind, self._format)
         total._low, total._high = min(self._low, other._low), max(self._high, other._high)
         return total
 
@@ -178,7 +190,7 @@ class TimeRange:
                 f"{MOST_WINDOWS} is the most; take a wider one",
                 column=self.column,
             )
-        return ByTime(self.column, float(first), width, dates)
+        return ByTime(self.column, float(first), width, dates, self._format)
 
 
 def find_windows(table: TableStream, column: str, window: Any) -> ByTime:
@@ -187,7 +199,7 @@ def find_windows(table: TableStream, column: str, window: Any) -> ByTime:
     Parameters
     ----------
     table : TableStream
-        With the column: timestamps, dates, or numbers.
+        With the column: timestamps, dates, numbers, or text that is dates.
     column : str
         Its name.
     window : str, timedelta or None
@@ -198,10 +210,18 @@ def find_windows(table: TableStream, column: str, window: Any) -> ByTime:
     windows : ByTime
         What finds the window of a row.
     """
-    times = TimeRange(column, table.schema.field(column).type)
+    times = time_range(table, column)
     for batch in table.select([column]):
         times.add(batch.data.column(0))
     return times.windows(window)
+
+
+def time_range(table: TableStream, column: str) -> TimeRange:
+    """Return what finds out when the rows of a table are; it has seen none."""
+    kind = table.schema.field(column).type
+    return TimeRange(
+        column, kind, format_of_times(table, column, given=False) if is_text(kind) else ""
+    )
 
 
 def _width(low: float, high: float, dates: float, column: str) -> float:
@@ -219,7 +239,7 @@ def _units_per_second(kind: Any, low: float, high: float) -> float:
     """1 for times and numbers of seconds since 1970, 1000 for milliseconds, 0 for other numbers."""
     from pyarrow import types
 
-    if types.is_temporal(kind):
+    if types.is_temporal(kind) or is_text(kind):
         return 1.0
     for units in (1.0, 1000.0):
         if low >= _SECONDS[0] * units and high <= _SECONDS[1] * units:
@@ -227,13 +247,16 @@ def _units_per_second(kind: Any, low: float, high: float) -> float:
     return 0.0
 
 
-def _times(values: Any, column: str) -> np.ndarray:
+def _times(values: Any, column: str, format: str) -> np.ndarray:
     """Times as seconds since 1970, numbers as they are; NaN where there is none."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types
 
     kind = values.type
+    if format:
+        times = as_times(column, values, format)
+        return np.where(np.isnat(times), np.nan, times.astype(np.int64) / 1e6)
     if types.is_timestamp(kind) or types.is_date(kind):
         if types.is_date(kind):
             values = values.cast(pa.timestamp("s"))

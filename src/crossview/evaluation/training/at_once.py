@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from crossview.evaluation.compiling import seconds_of_compiling
+from crossview.evaluation.leak_check import LeakCheck
 from crossview.evaluation.sources import take_rows
 from crossview.evaluation.tasks import Classification
 from crossview.evaluation.training.diagnosing import diagnose
@@ -27,6 +28,8 @@ def learn_at_once(job: Job) -> Trained:
     task = job.task.for_model(learner)
     start, compiled = time.perf_counter(), seconds_of_compiling()
     rows = source.load()
+    leaks = LeakCheck(source)
+    leaks.sample(rows)
     data, y, weight = rows.X, rows.y, rows.weight
     known = np.flatnonzero(has_label(y))
     n_missing = len(y) - len(known)
@@ -60,6 +63,7 @@ def learn_at_once(job: Job) -> Trained:
         metric=None,
         **threshold_of(learner, task),
         **LastRows(X).about(entry, learner, len(X), once=False),
+        warnings=leaks.finish(),
         diagnostics=diagnose(source, learner, encoder, LastRows(X).X, about["name"]),
     )
 

@@ -71,6 +71,8 @@ class Trained(Pictured):
         How many of the rows the model of ``init`` had learned.
     progress : (dict, dict of str to ndarray) or None
         Counts from which ``train(init=)`` goes on; None without passes.
+    warnings : list of str
+        A line for each column that tells the label, and may be known only after it.
     diagnostics : Diagnostics or None
         What pictures need.
     """
@@ -100,6 +102,7 @@ class Trained(Pictured):
     compiled: float = 0.0
     earlier: int = 0
     progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
+    warnings: list[str] = field(default_factory=list)
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -110,8 +113,8 @@ class Trained(Pictured):
     @property
     def info(self) -> dict[str, Any]:
         """The metadata for the model file."""
-        of_run = {"seconds", "compiled", "earlier", "skipped", "progress", "diagnostics"}
-        excluded = {"encoder", "learner", "name"} | of_run
+        of_run = {"seconds", "compiled", "earlier", "skipped", "progress", "warnings"}
+        excluded = {"encoder", "learner", "name", "diagnostics"} | of_run
         known = {key: value for key, value in vars(self).items() if key not in excluded}
         return {"crossview": __version__, "model": self.name, **known}
 

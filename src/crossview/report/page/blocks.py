@@ -98,6 +98,8 @@ class Page:
         What it is about.
     question, answer : str
         Each a plain sentence.
+    warnings : list of str
+        What may be wrong with it.
     more : list of str
         What else the answer says.
     facts : list of tuple of str
@@ -109,6 +111,7 @@ class Page:
     title: str
     question: str
     answer: str
+    warnings: list[str] = field(default_factory=list)
     more: list[str] = field(default_factory=list)
     facts: list[tuple[str, str]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)

@@ -53,6 +53,7 @@ def comparison_page(c: Comparison, made: Made | None = None) -> Page:
         title="Comparison by crossview",
         question=f"Which way of using {words_of(list(c.views))} predicts{target} best?",
         answer=_answer(c),
+        warnings=[sentence(line) for line in c.warnings],
         more=[sentence(line) for line in c.verdict[1:]],
         facts=_facts(c),
     )

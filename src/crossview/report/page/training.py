@@ -18,6 +18,7 @@ from crossview.report.page.sections import (
     made_section,
     of_table,
     ranking_section,
+    sentence,
     share_section,
     words_of,
 )
@@ -52,6 +53,7 @@ def training_page(t: Trained, made: Made | None = None) -> Page:
         title="Training by crossview",
         question=f"How well does {t.name} predict{target} from {words_of(views)}?",
         answer=_answer(t),
+        warnings=[sentence(line) for line in t.warnings],
         facts=_facts(t, len(views), len(classes)),
     )
     errors = Section("errors", "Error along the rows")

@@ -1,0 +1,93 @@
+"""The search for leaks in rows that are learned, as they come."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from crossview.errors import LeakWarning
+from crossview.evaluation.labeled import LabeledTable
+from crossview.evaluation.labeled_batch import LabeledBatch
+from crossview.evaluation.leaks import explain_leak, find_leaks
+from crossview.evaluation.summaries import Target
+from crossview.evaluation.table_summary import TableSummary
+from crossview.streams.dates import split_format
+
+__all__ = ["LeakCheck"]
+
+# rows, and cells, that are looked at: a second of one core
+MOST_ROWS, MOST_CELLS = 100_000, 2_500_000
+FEWEST_ROWS = 1000
+
+
+class LeakCheck:
+    """A search for columns that tell the label, in the first rows that are learned.
+
+    Parameters
+    ----------
+    source : LabeledTable or LabeledRows
+        The rows; of rows that have no columns, nothing is checked.
+
+    Attributes
+    ----------
+    found : list of str
+        A line for each leak, once `finish` was called.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self.found: list[str] = []
+        self._summary: TableSummary | None = None
+        self._source = source
+        self._more_rows = False
+        self._left: int | None = None
+
+    def _room(self) -> int:
+        """Rows that are still to be looked at."""
+        if self._left is None:
+            self._left = 0
+            if isinstance(self._source, LabeledTable):
+                n_columns = sum(len(group) for group in self._source.columns.values())
+                most = max(FEWEST_ROWS, min(MOST_ROWS, MOST_CELLS // max(1, n_columns)))
+                self._left = min(most, self._source.n_rows)  # later passes read them again
+                self._more_rows = most < self._source.n_rows
+        return self._left
+
+    def see(self, batch: LabeledBatch) -> None:
+        """Look at a batch, as far as there is room."""
+        import pyarrow as pa
+
+        n = min(self._room(), len(batch))
+        if not n:
+            return
+        self._left = self._room() - n
+        X, y = batch.X.slice(0, n), batch.y[:n]
+        if self._summary is None:
+            target = Target(not len(self._source.classes))
+            encoder = self._source.encoder
+            how = {"formats": dict(map(split_format, encoder.declared_columns()["date"]))}
+            self._summary = TableSummary(
+                X.schema, encoder.kinds(), target, values_of_text=False, **how
+            )
+        done = 0
+        for piece in X.combine_chunks().to_batches():
+            self._summary.add(piece, pa.array(y[done : done + len(piece)].tolist()))
+            done += len(piece)
+
+    def sample(self, rows: LabeledBatch) -> None:
+        """Look at rows that are all in memory: at evenly spaced ones, where they are many."""
+        if 0 < (n := self._room()) < len(rows):
+            rows = rows.take(np.linspace(0, len(rows) - 1, n).astype(np.intp))
+        self.see(rows)
+
+    def finish(self) -> list[str]:
+        """Return a line for each leak, and warn of it."""
+        summary, self._summary, self._left = self._summary, None, 0
+        if summary is None:
+            return self.found
+        rows = f"of {summary.n_rows:,} rows" if self._more_rows else ""
+        for column, leak in find_leaks(summary).items():
+            self.found.append(f"{column}: {explain_leak(leak, column, rows)}")
+            warnings.warn(self.found[-1], LeakWarning, stacklevel=3)
+        return self.found

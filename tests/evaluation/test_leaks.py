@@ -1,0 +1,163 @@
+"""Columns that tell the label: which are found, and which are not."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from crossview import InputError, LeakWarning, compare, describe, train
+from crossview.evaluation import leak_check
+from crossview.evaluation.result import Comparison
+from crossview.report.page.comparison import comparison_page
+from crossview.report.page.training import training_page
+
+RNG = np.random.default_rng(0)
+N = 3000
+LABEL = np.where(RNG.random(N) < 0.126, "ja", "nein")
+JA = LABEL == "ja"
+N_JA = int(JA.sum())
+DAYS = np.array([f"day {i}" for i in RNG.integers(365, size=N)])
+NOISE = RNG.normal(size=N)
+
+
+def where(rows, values):
+    return pa.array(np.asarray(values).tolist(), mask=~np.asarray(rows))
+
+
+def leaks_of(values, label=LABEL, **options):
+    table = pa.table({"a__x": values, "b__z": NOISE[: len(values)], "y": label})
+    lines = describe(table, "y", **options).warnings
+    return [line for line in lines if "only known after the label" in line]
+
+
+CODES = RNG.integers(400, size=N) * 2 + JA
+FLIPPED = JA ^ (np.arange(N) % 500 == 0)
+FEW = np.where(np.arange(N) < 5, "rare", "usual")
+LEAKS = {
+    "a category that is filled": (
+        where(JA, DAYS),
+        f"a__x: is filled in exactly the {N_JA} rows whose label is 'ja'; if it is only known "
+        "after the label, leave it out: ignore='a__x'",
+    ),
+    "a number that is missing": (
+        where(~JA, NOISE),
+        f"is missing in exactly the {N_JA} rows whose label is 'ja'",
+    ),
+    "nearly": (where(FLIPPED, DAYS), f"is filled in {(FLIPPED & JA).sum()} of the {N_JA} rows"),
+    "some of a class": (
+        where(JA & (np.arange(N) % 2 == 0), NOISE),
+        f"of the {N_JA} rows whose label is 'ja', and in none of the {N - N_JA:,} others",
+    ),
+    "one of many values": (
+        np.where(JA, "code", np.char.add("none ", DAYS)),
+        f"is 'code' in exactly the {N_JA} rows whose label is 'ja'",
+    ),
+    "many values, each of one class": (
+        np.char.add("k", CODES.astype(str)),
+        "tells the label almost exactly",
+    ),
+    "a special number": (np.where(JA, -1.0, NOISE), f"is -1 in exactly the {N_JA} rows"),
+    "a limit": (NOISE + 20.0 * JA, "tells the label almost exactly"),
+    "a copy": (JA, f"is 'true' in exactly the {N_JA} rows"),
+}
+
+
+@pytest.mark.parametrize(("values", "words"), LEAKS.values(), ids=LEAKS)
+def test_a_column_that_tells_the_label_is_named(values, words):
+    (line,) = leaks_of(values)
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    ("values", "label"),
+    [
+        (where(RNG.random(N) < 0.2 + 0.6 * JA, DAYS), LABEL),
+        (where(RNG.random(N) < np.where(JA, 0.5, 0.02), NOISE), LABEL),
+        (where(np.arange(N) % 50 == 0, DAYS), LABEL),
+        (np.where(JA & (RNG.random(N) < 0.5), 0.0, NOISE), LABEL),
+        (DAYS, LABEL),
+        ([f"id {i}" for i in range(N)], LABEL),
+        (NOISE + 2.0 * JA, LABEL),
+        # a class of few rows
+        (where(FEW == "rare", DAYS), FEW),
+        (np.where(FEW == "rare", -1.0, NOISE), FEW),
+        (np.where(FEW == "rare", "v", "w"), FEW),
+        # several classes
+        (RNG.integers(5, size=N), RNG.integers(3, size=N)),
+    ],
+)
+def test_a_column_that_says_something_is_not(values, label):
+    assert leaks_of(values, label) == []
+
+
+def test_a_leak_of_one_of_several_classes():
+    label = RNG.choice(["a", "b", "c"], size=N)
+    (line,) = leaks_of(where(label == "b", DAYS), label)
+    assert f"is filled in exactly the {(label == 'b').sum():,} rows whose label is 'b'" in line
+
+
+@pytest.mark.parametrize(("sign", "words"), [(1.0, "above 0"), (-1.0, "below 0")])
+def test_a_leak_of_a_number(sign, words):
+    amount = sign * np.where(JA, 10.0 + RNG.random(N), 0.0)
+    (line,) = leaks_of(where(JA, DAYS), amount, task="regression")
+    assert f"is filled in exactly the {N_JA} rows whose label is {words};" in line
+    other = sign * np.where(JA, 10.0, 0.0) + 5.0 * NOISE
+    assert leaks_of(where(JA, DAYS), other, task="regression") == []
+    assert leaks_of(NOISE, NOISE, task="regression") != []
+
+
+TABLE = pa.table({"a__code": where(JA, DAYS), "a__x": NOISE, "b__z": NOISE**2, "y": LABEL})
+WORDS = f"a__code: is filled in exactly the {N_JA} rows whose label is 'ja'"
+QUICK = {"cv": 2, "models": ["view:a", "view:b"], "grid": {"C": [0.1]}, "curve": False}
+
+
+@pytest.mark.parametrize("how", [{}, {"progressive": True}])
+def test_compare_says_so(how):
+    given = {"models": QUICK["models"], "progressive": True} if how else QUICK
+    with pytest.warns(LeakWarning, match=WORDS):
+        answer = compare(TABLE, "y", **given)
+    (line,) = answer.warnings
+    assert line.startswith(WORDS)
+    assert str(answer).startswith(WORDS)
+    assert Comparison.from_dict(answer.to_dict()).warnings == [line]
+    assert comparison_page(answer).warnings == [f"{line}."]
+    assert compare(TABLE, "y", ignore=["a__c*"], **given).warnings == []
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"model": "pa:concatenated"},
+        {"model": "pa:concatenated", "epochs": 2},
+        {"model": "svmperf"},
+        {"model": "linear", "task": "regression"},
+    ],
+)
+def test_train_says_so(how):
+    table = TABLE
+    if "task" in how:
+        table = TABLE.drop_columns(["y"]).append_column("y", pa.array(np.where(JA, 9.0, 1.0)))
+    with pytest.warns(LeakWarning, match="a__code: is filled in exactly the"):
+        trained = train(table, "y", **how)
+    (line,) = trained.warnings
+    assert training_page(trained).warnings == [f"{line}."]
+    assert "warnings" not in trained.info
+
+
+def test_of_many_rows_some_are_looked_at(monkeypatch):
+    monkeypatch.setattr(leak_check, "MOST_ROWS", 1000)
+    rows = np.argsort(LABEL, kind="stable")  # by label
+    for how in (train, lambda *given, **_: compare(*given, **QUICK)):
+        with pytest.warns(LeakWarning, match=r"rows whose label is 'ja' \(of 1,000 rows\); if"):
+            how(TABLE.take(pa.array(rows)), "y", model="pa:concatenated")
+
+
+def test_columns_to_ignore_are_in_no_view():
+    given = {"y": "y", "model": "pa:concatenated"}
+    trained = train(TABLE, **given, views={"a": ["a__*"], "b": "b*"}, ignore="a__code")
+    assert trained.encoder.view_columns() == {"a": ["a__x"], "b": ["b__z"]}
+    trained = train(TABLE, **given, views={"a": ["a__c*", "a__x"], "b": "b*"}, ignore=["a__c*"])
+    assert trained.encoder.view_columns() == {"a": ["a__x"], "b": ["b__z"]}
+    with pytest.raises(InputError, match="view 'a' has only columns of ignore=; leave the view"):
+        train(TABLE, **given, views={"a": "a__c*", "b": "b*"}, ignore=["a__c*"])
+    with pytest.raises(InputError, match="no column 'a__cod'; did you mean 'a__code'"):
+        train(TABLE, **given, ignore=["a__cod"])
