@@ -7,7 +7,7 @@ import glob
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ __all__ = [
     "named_files",
     "quoted_path",
     "read_batches",
+    "read_files",
     "schema_of",
     "sniff_csv",
     "sniff_delimiter",
@@ -193,6 +194,41 @@ def named_files(query: str) -> list[str]:
             for text in (value if isinstance(value, list) else [value])
             if isinstance(text, str)
         }
+    return _matching(texts)
+
+
+def read_files(duck: Any, query: str) -> list[str]:
+    """Return the files that a query reads as tables, with globs expanded.
+
+    Parameters
+    ----------
+    duck : DuckDBPyConnection
+        A connection.
+    query : str
+        One SELECT.
+
+    Returns
+    -------
+    list of str
+        Their names, sorted; not those that another text of the query, such as ``nullstr='*'``,
+        would match.
+    """
+    texts: set[str] = set()
+    for node in _nodes(_parse(duck, query)):
+        if node.get("type") == "BASE_TABLE":
+            texts.add(str(node.get("table_name")))
+        elif node.get("type") == "TABLE_FUNCTION":
+            first = node.get("function", {}).get("arguments", [])[:1]
+            texts.update(
+                str(part["text"])
+                for part in _nodes(first)
+                if part.get("kind") == "STRING" and "text" in part
+            )
+    return _matching(texts)
+
+
+def _matching(texts: Iterable[str]) -> list[str]:
+    """The files that have one of these names, or match one of these patterns."""
     names = [os.path.expanduser(text.removeprefix("file://")) for text in texts]
     files = {name for name in names if os.path.isfile(name)}
     return sorted(files.union(*(glob.glob(name, recursive=True) for name in names)))

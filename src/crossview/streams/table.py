@@ -16,16 +16,21 @@ from crossview.errors import InputError, closest_names
 from crossview.streams.arrow import pyarrow
 from crossview.streams.source import TableBatch, TableSource, find_reader
 from crossview.streams.text import CsvFormat
+from crossview.streams.unchanged import UnchangedFiles
 
 __all__ = ["TableStream", "open_table"]
 
 
 class _Blocks:
-    """Base class of a stream of files: parts of them, for several machines."""
+    """Base class of a stream of files: the blocks that they consist of."""
 
     _source: Any
     column_names: list[str]
     batch_rows: int
+    unchanged: UnchangedFiles
+
+    def __iter__(self) -> Iterator[TableBatch]:
+        raise NotImplementedError
 
     @property
     def n_blocks(self) -> int:
@@ -45,10 +50,34 @@ class _Blocks:
         TableStream
             A stream of the same columns, which can be pickled.
         """
-        source: Any = self._source
-        return TableStream(
-            source.of_blocks(source.blocks[which]), self.column_names, self.batch_rows
-        )
+        source: Any = self._source.of_blocks(self._source.blocks[which])
+        unchanged = self.unchanged.only(source.files)
+        return TableStream(source, self.column_names, self.batch_rows, unchanged)
+
+    @property
+    def starts(self) -> dict[str | None, list[int]]:
+        """Of each file the rows at which its row groups begin; None is what is in no file."""
+        files = {file: [0] for file in self._source.files}
+        return {None: [0], **files, **getattr(self._source, "starts", {})}
+
+    def with_shuffled_blocks(self, rng: np.random.Generator) -> Iterator[TableBatch]:
+        """Yield the batches with the blocks of the source in random order, if it has blocks.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Draws the order.
+
+        Yields
+        ------
+        TableBatch
+            The rows; those of a block are in their order.
+        """
+        shuffled = getattr(self._source, "batches_of_shuffled_blocks", None)
+        if shuffled is None:
+            yield from self
+        else:
+            yield from self.unchanged.watch(shuffled(self.column_names, self.batch_rows, rng))
 
 
 class TableStream(_Blocks):
@@ -64,6 +93,8 @@ class TableStream(_Blocks):
         The columns to read, in this order.
     batch_rows : int
         Maximum number of rows per batch.
+    unchanged : UnchangedFiles, default=None
+        The files as they were when they were opened.  None: nobody asks whether they change.
 
     Attributes
     ----------
@@ -79,8 +110,15 @@ class TableStream(_Blocks):
         Whether the rows are a table in memory.
     """
 
-    def __init__(self, source: TableSource, columns: list[str], batch_rows: int) -> None:
+    def __init__(
+        self,
+        source: TableSource,
+        columns: list[str],
+        batch_rows: int,
+        unchanged: UnchangedFiles | None = None,
+    ) -> None:
         self._source = source
+        self.unchanged = UnchangedFiles() if unchanged is None else unchanged
         self.batch_rows = batch_rows
         self.column_names = columns
         self.schema = source.schema
@@ -107,26 +145,11 @@ class TableStream(_Blocks):
 
     def __iter__(self) -> Iterator[TableBatch]:
         n_rows = 0
-        for batch in self._source.batches(self.column_names, self.batch_rows):
+        batches = self._source.batches(self.column_names, self.batch_rows)
+        for batch in self.unchanged.watch(batches):
             n_rows += batch.data.num_rows
             yield batch
         self._source.n_rows = n_rows
-
-    def with_shuffled_blocks(self, rng: np.random.Generator) -> Iterator[TableBatch]:
-        """Yield the batches with the blocks of the source in random order, if it has blocks.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            Draws the order.
-
-        Yields
-        ------
-        TableBatch
-            The rows; those of a block are in their order.
-        """
-        shuffled = getattr(self._source, "batches_of_shuffled_blocks", None)
-        yield from self if shuffled is None else shuffled(self.column_names, self.batch_rows, rng)
 
     def select(self, columns: Sequence[str]) -> TableStream:
         """Return the same rows with only these columns; the others are not read.
@@ -145,7 +168,11 @@ class TableStream(_Blocks):
         for name in columns:
             if name not in known:
                 raise InputError(f"no column {name!r}{closest_names(name, self.column_names)}")
-        return TableStream(self._source, list(dict.fromkeys(columns)), self.batch_rows)
+        return self._with(self._source, list(dict.fromkeys(columns)))
+
+    def _with(self, source: TableSource, columns: list[str]) -> TableStream:
+        """The same files, read in another way."""
+        return TableStream(source, columns, self.batch_rows, self.unchanged)
 
     def as_written(self, columns: Sequence[str]) -> TableStream:
         """Return the same rows with these columns as they are written, such as yes and no.
@@ -162,7 +189,7 @@ class TableStream(_Blocks):
         """
         as_written = getattr(self._source, "as_written", None)
         source = self._source if as_written is None else as_written(columns)
-        return TableStream(source, self.column_names, self.batch_rows)
+        return self._with(source, self.column_names)
 
     def as_kinds(self, words: Sequence[str], numbers: Sequence[str]) -> TableStream:
         """Return the same rows, where text files are read with these types.
@@ -181,7 +208,7 @@ class TableStream(_Blocks):
         """
         as_kinds = getattr(self._source, "as_kinds", None)
         source = self._source if as_kinds is None else as_kinds(words, numbers)
-        return TableStream(source, self.column_names, self.batch_rows)
+        return self._with(source, self.column_names)
 
     def distinct(self, column: str, *, empty: bool = False) -> list[Any]:
         """Return the sorted distinct values of a column, reading only this column.
@@ -279,7 +306,8 @@ def open_table(
     -----
     Parquet keeps text columns as dictionaries, so that each text is stored once per batch.
     CSV and JSON lines are read twice: once to find the types that fit every row of
-    every file, once for the rows.  An empty CSV field is null.
+    every file, once for the rows.  An empty CSV field is null.  A file that changes after it was
+    opened is an error, before a row is yielded that was read after the change.
 
     Examples
     --------
@@ -303,13 +331,18 @@ def open_table(
     if reader.kind != "columnar":
         raise InputError(f"is {reader.name}, which holds views and no columns", file=content[0])
     csv = CsvFormat(tuple(null), decimal, delimiter, quote, header)
+    files = UnchangedFiles(content if isinstance(content, list) else ())
     if csv == CsvFormat():
-        opened = load_object(reader.path)(content)
+        with files.reading():
+            opened = load_object(reader.path)(content)
     elif reader.name == "csv":
-        opened = load_object(reader.path)(content, csv)
+        with files.reading():
+            opened = load_object(reader.path)(content, csv)
     else:
         names = ", ".join(f"{name}=" for name in CsvFormat._fields)
         raise InputError(
             f"{names} are about CSV files; in a query say read_csv('a.csv', nullstr='NA')"
         )
-    return TableStream(opened, list(opened.schema.names), int(batch_rows))
+    if reader.name == "query":
+        files = UnchangedFiles(opened.reads)
+    return TableStream(opened, list(opened.schema.names), int(batch_rows), files)
