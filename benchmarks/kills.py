@@ -224,6 +224,12 @@ TRIALS = [
 ]
 
 
+def pass_of(kept: Path) -> int:
+    """The pass of a checkpoint, of which there may be a new one at any time."""
+    copy = Path(shutil.copy(kept, kept.with_name("looked-at.st")))
+    return load_progress(copy)[0]["position"]["number"]
+
+
 def change(run: Run, table: pa.Table, changes: dict[str, Callable]) -> tuple[int, int, list[str]]:
     """Stop a run, and change its source; return trials, those refused, and what went wrong."""
     write, wrong, refused = WRITERS[run.suffix], [], 0
@@ -236,7 +242,7 @@ def change(run: Run, table: pa.Table, changes: dict[str, Callable]) -> tuple[int
         command = run.command(folder, "parts.st", kept=True)
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         number = 2 if run.name == "second pass" else 1
-        while not kept.exists() or load_progress(kept)[0]["position"]["number"] < number:
+        while not kept.exists() or pass_of(kept) < number:
             assert process.poll() is None, "it has ended before it was killed"
             time.sleep(0.002)
         process.kill()
@@ -279,6 +285,9 @@ def main() -> None:
     wrong: list[str] = []
     for run, changes in TRIALS:
         n, refused, of_run = change(run, table, changes)
+        print(
+            f"{run.suffix} ({run.name}): {refused} of {n} changed sources were refused", flush=True
+        )
         n_trials, n_refused, wrong = n_trials + n, n_refused + refused, wrong + of_run
     print("\n".join([*wrong, f"{n_refused} of {n_trials} changed sources were refused"]))
     sys.exit(bool(wrong))

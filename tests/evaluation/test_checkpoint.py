@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 import signal
+import sys
 import time
 
 import numpy as np
@@ -304,6 +305,15 @@ def test_two_runs_cannot_share_a_checkpoint(tmp_path):
     with pytest.raises(Killed):
         train(X, y, **given, checkpoint=tmp_path / "kept.st", observer=Killer(1))
     assert not list(tmp_path.glob("*.lock"))
+
+
+@pytest.mark.parametrize("absent", ["filelock", "xxhash"])
+def test_a_missing_package_is_answered_with_its_name(absent, monkeypatch, tmp_path):
+    X, y, given = arguments("pa:squared", {}, tmp_path / "model.st")
+    monkeypatch.setitem(sys.modules, absent, None)
+    with pytest.raises(InputError, match=f"a checkpoint needs {absent}: pip install {absent}"):
+        train(X, y, **given, checkpoint=tmp_path / "kept.st")
+    assert not list(tmp_path.iterdir())
 
 
 def test_it_is_time_for_a_checkpoint_now_and_then(tmp_path, monkeypatch):

@@ -128,6 +128,13 @@ def test_the_files_of_a_query_are_watched_and_no_others(tmp_path):
     overwrite(tmp_path / "b.csv")
     with pytest.raises(InputError, match=r"b\.csv: changed while it was in use"):
         list(stream)
+    stream = open_table(f"FROM '{tmp_path}/[ab].csv'")
+    write(tmp_path / "other.csv")
+    assert sum(batch.data.num_rows for batch in stream) == 2 * N
+    stream = open_table(f"FROM '{tmp_path}/*.csv'")
+    write(tmp_path / "new.csv")
+    with pytest.raises(InputError, match=r"new\.csv: appeared while the files were in use"):
+        list(stream)
 
 
 def test_pipes_are_passed_over_and_another_machine_has_its_own_copy(tmp_path):

@@ -71,7 +71,7 @@ def _xxhash(content: Any = b"") -> Any:
     try:
         import xxhash
     except ImportError:
-        raise InputError("a checkpoint needs xxhash: pip install 'crossview[cli]'") from None
+        raise InputError("a checkpoint needs xxhash: pip install xxhash") from None
     return xxhash.xxh3_128(content)
 
 

@@ -29,10 +29,11 @@ __all__ = [
     "identifier",
     "literal",
     "load_remote",
+    "matching_files",
     "named_files",
     "quoted_path",
     "read_batches",
-    "read_files",
+    "read_names",
     "schema_of",
     "sniff_csv",
     "sniff_delimiter",
@@ -194,11 +195,11 @@ def named_files(query: str) -> list[str]:
             for text in (value if isinstance(value, list) else [value])
             if isinstance(text, str)
         }
-    return _matching(texts)
+    return matching_files(texts)
 
 
-def read_files(duck: Any, query: str) -> list[str]:
-    """Return the files that a query reads as tables, with globs expanded.
+def read_names(duck: Any, query: str) -> list[str]:
+    """Return the names of what a query reads as tables, such as files and globs.
 
     Parameters
     ----------
@@ -210,8 +211,7 @@ def read_files(duck: Any, query: str) -> list[str]:
     Returns
     -------
     list of str
-        Their names, sorted; not those that another text of the query, such as ``nullstr='*'``,
-        would match.
+        Not another text of the query, such as ``nullstr='*'``.
     """
     texts: set[str] = set()
     for node in _nodes(_parse(duck, query)):
@@ -224,11 +224,11 @@ def read_files(duck: Any, query: str) -> list[str]:
                 for part in _nodes(first)
                 if part.get("kind") == "STRING" and "text" in part
             )
-    return _matching(texts)
+    return sorted(texts)
 
 
-def _matching(texts: Iterable[str]) -> list[str]:
-    """The files that have one of these names, or match one of these patterns."""
+def matching_files(texts: Iterable[str]) -> list[str]:
+    """Return the files that have one of these names, or match one of these globs, sorted."""
     names = [os.path.expanduser(text.removeprefix("file://")) for text in texts]
     files = {name for name in names if os.path.isfile(name)}
     return sorted(files.union(*(glob.glob(name, recursive=True) for name in names)))

@@ -13,7 +13,7 @@ from crossview.streams.duck import (
     identifier,
     load_remote,
     read_batches,
-    read_files,
+    read_names,
 )
 from crossview.streams.source import TableBatch
 
@@ -26,7 +26,7 @@ class QuerySource:
     Attributes
     ----------
     reads : list of str
-        The files that it reads.
+        The names and globs of the files that it reads, and other tables.
     """
 
     def __init__(self, query: str) -> None:
@@ -40,7 +40,7 @@ class QuerySource:
             check_unique(relation.columns, None)
             self.schema = empty_table(relation).schema
             self.ordered = has_order(duck, self._query)
-            self.reads = read_files(duck, self._query)
+            self.reads = read_names(duck, self._query)
 
     def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
         """Yield the rows with these columns."""

@@ -36,7 +36,7 @@ A columnar reader may also have
 ``starts``
     Of each file the rows at which its row groups begin, if they may come in random order.
 ``reads``
-    Of a query, the files that it reads.
+    Of a query, the names and globs of the files that it reads.
 ``in_memory``
     True if the batches are parts of a table in memory.
 ``ordered``

@@ -14,6 +14,7 @@ import numpy as np
 from crossview.catalog.names import load_object
 from crossview.errors import InputError, closest_names
 from crossview.streams.arrow import pyarrow
+from crossview.streams.duck import matching_files
 from crossview.streams.source import TableBatch, TableSource, find_reader
 from crossview.streams.text import CsvFormat
 from crossview.streams.unchanged import UnchangedFiles
@@ -344,5 +345,5 @@ def open_table(
             f"{names} are about CSV files; in a query say read_csv('a.csv', nullstr='NA')"
         )
     if reader.name == "query":
-        files = UnchangedFiles(opened.reads)
+        files = UnchangedFiles(matching_files(opened.reads), opened.reads)
     return TableStream(opened, list(opened.schema.names), int(batch_rows), files)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from crossview.errors import InputError
+from crossview.streams.duck import matching_files
 
 __all__ = ["UnchangedFiles"]
+
+ADVICE = "run again when nobody writes there, or on a copy"
 
 Batch = TypeVar("Batch", bound=Any)
 
@@ -32,14 +35,19 @@ class UnchangedFiles:
     ----------
     files : iterable of str
         Their names.
+    globs : sequence of str, default=()
+        Names and globs of which each use finds the files again: there must be no others.
     """
 
-    def __init__(self, files: Iterable[str] = ()) -> None:
+    def __init__(self, files: Iterable[str] = (), globs: Sequence[str] = ()) -> None:
+        files = list(files)
+        self._globs, self._found = globs, files if globs else []
         self._states = {file: state for file in files if (state := _state(file)) is not None}
 
     def __getstate__(self) -> dict[str, Any]:
         """Without times: another machine may have a copy."""
-        return {"_states": {file: _State(one.size, None) for file, one in self._states.items()}}
+        states = {file: _State(one.size, None) for file, one in self._states.items()}
+        return {"_states": states, "_globs": (), "_found": []}
 
     def only(self, files: Iterable[str]) -> UnchangedFiles:
         """Return the same about some of the files."""
@@ -55,6 +63,9 @@ class UnchangedFiles:
         file : str, default=None
             Its name; None: any of them.
         """
+        found = matching_files(self._globs) if file is None and self._globs else self._found
+        if new := [name for name in found if name not in self._found]:
+            raise InputError(f"appeared while the files were in use; {ADVICE}", file=new[0])
         for name in list(self._states) if file is None else [file]:
             before, now = self._states.get(name), _state(name)
             if before is None or before == now:
@@ -62,11 +73,8 @@ class UnchangedFiles:
             if now is not None and now.size == before.size and before.written is None:
                 self._states[name] = now
                 continue
-            raise InputError(
-                f"changed while it was in use: {_difference(before, now)}; run again when nobody "
-                "writes to it, or on a copy",
-                file=name,
-            )
+            what = f"changed while it was in use: {_difference(before, now)}"
+            raise InputError(f"{what}; {ADVICE}", file=name)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
