@@ -33,6 +33,7 @@ __all__ = [
     "REPORT",
     "ROWS",
     "Kind",
+    "alone",
     "check_writable",
     "close_process_folder",
     "is_pipe",
@@ -285,6 +286,52 @@ def _copy_mode(source: Path, target: Path) -> None:
 def _target(path: str | os.PathLike[str]) -> Path:
     """The file that a path leads to, whether or not it exists."""
     return Path(os.path.realpath(path))
+
+
+@contextmanager
+def alone(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Keep other processes, and other threads, from using a file in the same way.
+
+    The lock is that of the operating system on a file beside it, ``path`` with ``.lock``, which is
+    removed in the end.  A process that is killed leaves that file, and no lock.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; it need not exist.
+
+    Raises
+    ------
+    InputError
+        Somebody else uses it, or its folder has no locks.
+    """
+    try:
+        from filelock import FileLock, Timeout
+    except ImportError:
+        raise InputError("a checkpoint needs filelock: pip install filelock") from None
+    if is_stream(path):
+        yield
+        return
+    target = _target(path)
+    lock = FileLock(target.with_name(f"{target.name}.lock"), fallback_to_soft=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise InputError(
+            "another run that has not ended uses this file; wait for it, or name another file",
+            file=str(path),
+        ) from None
+    except (OSError, NotImplementedError) as error:
+        what = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"cannot be locked ({what}); name a file in another folder", file=str(path)
+        ) from None
+    try:
+        yield
+    finally:
+        if fcntl is not None:  # who waits for the lock sees that the file is gone, and makes one
+            Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
 
 
 @contextmanager

@@ -1,22 +1,27 @@
 """A run that stops at any moment goes on as if it had not."""
 
 import io
+import json
 import shutil
 import signal
+import sys
 import time
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
 import forks
-from crossview import InputError, MultiView, Perceptron, load, save, train
+from crossview import InputError, MultiView, Perceptron, ViewEncoder, load, save, train
 from crossview.cli.progress import watching
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.metrics import ErrorTally, RunningThreshold, Tally
 from crossview.evaluation.rows import LabeledRows
-from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position
+from crossview.evaluation.train import settings_of
+from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position, shown_apart
 from crossview.evaluation.training.result import TrainingObserver
 from crossview.persistence import load_progress
 from training_runs import COLUMNS, KINDS, Killed, Killer, contents, make_table
@@ -120,17 +125,23 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0}
     with pytest.raises(Killed):
         train(X, y, **given, **kept, observer=Killer(100))
-    for changed, named in (
-        ({"seed": 1}, "random_state=1"),
-        ({"settings": {"C": 0.5}}, "its settings"),
-        ({"epochs": 2}, "passes and order"),
-        ({"hash_bits": 9}, "the encoding"),
-        ({"metric": "accuracy"}, "the metric"),
+    before = kept["checkpoint"].read_bytes()
+    swapped = X.select([X.column_names[1], X.column_names[0], *X.column_names[2:]])
+    for other, changed, named in (
+        (X, {"seed": 1}, "its settings: .*random_state=0.* then, .*random_state=1.* now"),
+        (X, {"settings": {"C": 0.5}}, "its settings: .*C=1.0, .* then, .*C=0.5, .* now"),
+        (X, {"epochs": 2}, "passes and order: .*1, 'shuffled'.* then, .*2, 'shuffled'.* now"),
+        (X, {"hash_bits": 9}, "the encoding: .*hash_bits=8, .* then, .*hash_bits=9, .* now"),
+        (X, {"metric": "accuracy"}, "the metric: "),
+        (X, {"views": {"n": ["n__z"], "c": ["c__color"], "t": ["t__words"]}}, "the encoding: "),
+        (swapped, {}, "the encoding: .*'n__x', 'n__z'.* then, .*'n__z', 'n__x'.* now"),
+        (X, {"weight": np.ones(X.num_rows)}, "the weights: None then, 'in memory' now"),
+        (X.slice(1), {}, r"the number of rows: \d+ then, \d+ now"),
     ):
-        with pytest.raises(InputError, match=rf"kept\.st: is of another run: .*{named}"):
-            train(X, y, **given | changed, **kept, resume=True)
-    with pytest.raises(InputError, match=r"the number of rows was \d+, and is"):
-        train(X.slice(1), y, **given, **kept, resume=True)
+        expected = rf"^\S+kept\.st: is of another run: {named}.*; remove it to train from the first"
+        with pytest.raises(InputError, match=expected):
+            train(other, y, **given | changed, **kept, resume=True)
+        assert kept["checkpoint"].read_bytes() == before
     # without resume the run starts anew, and with it, where there is no file
     first = train(X, y, **given, **kept)
     assert train(X, y, **given, **kept, resume=True).info == first.info
@@ -150,6 +161,159 @@ def test_a_finished_model_is_no_checkpoint_and_not_every_model_has_one(tmp_path)
         train(X, y, **given, checkpoint=tmp_path / "kept.st", every=-1)
     with pytest.raises(InputError, match="there is no folder"):
         train(X, y, **given, checkpoint=tmp_path / "no" / "kept.st")
+
+
+def test_values_that_differ_are_shown_where_they_do():
+    long = "same " * 30
+    assert shown_apart(1, 2) == ("1", "2")
+    assert shown_apart(["a", 1], ["a", 2]) == ("['a', 1]", "['a', 2]")
+    was, here = shown_apart(long + "one" + long, long + "two" + long)
+    assert was != here
+    assert (was[:3], was[-3:]) == ("...", "...")
+    assert max(map(len, (was, here))) <= 66
+    assert shown_apart(long, long + "more") == (
+        "...same same same same '",
+        "...same same same same more'",
+    )
+    # scikit-learn's text leaves parameters out where they are many
+    names = [f"n{i}" for i in range(500)]
+    encoders = [ViewEncoder({"n": one}) for one in (names, names[:250] + names[:249:-1])]
+    assert len({settings_of(encoder) for encoder in encoders}) == 2
+
+
+def write_source(table, path):
+    """The same rows in the format of the name."""
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=90)
+    elif path.suffix == ".csv":
+        pa.csv.write_csv(table, path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    else:
+        lines = []
+        for row in table.to_pylist():
+            label, words = 1 if row["y"] == "yes" else -1, row["t__words"]
+            lines.append(f"{label} |n x:{row['n__x']} z:{row['n__z']} |t {words}\n")
+        path.write_text("".join(lines))
+
+
+def other_value(table, name, row, value):
+    column = table[name].to_pylist()
+    column[row] = value if column[row] != value else "no"
+    return table.set_column(table.column_names.index(name), name, pa.array(column))
+
+
+CHANGES = {
+    "a cell": lambda table: other_value(table, "n__x", 20, 9.0),
+    "a label": lambda table: other_value(table, "y", 20, "yes"),
+    "two rows": lambda table: table.take([*range(20), 21, 20, *range(22, len(table))]),
+    "a row more": lambda table: table.take([*range(20), 9, *range(20, len(table) - 1)]),
+    "all rows": lambda table: table.take([*range(len(table))][::-1]),
+}
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl", "vw"])
+def test_another_source_is_refused(suffix, in_order, tmp_path):
+    table = make_table().drop_columns(["number"])
+    table = table.filter(table["y"].is_valid())
+    source, output = tmp_path / f"rows.{suffix}", tmp_path / "model.st"
+    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+    given = {"model": "pa:squared", "hash_bits": 8, "in_order": in_order, "output": output}
+    given |= {} if suffix == "vw" else {"y": "y", "text": COLUMNS["text"]}
+    write_source(table, source)
+    with pytest.raises(Killed):
+        train(str(source), **given, **kept, observer=Killer(100))
+    before = kept["checkpoint"].read_bytes()
+    changes = dict(CHANGES)
+    if suffix == "parquet":
+        changes["float32"] = lambda table: table.set_column(
+            0, "n__x", table["n__x"].cast(pa.float32())
+        )
+    for change in changes.values():
+        write_source(change(table), source)
+        expected = (
+            rf"^{source}: its rows 0 to \d+ are not those that the run of \S+kept\.st has read"
+        )
+        with pytest.raises(
+            InputError, match=f"{expected}; bring them back, or remove the checkpoint"
+        ):
+            train(str(source), **given, **kept)
+        assert kept["checkpoint"].read_bytes() == before
+        assert not output.exists()
+    write_source(table, source)
+    resumed = train(str(source), **given, **kept)
+    assert resumed.info == train(str(source), **given).info
+
+
+def test_rows_that_were_never_read_may_change_and_those_of_an_earlier_pass_may_not(tmp_path):
+    """In order, a run that goes on is then one over the rows as they are now."""
+    table = make_table().drop_columns(["number"])
+    table = table.filter(table["y"].is_valid())
+    path = tmp_path / "rows.parquet"
+    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+    changed = other_value(table, "y", len(table) - 1, "yes")
+    for epochs, rows in ((1, 40), (2, 420)):
+        given = {"model": "pa:squared", **COLUMNS, "in_order": True, "epochs": epochs}
+        write_source(table, path)
+        with pytest.raises(Killed):
+            train(str(path), "y", **given, **kept, observer=Killer(rows))
+        write_source(changed, path)
+        if epochs == 1:
+            train(str(path), "y", **given, **kept, output=tmp_path / "resumed.st")
+            train(str(path), "y", **given, output=tmp_path / "whole.st")
+            assert contents(tmp_path / "resumed.st") == contents(tmp_path / "whole.st")
+        else:
+            with pytest.raises(InputError, match=r"rows\.parquet: its rows 360 to 375 are not"):
+                train(str(path), "y", **given, **kept)
+
+
+def test_labels_weights_and_times_in_memory_are_compared(tmp_path):
+    X, _, given = arguments("pa:squared", {}, None)
+    labels, ones = X["y"].to_pylist(), np.ones(X.num_rows)
+    X = X.drop_columns(["y"]).append_column("when", pa.array(range(X.num_rows)))
+    given |= {"views": {"n": "n__*", "c": "c__*", "t": "t__*"}}
+    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+    with pytest.raises(Killed):
+        train(X, labels, **given, weight=ones, time="when", **kept, observer=Killer(100))
+    other = X.set_column(X.num_columns - 1, "when", pa.array(range(X.num_rows)[::-1]))
+    for rows, of_rows, weight, named in (
+        (X, labels[::-1], ones, "labels"),
+        (X, labels, ones * 2, "weights"),
+        (other, labels, ones, "order by time"),
+    ):
+        with pytest.raises(InputError, match=f"of another run: the hash of the {named}: "):
+            train(rows, of_rows, **given, weight=weight, time="when", **kept)
+    train(X, labels, **given, weight=ones, time="when", **kept)
+
+
+def test_two_runs_cannot_share_a_checkpoint(tmp_path):
+    X, y, given = arguments("pa:squared", {}, tmp_path / "model.st")
+    (tmp_path / "link.st").symlink_to(tmp_path / "kept.st")
+
+    class Second(TrainingObserver):
+        """Starts a run while another one learns."""
+
+        def start_pass(self, *args):
+            for name, epochs in (("kept.st", 1), ("kept.st", 2), ("link.st", 1)):
+                more = {"epochs": epochs, "checkpoint": tmp_path / name, "resume": True}
+                with pytest.raises(InputError, match=rf"{name}: another run .* uses this file"):
+                    train(X, y, **given | {"output": None}, **more)
+
+    (tmp_path / "kept.st.lock").touch()  # left by a process that was killed
+    train(X, y, **given, checkpoint=tmp_path / "kept.st", observer=Second())
+    with pytest.raises(Killed):
+        train(X, y, **given, checkpoint=tmp_path / "kept.st", observer=Killer(1))
+    assert not list(tmp_path.glob("*.lock"))
+
+
+@pytest.mark.parametrize("absent", ["filelock", "xxhash"])
+def test_a_missing_package_is_answered_with_its_name(absent, monkeypatch, tmp_path):
+    X, y, given = arguments("pa:squared", {}, tmp_path / "model.st")
+    monkeypatch.setitem(sys.modules, absent, None)
+    with pytest.raises(InputError, match=f"a checkpoint needs {absent}: pip install {absent}"):
+        train(X, y, **given, checkpoint=tmp_path / "kept.st")
+    assert not list(tmp_path.iterdir())
 
 
 def test_it_is_time_for_a_checkpoint_now_and_then(tmp_path, monkeypatch):
@@ -270,7 +434,9 @@ def test_kill_9_at_random_moments(tmp_path):
         time.sleep(0.005)
     run.kill(signal.SIGKILL)
     assert run.wait() == -signal.SIGKILL
+    assert (tmp_path / "kept.st.lock").exists()  # and no lock
     shutil.copy(kept, tmp_path / "copy.st")
     done = forks.run(resumed)
     assert contents(parts) == contents(whole), done.stderr
     assert not kept.exists()
+    assert not list(tmp_path.glob("*.lock"))

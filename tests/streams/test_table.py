@@ -548,11 +548,10 @@ def test_a_file_that_changes_under_the_stream_is_an_input_error(tmp_path):
     path.write_text("a,b\n1,2\n")
     stream = open_table(path)
     path.write_text("a,b\n1,2\nx,3\n")
-    with pytest.raises(InputError, match="Could not convert") as caught:
-        rows(stream)
-    assert (caught.value.row, caught.value.column) == (1, "a")
+    with pytest.raises(InputError, match="changed while it was in use: it had 8 bytes, and has 12"):
+        rows(stream)  # and not that x could not be converted
     path.unlink()
-    with pytest.raises(InputError, match="No files found"):
+    with pytest.raises(InputError, match="changed while it was in use: it is gone"):
         rows(stream)
 
 

@@ -706,7 +706,7 @@ def train(
         typer.Option(
             metavar="FILE",
             help="Keep the run in this file while it lasts: the model so far, the position in "
-            "SOURCE, all counts. It is a model file, too.",
+            "SOURCE, a hash of the rows that were read, all counts. It is a model file, too.",
         ),
     ] = None,
     every: Annotated[
@@ -717,7 +717,8 @@ def train(
         typer.Option(
             "--resume",
             help="Go on from --checkpoint, if the file is there: the model is, to the last bit, "
-            "the one of a run that never stopped.",
+            "the one of a run that never stopped. If SOURCE has other rows than before, nothing is "
+            "written.",
         ),
     ] = False,
     log: Annotated[

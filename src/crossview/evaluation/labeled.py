@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -194,11 +194,9 @@ class LabeledTable(LabeledSource):
 
     def _read(self, rng: np.random.Generator | None) -> Iterator[LabeledBatch]:
         """Yield the rows in the order of the source, or blocks of them in random order."""
-        batches: Iterable[TableBatch] = self.stream
-        if rng is not None and self._label is not None:  # labels in memory have an order
-            batches = self.stream.with_shuffled_blocks(rng)
         done = 0
-        for batch in batches:
+        # labels in memory have an order
+        for batch in self.batches(None if self._label is None else rng):
             if self._label is None:
                 assert self._y is not None
                 labels = self._y[done : done + batch.data.num_rows]

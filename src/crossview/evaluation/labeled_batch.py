@@ -13,7 +13,9 @@ import scipy.sparse as sp
 
 from crossview.streams.arrow import integers
 from crossview.streams.columns import plain_kinds
+from crossview.streams.content import hash_of
 from crossview.streams.prefetch import prefetch
+from crossview.streams.rows_read import RowsRead
 from crossview.streams.shuffle import Shuffled, regroup
 from crossview.views import MultiView
 
@@ -121,6 +123,8 @@ class LabeledSource:
         Whether the order of the rows was asked for, as by ORDER BY.
     check : callable or None
         Is given each batch just before it is encoded.
+    rows_read : RowsRead or None
+        Takes note of the rows that are read, from `note_rows` on.
     """
 
     batch_rows: int
@@ -128,7 +132,36 @@ class LabeledSource:
     in_memory = False
     ordered = False
     check: Callable[[LabeledBatch], None] | None = None
+    rows_read: RowsRead | None = None
+    _y: np.ndarray | None = None
+    _weights: np.ndarray | None = None
+    _order: np.ndarray | None = None
     _shuffled: Shuffled[LabeledBatch] | None = None
+
+    def note_rows(self) -> RowsRead:
+        """Take note of all rows that are read from now on."""
+        self.rows_read = RowsRead(self._starts())
+        return self.rows_read
+
+    def _starts(self) -> dict[str | None, list[int]]:
+        """Of each file the rows at which its row groups begin."""
+        return getattr(getattr(self, self.streams[-1]), "starts", {None: [0]})
+
+    def batches(self, rng: np.random.Generator | None = None) -> Iterator[Any]:
+        """Yield the rows as the source has them; with random numbers, blocks in random order."""
+        batches = self._batches(rng)
+        if self.rows_read is None:
+            return batches
+        return self.rows_read.watch(batches, shuffled=rng is not None)
+
+    def _batches(self, rng: np.random.Generator | None) -> Iterator[Any]:
+        stream = getattr(self, self.streams[-1])
+        return iter(stream) if rng is None else stream.with_shuffled_blocks(rng)
+
+    def hashes(self) -> dict[str, str]:
+        """Return a hash of each array in memory: labels, weights, and the order by time."""
+        arrays = {"labels": self._y, "weights": self._weights, "order by time": self._order}
+        return {name: hash_of(array) for name, array in arrays.items() if array is not None}
 
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
         """Yield the rows in their order; with random numbers, blocks of them in random order."""

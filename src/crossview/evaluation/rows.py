@@ -141,12 +141,12 @@ class LabeledRows(LabeledSource):
             self.some_unlabeled = unlabeled is not None
             return check_classes(found, None, unlabeled=self.some_unlabeled)
         # the first labels determine their type
-        first = next(iter(self._row_batches()), None)
+        first = next(iter(self._batches()), None)
         labels = [] if first is None else first.y[has_label(first.y)].tolist()
         kinds = {type(label) for label in labels} or {str}
         return check_classes([kind(value) for kind in kinds for value in given], None)
 
-    def _row_batches(self) -> Iterator[RowBatch]:
+    def _batches(self, rng: np.random.Generator | None = None) -> Iterator[RowBatch]:
         """The rows as they are read; those of a MultiView at once."""
         if not isinstance(self._source, MultiView):
             yield from self._source
@@ -176,7 +176,7 @@ class LabeledRows(LabeledSource):
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
         """Yield the rows, those of a MultiView at once; what learners refuse is named by row."""
         done = 0
-        for batch in self._row_batches():
+        for batch in self.batches():
             if not len(batch.X):
                 continue
             weight = batch.weight if self.weighted else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from crossview.errors import InputError
@@ -21,7 +22,7 @@ from crossview.evaluation.training.order import Order
 from crossview.evaluation.training.passes import Passes
 from crossview.evaluation.training.result import Trained, TrainingObserver, named_steps
 from crossview.evaluation.training.start import Start
-from crossview.files import MODEL, check_writable
+from crossview.files import MODEL, alone, check_writable
 from crossview.persistence import checksum, save_steps
 
 __all__ = ["Trained", "TrainingObserver", "train"]
@@ -122,13 +123,15 @@ def train(
         encoding, classes, metric and threshold are its own.  Categories and words may be new,
         labels not.  None: a new model.
     checkpoint : path-like, default=None
-        A file that keeps the run while it lasts: the model so far, its position in the source, and
-        all counts.  It is itself a model file, and is removed at the end.  None: none.
+        A file that keeps the run while it lasts: the model so far, its position in the source, a
+        hash of the rows that were read, and all counts.  It is itself a model file, and is removed
+        at the end.  Two runs at the same time cannot share it.  None: none.
     every : float, default=60.0
         Seconds between two checkpoints, 0 or more; 0: one after each batch.
     resume : bool, default=False
         Go on from the checkpoint, if the file is there: the model is, to the last bit, the one of a
-        run that never stopped.
+        run that never stopped.  The rows that the run had read are read again first, and if one is
+        another, that is an error.
     log : path-like, default=None
         A file of JSON lines, one for each window of rows of the first pass: the rows so far, and of
         those of the window, each predicted before it was learned, loss, log loss, accuracy and
@@ -196,47 +199,46 @@ def train(
     }
     of_rows = {"time": time, "weight": weight}
     scoring = {"metric": metric, "k": k, "cost": cost, "positive": positive, "threshold": threshold}
-    if init is None:
-        rows = {"task": task, "classes": classes, **encoding, **of_rows}
-        job = new_job(X, y, model or DEFAULT_MODEL, settings or {}, rows, scoring, seed)
-    else:
-        own = {"model": model, "settings": settings, "classes": classes, **_given(encoding)}
-        if task != "classification":
-            own["task"] = task
-        job = continued_job(Start.read(init), X, y, own | _given(scoring), of_rows, seed)
-    # 2. learn
-    if not job.streamed or job.entry.one_pass:
-        check_passes(job.entry, epochs)
-    if job.streamed:
-        order = Order(job.source, in_order if time is None else True, seed)
-        passes = Passes(job, order)
-        passes.history = history
-        if log is not None:
-            passes.log = Log(log, log_every, input_files(X))
-        if checkpoint is not None:
-            shuffled = "in order" if order.state is None else "shuffled"
-            named = weight if isinstance(weight, str | None) else "weights in memory"
-            run = _run_of(job, [epochs, shuffled, time]) | {"the weights": named}
-            passes.checkpoint = Checkpoint(checkpoint, every, run, resume=resume)
-        leaks = LeakCheck(job.source)
-        job.source.check = leaks.see
-        answer = passes.learn(epochs, observer or TrainingObserver())
-        answer.warnings = leaks.finish()
-    else:
-        for name, file in (("checkpoint", checkpoint), ("log", log)):
-            if file is not None:
-                raise InputError(
-                    f"model {job.entry.name!r} learns all rows at once, and has no {name}; leave "
-                    "it out"
-                )
-        answer = learn_at_once(job)
-    # 3. keep it
-    if output is not None:
-        parts, kept = named_steps(answer.encoder, answer.learner), answer.progress
-        save_steps(parts, output, pipeline=len(parts) > 1, info=answer.info, progress=kept)
-    if job.streamed and passes.checkpoint is not None:
-        passes.checkpoint.remove()
-    return answer
+    with nullcontext() if checkpoint is None else alone(checkpoint):
+        if init is None:
+            rows = {"task": task, "classes": classes, **encoding, **of_rows}
+            job = new_job(X, y, model or DEFAULT_MODEL, settings or {}, rows, scoring, seed)
+        else:
+            own = {"model": model, "settings": settings, "classes": classes, **_given(encoding)}
+            if task != "classification":
+                own["task"] = task
+            job = continued_job(Start.read(init), X, y, own | _given(scoring), of_rows, seed)
+        # 2. learn
+        if not job.streamed or job.entry.one_pass:
+            check_passes(job.entry, epochs)
+        if job.streamed:
+            order = Order(job.source, in_order if time is None else True, seed)
+            passes = Passes(job, order)
+            passes.history = history
+            if log is not None:
+                passes.log = Log(log, log_every, input_files(X))
+            if checkpoint is not None:
+                shuffled = "in order" if order.state is None else "shuffled"
+                named = weight if isinstance(weight, str | None) else "in memory"
+                run = _run_of(job, [epochs, shuffled, time]) | {"the weights": named}
+                passes.checkpoint = Checkpoint(checkpoint, every, run, resume=resume)
+            leaks = LeakCheck(job.source)
+            job.source.check = leaks.see
+            answer = passes.learn(epochs, observer or TrainingObserver())
+            answer.warnings = leaks.finish()
+        else:
+            for name, file in (("checkpoint", checkpoint), ("log", log)):
+                if file is not None:
+                    what = f"model {job.entry.name!r} learns all rows at once"
+                    raise InputError(f"{what}, and has no {name}; leave it out")
+            answer = learn_at_once(job)
+        # 3. keep it
+        if output is not None:
+            parts, kept = named_steps(answer.encoder, answer.learner), answer.progress
+            save_steps(parts, output, pipeline=len(parts) > 1, info=answer.info, progress=kept)
+        if job.streamed and passes.checkpoint is not None:
+            passes.checkpoint.remove()
+        return answer
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -273,13 +275,23 @@ def _run_of(job: Job, order: list[Any]) -> dict[str, Any]:
     source, task, start = job.source, job.task, job.start
     return {
         "the model": job.about["name"],
-        "its settings": repr(job.learner),
+        "its settings": settings_of(job.learner),
         "the seed": job.about["seed"],
         "passes and order": order,
-        "the encoding": repr(source.encoder),
+        "the encoding": settings_of(source.encoder),
         "the views": [list(source.layout.names), [int(width) for width in source.layout.widths]],
         "the classes": [str(label) for label in source.classes.tolist()],
         "the metric": [task.metric, str(task.positive_label), str(task.threshold)],
         "the number of rows": source.n_rows,
         "the model to go on from": None if start is None else checksum(start.counts, {}),
+        **{f"the hash of the {name}": found for name, found in source.hashes().items()},
     }
+
+
+def settings_of(estimator: Any) -> str | None:
+    """All parameters as text; ``repr`` leaves some out where they are many."""
+    if estimator is None:
+        return None
+    params = estimator.get_params(deep=False).items()
+    words = ", ".join(f"{name}={value!r}" for name, value in params)
+    return f"{type(estimator).__name__}({words})"

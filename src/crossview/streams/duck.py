@@ -7,7 +7,7 @@ import glob
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,9 +30,11 @@ __all__ = [
     "identifier",
     "literal",
     "load_remote",
+    "matching_files",
     "named_files",
     "quoted_path",
     "read_batches",
+    "read_names",
     "schema_of",
     "sniff_csv",
     "sniff_delimiter",
@@ -199,6 +201,40 @@ def named_files(query: str) -> list[str]:
             for text in (value if isinstance(value, list) else [value])
             if isinstance(text, str)
         }
+    return matching_files(texts)
+
+
+def read_names(duck: Any, query: str) -> list[str]:
+    """Return the names of what a query reads as tables, such as files and globs.
+
+    Parameters
+    ----------
+    duck : DuckDBPyConnection
+        A connection.
+    query : str
+        One SELECT.
+
+    Returns
+    -------
+    list of str
+        Not another text of the query, such as ``nullstr='*'``.
+    """
+    texts: set[str] = set()
+    for node in _nodes(_parse(duck, query)):
+        if node.get("type") == "BASE_TABLE":
+            texts.add(str(node.get("table_name")))
+        elif node.get("type") == "TABLE_FUNCTION":
+            first = node.get("function", {}).get("arguments", [])[:1]
+            texts.update(
+                str(part["text"])
+                for part in _nodes(first)
+                if part.get("kind") == "STRING" and "text" in part
+            )
+    return sorted(texts)
+
+
+def matching_files(texts: Iterable[str]) -> list[str]:
+    """Return the files that have one of these names, or match one of these globs, sorted."""
     names = [os.path.expanduser(text.removeprefix("file://")) for text in texts]
     files = {name for name in names if os.path.isfile(name)}
     return sorted(files.union(*(glob.glob(name, recursive=True) for name in names)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -81,6 +81,15 @@ class ParquetSource:
                     column=ours.name,
                 ) from None
             self.schema = self.schema.set(i, wide.field(0))
+
+    @property
+    def starts(self) -> dict[str | None, list[int]]:
+        """Of each file the rows at which its row groups begin."""
+        starts: dict[str | None, list[int]] = {}
+        for file, blocks in groupby(self.blocks, key=itemgetter(0)):
+            n_rows = [n for *_, n in blocks]
+            starts[file] = [0, *accumulate(n_rows[:-1])]
+        return starts
 
     def of_blocks(self, blocks: Sequence[tuple[str, int, int]]) -> Self:
         """Return the rows of consecutive blocks only."""

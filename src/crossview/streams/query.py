@@ -13,6 +13,7 @@ from crossview.streams.duck import (
     identifier,
     load_remote,
     read_batches,
+    read_names,
 )
 from crossview.streams.source import TableBatch
 
@@ -20,7 +21,13 @@ __all__ = ["QuerySource"]
 
 
 class QuerySource:
-    """Rows of a query that DuckDB runs: one SELECT, which only reads."""
+    """Rows of a query that DuckDB runs: one SELECT, which only reads.
+
+    Attributes
+    ----------
+    reads : list of str
+        The names and globs of the files that it reads, and other tables.
+    """
 
     def __init__(self, query: str) -> None:
         self.files: Sequence[str] = []
@@ -33,6 +40,7 @@ class QuerySource:
             check_unique(relation.columns, None)
             self.schema = empty_table(relation).schema
             self.ordered = has_order(duck, self._query)
+            self.reads = read_names(duck, self._query)
 
     def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
         """Yield the rows with these columns."""

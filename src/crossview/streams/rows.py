@@ -12,6 +12,7 @@ from crossview.catalog.readers import Reader
 from crossview.errors import InputError
 from crossview.labels import has_label, whole_labels
 from crossview.streams.source import RowBatch, RowSource, find_reader
+from crossview.streams.unchanged import UnchangedFiles
 from crossview.views import ViewLayout
 
 __all__ = ["RowStream", "open_rows"]
@@ -28,6 +29,8 @@ class RowStream:
         Maximum number of rows per batch.
     reader : Reader
         Its entry.
+    unchanged : UnchangedFiles
+        The files as they were when they were opened.
 
     Attributes
     ----------
@@ -37,8 +40,11 @@ class RowStream:
         The entry of the format.
     """
 
-    def __init__(self, source: RowSource, batch_rows: int, reader: Reader) -> None:
+    def __init__(
+        self, source: RowSource, batch_rows: int, reader: Reader, unchanged: UnchangedFiles
+    ) -> None:
         self._source = source
+        self.unchanged = unchanged
         self._batch_rows = batch_rows
         self.reader = reader
         self.files = list(source.files)
@@ -46,7 +52,8 @@ class RowStream:
     @property
     def layout(self) -> ViewLayout:
         """Names and widths of the views; where they are not given, a pass finds them."""
-        return self._source.layout
+        with self.unchanged.reading():
+            return self._source.layout
 
     @property
     def known_rows(self) -> int | None:
@@ -58,7 +65,8 @@ class RowStream:
         """Number of rows; a source that does not know it is read once."""
         if self._source.n_rows is None:
             if hasattr(self._source, "first_pass"):
-                self._source.first_pass()
+                with self.unchanged.reading():
+                    self._source.first_pass()
             else:
                 for _ in self:
                     pass
@@ -88,7 +96,8 @@ class RowStream:
     def labels(self) -> tuple[set[Any], tuple[str | None, int] | None]:
         """Return the different labels, and where the first row without one is, from one pass."""
         if hasattr(self._source, "first_pass"):
-            found = self._source.first_pass()
+            with self.unchanged.reading():
+                found = self._source.first_pass()
             return set(whole_labels(np.array(list(found.labels))).tolist()), found.unlabeled
         labels: set[Any] = set()
         unlabeled: tuple[str | None, int] | None = None
@@ -121,7 +130,12 @@ class RowStream:
                 file=self.files[0],
             )
         how = {"views": reading["views"], "hash_bits": reading["hash_bits"], "tags": tags}
-        return _open(self.files, self.reader, self._batch_rows, how)
+        return _open(self.files, self.reader, self._batch_rows, how, self.unchanged)
+
+    @property
+    def starts(self) -> dict[str | None, list[int]]:
+        """Of each file the row at which it begins."""
+        return {file: [0] for file in self.files}
 
     @property
     def n_blocks(self) -> int:
@@ -143,11 +157,12 @@ class RowStream:
         """
         how = {"views": None, **(self.reading or {}), "tags": False}
         how.pop("format", None)
-        return _open(self.files[which], self.reader, self._batch_rows, how)
+        files = self.files[which]
+        return _open(files, self.reader, self._batch_rows, how, self.unchanged.only(files))
 
     def __iter__(self) -> Iterator[RowBatch]:
         n_rows = 0
-        for batch in self._source.batches(self._batch_rows):
+        for batch in self.unchanged.watch(self._source.batches(self._batch_rows)):
             n_rows += len(batch.X)
             yield batch
         self._source.n_rows = n_rows
@@ -199,7 +214,8 @@ def open_rows(
     ------
     InputError
         A file does not exist, or is not of this format.  Bytes that are wrong are an error, with
-        line and column, when they are read.
+        line and column, when they are read.  So is a file that changes after it was opened, before
+        a row is yielded that was read after the change, such as the start of a line that was cut.
 
     Notes
     -----
@@ -226,13 +242,21 @@ def open_rows(
         file = content[0] if isinstance(content, list) else None
         raise InputError(f"is {reader.name}, which has columns and no views", file=file)
     how = {"views": views, "hash_bits": hash_bits, "tags": tags}
-    return _open(content, reader, int(batch_rows), how)
+    return _open(content, reader, int(batch_rows), how, UnchangedFiles(content))
 
 
-def _open(files: list[str], reader: Reader, batch_rows: int, how: dict[str, Any]) -> RowStream:
+def _open(
+    files: list[str],
+    reader: Reader,
+    batch_rows: int,
+    how: dict[str, Any],
+    unchanged: UnchangedFiles,
+) -> RowStream:
     """A stream of some files."""
     if not reader.takes_views:
         if how["views"] is not None:
             raise InputError("the file names its views; leave views= at None", file=files[0])
         how = {}
-    return RowStream(load_object(reader.path)(files, **how), batch_rows, reader)
+    with unchanged.reading():
+        source = load_object(reader.path)(files, **how)
+    return RowStream(source, batch_rows, reader, unchanged)

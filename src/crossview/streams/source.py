@@ -17,7 +17,8 @@ A *columnar* reader (`TableSource`) has ``schema``, a ``pyarrow.Schema``, and
 A *sparse* reader (`RowSource`) has ``layout``, the `ViewLayout` of its rows, and
 ``batches(batch_rows)``, which yields a `RowBatch`: the views and the labels.
 
-The same source may be read several times, each time from the start.
+The same source may be read several times, each time from the start.  That its files stay as they
+were is not its business: the streams look after each batch (`crossview.streams.unchanged`).
 
 A columnar reader may also have
 
@@ -32,6 +33,10 @@ A columnar reader may also have
 ``blocks`` and ``of_blocks(blocks)``
     Its files or row groups, in the order of the rows, and the source of only some of them: what
     several machines read at the same time.
+``starts``
+    Of each file the rows at which its row groups begin, if they may come in random order.
+``reads``
+    Of a query, the names and globs of the files that it reads.
 ``in_memory``
     True if the batches are parts of a table in memory.
 ``dialect``

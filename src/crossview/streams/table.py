@@ -16,17 +16,23 @@ from crossview.errors import InputError, closest_names
 from crossview.streams.arrow import pyarrow
 from crossview.streams.csv_format import CsvFormat, check_dialect
 from crossview.streams.dates import DateFormat, find_formats, is_text
+from crossview.streams.duck import matching_files
 from crossview.streams.source import TableBatch, TableSource, find_reader
+from crossview.streams.unchanged import UnchangedFiles
 
 __all__ = ["TableStream", "open_table"]
 
 
 class _Blocks:
-    """Base class of a stream of files: parts of them, for several machines."""
+    """Base class of a stream of files: the blocks that they consist of."""
 
     _source: Any
     column_names: list[str]
     batch_rows: int
+    unchanged: UnchangedFiles
+
+    def __iter__(self) -> Iterator[TableBatch]:
+        raise NotImplementedError
 
     @property
     def n_blocks(self) -> int:
@@ -46,10 +52,34 @@ class _Blocks:
         TableStream
             A stream of the same columns, which can be pickled.
         """
-        source: Any = self._source
-        return TableStream(
-            source.of_blocks(source.blocks[which]), self.column_names, self.batch_rows
-        )
+        source: Any = self._source.of_blocks(self._source.blocks[which])
+        unchanged = self.unchanged.only(source.files)
+        return TableStream(source, self.column_names, self.batch_rows, unchanged)
+
+    @property
+    def starts(self) -> dict[str | None, list[int]]:
+        """Of each file the rows at which its row groups begin; None is what is in no file."""
+        files = {file: [0] for file in self._source.files}
+        return {None: [0], **files, **getattr(self._source, "starts", {})}
+
+    def with_shuffled_blocks(self, rng: np.random.Generator) -> Iterator[TableBatch]:
+        """Yield the batches with the blocks of the source in random order, if it has blocks.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Draws the order.
+
+        Yields
+        ------
+        TableBatch
+            The rows; those of a block are in their order.
+        """
+        shuffled = getattr(self._source, "batches_of_shuffled_blocks", None)
+        if shuffled is None:
+            yield from self
+        else:
+            yield from self.unchanged.watch(shuffled(self.column_names, self.batch_rows, rng))
 
 
 class _Dates(_Blocks):
@@ -108,6 +138,8 @@ class TableStream(_Dates):
         The columns to read, in this order.
     batch_rows : int
         Maximum number of rows per batch.
+    unchanged : UnchangedFiles, default=None
+        The files as they were when they were opened.  None: nobody asks whether they change.
 
     Attributes
     ----------
@@ -126,8 +158,15 @@ class TableStream(_Dates):
         out.  None: of other sources.
     """
 
-    def __init__(self, source: TableSource, columns: list[str], batch_rows: int) -> None:
+    def __init__(
+        self,
+        source: TableSource,
+        columns: list[str],
+        batch_rows: int,
+        unchanged: UnchangedFiles | None = None,
+    ) -> None:
         self._source = source
+        self.unchanged = UnchangedFiles() if unchanged is None else unchanged
         self.batch_rows = batch_rows
         self.column_names = columns
         self.schema = source.schema
@@ -155,26 +194,11 @@ class TableStream(_Dates):
 
     def __iter__(self) -> Iterator[TableBatch]:
         n_rows = 0
-        for batch in self._source.batches(self.column_names, self.batch_rows):
+        batches = self._source.batches(self.column_names, self.batch_rows)
+        for batch in self.unchanged.watch(batches):
             n_rows += batch.data.num_rows
             yield batch
         self._source.n_rows = n_rows
-
-    def with_shuffled_blocks(self, rng: np.random.Generator) -> Iterator[TableBatch]:
-        """Yield the batches with the blocks of the source in random order, if it has blocks.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            Draws the order.
-
-        Yields
-        ------
-        TableBatch
-            The rows; those of a block are in their order.
-        """
-        shuffled = getattr(self._source, "batches_of_shuffled_blocks", None)
-        yield from self if shuffled is None else shuffled(self.column_names, self.batch_rows, rng)
 
     def select(self, columns: Sequence[str]) -> TableStream:
         """Return the same rows with only these columns; the others are not read.
@@ -193,7 +217,11 @@ class TableStream(_Dates):
         for name in columns:
             if name not in known:
                 raise InputError(f"no column {name!r}{closest_names(name, self.column_names)}")
-        return TableStream(self._source, list(dict.fromkeys(columns)), self.batch_rows)
+        return self._with(self._source, list(dict.fromkeys(columns)))
+
+    def _with(self, source: TableSource, columns: list[str]) -> TableStream:
+        """The same files, read in another way."""
+        return TableStream(source, columns, self.batch_rows, self.unchanged)
 
     def as_written(self, columns: Sequence[str]) -> TableStream:
         """Return the same rows with these columns as they are written, such as yes and no.
@@ -210,7 +238,7 @@ class TableStream(_Dates):
         """
         as_written = getattr(self._source, "as_written", None)
         source = self._source if as_written is None else as_written(columns)
-        return TableStream(source, self.column_names, self.batch_rows)
+        return self._with(source, self.column_names)
 
     def as_kinds(self, words: Sequence[str], numbers: Sequence[str]) -> TableStream:
         """Return the same rows, where text files are read with these types.
@@ -229,7 +257,7 @@ class TableStream(_Dates):
         """
         as_kinds = getattr(self._source, "as_kinds", None)
         source = self._source if as_kinds is None else as_kinds(words, numbers)
-        return TableStream(source, self.column_names, self.batch_rows)
+        return self._with(source, self.column_names)
 
     def distinct(self, column: str, *, empty: bool = False) -> list[Any]:
         """Return the sorted distinct values of a column, reading only this column.
@@ -344,7 +372,8 @@ def open_table(
     CSV and JSON lines are read twice: once to find the types that fit every row of
     every file, once for the rows.  An empty CSV field is null.  Of a CSV file that is not UTF-8 a
     copy that is goes to the temporary folder (the variable TMPDIR), and stays there as long as the
-    process.
+    process.  A file that changes after it was opened is an error, before a row is yielded that was
+    read after the change.
 
     Examples
     --------
@@ -376,15 +405,20 @@ def open_table(
         "encoding": encoding,
     }
     given = {name: value for name, value in given.items() if value is not None}
+    files = UnchangedFiles(content if isinstance(content, list) else ())
     if reader.name == "csv":
         check_dialect(dialect)
         csv = CsvFormat.with_dialect(given, dialect or {})
-        opened = load_object(reader.path)(content, csv, dialect)
+        with files.reading():
+            opened = load_object(reader.path)(content, csv, dialect)
     elif not given:
-        opened = load_object(reader.path)(content)
+        with files.reading():
+            opened = load_object(reader.path)(content)
     else:
         names = ", ".join(f"{name}=" for name in CsvFormat._fields)
         raise InputError(
             f"{names} are about CSV files; in a query say read_csv('a.csv', nullstr='NA')"
         )
-    return TableStream(opened, list(opened.schema.names), int(batch_rows))
+    if reader.name == "query":
+        files = UnchangedFiles(matching_files(opened.reads), opened.reads)
+    return TableStream(opened, list(opened.schema.names), int(batch_rows), files)

@@ -17,10 +17,14 @@ from crossview.evaluation.training.start import FINISHED
 from crossview.files import check_writable
 from crossview.persistence import load, load_progress, save
 from crossview.schema import Array, check_header, check_state
+from crossview.streams.rows_read import RowsRead
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["Checkpoint", "Kept", "Position"]
+__all__ = ["Checkpoint", "Kept", "Position", "shown_apart"]
 
+
+# characters of what differs, and of what is the same before it
+SHOWN, SHOWN_BEFORE = 60, 20
 
 POSITION: dict[str, Any] = {
     **dict.fromkeys(["number", "batches", "unlabeled", "skipped"], int),
@@ -71,6 +75,8 @@ class Kept:
         The last rows that were learned.
     windows : dict of str to ndarray
         Counts of the window of the log that is not complete; empty without a log.
+    read : dict of str to ndarray
+        What was read of the source, as from `RowsRead.get_state`; of a checkpoint that was read.
     """
 
     fitted: Any
@@ -78,6 +84,7 @@ class Kept:
     counts: dict[str, np.ndarray] = field(default_factory=dict)
     tail: MultiView | None = None
     windows: dict[str, np.ndarray] = field(default_factory=dict)
+    read: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 class Checkpoint:
@@ -94,6 +101,11 @@ class Checkpoint:
         What makes the run, as JSON: of another one the file is refused.
     resume : bool
         Whether the run goes on from the file, if there is one.
+
+    Attributes
+    ----------
+    rows_read : RowsRead or None
+        Knows what the run has read of its source.
     """
 
     def __init__(
@@ -103,6 +115,7 @@ class Checkpoint:
             raise InputError(f"every={every}; give seconds, 0 or more")
         check_writable(path)
         self.path, self.every, self.run, self.resume = Path(path), every, run, resume
+        self.rows_read: RowsRead | None = None
         self._last = time.monotonic()
 
     def is_due(self) -> bool:
@@ -118,6 +131,9 @@ class Checkpoint:
         header: dict[str, Any] = {"run": self.run, "position": asdict(kept.position)}
         state = {f"counts/{name}": array for name, array in kept.counts.items()}
         state |= {f"windows/{name}": array for name, array in kept.windows.items()}
+        if self.rows_read is not None:
+            read = self.rows_read.get_state()
+            state |= {f"read/{name}": array for name, array in read.items()}
         if kept.tail is not None:
             state |= {f"tail/{name}": array for name, array in _rows_as_arrays(kept.tail).items()}
         save(kept.fitted, self.path, progress=(header, state))
@@ -129,31 +145,39 @@ class Checkpoint:
         header, state = load_progress(self.path)
         if FINISHED in header:
             raise InputError("holds a model and no unfinished run", file=str(self.path))
+        other = None
         try:
-            return self._kept(header, state)
+            run = header["run"]
+            for name in {**run, **self.run}:
+                if other is None and run.get(name) != self.run.get(name):
+                    was, here = shown_apart(run.get(name), self.run.get(name))
+                    other = f"{name}: {was} then, {here} now"
+            kept = None if other is not None else self._kept(header, state)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise InputError(f"is a damaged checkpoint ({error})", file=str(self.path)) from error
+            what = error.message if isinstance(error, InputError) else error
+            raise InputError(f"is a damaged checkpoint ({what})", file=str(self.path)) from error
+        if other is not None:
+            raise InputError(
+                f"is of another run: {other}; remove it to train from the first row, or name "
+                "another checkpoint",
+                file=str(self.path),
+            )
+        return kept
 
     def _kept(self, header: dict[str, Any], state: dict[str, np.ndarray]) -> Kept:
-        for name, value in header["run"].items():
-            if (here := self.run.get(name)) != value:
-                raise InputError(
-                    f"is of another run: {name} was {_short(value)}, and is {_short(here)}; remove "
-                    "it to train from the first row",
-                    file=str(self.path),
-                )
         check_header(header["position"], POSITION, "the position")
         position = Position(**header["position"])
         if not (position.number >= 1 and all(0 <= n < 2**53 for n in position.counts())):
             raise ValueError("its position")
-        parts: dict[str, dict[str, np.ndarray]] = {"counts": {}, "tail": {}, "windows": {}}
+        names = ("counts", "tail", "windows", "read")
+        parts: dict[str, dict[str, np.ndarray]] = {name: {} for name in names}
         for name, array in state.items():
             part, _, rest = name.partition("/")
             parts[part][rest] = array
         fitted = load(self.path)
         layout = steps(fitted)[1].layout_
         tail = _rows_of_arrays(parts["tail"], layout) if parts["tail"] else None
-        return Kept(fitted, position, parts["counts"], tail, parts["windows"])
+        return Kept(fitted, position, parts["counts"], tail, parts["windows"], parts["read"])
 
     def remove(self) -> None:
         """Remove the file: the run is over."""
@@ -189,6 +213,14 @@ def _rows_of_arrays(arrays: dict[str, np.ndarray], layout: ViewLayout) -> MultiV
     return MultiView.from_matrix(matrix, layout, present=arrays.get("present"))
 
 
-def _short(value: Any) -> str:
-    words = repr(value)
-    return words if len(words) <= 60 else f"{words[:57]}..."
+def shown_apart(was: Any, here: Any) -> tuple[str, str]:
+    """Return two different values as text; of long ones the part in which they differ."""
+    texts = [" ".join(repr(value).split()) for value in (was, here)]
+    pairs = zip(*texts, strict=False)
+    same = next((i for i, (one, other) in enumerate(pairs) if one != other), min(map(len, texts)))
+    start = max(same - SHOWN_BEFORE, 0) if max(map(len, texts)) > SHOWN else 0
+    cut = [text[start : start + SHOWN] for text in texts]
+    return tuple(  # type: ignore[return-value]
+        f"{'...' * (start > 0)}{part}{'...' * (start + SHOWN < len(text))}"
+        for text, part in zip(texts, cut, strict=True)
+    )

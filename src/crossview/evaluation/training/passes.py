@@ -14,6 +14,7 @@ from crossview.evaluation.compiling import seconds_of_compiling
 from crossview.evaluation.label_order import LabelOrder
 from crossview.evaluation.progressive import History, ProgressiveValidation
 from crossview.evaluation.read_labels import with_label
+from crossview.evaluation.sources import Labeled
 from crossview.evaluation.tasks import Classification
 from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position
 from crossview.evaluation.training.diagnosing import diagnose
@@ -141,7 +142,7 @@ class Passes:
 
     def _take_up(self) -> None:
         """Go on from the checkpoint, if there is one, or from an earlier model."""
-        kept = None if self.checkpoint is None else self.checkpoint.read()
+        kept = None if self.checkpoint is None else _kept_before(self.checkpoint, self.source)
         if kept is not None:
             calibration = getattr(self.learner, "calibration", None)
             self.encoder, self.learner = steps(kept.fitted)
@@ -199,6 +200,15 @@ class Passes:
                 yield X, y, weight, None
             else:  # in a moment, the encoder learns the next batch, in this thread
                 yield X, y, weight, [copy.deepcopy(encoder) if learn else encoder]
+
+
+def _kept_before(checkpoint: Checkpoint, source: Labeled) -> Kept | None:
+    """What the checkpoint holds, if there is one; the rows that its run has read must be there."""
+    checkpoint.rows_read = source.note_rows()
+    kept = checkpoint.read()
+    if kept is not None:
+        checkpoint.rows_read.compare(kept.read, source.batches(), str(checkpoint.path))
+    return kept
 
 
 def _tune_after_passes(run: Passes, epochs: int) -> None:
