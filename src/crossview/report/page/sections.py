@@ -214,7 +214,10 @@ def differing_section(result: Any, otherwise: str) -> Section:
             *([one.label] if labeled else []),
             one.predicted,
             *(f"{one.scores[view]:+.3g}" if view in one.scores else "–" for view in views),
-            "; ".join(f"{name} = {value}" for name, value in one.values.items()),
+            "; ".join(
+                f"{name} missing" if cell is None else f"{name} = {cell}"
+                for name, cell in one.values.items()
+            ),
         ]
         for i, one in enumerate(kept.differing)
     ]
