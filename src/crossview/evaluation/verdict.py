@@ -89,6 +89,8 @@ def name_of(row: ComparisonRow) -> str:
     if row.model in CONSTANT:
         what = "most frequent class" if row.model == CONSTANT[0] else "mean"
         return f"always the {what}"
+    if row.model.startswith("view:"):
+        return f"the view {row.model.removeprefix('view:')} alone"
     is_ours = not row.baseline or row.model.count(":") > 1  # a class that a user gave by name
     return row.title if is_ours else f"scikit-learn's {row.title}"
 
