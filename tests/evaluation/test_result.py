@@ -178,6 +178,10 @@ def _table(answer):
     return to_markdown(answer).partition("\n\n")[0].splitlines()
 
 
+def test_a_comparison_of_baselines_alone_has_a_verdict():
+    assert len(made_answer({FOREST: BEST, LINEAR: NEAR, MAJORITY: WORSE}).verdict) == 2
+
+
 def test_a_baseline_is_no_model_to_train():
     answer = made_answer({FOREST: BEST, "view:a": WORSE})
     assert answer.recommended.model == FOREST

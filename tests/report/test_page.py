@@ -20,7 +20,7 @@ SECTIONS = {
     "trained": "errors worth predictions columns differences experts data model made",
     "evaluated": "metrics worth time predictions columns differences experts data model made",
 }
-FIGURES = {"folds": 9, "stream": 8, "three": 6, "number": 4, "trained": 8, "evaluated": 9}
+FIGURES = {"folds": 9, "stream": 8, "three": 5, "number": 3, "trained": 8, "evaluated": 9}
 LINEAR, MAJORITY = "baseline:logistic-regression", "baseline:majority"
 VOID = {"wbr", "meta", "link", "br", "path", "use", "rect", "image", "stop"}
 

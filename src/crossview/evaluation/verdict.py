@@ -117,7 +117,8 @@ def _about_baselines(c: Comparison) -> list[str]:
             f"a baseline is best{'' if is_clear(c, ours) else ', but not clearly'}: the best model "
             f"of Crossview, {ours.model}, is {away} behind {c.best.model}; {_chance(c, ours, 'it')}"
         )
-    elif theirs is not None and not (theirs is c.rows[1] and len(c.equals) == 1):
+    elif theirs not in (None, c.best) and not (theirs is c.rows[1] and len(c.equals) == 1):
+        assert theirs is not None
         value = f"{theirs.model}, {c.metric} {short_value(c, theirs.value)}"
         told = "is ahead of" if is_clear(c, theirs) else "cannot be told from"
         sentences.append(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from crossview.evaluation.diagnostics import (
     Diagnostics,
@@ -19,7 +20,7 @@ from crossview.evaluation.diagnostics import (
 )
 from crossview.evaluation.row_values import cells_of_row, columns_of
 from crossview.evaluation.rows import LabeledRows
-from crossview.evaluation.sources import Labeled
+from crossview.evaluation.sources import Labeled, take_rows
 from crossview.evaluation.weights import ColumnNames
 from crossview.views import MultiView
 
@@ -36,6 +37,10 @@ __all__ = [
     "numbers_of",
     "sample_rows",
 ]
+
+
+# rows that show an encoder what is usual in a column
+ROWS_TO_ENCODE = 1000
 
 
 def sample_rows(run: Run, n_rows: int, n_views: int) -> np.ndarray:
@@ -132,9 +137,19 @@ def keep(
 
 def _cells_of(data: Data, at: list[int]) -> Callable[[int], tuple[int, dict[str, str | None]]]:
     """What returns the place of a kept row in the source, and some of its cells."""
-    names = ColumnNames(data.encoder, getattr(data.X, "feature_names", None))
-    columns = columns_of(data.encoder)
-    return lambda i: (at[i], cells_of_row(data.X, at[i], names, columns))
+    columns, encoder = columns_of(data.encoder), data.encoder
+    if columns is not None:  # says which columns of a row stand out
+        some = np.linspace(0, len(data.X) - 1, min(len(data.X), ROWS_TO_ENCODE)).astype(np.intp)
+        encoder = clone(encoder).fit(take_rows(data.X, some))
+    names = ColumnNames(encoder, getattr(data.X, "feature_names", None))
+
+    def look_up(i: int) -> tuple[int, dict[str, str | None]]:
+        encoded = None
+        if columns is not None:
+            encoded = encoder.transform(take_rows(data.X, np.array([at[i]])))
+        return at[i], cells_of_row(data.X, at[i], names, columns, encoded)
+
+    return look_up
 
 
 def join_folds(splits: Sequence[FoldRows], scores: Mapping[int, FoldScore]) -> ScoredRows | None:

@@ -111,11 +111,15 @@ def _measured_by(c: Comparison, best: ComparisonRow, chosen: ComparisonRow) -> s
     if chosen.baseline:
         ours = next((row for row in c.rows if not row.baseline), None)
         if ours is None:
-            return f"of {len(c.rows)} models"
+            return f"of {len(c.rows)} models, none of which is Crossview's"
         told = "clearly ahead of" if is_clear(c, ours) else "which cannot be told from"
         return f"{told} the best of Crossview, {ours.title} ({short_value(c, ours.value)})"
     if theirs is not None:
-        told = "clearly ahead of" if is_clear(c, theirs) else "which cannot be told from"
+        told = "which cannot be told from"
+        if is_clear(c, theirs):
+            told = "clearly ahead of"
+            if chosen is not best:
+                told = f"practically equal to the best ({best.model}), which is {told}"
         return f"{told} {name_of(theirs)} ({short_value(c, theirs.value)})"
     if chosen is not best:
         return f"practically equal to the best of {len(c.rows)} models, {best.model}"
@@ -166,6 +170,10 @@ def _facts(c: Comparison) -> list[tuple[str, str]]:
 def _models(c: Comparison) -> Section:
     """The models that matter with their picture; all of them, with all columns, in a fold."""
     section = Section("models", "Models")
+    if len(c.rows) == 1:
+        section.blocks.append(_all_columns(c, [(name_of(c.best), c.best.model)]))
+        section.blocks += lines(f"{note}." for note in [*table_notes(c), _about_speed(c)])
+        return section
     section.blocks += figures(
         (
             "models",
@@ -228,7 +236,8 @@ def _all_columns(c: Comparison, names: Sequence[tuple[str, str]]) -> Block:
         *(header, rows),
         marked=frozenset([c.rows.index(c.recommended)]),
         ends=frozenset([len(c.equals) - 1]),
-        title="The best first; above the line: practically equal; in bold: recommended",
+        title="The best first; above the line: practically equal; in bold: recommended"
+        * (len(c.rows) > 1),
     )
 
 
