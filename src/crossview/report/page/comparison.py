@@ -139,7 +139,9 @@ def _about_answer(c: Comparison) -> str:
 def _action(c: Comparison, made: Made) -> tuple[str, str]:
     """What to do now, and the command that does it."""
     options = c.train_options
-    if any(row.model in CONSTANT for row in c.equals) and len(c.rows) > 1:
+    if all(row.model in CONSTANT for row in c.rows):
+        return "What to do: compare models that learn; give them more time if it was too short.", ""
+    if any(row.model in CONSTANT for row in c.equals):
         advice = "What to do: look for more rows or for other columns before you train a model."
         return advice, ""
     if options and made.source is not None and made.label is not None:
