@@ -63,4 +63,4 @@ def test_reports_are_written_by_each_command_and_of_a_stored_comparison(capsys, 
     assert run(capsys, *train)[0] == 0
     assert "Strongest columns" in (tmp_path / "t.html").read_text()
     assert run(capsys, "evaluate", "m.st", table, "--report", "e.html")[0] == 0
-    assert "Drift by view" in (tmp_path / "e.html").read_text()
+    assert "What the model holds" in (tmp_path / "e.html").read_text()

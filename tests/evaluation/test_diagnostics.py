@@ -30,7 +30,7 @@ from crossview.evaluation.diagnostics import (
 )
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.result import Comparison
-from crossview.evaluation.row_values import entries_of_row, strong_columns
+from crossview.evaluation.row_values import cells_of_row, strong_columns
 from crossview.evaluation.weights import ColumnNames
 
 MODELS = ["pa:squared", "view:strong"]
@@ -219,10 +219,55 @@ def test_there_are_no_columns_where_there_are_no_weights_or_there_is_no_time(mon
 def test_columns_of_views_have_the_names_they_were_given():
     X, _ = make_views(4)
     named = MultiView({"a": X["strong"]}, feature_names={"a": ["w", "x", "y", "z"]})
-    values = entries_of_row(ColumnNames(given=named.feature_names), named[[2]])
-    assert sorted(values) == ["a: w", "a: x", "a: y", "a: z"]
+    values = cells_of_row(named, 2, ColumnNames(given=named.feature_names))
+    assert list(values) == ["a: w", "a: x", "a: y", "a: z"]
     kept = ColumnNames(given=named.feature_names, kept={"a": np.array([1, 3, -1])})
     assert kept.texts("a", [2, 0, 1]) == ["a: other columns", "a: x", "a: z"]
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Numbers, categories and cells that are missing; one row in six has no label."""
+    rng, n = np.random.default_rng(2), 400
+    table = make_frame(n)[["answer"]]
+    table["person__age"] = np.where(rng.random(n) < 0.4, np.nan, rng.integers(18, 90, n))
+    table["person__city"] = rng.choice(["Köln", "Oslo"], n)
+    for i in range(12):  # more than can be shown
+        table[f"shop__{i}"] = rng.normal(size=n).round(3) + (table["answer"] == "yes")
+    table["answer"] = np.where(rng.random(n) < 1 / 6, None, table["answer"].astype(object))
+    return table
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda table: train(table.fillna({"answer": "no"}), "answer", history=True),
+        lambda table: train(table, "answer", model="pegasos"),
+        lambda table: evaluate(train(table, "answer", model="pegasos").fitted, table, "answer"),
+        lambda table: compare(table, "answer", models=["pa:squared"], progressive=True),
+        lambda table: thorough(table, "answer", models=["pa:squared"], grid=GRID, cv=2),
+    ],
+    ids=["train in batches", "train at once", "evaluate", "compare a stream", "compare by folds"],
+)
+def test_rows_that_differ_are_shown_as_they_are_in_the_source(make, people, monkeypatch):
+    """Not as they are encoded: a number has its unit, a category its name."""
+    monkeypatch.setattr(LabeledTable, "batch_rows", 37)
+    monkeypatch.setattr("crossview.evaluation.training.last_rows.N_ROWS", 100)
+    found = make(people).diagnostics.differing
+    assert len(found) == 8
+    for one in found:
+        row = people.iloc[one.row]
+        assert one.label == (row["answer"] if isinstance(row["answer"], str) else "no")
+        assert {"person__age", "person__city"} < set(one.values)
+        assert len(one.values) == 6
+        for name, cell in one.values.items():
+            if cell is None:
+                assert np.isnan(row[name])
+            elif name == "person__city":
+                assert cell == row[name]
+            else:
+                assert float(cell) == pytest.approx(row[name])
+    assert any(one.values["person__age"] is None for one in found)
 
 
 @pytest.mark.parametrize("unlabeled", [False, True])
@@ -262,7 +307,9 @@ def test_a_stream_keeps_the_same_in_any_batches(monkeypatch):
     assert [one.model for one in kept.differences] == ["pa:squared"]
     assert kept.errors[0].rows[-1] == len(kept.scored.rows) == 270
     worst = kept.differing[0]  # with its values as they are in the table
-    assert worst.values["weak__1"] == f"{table['weak__1'].iloc[worst.row]:.6g}"
+    assert len(worst.values) == 9
+    for name, cell in worst.values.items():
+        assert cell == f"{table[name].iloc[worst.row]:.8g}"
     assert kept.columns
     monkeypatch.setattr(LabeledTable, "batch_rows", 37)
     assert same(kept, compare(table, "answer", **given).diagnostics)

@@ -16,6 +16,8 @@ from crossview.report.tables import comparison_notes, to_markdown
 
 BEST, NEAR = [0.90, 0.91, 0.92, 0.91, 0.90], [0.90, 0.90, 0.92, 0.91, 0.89]
 WORSE = [0.80, 0.82, 0.81, 0.80, 0.81]
+UNSURE = [0.86, 0.93, 0.88, 0.94, 0.83]
+LINEAR = "baseline:logistic-regression"
 MAJORITY, FOREST = "baseline:majority", "baseline:forest"
 
 
@@ -121,6 +123,27 @@ CHANCE = "is worse by more than 0.01 (Holm-adjusted p < 0.001)"
             f"{FOREST}; with probability 1.00 it {CHANCE}",
         ),
         (
+            {"view:a": BEST, "arow": UNSURE},
+            "best: view:a (f1 0.9080), but not clearly: arow is 0.0200 behind; with probability "
+            "0.63 it is worse by more than 0.01 (Holm-adjusted p = 0.53)",
+        ),
+        (
+            {FOREST: BEST, "view:a": UNSURE},
+            "a baseline is best, but not clearly: the best model of Crossview, view:a, is 0.0200 "
+            f"behind {FOREST}; with probability 0.63 it is worse by more than 0.01 (Holm-adjusted "
+            "p = 0.53)",
+        ),
+        (
+            {"view:a": BEST, "arow": WORSE, LINEAR: NEAR},
+            f"view:a cannot be told from scikit-learn's of another library ({LINEAR}, f1 0.9040): "
+            "with probability 0.09 the latter is worse by more than 0.01 (Holm-adjusted p = 0.34)",
+        ),
+        (
+            {"view:a": BEST, "arow": NEAR, LINEAR: WORSE},
+            f"view:a is ahead of scikit-learn's of another library ({LINEAR}, f1 0.8080): with "
+            f"probability 1.00 the latter {CHANCE}",
+        ),
+        (
             {"view:a": BEST, MAJORITY: NEAR},
             "no model is clearly better than always predicting the most frequent class",
         ),
@@ -131,7 +154,7 @@ def test_the_verdict(scores, sentence):
     answer = made_answer(scores)
     assert sentence in answer.verdict
     assert len(answer.verdict) == 1 + (len(scores) > 1) + any(
-        name in (FOREST, MAJORITY) for name in scores
+        name in (FOREST, MAJORITY, LINEAR) for name in scores
     )
     if len(scores) > 1:
         low, high = answer.followed.interval
@@ -139,6 +162,24 @@ def test_the_verdict(scores, sentence):
             f"following this answer gives f1 {answer.followed.value:.4f} (95 % interval {low:.4f} "
             f"to {high:.4f}): the model, too, chosen anew in each training part"
         )
+
+
+def test_a_constant_prediction_is_not_tested():
+    """Of no difference to a model that looks at no column: p would only seem to say something."""
+    answer = made_answer({"view:a": BEST, MAJORITY: WORSE, "arow": WORSE})
+    cells = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in _table(answer)}
+    assert cells[MAJORITY][4] == ""
+    assert cells["arow"][4] == "<0.001"
+    assert "baseline:majority is worse by more than 0.01" in answer.verdict[0]
+    assert "p <" not in answer.verdict[0]
+
+
+def _table(answer):
+    return to_markdown(answer).partition("\n\n")[0].splitlines()
+
+
+def test_a_comparison_of_baselines_alone_has_a_verdict():
+    assert len(made_answer({FOREST: BEST, LINEAR: NEAR, MAJORITY: WORSE}).verdict) == 2
 
 
 def test_a_baseline_is_no_model_to_train():

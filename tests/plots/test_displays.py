@@ -29,8 +29,19 @@ from crossview import (
     ViewContributionDisplay,
     ViewDifferenceDisplay,
 )
-from crossview.evaluation.diagnostics import Diagnostics, ScoredRows, mean_difference
-from crossview.plots.ranking import PrecisionRecall, Ranked, ReliabilityDisplay, Roc
+from crossview.evaluation.diagnostics import (
+    Diagnostics,
+    ExpertWeights,
+    ScoredRows,
+    mean_difference,
+)
+from crossview.plots.ranking import (
+    PrecisionRecall,
+    Ranked,
+    ReliabilityDisplay,
+    Roc,
+    ThresholdDisplay,
+)
 from crossview.report.svg import svg_of
 
 mpl.use("agg")
@@ -105,7 +116,8 @@ def test_what_views_are_worth(ax):
     display = ViewContributionDisplay.from_estimator(model, X, ax=ax)
     size = np.abs(model.view_scores(X)).mean(axis=0)
     assert display.values == pytest.approx(size / size.sum())
-    assert display.title.startswith("strong has the largest share")
+    low, high = display.intervals[0]
+    assert low < display.values[0] < high
     sure = ViewContributionDisplay(
         ["a", "b"], [0.1, 0.0], [[0.05, 0.2], [-0.1, 0.1]], label="loss of f1 x"
     )
@@ -116,6 +128,45 @@ def test_what_views_are_worth(ax):
     assert wide.title == sure.title  # the larger loss may be chance
     unsure = ViewContributionDisplay(["a"], [0.1], [[-0.05, 0.2]], label="loss of f1 x")
     assert "No single view is clearly missed" in unsure.title
+
+
+@pytest.mark.parametrize(
+    ("values", "spread", "title"),
+    [
+        ([0.34, 0.34, 0.32], 0.0, "The shares of the score are about equal: 32% to 34%"),
+        ([0.36, 0.35, 0.29], 0.0, "No view has clearly the largest share of the score: v0 36%, v1"),
+        ([0.5, 0.3, 0.2], 0.0, "v0 has the largest share of the score, 50%"),
+        ([0.5, 0.3, 0.2], 0.9, "No view has clearly the largest share of the score: v0"),
+    ],
+)
+def test_a_view_is_said_to_have_the_largest_share_only_if_it_surely_has(values, spread, title):
+    noise = 1.0 + spread * np.tile([[1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]], (4, 1))
+    names = [f"v{i}" for i in range(3)]
+    display = ViewContributionDisplay.from_predictions(names, np.array(values) * noise)
+    assert display.title.startswith(title)
+
+
+def test_what_is_gray_or_dashed_is_said_below_the_axes(ax):
+    weights = ExpertWeights([f"e{i}" for i in range(8)], np.array([1, 9]), np.full((2, 8), 0.125))
+    ExpertWeightsDisplay(weights).plot(ax)
+    assert ax.get_xlabel() == "rows   (gray: 3 more)"
+    assert not any("gray" in text for text in texts(ax))
+
+
+def test_a_threshold_is_told_by_the_same_counts_as_the_metrics():
+    """Nothing is predicted as the class: precision is not 1, and the counts are of all rows."""
+    p = np.array([0.1, 0.6, 0.4, 0.3])
+    scored = ScoredRows(
+        *(np.arange(4), np.array([0, 1, 1, 0]), p - 0.5),
+        predicted=np.zeros(4, dtype=int),
+        probabilities=np.stack([1 - p, p], axis=1),
+    )
+    rows = Ranked(scored, ["nein", "ja"], 1)
+    assert ThresholdDisplay(rows, None).title == "No row is predicted as ja"
+    assert np.isnan(ThresholdDisplay(rows, 0.5).at(0.7)[0])
+    told = ThresholdDisplay(rows, 0.5, [[90, 10], [20, 30]])
+    assert told.title == "ja is predicted with precision 0.75 and recall 0.60"
+    told.plot()
 
 
 def test_experts_of_a_stack(ax):

@@ -25,6 +25,23 @@ for (const e of document.querySelectorAll("body *")) {
 }
 return found;
 """
+# names in tables that go on in the next line within a word
+BROKEN = """
+const found = [];
+for (const cell of document.querySelectorAll("th, td.text")) {
+  const walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  for (let node; node = walk.nextNode();)
+    for (const word of node.data.matchAll(/[\\p{L}\\p{N}]+/gu)) {
+      if (word[0].length > 24) continue;  // wider than a column
+      const range = document.createRange();
+      range.setStart(node, word.index); range.setEnd(node, word.index + word[0].length);
+      const tops = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+      if (tops.size > 1) found.push(word[0]);
+    }
+}
+return found;
+"""
+OPEN = "for (const one of document.querySelectorAll('details')) one.open = true;"
 # text with a contrast below AA (WCAG 2.2, 1.4.3), by the pixels that its colors give
 PALE = """
 const canvas = document.createElement("canvas"); canvas.width = canvas.height = 1;
@@ -99,6 +116,9 @@ def test_a_page_fits_is_readable_and_asks_for_nothing(browser, files, kind):
             browser.get(files[kind])
             assert browser.execute_script("return innerWidth") == width
             assert browser.execute_script(OVERFLOWING) == []
+            browser.execute_script(OPEN)
+            assert browser.execute_script(OVERFLOWING) == []
+            assert browser.execute_script(BROKEN) == []
         checked, pale = browser.execute_script(PALE)
         assert checked > 50
         assert pale == []
@@ -111,15 +131,27 @@ def test_a_page_fits_is_readable_and_asks_for_nothing(browser, files, kind):
     assert {url.partition(":")[0] for url in urls} <= {"file", "data"}
 
 
+def test_a_link_to_a_folded_section_opens_it_and_a_script_could_not_run(browser, pages, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(pages["folds"].replace("</body>", "<script>document.title = 1</script></body>"))
+    browser.get(f"{page.as_uri()}#columns")
+    assert browser.title == "Comparison by crossview"
+    assert any("Content Security Policy" in one["message"] for one in browser.get_log("browser"))
+    shown = "return document.getElementById('columns').getBoundingClientRect().height"
+    assert browser.execute_script(shown) > 100
+
+
 def test_the_checks_of_the_browser_see_what_is_wrong(browser, tmp_path):
     page = tmp_path / "bad.html"
     page.write_text(
         "<body style='background:#fff'><p style='color:#aaa'>pale</p>"
+        "<table><tr><th><div style='width:3em;overflow-wrap:anywhere'>regression</div></table>"
         "<div style='width:3000px'>wide</div><img src='http://127.0.0.1:9/a.png'>"
         "<script>console.error('bad')</script>"
     )
     browser.get(page.as_uri())
     assert browser.execute_script(OVERFLOWING)[:2] == ["the page", "DIV: wide"]
     assert browser.execute_script(PALE)[1] == ["2.32 P: pale"]
+    assert browser.execute_script(BROKEN) == ["regression"]
     assert any("bad" in one["message"] for one in browser.get_log("browser"))
     assert any("127.0.0.1" in one["message"] for one in browser.get_log("performance"))

@@ -6,21 +6,23 @@ from html.parser import HTMLParser
 
 import pytest
 
+from comparing import made_answer
 from crossview.evaluation.diagnostics import StrongInteraction
 from crossview.report.notebook import notebook_html
+from crossview.report.page.sections import Made
 from crossview.report.page.write import report_html
 
 SECTIONS = {
-    "folds": "models worth data rows shares differences predictions columns made",
-    "stream": "models data rows shares differences predictions columns made",
-    "three": "models worth data rows shares differences predictions columns made",
-    "number": "models worth data rows shares differences predictions columns made",
-    "trained": "errors experts shares data differences predictions columns model made",
-    "evaluated": "metrics worth time drift data predictions shares experts differences columns "
-    "model made",
+    "folds": "models worth rows predictions columns differences data made",
+    "stream": "models worth rows predictions columns differences data made",
+    "three": "models worth predictions columns differences data made",
+    "number": "models worth predictions columns differences data made",
+    "trained": "errors worth predictions columns differences experts data model made",
+    "evaluated": "metrics worth time predictions columns differences experts data model made",
 }
-FIGURES = {"folds": 9, "stream": 8, "three": 6, "number": 4, "trained": 8, "evaluated": 9}
-VOID = {"meta", "link", "br", "path", "use", "rect", "image", "stop"}
+FIGURES = {"folds": 9, "stream": 8, "three": 5, "number": 3, "trained": 8, "evaluated": 9}
+LINEAR, MAJORITY = "baseline:logistic-regression", "baseline:majority"
+VOID = {"wbr", "meta", "link", "br", "path", "use", "rect", "image", "stop"}
 
 
 class Outline(HTMLParser):
@@ -56,7 +58,8 @@ def test_a_page_has_its_sections_and_pictures_and_is_whole(pages, kind):
     html = pages[kind]
     assert len(html.encode()) < 2_000_000
     outline = Outline(html)
-    assert [one["id"] for one in outline.all("section")] == SECTIONS[kind].split()
+    titles = [one["aria-labelledby"] for one in outline.all("section")]
+    assert [one.removesuffix("-title") for one in titles] == SECTIONS[kind].split()
     assert {one["href"] for one in outline.all("a")} == {
         f"#{one}" for one in SECTIONS[kind].split()
     }
@@ -71,6 +74,17 @@ def test_a_page_has_its_sections_and_pictures_and_is_whole(pages, kind):
     words = "".join(outline.words)
     assert "crossview compare 'a<b>.csv'" in words
     assert "nan" not in re.findall(r"\w+", words.lower())
+
+
+@pytest.mark.parametrize("kind", SECTIONS)
+def test_a_page_advertises_no_option_and_is_guarded_by_a_content_policy(pages, kind):
+    outline = Outline(pages[kind])
+    policy = next(one["content"] for one in outline.all("meta") if "http-equiv" in one)
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")
+    words = " ".join("".join(outline.words).split()).partition("How it was made")[0]
+    for option in ("--time", "--progressive", "--ablate", "--report", "history=True"):
+        assert option not in words
+    assert "No calibration" not in words
 
 
 @pytest.mark.parametrize("kind", SECTIONS)
@@ -89,6 +103,11 @@ def test_nothing_comes_from_elsewhere_and_names_stay_text(pages, kind):
         assert "<script>alert(1)</script>" in words
         assert 'yes "&$x^2$' in words
     assert "<i>answer</i>" in words or kind in ("trained", "evaluated")
+
+
+def first_screen(html):
+    """The words above the list of sections."""
+    return " ".join("".join(Outline(html.partition("<nav")[0] + "</body></html>").words).split())
 
 
 @pytest.mark.parametrize("kind", ["folds", "stream", "number"])
@@ -122,30 +141,39 @@ def test_a_comparison_names_columns_interactions_and_rows(results, kind, words):
         result = replace(result, diagnostics=replace(result.diagnostics, interactions=some))
     shown = " ".join("".join(Outline(report_html(result)).words).split())
     assert all(one in shown for one in words)
-    assert "There was no time" not in shown
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ({"baseline": True}, "is a model of scikit-learn"),
-        ({"model": "pegasos"}, "pegasos has a kernel"),
-        ({}, "There was no time for the strongest columns"),
-    ],
-)
-def test_a_page_says_why_there_are_no_columns(results, row, words):
-    answer = results["three"]
-    answer = replace(
-        answer,
-        rows=[replace(answer.recommended, **row)],
-        diagnostics=replace(answer.diagnostics, columns=[]),
-    )
-    assert words in "".join(Outline(report_html(answer)).words)
+def test_the_first_screen_has_an_answer_with_its_doubt_three_bars_and_what_to_do():
+    scores = {"arow": [0.80, 0.83, 0.81], LINEAR: [0.80, 0.82, 0.81], MAJORITY: [0.5, 0.5, 0.5]}
+    others = ("perceptron", "pam", "cw", "scw", "sop", "stacking", "view:a", "view:b")
+    answer = made_answer(scores | {key: [0.5, 0.6, 0.5] for key in others})
+    html = report_html(answer, Made(source="my file.csv", label="y"))
+    words = first_screen(html)
+    value = f"{answer.recommended.value:.4f}"
+    low, high = (f"{end:.4f}" for end in answer.followed.interval)
+    assert f"is recommended: f1 {value} (on new rows {low} to {high}, 95 % interval)" in words
+    assert "which cannot be told from" in words
+    assert "crossview train 'my file.csv' --label y" in words
+    bars = re.search(r'aria-label="(f1: [^"]*)"', html)[1]
+    assert [part.rsplit(" ", 1)[1] for part in bars.removesuffix(".").split(", ")] == [
+        f"{answer.row(name).value:.4f}" for name in ("arow", LINEAR, MAJORITY)
+    ]
+    brief, whole = re.findall(r"<table>.*?</table>", html, re.DOTALL)[:2]
+    assert brief.count("<tr") < whole.count("<tr") == 12
+    assert brief.count('scope="col"') == 4
 
 
-def test_what_was_not_kept_is_said(results):
+def test_no_model_is_recommended_where_none_is_better_than_a_constant():
+    scores = [0.80, 0.83, 0.81]
+    html = report_html(made_answer({"arow": scores, MAJORITY: scores}), Made(source="a", label="y"))
+    words = first_screen(html)
+    assert "No model is clearly better than always predicting the most frequent class" in words
+    assert "crossview train" not in words
+
+
+def test_what_was_not_kept_is_said_once(results):
     html = report_html(replace(results["folds"], diagnostics=None))
     words = " ".join("".join(Outline(html).words).split())
-    assert words.count("has not kept") == 4
+    assert words.count("has not kept") == 1
     assert 'id="predictions-title"' in html  # the confusion matrix is there
     assert "<svg" in notebook_html(replace(results["folds"], diagnostics=None))

@@ -128,15 +128,15 @@ class DifferingRow:
         What is predicted.
     scores : dict of str to float
         The score of each view.
-    values : dict of str to str
-        Some of its values, by column.
+    values : dict of str to (str or None)
+        Some of its cells as they are in the source, by column; None where one is missing.
     """
 
     row: int
     label: str
     predicted: str
     scores: dict[str, float]
-    values: dict[str, str]
+    values: dict[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -550,10 +550,13 @@ def make_scored(
     )
 
 
-def short_values(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return some values of a row as short text."""
-    shown = {}
+def short_values(values: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return some values of a row as short text; None and NaN, which are missing, stay None."""
+    shown: dict[str, str | None] = {}
     for name, value in list(values.items())[:MOST_VALUES]:
-        text = f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())
+        if value is None or value != value:
+            shown[name] = None
+            continue
+        text = f"{value:.8g}" if isinstance(value, float) else " ".join(str(value).split())
         shown[name] = text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
     return shown

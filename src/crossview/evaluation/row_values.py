@@ -1,7 +1,8 @@
-"""What encoded rows hold, and what contributes to their scores, by the names of the columns."""
+"""What rows hold, and what contributes to their scores, by the names of the columns."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,37 +18,79 @@ from crossview.evaluation.diagnostics import (
 from crossview.evaluation.weights import ColumnNames, with_view
 from crossview.views import MultiView
 
-__all__ = ["MOST_ROWS", "entries_of_row", "strong_columns", "strong_interactions"]
+__all__ = ["MOST_ROWS", "cells_of_row", "columns_of", "strong_columns", "strong_interactions"]
 
 # rows whose contributions are computed, and columns that are kept
 MOST_ROWS, MOST_COLUMNS = 300, 20
 
 
-def entries_of_row(names: ColumnNames, X: MultiView) -> dict[str, str]:
-    """Return the largest entries of a row, as encoded, by the names of their columns.
+def cells_of_row(
+    source: Any,
+    row: int,
+    names: ColumnNames,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    encoded: MultiView | None = None,
+) -> dict[str, str | None]:
+    """Return some cells of a row as they are in the source, by column.
 
     Parameters
     ----------
+    source : MultiView or pyarrow.Table
+        Rows before they are encoded.
+    row : int
+        Position of the row.
     names : ColumnNames
         Of the columns.
-    X : MultiView
-        One row.
+    columns : mapping of str to sequence of str, default=None
+        The columns of each view; only for a table.
+    encoded : MultiView, default=None
+        The row as encoded: of a view with many columns, those with the largest entries are
+        shown.  None: the first ones.
 
     Returns
     -------
-    values : dict of str to str
-        About as many of each view.
+    cells : dict of str to (str or None)
+        About as many of each view; None for a missing one.  Of a MultiView the largest entries.
     """
-    line = np.asarray(X.matrix.toarray() if sp.issparse(X.matrix) else X.matrix).ravel()
-    found: dict[str, float] = {}
-    each = max(1, MOST_VALUES // X.layout.n_views)
-    for view in X.layout.names:
-        part = line[X.layout.block(view)]
-        order = np.argsort(-np.abs(part), kind="stable")[:each]
-        columns = sorted(order[part[order] != 0.0].tolist())
-        for name, column in zip(names.texts(view, columns), columns, strict=True):
-            found[name] = float(part[column])
-    return short_values(found)
+    if isinstance(source, MultiView):
+        line = source[[row]]
+        each = max(1, MOST_VALUES // line.layout.n_views)
+        entries: dict[str, float] = {}
+        for view in line.layout.names:
+            largest, part = _largest(line, view, each)
+            largest.sort()
+            for name, column in zip(names.texts(view, largest), largest, strict=True):
+                entries[name] = float(part[column])
+        return short_values(entries)
+    here = set(source.column_names)
+    views = {view: [one for one in some if one in here] for view, some in (columns or {}).items()}
+    each = max(1, MOST_VALUES // max(len(views), 1))
+    shown = []
+    for view, some in views.items():
+        if len(some) > each and encoded is not None:
+            largest, _ = _largest(encoded, view, MOST_VALUES)
+            telling = dict.fromkeys(one.column for one in names.meanings(view, largest))
+            first = [one for one in [*telling, *some] if one in some]
+            some = sorted(list(dict.fromkeys(first))[:each], key=some.index)
+        shown += some[:each]
+    line = source.select(shown).slice(row, 1).to_pylist()[0]
+    return short_values(line)
+
+
+def columns_of(encoder: Any) -> Mapping[str, Sequence[str]] | None:
+    """Return the columns of each view that an encoder reads; None where rows are views already."""
+    if not hasattr(encoder, "view_columns"):
+        return None
+    views = encoder.view_columns() if hasattr(encoder, "layout_") else encoder.views
+    return views if isinstance(views, Mapping) else None
+
+
+def _largest(X: MultiView, view: str, most: int) -> tuple[list[int], np.ndarray]:
+    """The columns of the largest entries of one row in a view, largest first, and its entries."""
+    part = X.matrix[:, X.layout.block(view)]
+    entries = np.asarray(part.toarray() if sp.issparse(part) else part).ravel()
+    order = np.argsort(-np.abs(entries), kind="stable")[:most]
+    return order[entries[order] != 0.0].tolist(), entries
 
 
 def strong_columns(learner: Any, names: ColumnNames, X: MultiView) -> list[StrongColumn]:

@@ -9,10 +9,20 @@ from crossview.evaluation.significance import SIGNIFICANT, p_in_words
 if TYPE_CHECKING:
     from crossview.evaluation.result import Comparison, ComparisonRow
 
-__all__ = ["short_value", "unlabeled_benefit", "verdict"]
+__all__ = [
+    "CONSTANT",
+    "best_baseline",
+    "is_clear",
+    "name_of",
+    "short_value",
+    "unlabeled_benefit",
+    "verdict",
+]
 
 # the baselines that look at no column
 CONSTANT = ("baseline:majority", "baseline:mean")
+# a difference of which one can be so sure is called one without a reservation
+CLEAR = 0.95
 
 
 def verdict(c: Comparison) -> list[str]:
@@ -45,8 +55,7 @@ def _recommendation(c: Comparison) -> str:
     others = len(c.equals) - 1
     value = f"{c.metric} {short_value(c, best.value)}"
     if not others:
-        second = c.rows[1]
-        return f"best: {best.model} ({value}), {_lead(c, second)}"
+        return f"best: {best.model} ({value}), {_lead(c, c.rows[1])}"
     few = "1 other model is" if others == 1 else f"{others} other models are"
     if chosen is best:
         return f"best: {best.model} ({value}); {few} practically equal to it, and not cheaper"
@@ -58,8 +67,32 @@ def _recommendation(c: Comparison) -> str:
 
 
 def _lead(c: Comparison, row: ComparisonRow) -> str:
-    ahead = short_value(c, abs(c.best.value - row.value))
-    return f"ahead of {row.model} by {ahead}; {_chance(c, row, row.model)}"
+    """How far the best row is ahead of one that is not practically equal to it."""
+    away = short_value(c, abs(c.best.value - row.value))
+    if is_clear(c, row):
+        return f"ahead of {row.model} by {away}; {_chance(c, row, row.model)}"
+    return f"but not clearly: {row.model} is {away} behind; {_chance(c, row, 'it')}"
+
+
+def is_clear(c: Comparison, row: ComparisonRow) -> bool:
+    """Return whether a row is worse than the best by more than the rope, as good as surely."""
+    return row.difference is not None and row.difference.areas(c.rope).worse >= CLEAR
+
+
+def best_baseline(c: Comparison) -> ComparisonRow | None:
+    """Return the best row of another library; None where there is none that looks at columns."""
+    return next((row for row in c.rows if row.baseline and row.model not in CONSTANT), None)
+
+
+def name_of(row: ComparisonRow) -> str:
+    """Return what a row is, in words: a model of scikit-learn, or the title of the catalog."""
+    if row.model in CONSTANT:
+        what = "most frequent class" if row.model == CONSTANT[0] else "mean"
+        return f"always the {what}"
+    if row.model.startswith("view:"):
+        return f"the view {row.model.removeprefix('view:')} alone"
+    is_ours = not row.baseline or row.model.count(":") > 1  # a class that a user gave by name
+    return row.title if is_ours else f"scikit-learn's {row.title}"
 
 
 def _chance(c: Comparison, row: ComparisonRow, name: str) -> str:
@@ -68,18 +101,28 @@ def _chance(c: Comparison, row: ComparisonRow, name: str) -> str:
     worse = row.difference.areas(c.rope).worse
     if worse != worse:
         return "too little is scored to say how sure that is"
-    p = f" (Holm-adjusted {p_in_words(row.p_adjusted)})" if row.p_adjusted is not None else ""
+    p = ""
+    if row.p_adjusted is not None and row.model not in CONSTANT:
+        p = f" (Holm-adjusted {p_in_words(row.p_adjusted)})"
     return f"with probability {worse:.2f} {name} is worse by more than {c.rope:.3g}{p}"
 
 
 def _about_baselines(c: Comparison) -> list[str]:
     sentences = []
     ours = next((row for row in c.rows if not row.baseline), None)
+    theirs = best_baseline(c)
     if c.best.baseline and ours is not None:
+        away = short_value(c, abs(c.best.value - ours.value))
         sentences.append(
-            f"a baseline is best: the best model of Crossview, {ours.model}, is "
-            f"{short_value(c, abs(c.best.value - ours.value))} behind {c.best.model}; "
-            f"{_chance(c, ours, 'it')}"
+            f"a baseline is best{'' if is_clear(c, ours) else ', but not clearly'}: the best model "
+            f"of Crossview, {ours.model}, is {away} behind {c.best.model}; {_chance(c, ours, 'it')}"
+        )
+    elif theirs not in (None, c.best) and not (theirs is c.rows[1] and len(c.equals) == 1):
+        assert theirs is not None
+        value = f"{theirs.model}, {c.metric} {short_value(c, theirs.value)}"
+        told = "is ahead of" if is_clear(c, theirs) else "cannot be told from"
+        sentences.append(
+            f"{c.best.model} {told} {name_of(theirs)} ({value}): {_chance(c, theirs, 'the latter')}"
         )
     less = [row for row in c.rows if row.learned < 1.0]
     if less:

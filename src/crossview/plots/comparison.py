@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from crossview.catalog.metrics import metric_of
-from crossview.evaluation.result import Comparison
-from crossview.evaluation.verdict import short_value
+from crossview.errors import InputError
+from crossview.evaluation.result import Comparison, ComparisonRow
+from crossview.evaluation.verdict import CONSTANT, best_baseline, is_clear, name_of, short_value
 from crossview.plots.style import COLORS, INK, LINE, MUTED, WIDTH, Display, short_name
 
-__all__ = ["ComparisonDisplay"]
+__all__ = ["AnswerDisplay", "ComparisonDisplay"]
 
 # a row that is further away than so many times the middle one is drawn at the edge
 FAR = 2.5
@@ -171,6 +173,87 @@ class ComparisonDisplay(Display):
         )
 
 
+class AnswerDisplay(Display):
+    """The recommended model beside the best baseline, and beside looking at no column.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `crossview.compare`.
+    """
+
+    def __init__(self, comparison: Comparison) -> None:
+        c = self.comparison = comparison
+        self.rows = _told_rows(c)
+        if len(self.rows) < 2:
+            raise InputError("there is one model, and nothing to compare it with")
+        self.names = [name_of(row) for row in self.rows]
+        self.size = (WIDTH * 0.9, 0.9 + 0.5 * len(self.rows))
+        self.title = f"{c.metric} {_what_is_shown(c, self.rows)}"
+        listed = ", ".join(
+            f"{name} {short_value(c, row.value)}"
+            for name, row in zip(self.names, self.rows, strict=True)
+        )
+        self.alt = f"{c.metric}: {listed}."
+
+    @classmethod
+    def of(cls, result: Comparison) -> AnswerDisplay:
+        """Return the display of a comparison, which is not drawn yet."""
+        return cls(result)
+
+    def _draw(self, ax: Any) -> None:
+        c, y = self.comparison, np.arange(len(self.rows))
+        sign = 1.0 if metric_of(c.metric).higher_is_better else -1.0
+        values = np.array([row.value for row in self.rows])
+        colors = [COLORS[0] if row is c.recommended else MUTED for row in self.rows]
+        ax.barh(y, np.nan_to_num(values), height=0.55, color=colors, alpha=0.85, linewidth=0)
+        ends = [0.0, *np.nan_to_num(values).tolist()]
+        for i, row in enumerate(self.rows):
+            right = np.nan_to_num(row.value)
+            if row.difference is not None:
+                interval = [c.best.value + sign * end for end in row.difference.interval()]
+                if np.isfinite(interval).all():
+                    ax.plot(interval, [i, i], color=INK, linewidth=1.4)
+                    right = max(right, *interval)
+                    ends += interval
+            place = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+            words = "–" if np.isnan(row.value) else short_value(c, row.value)
+            ax.annotate(words, (max(right, 0.0), i), **place, fontsize=9.5)
+        low, high = min(ends), max(ends)
+        ax.set_xlim(low, high + 0.22 * ((high - low) or 1.0))
+        ax.set_ylim(len(y) - 0.4, -0.6)
+        names = [textwrap.fill(short_name(name, 44), 23) for name in self.names]
+        ax.set_yticks(y, names)
+        for text, row in zip(ax.get_yticklabels(), self.rows, strict=True):
+            text.set_fontweight("bold" if row is c.recommended else "normal")
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        ax.locator_params(axis="x", nbins=5)
+        ax.grid(axis="x")
+        ax.set_xlabel(c.metric if sign > 0 else f"{c.metric} (lower is better)")
+
+
+def _told_rows(c: Comparison) -> list[ComparisonRow]:
+    """What a reader measures the answer by, the best first."""
+    ours = next((row for row in c.rows if not row.baseline), None)
+    constant = next((row for row in c.rows if row.model in CONSTANT), None)
+    told = [c.recommended, *([ours] if c.recommended.baseline else []), best_baseline(c), constant]
+    models = {row.model for row in told if row is not None}
+    return [row for row in c.rows if row.model in models]
+
+
+def _what_is_shown(c: Comparison, rows: Sequence[ComparisonRow]) -> str:
+    parts = ["of the recommended model"]
+    others = [row for row in rows if row is not c.recommended]
+    if any(not row.baseline for row in others):
+        parts.append("of the best of Crossview")
+    if any(row.baseline and row.model not in CONSTANT for row in others):
+        parts.append("of the best baseline")
+    if any(row.model in CONSTANT for row in others):
+        parts.append("of a constant answer")
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
 def _finding(c: Comparison) -> str:
     """What there is to see."""
     chosen, best = c.recommended, c.best
@@ -180,8 +263,10 @@ def _finding(c: Comparison) -> str:
     n = len(c.equals)
     if n == 1:
         second = c.rows[1]
-        ahead = short_value(c, abs(best.value - second.value))
-        return f"{best.model} is best ({value}), ahead of {second.model} by {ahead}"
+        away = short_value(c, abs(best.value - second.value))
+        if is_clear(c, second):
+            return f"{best.model} is best ({value}), ahead of {second.model} by {away}"
+        return f"{best.model} is best ({value}), but not clearly: {second.model} is {away} behind"
     if chosen is best:
         others = "1 other is" if n == 2 else f"{n - 1} others are"
         return f"{best.model} is best ({value}), and {others} practically equal to it"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,18 @@ from crossview.evaluation.evaluating.result import Evaluation
 from crossview.evaluation.result import Comparison
 from crossview.plots.style import COLORS, MUTED, WIDTH, Display, short_name
 
-__all__ = ["ViewContributionDisplay", "shares_of_scores"]
+__all__ = ["Share", "ViewContributionDisplay", "display_of_shares", "shares_of_scores"]
+
+# shares that differ by less are about equal: more than two rounded ones can
+LEAST_DIFFERENCE = 0.02
+
+
+class Share(NamedTuple):
+    """The share of a view in the score, and the ends of its 95 % interval; NaN if not known."""
+
+    value: float
+    low: float
+    high: float
 
 
 class ViewContributionDisplay(Display):
@@ -112,7 +124,7 @@ class ViewContributionDisplay(Display):
                 "the result does not say what its views are worth; compare with ablate=True, or "
                 "evaluate with views=True"
             )
-        return cls(list(shares), list(shares.values()))
+        return display_of_shares(shares)
 
     @classmethod
     def _lost(
@@ -146,7 +158,8 @@ class ViewContributionDisplay(Display):
         display : ViewContributionDisplay
             The mean absolute score of each view, by the sum over views.
         """
-        return cls(views, _shares(np.asarray(view_scores, dtype=np.float64))).plot(ax)
+        each = _shares(np.asarray(view_scores, dtype=np.float64))
+        return display_of_shares(dict(zip(views, each, strict=True))).plot(ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None) -> ViewContributionDisplay:
@@ -201,8 +214,7 @@ def _finding(shown: ViewContributionDisplay) -> str:
     """What there is to see."""
     values = shown.values
     if shown.is_share:
-        k = int(np.argmax(values))
-        return f"{shown.views[k]} has the largest share of the score, {values[k]:.0%}"
+        return _finding_of_shares(shown)
     metric, where = shown.label.removeprefix("loss of ").split(" ", 1)
     if shown.intervals is not None:  # what may be chance is not missed
         values = np.where(shown.intervals[:, 0] > 0.0, values, -np.inf)
@@ -212,7 +224,31 @@ def _finding(shown: ViewContributionDisplay) -> str:
     return f"{shown.views[k]} is clearly missed: {metric} is worse by {values[k]:.3g} {where}"
 
 
-def shares_of_scores(result: Any) -> dict[str, float] | None:
+def _finding_of_shares(shown: ViewContributionDisplay) -> str:
+    """The largest share, if it is larger than the next one by more than its uncertainty."""
+    values, words = shown.values, [f"{value:.0%}" for value in shown.values]
+    if len(values) == 1:
+        return f"The score is that of {shown.views[0]}"
+    first, second = np.argsort(-values, kind="stable")[:2].tolist()
+    apart = values[first] - values[second] >= LEAST_DIFFERENCE
+    if shown.intervals is not None:
+        apart = apart and shown.intervals[first][0] > shown.intervals[second][1]
+    if apart:
+        return f"{shown.views[first]} has the largest share of the score, {words[first]}"
+    if values.max() - values.min() < 2 * LEAST_DIFFERENCE:
+        return f"The shares of the score are about equal: {' to '.join(_ends(values))}"
+    return (
+        f"No view has clearly the largest share of the score: {shown.views[first]} {words[first]}, "
+        f"{shown.views[second]} {words[second]}"
+    )
+
+
+def _ends(values: np.ndarray) -> list[str]:
+    """The smallest and the largest share, once if they are printed alike."""
+    return list(dict.fromkeys(f"{value:.0%}" for value in (values.min(), values.max())))
+
+
+def shares_of_scores(result: Any) -> dict[str, Share] | None:
     """Return the share of each view in the score; None where that is not known.
 
     Parameters
@@ -222,22 +258,45 @@ def shares_of_scores(result: Any) -> dict[str, float] | None:
 
     Returns
     -------
-    shares : dict of str to float or None
-        They add up to 1.
+    shares : dict of str to Share or None
+        Their values add up to 1.
     """
     if getattr(result, "view_shares", None):
-        return dict(result.view_shares)
+        return {v: Share(x, math.nan, math.nan) for v, x in result.view_shares.items()}
     kept = result.diagnostics
     if kept is None or kept.by_view is None or kept.by_view.view_scores is None:
         return None
     values = _shares(kept.by_view.view_scores)
     names = [one.view for one in kept.views]
-    if len(names) != len(values) or not np.isfinite(values).all():
+    if len(names) != len(values) or not np.isfinite([one.value for one in values]).all():
         return None
-    return dict(zip(names, values.tolist(), strict=True))
+    return dict(zip(names, values, strict=True))
 
 
-def _shares(view_scores: np.ndarray) -> np.ndarray:
-    size = np.abs(np.nan_to_num(view_scores)).mean(axis=0, dtype=np.float64)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(size / size.sum())
+def display_of_shares(shares: Mapping[str, Share]) -> ViewContributionDisplay:
+    """Return the display of shares of the score, which is not drawn yet.
+
+    Parameters
+    ----------
+    shares : mapping of str to Share
+        From `shares_of_scores`.
+
+    Returns
+    -------
+    display : ViewContributionDisplay
+        With their intervals, where these are known.
+    """
+    known = [one[1:] for one in shares.values()]
+    intervals = None if np.isnan(known).any() else known
+    return ViewContributionDisplay(list(shares), [one.value for one in shares.values()], intervals)
+
+
+def _shares(view_scores: np.ndarray) -> list[Share]:
+    """The share of each view, with the interval of a ratio of means (the delta method)."""
+    size = np.abs(np.nan_to_num(view_scores)).astype(np.float64)
+    n, total = len(size), size.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = size.mean(axis=0) / total.mean()
+        away = (size - share * total[:, None]) / total.mean()
+        half = 1.96 * np.sqrt((away**2).sum(axis=0) / max(n - 1, 1) / n)
+    return [Share(float(x), float(x - h), float(x + h)) for x, h in zip(share, half, strict=True)]

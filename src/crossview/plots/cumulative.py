@@ -13,9 +13,9 @@ from crossview.evaluation.diagnostics import Curve, ErrorCurve
 from crossview.plots.style import (
     COLORS,
     LINE,
-    MUTED,
     WIDTH,
     Display,
+    add_key,
     label_ends,
     plain_log_ticks,
 )
@@ -203,8 +203,7 @@ class CumulativeErrorDisplay(Display):
         y = [float(ends[name].values[-1]) for name in shown]
         label_ends(ax, shown, x, y, [named[name] for name in shown])
         if others := len(self.curves) - len(named):
-            words = f"gray: {others} more"
-            ax.text(0.01, 0.02, words, transform=ax.transAxes, color=MUTED, fontsize=9)
+            add_key(ax, f"gray: {others} more")
 
 
 def _finding(order: Sequence[Curve], share: bool) -> str:

@@ -11,9 +11,9 @@ from crossview.evaluation.diagnostics import ExpertWeights, expert_weights
 from crossview.plots.style import (
     COLORS,
     LINE,
-    MUTED,
     WIDTH,
     Display,
+    add_key,
     label_ends,
     plain_log_ticks,
 )
@@ -45,8 +45,8 @@ class ExpertWeightsDisplay(Display):
     >>> from crossview import ExpertWeightsDisplay, OnlineStackingClassifier
     >>> model = OnlineStackingClassifier([1, 1]).fit([[1, 0], [0, 1], [1, 1]], [1, 0, 1])
     >>> display = ExpertWeightsDisplay.from_estimator(model)
-    >>> display.ax_.get_xlabel()
-    'rows'
+    >>> display.ax_.get_ylabel()
+    'weight'
     """
 
     size = (WIDTH, 3.1)
@@ -125,9 +125,4 @@ class ExpertWeightsDisplay(Display):
         ends = [float(w.weights[-1, k]) for k in named]
         label_ends(ax, names, [float(w.rows[-1])] * len(named), ends, COLORS[: len(named)])
         if len(self.order) > len(named):
-            ax.text(
-                *(0.01, 0.02, f"gray: {len(self.order) - len(named)} more"),
-                transform=ax.transAxes,
-                color=MUTED,
-                fontsize=9,
-            )
+            add_key(ax, f"gray: {len(self.order) - len(named)} more")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, NamedTuple
 
@@ -9,7 +10,16 @@ import numpy as np
 
 from crossview.errors import InputError
 from crossview.evaluation.diagnostics import ScoredRows
-from crossview.plots.style import COLORS, LINE, MUTED, WIDTH, Display, label_ends, short_name
+from crossview.plots.style import (
+    COLORS,
+    LINE,
+    MUTED,
+    WIDTH,
+    Display,
+    add_key,
+    label_ends,
+    short_name,
+)
 
 __all__ = [
     "PrecisionRecall",
@@ -179,13 +189,7 @@ class _Ranking(Display):
                     fontsize=9.5,
                 )
         else:
-            ax.text(
-                *((0.98, 0.04) if roc else (0.02, 0.04)),
-                "dashed: by chance",
-                color=MUTED,
-                ha="right" if roc else "left",
-                fontsize=9,
-            )
+            add_key(ax, "dashed: by chance")
 
 
 class PrecisionRecall(_Ranking):
@@ -304,8 +308,7 @@ class ReliabilityDisplay(Display):
         ax.grid(axis="both")
         ax.set_xlabel(f"mean probability of {self.what}")
         ax.set_ylabel(f"share of {self.what}")
-        words = "dashed: probabilities that are right"
-        ax.text(0.02, 0.95, words, color=MUTED, fontsize=9)
+        add_key(ax, "dashed: right")
 
 
 class ThresholdDisplay(Display):
@@ -316,7 +319,10 @@ class ThresholdDisplay(Display):
     rows : Ranked
         Rows of two classes, with probabilities.
     threshold : float or None
-        The chosen one, as a probability of the positive class.
+        The chosen one, as a probability of the positive class.  None: a score above 0 decides.
+    confusion : array-like of shape (2, 2), default=None
+        All rows per true and predicted class, so that the title says the same as their metrics.
+        None: those of ``rows`` that were predicted.
 
     Examples
     --------
@@ -347,31 +353,44 @@ class ThresholdDisplay(Display):
         display : ThresholdDisplay
             For `plot`.
         """
-        chosen = getattr(result, "recommended", result).threshold
-        return cls(ranked(result), chosen)
+        chosen = getattr(result, "recommended", result)
+        return cls(ranked(result), chosen.threshold, getattr(chosen, "confusion", None))
 
-    def __init__(self, rows: Ranked, threshold: float | None) -> None:
+    def __init__(self, rows: Ranked, threshold: float | None, confusion: Any = None) -> None:
         if rows.positive is None or rows.scored.probabilities is None:
             raise InputError("a threshold needs two classes and probabilities")
         self.p = rows.scored.probabilities[:, rows.positive].astype(np.float64)
         self.true = rows.scored.y == rows.positive
         self.threshold, self.name = threshold, short_name(rows.classes[rows.positive])
-        at = 0.5 if threshold is None or threshold != threshold else threshold
-        precision, recall, f1 = self.at(at)
+        if confusion is not None:
+            counts, k = np.asarray(confusion), rows.positive
+            decided = self._measures(counts[k, k], counts[:, k].sum(), counts[k].sum())
+        elif rows.scored.predicted is not None:
+            decided = self._of(rows.scored.predicted == rows.positive)
+        else:
+            is_chosen = threshold is not None and threshold == threshold
+            decided = self.at(threshold if is_chosen and threshold is not None else 0.5)
+        precision, recall, f1 = decided
         self.title = (
-            f"Above {at:.2f}, {self.name} is predicted with precision {precision:.2f} and recall "
-            f"{recall:.2f}"
+            f"No row is predicted as {self.name}"
+            if math.isnan(precision)
+            else f"{self.name} is predicted with precision {precision:.2f} and recall {recall:.2f}"
         )
         self.alt = f"Precision, recall and f1 by the threshold. {self.title}; f1 {f1:.2f}."
 
     def at(self, threshold: float) -> tuple[float, float, float]:
-        """Return precision, recall and f1 at a threshold; without a prediction precision is 1."""
-        said = self.p > threshold
-        right, n = int((said & self.true).sum()), int(said.sum())
-        precision = right / n if n else 1.0
-        recall = right / max(int(self.true.sum()), 1)
-        f1 = 2 * right / max(n + int(self.true.sum()), 1)
-        return precision, recall, f1
+        """Return precision, recall and f1 at a threshold; precision is NaN without a prediction."""
+        return self._of(self.p > threshold)
+
+    def _of(self, said: np.ndarray) -> tuple[float, float, float]:
+        """The measures of rows that are predicted as the class."""
+        return self._measures((said & self.true).sum(), said.sum(), self.true.sum())
+
+    @staticmethod
+    def _measures(right: int, said: int, true: int) -> tuple[float, float, float]:
+        """Precision, recall and f1 of numbers of rows."""
+        precision = float(right / said) if said else math.nan
+        return precision, float(right / max(true, 1)), float(2 * right / max(said + true, 1))
 
     def _draw(self, ax: Any) -> None:
         at = np.linspace(0.01, 0.99, 99)  # at 1 nothing is predicted, and all lines meet
@@ -394,7 +413,10 @@ class ThresholdDisplay(Display):
         ax.grid(axis="both")
         ax.set_xlabel(f"threshold, a probability of {self.name}")
         names = ["precision", "recall", "f1"]
-        label_ends(ax, names, [1.0] * 3, lines[-1].tolist(), COLORS[:3])
+        shown = [np.flatnonzero(~np.isnan(lines[:, k])) for k in range(3)]
+        ends = [int(some[-1]) if len(some) else 0 for some in shown]
+        y = [float(np.nan_to_num(lines[end, k])) for k, end in enumerate(ends)]
+        label_ends(ax, names, at[ends].tolist(), y, COLORS[:3])
 
 
 class TargetDisplay(Display):

@@ -24,6 +24,7 @@ __all__ = [
     "NOT_IN_XML",
     "WIDTH",
     "Display",
+    "add_key",
     "label_ends",
     "plain_log_ticks",
     "short_name",
@@ -34,7 +35,7 @@ INK, MUTED, LINE = "#1f2328", "#59636f", "#d1d9e1"
 COLORS = ("#0072b2", "#b04a00", "#00734f", "#93447a", "#7a5c00", "#4b5fa8")
 # inches, of which one is 72 units of an SVG: as wide as a phone, so that text keeps its size
 WIDTH = 5.0
-LONGEST_NAME = 26
+LONGEST_NAME = 30
 # characters that XML has not, and half of a pair, which no font can measure
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -223,6 +224,11 @@ def label_ends(
                 "shrinkB": 0.0,
             },
         )
+
+
+def add_key(ax: Any, words: str) -> None:
+    """Say what gray or dashed lines are, below the axes, where no line hides it."""
+    ax.set_xlabel(f"{ax.get_xlabel()}   ({words})")
 
 
 def _apart(y: np.ndarray, gap: float) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import TASKS
-from crossview.evaluation.verdict import short_value
+from crossview.evaluation.verdict import CONSTANT, short_value
 from crossview.report.fitting_table import FittingTable
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ def _cells(c: Comparison, *, wide: bool) -> tuple[list[str], list[list[str]]]:
                 *([row.title] if wide else []),
                 value,
                 "best" if row is c.best else number(worse, 2),
-                *([p_value(row.p_adjusted)] if wide else []),
+                *(["" if row.model in CONSTANT else p_value(row.p_adjusted)] if wide else []),
                 *([number(row.threshold, 2)] if cuts else []),
                 *(number(getattr(row, name), decimals) for name in others),
                 *([speed(row.rows_per_second)] if wide else []),

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from crossview.evaluation.diagnostics import (
-    MOST_VALUES,
     Diagnostics,
     DifferingRow,
     ScoredRows,
     ViewNumbers,
     most_differing,
     n_sampled,
-    short_values,
     view_numbers,
 )
-from crossview.evaluation.row_values import entries_of_row
+from crossview.evaluation.row_values import cells_of_row, columns_of
 from crossview.evaluation.rows import LabeledRows
-from crossview.evaluation.sources import Labeled
+from crossview.evaluation.sources import Labeled, take_rows
 from crossview.evaluation.weights import ColumnNames
 from crossview.views import MultiView
 
@@ -37,8 +36,11 @@ __all__ = [
     "keep",
     "numbers_of",
     "sample_rows",
-    "source_values",
 ]
+
+
+# rows that show an encoder what is usual in a column
+ROWS_TO_ENCODE = 1000
 
 
 def sample_rows(run: Run, n_rows: int, n_views: int) -> np.ndarray:
@@ -126,15 +128,28 @@ def keep(
         kept = join_folds(splits, scores.get(model, {}))
         if kept is not None and kept.view_scores is not None:
             found.view_model, found.by_view = model, kept
-            at = data.labeled[kept.rows]
-            found.differing = differing_rows(
-                kept,
-                run.task.classes,
-                data.layout.names,
-                lambda i, at=at: (int(at[i]), source_values(data.X, int(at[i]), data.encoder)),
-            )
+            look_up = _cells_of(data, data.labeled[kept.rows].tolist())
+            views = data.layout.names
+            found.differing = differing_rows(kept, run.task.classes, views, look_up)
             break
     return found
+
+
+def _cells_of(data: Data, at: list[int]) -> Callable[[int], tuple[int, dict[str, str | None]]]:
+    """What returns the place of a kept row in the source, and some of its cells."""
+    columns, encoder = columns_of(data.encoder), data.encoder
+    if columns is not None:  # says which columns of a row stand out
+        some = np.linspace(0, len(data.X) - 1, min(len(data.X), ROWS_TO_ENCODE)).astype(np.intp)
+        encoder = clone(encoder).fit(take_rows(data.X, some))
+    names = ColumnNames(encoder, getattr(data.X, "feature_names", None))
+
+    def look_up(i: int) -> tuple[int, dict[str, str | None]]:
+        encoded = None
+        if columns is not None:
+            encoded = encoder.transform(take_rows(data.X, np.array([at[i]])))
+        return at[i], cells_of_row(data.X, at[i], names, columns, encoded)
+
+    return look_up
 
 
 def join_folds(splits: Sequence[FoldRows], scores: Mapping[int, FoldScore]) -> ScoredRows | None:
@@ -197,29 +212,3 @@ def differing_rows(
         row, values = look_up(i)
         found.append(DifferingRow(row, label, predicted, each, values))
     return found
-
-
-def source_values(X: Any, row: int, encoder: Any) -> dict[str, str]:
-    """Return some values of a row, as they are in the source, by column.
-
-    Parameters
-    ----------
-    X : MultiView or pyarrow.Table
-        Rows.
-    row : int
-        Position of the row.
-    encoder : ViewEncoder, ViewReader, ViewScaler or None
-        Knows the columns of each view.
-
-    Returns
-    -------
-    values : dict of str to str
-        About as many of each view; of rows that are views already, the largest ones.
-    """
-    if isinstance(X, MultiView):
-        return entries_of_row(ColumnNames(encoder, X.feature_names), X[[row]])
-    line = X.slice(row, 1).to_pylist()[0]
-    views = encoder.views if isinstance(encoder.views, Mapping) else {"": list(line)}
-    each = max(1, MOST_VALUES // len(views))
-    names = [name for columns in views.values() for name in list(columns)[:each]]
-    return short_values({name: line[name] for name in names if line[name] is not None})

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.catalog.learner import Learner
-from crossview.evaluation.comparing.keeping import differing_rows, source_values
+from crossview.evaluation.comparing.keeping import differing_rows
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.diagnostics import (
     MOST_ROWS_OF_STREAM,
@@ -32,7 +32,12 @@ from crossview.evaluation.drift import scores_of_views
 from crossview.evaluation.labeled_batch import LabeledBatch, stack_rows
 from crossview.evaluation.metrics import RunningThreshold, decide
 from crossview.evaluation.result import Comparison
-from crossview.evaluation.row_values import strong_columns, strong_interactions
+from crossview.evaluation.row_values import (
+    cells_of_row,
+    columns_of,
+    strong_columns,
+    strong_interactions,
+)
 from crossview.evaluation.sources import take_rows
 from crossview.evaluation.tasks import Scored, errors_of, join
 from crossview.evaluation.weights import ColumnNames
@@ -302,8 +307,11 @@ def _add_differing(
     if one is None or one.last is None:
         return
 
-    def look_up(i: int) -> tuple[int, dict[str, str]]:
-        return int(end.rows[i]), source_values(end.source, i, encoder)
+    names = ColumnNames(encoder, getattr(end.source, "feature_names", None))
+    columns = columns_of(encoder)
+
+    def look_up(i: int) -> tuple[int, dict[str, str | None]]:
+        return int(end.rows[i]), cells_of_row(end.source, i, names, columns, end.X[[i]])
 
     found.view_model, found.by_view = one.name, one.last
     found.differing = differing_rows(one.last, one.run.task.classes, end.X.layout.names, look_up)

@@ -159,9 +159,9 @@ class RowCounter:
         """Count all rows of a source; the arguments are those of `labeled_batches`."""
         for located, X, columns, labels in labeled_batches(rows, y, self.asked.label):
             with with_row_location(located):
-                self.count(X, labels, columns)
+                self.count(X, labels, columns, located)
 
-    def count(self, X: MultiView, labels: Any, columns: Mapping[str, Any]) -> None:
+    def count(self, X: MultiView, labels: Any, columns: Mapping[str, Any], read: Any) -> None:
         """Count a batch.
 
         Parameters
@@ -172,6 +172,8 @@ class RowCounter:
             Their labels.
         columns : mapping of str to pyarrow.Array
             The columns that divide them.
+        read : TableBatch or RowBatch
+            The same rows before they were encoded.
         """
         known, y = self._labels.read(labels)
         self._skipped += len(X) - len(known)
@@ -195,7 +197,12 @@ class RowCounter:
         if counts.drift is not None and each is not None:
             drifted = counts.drift.locate(X, each)
             counts.drift.count(drifted)
-        self._keeper.add(X, places, y, scored, each if len(names) > 1 else None)
+        source = read.X if hasattr(read, "X") else read.data
+
+        def look_up(i: int) -> tuple[Any, int]:
+            return source, int(known[i])
+
+        self._keeper.add(X, look_up, places, y, scored, each if len(names) > 1 else None)
         for column, codes in self.asked.divide(columns, known, self._n_labeled):
             self._count_parts(column, codes, y, scored, drifted)
         self._say_when_windows_start(columns, known)

@@ -19,7 +19,7 @@ from crossview.evaluation.diagnostics import (
 )
 from crossview.evaluation.evaluating.counts import ROWS_FOR_SCALE
 from crossview.evaluation.fitted_model import FittedModel
-from crossview.evaluation.row_values import entries_of_row, strong_columns
+from crossview.evaluation.row_values import cells_of_row, columns_of, strong_columns
 from crossview.evaluation.tasks import Scored, Task
 from crossview.evaluation.weights import ColumnNames
 from crossview.streams.encode import ViewEncoder
@@ -110,9 +110,16 @@ class Keeper:
         n = n_sampled(len(task.classes), len(self.views))
         self.kept = Kept(RowSample(n, first_row=first_row))
         self._names = ColumnNames.of_model(fitted.learner, fitted.encoder)
+        self._columns = columns_of(fitted.encoder)
 
     def add(
-        self, X: MultiView, places: np.ndarray, y: np.ndarray, scored: Scored, each: Any
+        self,
+        X: MultiView,
+        source: Any,
+        places: np.ndarray,
+        y: np.ndarray,
+        scored: Scored,
+        each: Any,
     ) -> None:
         """Keep some of these rows.
 
@@ -120,6 +127,9 @@ class Keeper:
         ----------
         X : MultiView
             The rows.
+        source : callable
+            Takes the position of one of them, and returns rows before they are encoded, and its
+            position there.
         places : ndarray of int
             Their positions in the source.
         y : ndarray
@@ -134,10 +144,16 @@ class Keeper:
         more = None if each is None else each[drawn]
         self.kept.sample.add(y=self.task.encode(y)[drawn], view_scores=more, **some._asdict())
         if each is not None:
-            self._differ(X, places, y, scored, each)
+            self._differ(X, source, places, y, scored, each)
 
     def _differ(
-        self, X: MultiView, places: np.ndarray, y: np.ndarray, scored: Scored, each: np.ndarray
+        self,
+        X: MultiView,
+        source: Any,
+        places: np.ndarray,
+        y: np.ndarray,
+        scored: Scored,
+        each: np.ndarray,
     ) -> None:
         """Keep those rows in which the views differ most."""
         difference, most = np.nan_to_num(mean_difference(each)), list(self.kept.most)
@@ -155,10 +171,14 @@ class Keeper:
                     for view, score in zip(self.views, each[i], strict=True)
                     if not np.isnan(score)
                 },
-                values=entries_of_row(self._names, X[[i]]),
+                values=self._cells(source(i), X[[i]]),
             )
             most.append((float(difference[i]), row))
         self.kept.most = _first_most(most)
+
+    def _cells(self, source: tuple[Any, int], encoded: MultiView) -> dict[str, str | None]:
+        rows, i = source
+        return cells_of_row(rows, i, self._names, self._columns, encoded)
 
 
 def _first_most(rows: list[tuple[float, DifferingRow]]) -> list[tuple[float, DifferingRow]]:

@@ -167,7 +167,8 @@ class Evaluation(Pictured):
         All metrics of the task.  With more than 20 classes, metrics of the order of the scores have
         no interval, unless it is the one that decides.
     trained : float or None
-        The metric in training, of each row before it was learned, where the model file says it.
+        The metric in the first pass of training, of each row before it was learned, where the model
+        file says it: lower than that of the trained model, so the summary does not compare them.
     calibration : list of CalibrationBin
         Bins of the probability that have rows.
     confusion : list of list of int or None
@@ -237,10 +238,7 @@ class Evaluation(Pictured):
             if math.isnan(low)
             else f"95 % interval {self.short(low)} to {self.short(high)}"
         )
-        before = "" if self.trained is None else f"; in training it was {self.short(self.trained)}"
-        return (
-            f"{self.n_rows:,} rows with a label: {about} {self.short(value)} ({interval}){before}"
-        )
+        return f"{self.n_rows:,} rows with a label: {about} {self.short(value)} ({interval})"
 
     def short(self, value: float) -> str:
         """Return four decimals, or four digits of an error, which has the unit of the target."""

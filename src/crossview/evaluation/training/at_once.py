@@ -37,8 +37,8 @@ def learn_at_once(job: Job) -> Trained:
     if encoder is not None:
         encoder.fit(take_rows(data, known))
     if not entry.learns_unlabeled:
-        data, y = take_rows(data, known), y[known]
-        weight = None if weight is None else weight[known]
+        rows = rows.take(known)
+        data, y, weight = rows.X, rows.y, rows.weight
     X = data if encoder is None else encoder.transform(data)
     if isinstance(task, Classification) and task.tunes:
         _fit_and_tune(learner, task, X, y, weight, about["seed"])
@@ -46,6 +46,7 @@ def learn_at_once(job: Job) -> Trained:
         learner.fit(X, y, weight)
         if task.fixed_threshold is not None:
             learner.set_threshold(task.fixed_threshold)
+    last = LastRows(X, rows)
     seconds, compiled = time.perf_counter() - start, seconds_of_compiling() - compiled
     return Trained(
         encoder=encoder,
@@ -62,9 +63,9 @@ def learn_at_once(job: Job) -> Trained:
         accuracy=None,
         metric=None,
         **threshold_of(learner, task),
-        **LastRows(X).about(entry, learner, len(X), once=False),
+        **last.about(entry, learner, len(X), once=False),
         warnings=leaks.finish(),
-        diagnostics=diagnose(source, learner, encoder, LastRows(X).X, about["name"]),
+        diagnostics=diagnose(source, learner, encoder, last, about["name"]),
     )
 
 

@@ -15,10 +15,11 @@ from crossview.evaluation.diagnostics import (
 )
 from crossview.evaluation.drift import scores_of_views
 from crossview.evaluation.progressive import ProgressiveValidation
-from crossview.evaluation.row_values import entries_of_row, strong_columns
+from crossview.evaluation.row_values import cells_of_row, columns_of, strong_columns
 from crossview.evaluation.sources import Labeled
+from crossview.evaluation.training.last_rows import LastRows
 from crossview.evaluation.weights import ColumnNames
-from crossview.views import MultiView
+from crossview.labels import has_label
 
 __all__ = ["diagnose"]
 
@@ -27,7 +28,7 @@ def diagnose(
     source: Labeled,
     learner: Any,
     encoder: Any,
-    X: MultiView | None,
+    last: LastRows,
     name: str,
     scored: ProgressiveValidation | None = None,
 ) -> Diagnostics:
@@ -39,7 +40,7 @@ def diagnose(
         Where the rows came from.
     learner, encoder : estimator
         As trained; the encoder may be None.
-    X : MultiView or None
+    last : LastRows
         The last rows that were learned.
     name : str
         The model.
@@ -52,12 +53,13 @@ def diagnose(
         With curves and scored rows where the pass kept its history.
     """
     found = Diagnostics(model=name, view_model=name, experts=expert_weights(learner))
+    X = last.X
     if X is not None:
         found.views = numbers_of(source, X)
         found.views_of = f"the last {len(X):,} rows"
         if scored is None or scored.history is not None:
             names = ColumnNames.of_model(learner, encoder)
-            found.differing = _differing(learner, names, X)
+            found.differing = _differing(learner, encoder, names, last)
             found.differing_of = "the last that were learned"
             found.columns = strong_columns(learner, names, X)
             found.columns_of = "the last rows that were learned"
@@ -74,24 +76,34 @@ def diagnose(
     return found
 
 
-def _differing(learner: Any, names: ColumnNames, X: MultiView) -> list[DifferingRow]:
-    """The rows in which the views differ most; their labels and places were not kept."""
-    if X.layout.n_views < 2:
+def _differing(
+    learner: Any, encoder: Any, names: ColumnNames, last: LastRows
+) -> list[DifferingRow]:
+    """The rows in which the views differ most, of those whose cells were kept."""
+    read = last.read
+    if last.X is None or read is None or not len(read) or last.X.layout.n_views < 2:
         return []
+    read = read.take(np.arange(len(read))[-len(last.X) :])
+    X, columns = last.X[-len(read) :], columns_of(encoder)
     each = scores_of_views(learner, X)
     rows = most_differing(each)
     predicted = learner.predict(X[rows]).tolist() if len(rows) else []
+    placed = len(set(read.file.tolist())) == 1  # in the source, and not in one of its files
     return [
         DifferingRow(
-            row=-1,
-            label="",
-            predicted=f"{said:.6g}" if isinstance(said, float) else str(said),
+            row=int(read.row[i]) if placed else -1,
+            label=_text(read.y[i]) if has_label(read.y[[i]])[0] else "",
+            predicted=_text(said),
             scores={
                 view: float(score)
                 for view, score in zip(X.layout.names, each[i], strict=True)
                 if not np.isnan(score)
             },
-            values=entries_of_row(names, X[[i]]),
+            values=cells_of_row(read.X, i, names, columns, X[[i]]),
         )
         for i, said in zip(rows.tolist(), predicted, strict=True)
     ]
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -9,7 +9,8 @@ import numpy as np
 
 from crossview.catalog.learner import Learner
 from crossview.evaluation.drift import make_reference
-from crossview.evaluation.labeled_batch import stack_rows
+from crossview.evaluation.labeled_batch import LabeledBatch, stack_rows
+from crossview.labels import has_label
 from crossview.views import MultiView
 
 __all__ = ["LastRows"]
@@ -26,15 +27,31 @@ class LastRows:
     ----------
     X : MultiView or None
         Those to begin with.
+    read : LabeledBatch or None
+        The same rows before they were encoded.
+    only_labeled : bool, default=False
+        Whether rows without a label are not learned.
 
     Attributes
     ----------
     X : MultiView or None
         The rows; None before there are any.
+    read : LabeledBatch or None
+        The last of the same rows, before they were encoded; None where nobody asks for them.
     """
 
-    def __init__(self, X: MultiView | None = None) -> None:
+    def __init__(
+        self,
+        X: MultiView | None = None,
+        read: LabeledBatch | None = None,
+        *,
+        only_labeled: bool = False,
+    ) -> None:
         self.X = None if X is None else X[-N_ROWS:]
+        self.only_labeled = only_labeled
+        self.read: LabeledBatch | None = None
+        if read is not None:
+            self.see(read)
 
     def add(self, X: MultiView) -> None:
         """Keep rows that were learned."""
@@ -42,6 +59,15 @@ class LastRows:
         if self.X is not None and len(last) < N_ROWS:
             last = stack_rows([self.X[len(last) - N_ROWS :], last])
         self.X = last
+
+    def see(self, batch: LabeledBatch) -> None:
+        """Keep a copy of the last rows of a batch that is not encoded yet, and not the batch."""
+        known = np.flatnonzero(has_label(batch.y)) if self.only_labeled else np.arange(len(batch))
+        some = batch.take(known[-N_ROWS:])
+        if self.read is not None and len(some) < N_ROWS:
+            before = np.arange(len(self.read))[len(some) - N_ROWS :]
+            some = LabeledBatch.join([self.read.take(before), some])
+        self.read = some
 
     def about(
         self,

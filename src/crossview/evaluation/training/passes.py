@@ -59,7 +59,7 @@ class Passes:
         self.labels = LabelOrder(self.source.classes)
         # of the first pass
         self.scored = ProgressiveValidation(self.learner, self.task)
-        self.last_rows = LastRows()
+        self.last_rows = LastRows(only_labeled=not self.entry.learns_unlabeled)
         self.position = Position()
         self.checkpoint: Checkpoint | None = None
         self.log: Log | None = None
@@ -94,8 +94,8 @@ class Passes:
         if self.scored.tally.n_rows == earlier:
             rows = "row has a label" if here.unlabeled or here.skipped else "row is there"
             raise InputError(f"no {rows} to learn from", file=self.source.file)
-        name, tail = self.about["name"], self.last_rows.X
-        kept = diagnose(self.source, self.learner, self.encoder, tail, name, self.scored)
+        name, last = self.about["name"], self.last_rows
+        kept = diagnose(self.source, self.learner, self.encoder, last, name, self.scored)
         counts, threshold = self._counts(), self.task.fixed_threshold
         if self.scored.threshold is not None:
             threshold = self.scored.threshold.place()
@@ -149,7 +149,7 @@ class Passes:
             if calibration is not None:  # a later pass has none
                 self.learner.calibration = calibration
             self.scored.model = self.learner
-            self.last_rows, self.position = LastRows(kept.tail), kept.position
+            self.last_rows.X, self.position = kept.tail, kept.position
             self.order.state = kept.position.order
             self._set_counts(kept.counts)
         elif self.start is not None:
@@ -194,8 +194,8 @@ class Passes:
         """The batches that are left; with those that are to be kept, the encoder after them."""
         here, encoder = self.position, self.encoder
         learn = here.number == 1
-        done = here.batches
-        for X, y, weight in self.source.encoded(encoder, learn=learn, done=done):
+        done, see = here.batches, self.last_rows.see if self.history else None
+        for X, y, weight in self.source.encoded(encoder, learn=learn, done=done, see=see):
             if self.checkpoint is None or not self.checkpoint.is_due():
                 yield X, y, weight, None
             else:  # in a moment, the encoder learns the next batch, in this thread

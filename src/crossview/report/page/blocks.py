@@ -9,7 +9,7 @@ from typing import Any
 from crossview.errors import InputError
 from crossview.report.svg import svg_of
 
-__all__ = ["Block", "Page", "Section", "figure", "figures", "lines", "table", "text"]
+__all__ = ["Block", "Page", "Section", "figure", "figures", "fold", "lines", "table", "text"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Block:
 
     Attributes
     ----------
-    kind : {"text", "lines", "table", "figure", "code"}
+    kind : {"text", "lines", "table", "figure", "code", "fold"}
         What it is.
     title : str
         Of a table or picture, in a sentence.
@@ -31,11 +31,13 @@ class Block:
     texts : int
         So many first columns are text, and the others numbers.
     long : bool
-        Whether the last column is long text.
+        Whether each row ends with long text, which has no header and a line of its own.
     marked, ends : frozenset of int
         Rows in bold, and rows after which a line is drawn.
     svg : str
         The picture, as safe HTML.
+    blocks : list of Block
+        What a fold hides until it is opened.
     """
 
     kind: str
@@ -49,6 +51,12 @@ class Block:
     marked: frozenset[int] = frozenset()
     ends: frozenset[int] = frozenset()
     svg: str = ""
+    blocks: list[Block] = field(default_factory=list)
+
+    @property
+    def groups(self) -> list[list[Block]]:
+        """As of a section."""
+        return _groups(self.blocks)
 
 
 @dataclass
@@ -63,11 +71,17 @@ class Section:
         Its heading.
     blocks : list of Block
         What it shows; a section without blocks is left out.
+    folded : bool
+        Whether only its title is seen until it is opened.
+    finding : str
+        Of a folded section: what is to be seen inside.  Empty: the title of its first picture.
     """
 
     key: str
     title: str
     blocks: list[Block] = field(default_factory=list)
+    folded: bool = False
+    finding: str = ""
 
     @property
     def is_small(self) -> bool:
@@ -76,16 +90,26 @@ class Section:
         return kinds.count("figure") <= 1 and set(kinds) <= {"figure", "text"}
 
     @property
+    def summary(self) -> str:
+        """What a folded section says beside its title."""
+        titles = [block.title for block in self.blocks if block.kind == "figure"]
+        return self.finding or next(iter(titles), "")
+
+    @property
     def groups(self) -> list[list[Block]]:
         """The blocks, with pictures and tables that follow each other together."""
-        found: list[list[Block]] = []
-        side = ("figure", "table")  # by side, where there is room
-        for block in self.blocks:
-            if found and block.kind in side and found[-1][0].kind in side:
-                found[-1].append(block)
-            else:
-                found.append([block])
-        return found
+        return _groups(self.blocks)
+
+
+def _groups(blocks: Sequence[Block]) -> list[list[Block]]:
+    found: list[list[Block]] = []
+    side = ("figure", "table")  # by side, where there is room
+    for block in blocks:
+        if found and block.kind in side and found[-1][0].kind in side:
+            found[-1].append(block)
+        else:
+            found.append([block])
+    return found
 
 
 @dataclass
@@ -101,7 +125,15 @@ class Page:
     warnings : list of str
         What may be wrong with it.
     more : list of str
-        What else the answer says.
+        What else one has to know, such as warnings.
+    action : str
+        What to do now, in a sentence.
+    command : str
+        The command that does it.
+    picture : Block or None
+        The answer as a picture.
+    detail : list of str
+        What else the answer says, for who wants to know how sure it is.
     facts : list of tuple of str
         Names and values of the most important numbers.
     sections : list of Section
@@ -113,6 +145,10 @@ class Page:
     answer: str
     warnings: list[str] = field(default_factory=list)
     more: list[str] = field(default_factory=list)
+    action: str = ""
+    command: str = ""
+    picture: Block | None = None
+    detail: list[str] = field(default_factory=list)
     facts: list[tuple[str, str]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
 
@@ -131,6 +167,11 @@ def lines(points: Iterable[str]) -> list[Block]:
 def table(header: Sequence[str], rows: Sequence[Sequence[Any]], **more: Any) -> Block:
     """Return a table."""
     return Block("table", header=header, rows=rows, **more)
+
+
+def fold(title: str, *blocks: Block) -> list[Block]:
+    """Return blocks behind a title that opens them, if there are any."""
+    return [Block("fold", title=title, blocks=list(blocks))] if blocks else []
 
 
 def figure(display: Any, key: str, how: str = "") -> Block:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import shlex
+from collections.abc import Sequence
 from typing import Any
 
-from crossview.evaluation.result import Comparison
-from crossview.evaluation.verdict import short_value
-from crossview.plots.comparison import ComparisonDisplay
+from crossview.evaluation.result import Comparison, ComparisonRow
+from crossview.evaluation.verdict import CONSTANT, best_baseline, is_clear, name_of, short_value
+from crossview.plots.comparison import AnswerDisplay, ComparisonDisplay
 from crossview.plots.contributions import ViewContributionDisplay
 from crossview.plots.cumulative import CumulativeErrorDisplay
 from crossview.plots.curves import LearningCurveDisplay
-from crossview.report.page.blocks import Page, Section, figures, lines, table, text
+from crossview.report.page.blocks import Block, Page, Section, figures, fold, lines, table, text
 from crossview.report.page.sections import (
     Made,
     columns_section,
@@ -21,7 +23,7 @@ from crossview.report.page.sections import (
     made_section,
     ranking_section,
     sentence,
-    share_section,
+    share_blocks,
     words_of,
 )
 from crossview.report.tables import comparison_table, duration, speed, table_notes
@@ -30,6 +32,9 @@ __all__ = ["comparison_page"]
 
 # columns of a terminal in which the table has all columns
 WIDE = 200
+# models of the short table, before those that are shown for another reason
+MOST_SHOWN = 6
+NOT_KEPT = "This comparison has not kept what most pictures need; make it again to see them."
 
 
 def comparison_page(c: Comparison, made: Made | None = None) -> Page:
@@ -49,65 +54,103 @@ def comparison_page(c: Comparison, made: Made | None = None) -> Page:
     """
     made = made or Made()
     target = "" if made.label is None else f" {made.label}"
+    action, command = _action(c, made)
     page = Page(
         title="Comparison by crossview",
         question=f"Which way of using {words_of(list(c.views))} predicts{target} best?",
         answer=_answer(c),
+        action=action,
+        command=command,
+        picture=next(iter(figures(("answer", lambda: AnswerDisplay(c), _about_answer(c)))), None),
         warnings=[sentence(line) for line in c.warnings],
-        more=[sentence(line) for line in c.verdict[1:]],
+        detail=[sentence(line) for line in c.verdict] if len(c.rows) > 1 else [],
         facts=_facts(c),
     )
     kept, row = c.diagnostics, c.recommended
     page.sections = [
         _models(c),
         _worth(c),
-        data_section(kept, c.classes, c.unlabeled, "" if kept else _old("the views in numbers")),
         _curves(c),
-        share_section(c, _no_views(c)),
-        experts_section(c),
-        differing_section(c, _no_views(c)),
         ranking_section(c, row.confusion, c.classes),
-        columns_section(kept, _no_columns(c)),
-        made_section(made, _settings(c)),
+        columns_section(kept),
+        differing_section(c),
+        experts_section(c),
+        data_section(kept, c.classes, c.unlabeled),
+        made_section(made, _settings(c), [] if kept is not None else [NOT_KEPT]),
     ]
     return page
 
 
-def _old(what: str) -> str:
-    return f"This comparison has not kept {what}; make it again."
-
-
-def _no_views(c: Comparison) -> str:
-    if c.diagnostics is None:
-        return _old("the scores of views")
-    return "No model here has a score per view; add one such as pa:squared with --model."
-
-
 def _answer(c: Comparison) -> str:
-    """The answer in one plain sentence."""
+    """The answer in one plain sentence, with what it is measured by and how sure that is."""
     best, chosen = c.best, c.recommended
+    named = name_of(chosen)
+    named = named if named == chosen.model else f"{named} ({chosen.model})"
     value = f"{c.metric} {short_value(c, chosen.value)}"
-    named = f"{chosen.model} ({chosen.title})" if chosen.title != chosen.model else chosen.model
     if len(c.rows) == 1:
-        return f"{named} was measured alone: {value}."
+        return f"{_begun(named)} was measured alone: {value}."
+    if c.followed is not None:
+        low, high = (short_value(c, end) for end in c.followed.interval)
+        value += f" (on new rows {low} to {high}, 95 % interval)"
+    if any(row.model in CONSTANT for row in c.equals):
+        what = "mean" if c.task == "regression" else "most frequent class"
+        return sentence(
+            f"no model is clearly better than always predicting the {what}; recommended is "
+            f"{named}, {value}"
+        )
+    return f"{_begun(named)} is recommended: {value}, {_measured_by(c, best, chosen)}."
+
+
+def _begun(words: str) -> str:
+    """Words at the beginning of a sentence; the name of a model alone keeps its case."""
+    return words[:1].upper() + words[1:] if " " in words else words
+
+
+def _measured_by(c: Comparison, best: ComparisonRow, chosen: ComparisonRow) -> str:
+    """How the recommended model stands to the best baseline, else to the other models."""
+    theirs = best_baseline(c)
+    if chosen.baseline:
+        ours = next((row for row in c.rows if not row.baseline), None)
+        if ours is None:
+            return f"of {len(c.rows)} models, none of which is Crossview's"
+        told = "clearly ahead of" if is_clear(c, ours) else "which cannot be told from"
+        return f"{told} the best of Crossview, {ours.title} ({short_value(c, ours.value)})"
+    if theirs is not None:
+        told = "which cannot be told from"
+        if is_clear(c, theirs):
+            told = "clearly ahead of"
+            if chosen is not best:
+                told = f"practically equal to the best ({best.model}), which is {told}"
+        return f"{told} {name_of(theirs)} ({short_value(c, theirs.value)})"
+    if chosen is not best:
+        return f"practically equal to the best of {len(c.rows)} models, {best.model}"
     others = len(c.equals) - 1
-    if not others:
-        second = c.rows[1]
-        ahead = short_value(c, abs(best.value - second.value))
-        return (
-            f"{named} is best of {len(c.rows)} models: {value}, ahead of {second.model} by {ahead}."
-        )
-    if chosen is best:
-        few = "1 other is" if others == 1 else f"{others} others are"
-        return (
-            f"{named} is best of {len(c.rows)} models: {value}; {few} practically equal to it, and "
-            "not cheaper."
-        )
-    return (
-        f"{named} is enough: {value}, practically equal to the best of {len(c.rows)} models, "
-        f"{best.model} ({short_value(c, best.value)}), and the cheapest of the {others + 1} that "
-        "are."
-    )
+    if others:
+        return f"and {others} of {len(c.rows)} models cannot be told from it"
+    second = c.rows[1]
+    told = "clearly ahead of" if is_clear(c, second) else "not clearly ahead of"
+    return f"{told} {second.model} ({short_value(c, second.value)})"
+
+
+def _about_answer(c: Comparison) -> str:
+    how = f"mean over {c.folds} folds" if c.folds else "in stream order"
+    return f"{how.capitalize()}. Lines: 95 % interval of the difference to the best model."
+
+
+def _action(c: Comparison, made: Made) -> tuple[str, str]:
+    """What to do now, and the command that does it."""
+    options = c.train_options
+    if all(row.model in CONSTANT for row in c.rows):
+        return "What to do: compare models that learn; give them more time if it was too short.", ""
+    if any(row.model in CONSTANT for row in c.equals):
+        advice = "What to do: look for more rows or for other columns before you train a model."
+        return advice, ""
+    if options and made.source is not None and made.label is not None:
+        words = ["crossview", "train", made.source, "--label", made.label, *options, "-o", "MODEL"]
+        return "What to do: train it on all rows.", shlex.join(words)
+    if options:
+        return "What to do: train it on all rows with these options.", shlex.join(options)
+    return f"What to do: train {name_of(c.recommended)} on all rows.", ""
 
 
 def _facts(c: Comparison) -> list[tuple[str, str]]:
@@ -128,8 +171,12 @@ def _facts(c: Comparison) -> list[tuple[str, str]]:
 
 
 def _models(c: Comparison) -> Section:
-    """The table of the models, and its picture."""
+    """The models that matter with their picture; all of them, with all columns, in a fold."""
     section = Section("models", "Models")
+    if len(c.rows) == 1:
+        section.blocks.append(_all_columns(c, [(name_of(c.best), c.best.model)]))
+        section.blocks += lines(f"{note}." for note in [*table_notes(c), _about_speed(c)])
+        return section
     section.blocks += figures(
         (
             "models",
@@ -139,28 +186,62 @@ def _models(c: Comparison) -> Section:
         )
     )
     whole = comparison_table(c, WIDE)
+    cells = {name: [row[i] for row in whole.rows] for i, name in enumerate(whole.header)}
+    metric = whole.header[2]
+    shown = _short_list(c)
+    names = [(name_of(row), row.model) for row in c.rows]
+    brief = [
+        [names[i], cells[metric][i], _difference(c, c.rows[i].difference), cells["worse"][i]]
+        for i in shown
+    ]
+    title = "In bold: recommended"
+    if len(shown) < len(c.rows):
+        title += f"; {len(shown)} of {len(c.rows)} models, the best first"
+    section.blocks.append(
+        table(
+            *(["model", metric, "difference (95 %)", "worse"], brief),
+            marked=frozenset([shown.index(c.rows.index(c.recommended))]),
+            ends=frozenset([sum(i < len(c.equals) for i in shown) - 1]),
+            title=title,
+            text="Above the line: practically equal to the best. Worse: probability of being worse "
+            f"than the best by more than {short_value(c, c.rope)}.",
+        )
+    )
+    notes = lines(f"{note}." for note in [*table_notes(c), _about_speed(c)])
+    section.blocks += fold(f"All {len(c.rows)} models and columns", _all_columns(c, names), *notes)
+    if c.unlabeled_benefit:
+        section.blocks.append(text(sentence(c.unlabeled_benefit)))
+    return section
+
+
+def _short_list(c: Comparison) -> list[int]:
+    """The positions of the rows to show: the best ones, the recommended one and the baselines."""
+    wanted = [*c.rows[:MOST_SHOWN], c.recommended, best_baseline(c)]
+    wanted += [row for row in c.rows if row.model in CONSTANT]
+    models = {row.model for row in wanted if row is not None}
+    return [i for i, row in enumerate(c.rows) if row.model in models]
+
+
+def _all_columns(c: Comparison, names: Sequence[tuple[str, str]]) -> Block:
+    """All that is known of all models."""
+    whole = comparison_table(c, WIDE)
     header = list(whole.header)
     rows: list[list[Any]] = [list(row) for row in whole.rows]
     at, cost, timed = header.index("worse"), header.index("rows/s"), c.mode != "progressive"
     header[cost : cost + 1] = ["learned/s", *["predicted/s"] * timed]
     header.insert(at, "difference (95 %)")
-    for cells, row in zip(rows, c.rows, strict=True):
+    for cells, row, name in zip(rows, c.rows, names, strict=True):
         cells[cost + 1 : cost + 1] = [speed(row.predicted_per_second)] * timed
         cells.insert(at, _difference(c, row.difference))
-        cells[:2] = [(cells[0], cells[1])]  # the model, and below it what it is
+        cells[:2] = [name]
     del header[1]
-    section.blocks.append(
-        table(
-            *(header, rows),
-            marked=frozenset([c.rows.index(c.recommended)]),
-            ends=frozenset([len(c.equals) - 1]),
-            title="The best first; above the line: practically equal; in bold: recommended",
-        )
+    return table(
+        *(header, rows),
+        marked=frozenset([c.rows.index(c.recommended)]),
+        ends=frozenset([len(c.equals) - 1]),
+        title="The best first; above the line: practically equal; in bold: recommended"
+        * (len(c.rows) > 1),
     )
-    section.blocks += lines(f"{note}." for note in [*table_notes(c), _about_speed(c)])
-    if c.unlabeled_benefit:
-        section.blocks.append(text(sentence(c.unlabeled_benefit)))
-    return section
 
 
 def _about_speed(c: Comparison) -> str:
@@ -223,15 +304,13 @@ def _worth(c: Comparison) -> Section:
     if not c.ablation and c.recommended.model.startswith("view:"):
         words = f"{c.recommended.model} uses one view: nothing is lost without the others."
         section.blocks.append(text(words))
-    elif not c.ablation and c.mode != "progressive":
-        how = "crossview compare --ablate measures what is lost without each view."
-        section.blocks.append(text(how))
+    section.blocks += share_blocks(c)
     return section
 
 
 def _curves(c: Comparison) -> Section:
     """More rows: the learning curve, and the error along a stream."""
-    section = Section("rows", "More rows")
+    section = Section("rows", "More rows", folded=True)
     section.blocks += figures(
         (
             "learning-curve",
@@ -244,26 +323,7 @@ def _curves(c: Comparison) -> Section:
             "Each row is predicted before it is learned; both axes are logarithmic.",
         ),
     )
-    if c.mode != "progressive":
-        what = "crossview compare --progressive shows the error along the rows, in their order."
-        section.blocks.append(text(what))
-    elif not section.blocks:
-        section.blocks.append(text(_old("the errors along the stream")))
     return section
-
-
-def _no_columns(c: Comparison) -> str:
-    if c.diagnostics is None:
-        return _old("the strongest columns")
-    entry, model = c.entry(c.recommended), c.recommended.model
-    if entry is None:
-        return f"{model} is a model of scikit-learn, whose weights a comparison does not read."
-    if entry.explained_by == "support rows":
-        return f"{model} has a kernel: its scores come from rows, and columns have no weights."
-    return (
-        f"There was no time for the strongest columns, or {model} was compared earlier; "
-        "crossview train --report names them."
-    )
 
 
 def _settings(c: Comparison) -> dict[str, object]:

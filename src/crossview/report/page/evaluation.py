@@ -21,11 +21,15 @@ from crossview.report.page.sections import (
     of_table,
     ranking_section,
     sentence,
-    share_section,
+    share_blocks,
 )
 from crossview.report.page.training import model_section
+from crossview.report.tables import table_of_classes
 
 __all__ = ["evaluation_page"]
+
+# classes that are shown beside the metrics; more in the section of the predictions only
+MOST_CLASSES_BESIDE = 10
 
 
 def evaluation_page(
@@ -63,12 +67,11 @@ def evaluation_page(
         _worth(e),
         _over_time(e),
         _drift(e),
-        data_section(e.diagnostics, e.classes, e.skipped),
         ranking_section(e, e.confusion, e.classes),
-        share_section(e, "The model has no scores by view."),
-        experts_section(e),
-        differing_section(e, "The model has one view, so there is nothing to compare."),
         columns_section(e.diagnostics),
+        differing_section(e),
+        experts_section(e),
+        data_section(e.diagnostics, e.classes, e.skipped),
         model_section(fitted, info or {}) if fitted is not None else Section("model", ""),
         made_section(made, _settings(e)),
     ]
@@ -79,8 +82,6 @@ def _facts(e: Evaluation) -> list[tuple[str, str]]:
     value, low, high = e.metrics[e.metric]
     interval = "" if math.isnan(low) else f" ({e.short(low)} to {e.short(high)})"
     facts = [("rows", f"{e.n_rows:,}"), (e.metric, f"{e.short(value)}{interval}")]
-    if e.trained is not None:
-        facts.append((f"{e.metric} in training", e.short(e.trained)))
     if e.classes:
         facts.append(("classes", f"{len(e.classes):,}"))
     if e.skipped:
@@ -100,6 +101,8 @@ def _metrics(e: Evaluation) -> Section:
     ]
     marked = frozenset([list(e.metrics).index(e.metric)])
     section.blocks.append(table(["metric", "value", "95 % interval"], rows, marked=marked))
+    if e.confusion is not None and len(e.classes) <= MOST_CLASSES_BESIDE:
+        section.blocks.append(of_table(table_of_classes("class", e.classes, e.confusion)))
     notes = [
         f"view {view!r} is missing in all rows; predicted without it" for view in e.missing_views
     ]
@@ -124,6 +127,7 @@ def _metrics(e: Evaluation) -> Section:
 def _worth(e: Evaluation) -> Section:
     section = Section("worth", "What each view is worth")
     if not e.views:
+        section.blocks += share_blocks(e)
         return section
     section.blocks += figures(
         (
@@ -132,6 +136,7 @@ def _worth(e: Evaluation) -> Section:
             "The same rows predicted with the view missing; lines: 95 % interval.",
         )
     )
+    section.blocks += share_blocks(e)
     alone = any(one.alone is not None for one in e.views)
     header = ["view", f"{e.metric} if missing", "difference", "95 % interval"]
     rows = [
@@ -151,7 +156,6 @@ def _worth(e: Evaluation) -> Section:
 def _over_time(e: Evaluation) -> Section:
     section = Section("time", "Over time")
     if not e.windows:
-        section.blocks.append(text("--time COLUMN shows the metric and drift over time."))
         return section
     section.blocks += figures(
         ("time", lambda: MetricOverTimeDisplay.of(e), "Lines: 95 % interval of each window.")
@@ -164,12 +168,10 @@ def _over_time(e: Evaluation) -> Section:
 
 
 def _drift(e: Evaluation) -> Section:
-    section = Section("drift", "Drift by view")
-    if not e.drift:
-        what = "The model does not know how the views were distributed in training."
-        section.blocks.append(text(what))
-        return section
     moved = [one for one in e.drift if one.moved]
+    section = Section("drift", "Drift by view", folded=not moved)
+    if not e.drift:
+        return section
     rows = [
         [
             one.view,
@@ -193,6 +195,7 @@ def _drift(e: Evaluation) -> Section:
         "medians, of missing the share of the rows."
     )
     marked = frozenset(i for i, one in enumerate(e.drift) if one.moved)
+    section.finding = title
     section.blocks.append(table(header, rows, title=title, text=how, texts=2, marked=marked))
     return section
 
@@ -207,4 +210,6 @@ def _settings(e: Evaluation) -> dict[str, Any]:
         "threshold": e.threshold,
         "loss": e.loss,
     }
+    if e.trained is not None:
+        shown[f"{e.metric} in the first pass of training, before each row was learned"] = e.trained
     return {name: value for name, value in shown.items() if value not in (None, "")}

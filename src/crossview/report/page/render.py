@@ -14,6 +14,9 @@ from crossview.report.page.blocks import Page
 
 __all__ = ["check_installed", "render"]
 
+# where a name may go on in the next line: behind these, which divide its words
+MARKS = re.compile(r"(?<=[:/=_])(?![:/=_]|$)|(?<=[.,])(?=[^\d\s.,])")
+
 
 def check_installed() -> None:
     """Raise an error where a package is missing that pages need."""
@@ -40,6 +43,7 @@ def render(page: Page) -> str:
 
     here = resources.files("crossview.report.page")
     environment = Environment(autoescape=True, undefined=StrictUndefined)
+    environment.filters["breakable"] = _breakable
     template = environment.from_string((here / "template.html").read_text(encoding="utf-8"))
     html = template.render(
         page=page,
@@ -49,6 +53,14 @@ def render(page: Page) -> str:
         made=datetime.date.today().isoformat(),
     )
     return NOT_IN_XML.sub("\ufffd", html)
+
+
+def _breakable(name: str) -> str:
+    """A name as HTML that is broken behind a mark between words, and not within one."""
+    from markupsafe import Markup, escape
+
+    # a hyphen is such a mark for browsers already
+    return Markup("<wbr>").join(escape(part) for part in MARKS.split(name))
 
 
 def _safe_css(text: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from crossview.evaluation.diagnostics import Diagnostics
 from crossview.evaluation.row_values import MOST_ROWS
-from crossview.plots.contributions import ViewContributionDisplay, shares_of_scores
+from crossview.plots.contributions import display_of_shares, shares_of_scores
 from crossview.plots.differences import ViewDifferenceDisplay
 from crossview.plots.experts import ExpertWeightsDisplay
 from crossview.plots.ranking import (
@@ -23,9 +23,10 @@ from crossview.plots.ranking import (
     TargetDisplay,
     ThresholdDisplay,
 )
+from crossview.plots.style import short_name
 from crossview.report.fitting_table import FittingTable
 from crossview.report.model import interaction_tables
-from crossview.report.page.blocks import Block, Section, figures, lines, table, text
+from crossview.report.page.blocks import Block, Section, figures, lines, table
 from crossview.report.tables import table_of_classes
 
 __all__ = [
@@ -38,7 +39,7 @@ __all__ = [
     "of_table",
     "ranking_section",
     "sentence",
-    "share_section",
+    "share_blocks",
     "words_of",
 ]
 
@@ -94,9 +95,7 @@ def of_table(given: FittingTable, title: str = "", how: str = "") -> Block:
     )
 
 
-def data_section(
-    kept: Diagnostics | None, classes: Sequence[Any], unlabeled: int, note: str = ""
-) -> Section:
+def data_section(kept: Diagnostics | None, classes: Sequence[Any], unlabeled: int) -> Section:
     """Return the data and the views in numbers.
 
     Parameters
@@ -107,17 +106,14 @@ def data_section(
         The classes; empty where a number is predicted.
     unlabeled : int
         Rows without a label.
-    note : str, default=""
-        What else there is to say.
 
     Returns
     -------
     Section
         Empty if nothing is known.
     """
-    section = Section("data", "Data and views")
+    section = Section("data", "Data and views", folded=True)
     if kept is None:
-        section.blocks += [text(note)] if note else []
         return section
     if kept.views:
         rows = []
@@ -157,42 +153,39 @@ def data_section(
         ]
         if unlabeled:
             rows.append(["no label", f"{unlabeled:,}", ""])
+        section.finding = ", ".join(f"{name} {share}" for name, _, share in rows[:3] if share)
         section.blocks.append(table(["class", "rows", "share"], rows))
-    if note:
-        section.blocks.append(text(note))
     return section
 
 
-def share_section(result: Any, otherwise: str) -> Section:
-    """Return the share of each view in the score; in one line what would give it."""
-    section, shares = Section("shares", "Share of each view"), shares_of_scores(result)
-    if shares is None:
-        section.blocks.append(text(otherwise))
-        return section
+def share_blocks(result: Any) -> list[Block]:
+    """Return the share of each view in the score; nothing where that is not known."""
+    shares = shares_of_scores(result)
+    if shares is None or len(shares) < 2:
+        return []
     kept = result.diagnostics
     of_model = f" Model: {kept.view_model}." if kept is not None and kept.view_model else ""
-    shown = dict(sorted(shares.items(), key=lambda one: -one[1])[:20])
-    section.blocks += figures(
+    shown = dict(sorted(shares.items(), key=lambda one: -one[1].value)[:20])
+    return figures(
         (
             "shares",
-            lambda: ViewContributionDisplay(list(shown), list(shown.values())),
-            f"Mean absolute score of each view, by the sum over views.{of_model}",
+            lambda: display_of_shares(shown),
+            "Mean absolute score of each view, by the sum over views: how loud a view is, and not "
+            f"what is lost without it.{of_model}",
         )
     )
-    return section
 
 
-def differing_section(result: Any, otherwise: str) -> Section:
+def differing_section(result: Any) -> Section:
     """Return how much the views differ, and where they differ most."""
-    section, kept = Section("differences", "Where the views differ"), result.diagnostics
+    section = Section("differences", "Where the views differ", folded=True)
+    kept = result.diagnostics
     how = "|s1 − s2| of the scores of two views; of more views the mean over their pairs."
     if kept is not None and not kept.differences and kept.view_model:
         how += f" Model: {kept.view_model}."
     section.blocks += figures(
         ("differences", lambda: ViewDifferenceDisplay.of(result), how),
     )
-    if not section.blocks:
-        section.blocks.append(text(otherwise))
     if kept is None or not kept.differing:
         return section
     views = list(kept.differing[0].scores)
@@ -206,7 +199,6 @@ def differing_section(result: Any, otherwise: str) -> Section:
         *(["label"] if labeled else []),
         "predicted",
         *(f"score of {view}" for view in views),
-        "values",
     ]
     rows = [
         [
@@ -214,7 +206,10 @@ def differing_section(result: Any, otherwise: str) -> Section:
             *([one.label] if labeled else []),
             one.predicted,
             *(f"{one.scores[view]:+.3g}" if view in one.scores else "–" for view in views),
-            "; ".join(f"{name} = {value}" for name, value in one.values.items()),
+            "; ".join(
+                f"{name} missing" if cell is None else f"{name} = {cell}"
+                for name, cell in one.values.items()
+            ),
         ]
         for i, one in enumerate(kept.differing)
     ]
@@ -226,12 +221,12 @@ def differing_section(result: Any, otherwise: str) -> Section:
     return section
 
 
-def columns_section(kept: Diagnostics | None, otherwise: str = "") -> Section:
-    """Return the columns that contribute most, and interactions; otherwise a sentence, if any."""
-    section = Section("columns", "Strongest columns")
+def columns_section(kept: Diagnostics | None) -> Section:
+    """Return the columns that contribute most, and interactions; empty if they are not known."""
+    section = Section("columns", "Strongest columns", folded=True)
     if kept is None or not kept.columns:
-        section.blocks += [text(otherwise)] if otherwise else []
         return section
+    section.finding = ", ".join(short_name(one.column) for one in kept.columns[:3])
     largest = kept.columns[0].size
     rows = [
         [
@@ -257,7 +252,7 @@ def columns_section(kept: Diagnostics | None, otherwise: str = "") -> Section:
 
 def experts_section(result: Any) -> Section:
     """Return which expert of a stack was trusted when; empty for other models."""
-    section = Section("experts", "Which expert was trusted when")
+    section = Section("experts", "Which expert was trusted when", folded=True)
     section.blocks += figures(
         (
             "experts",
@@ -288,11 +283,11 @@ def ranking_section(result: Any, confusion: Any, classes: Any) -> Section:
     kept = result.diagnostics
     model = "" if kept is None or not kept.model else f" of {kept.model}"
     if result.task == "regression":
-        section = Section("predictions", f"Predictions{model}")
+        section = Section("predictions", f"Predictions{model}", folded=True)
         if kept is not None and kept.scored is not None:
             section.blocks += figures(("targets", lambda: TargetDisplay.of(result), ""))
         return section
-    section = Section("predictions", f"Predictions{model}")
+    section = Section("predictions", f"Predictions{model}", folded=True)
     section.blocks += figures(
         (
             "precision-recall",
@@ -311,12 +306,6 @@ def ranking_section(result: Any, confusion: Any, classes: Any) -> Section:
             "Precision, recall and f1 if another probability decided.",
         ),
     )
-    if kept is not None and kept.scored is not None and kept.scored.probabilities is None:
-        section.blocks.append(
-            text(
-                "No calibration: the model gave scores only. A metric such as log_loss asks for it."
-            )
-        )
     if confusion is not None and len(classes) <= MOST_CLASSES_CROSSED:
         section.blocks.append(_crossed(confusion, classes))
     if confusion is not None and 2 < len(classes) <= MOST_CLASSES_SHOWN:
@@ -336,7 +325,7 @@ def _crossed(confusion: Any, classes: Sequence[Any]) -> Block:
 
 def made_section(made: Made, settings: Mapping[str, Any], notes: Sequence[str] = ()) -> Section:
     """Return settings, versions, and the command that makes the result again."""
-    section = Section("made", "How it was made")
+    section = Section("made", "How it was made", folded=True)
     shown = {**settings, **{k: v for k, v in made.settings.items() if v not in (None, [], "")}}
     if made.source is not None:
         shown = {"source": made.source, **shown}

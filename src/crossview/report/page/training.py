@@ -19,14 +19,12 @@ from crossview.report.page.sections import (
     of_table,
     ranking_section,
     sentence,
-    share_section,
+    share_blocks,
     words_of,
 )
 from crossview.report.tables import duration
 
 __all__ = ["model_section", "training_page"]
-
-NO_HISTORY = "Train with --report, or history=True, to keep how the views differ along the rows."
 
 
 def training_page(t: Trained, made: Made | None = None) -> Page:
@@ -64,20 +62,14 @@ def training_page(t: Trained, made: Made | None = None) -> Page:
             "Each row is predicted before it is learned; both axes are logarithmic.",
         )
     )
-    if t.passes is None:
-        errors.blocks.append(
-            text(f"{t.name} learns all rows at once, so there is no error before.")
-        )
     page.sections = [
         errors,
-        experts_section(t),
-        share_section(
-            t, f"The score of {t.name} is no sum over views, so they have no share of it."
-        ),
-        data_section(t.diagnostics, classes, t.unlabeled + t.skipped),
-        differing_section(t, NO_HISTORY),
+        Section("worth", "Share of each view", share_blocks(t)),
         ranking_section(t, None, classes),
         columns_section(t.diagnostics),
+        differing_section(t),
+        experts_section(t),
+        data_section(t.diagnostics, classes, t.unlabeled + t.skipped),
         model_section(t.fitted, t.info),
         made_section(made, _settings(t)),
     ]
@@ -123,7 +115,7 @@ def model_section(fitted: Any, info: Any) -> Section:
         As ``crossview inspect`` shows it.
     """
     encoder, learner = steps(fitted)
-    section = Section("model", "What the model holds")
+    section = Section("model", "What the model holds", folded=True)
     for part in model_tables(learner, encoder, info):
         if isinstance(part, FittingTable):
             if part.rows:
