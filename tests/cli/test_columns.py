@@ -12,6 +12,9 @@ from crossview.cli import main
 from crossview.evaluation.baselines import find_baseline
 from crossview.evaluation.comparing.parts import drop_empty_columns
 
+# columns without a view, of which each test names other ones
+pytestmark = pytest.mark.filterwarnings("ignore:not used:crossview.UnusedColumnsWarning")
+
 
 def run(capsys, *words):
     """Exit status, and the lines of stdout and stderr."""

@@ -92,6 +92,9 @@ class Learner:
         the one with the least.  0: one view; 1: one pass over all views; 2: parameters for how
         they are coupled; 3: a covariance; 4: all rows in memory or several passes, for a linear
         model; 5: likewise, for interactions or a measure; 6: several models; 7: kernels.
+    min_views : int
+        The fewest views for which it differs from the other entries; with fewer `compare` includes
+        it only by name.
     baseline : bool
         Whether it is a model of another library, to measure the others by.
     """
@@ -125,6 +128,7 @@ class Learner:
     bounded_by: Mapping[str, tuple] = field(default_factory=dict)
     view: str | None = None
     effort: int = 1
+    min_views: int = 1
     baseline: bool = False
 
     @property

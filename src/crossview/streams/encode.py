@@ -34,7 +34,7 @@ from crossview.streams.plan import Plan
 from crossview.streams.quantiles import LAST_PLACED, Quantiles
 from crossview.streams.view_columns import KINDS, plan_columns
 from crossview.streams.view_scaler import ViewScaler
-from crossview.views import MultiView, ViewLayout
+from crossview.views import MultiView, ViewLayout, warn_of_unused
 
 __all__ = ["Meaning", "ViewEncoder"]
 
@@ -359,6 +359,8 @@ class _Encoding(_Described):
         """
         if not hasattr(self, "layout_"):
             self.check_params()
+            if self.views is None:
+                warn_of_unused(column_names(X))
             declared = {kind: getattr(self, kind) or () for kind in KINDS}
             recognize = whole and self.date is None
             columns = plan_columns(X, self.views, declared, recognize=recognize)

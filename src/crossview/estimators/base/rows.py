@@ -14,7 +14,13 @@ from crossview.batch import make_row, make_rows
 from crossview.errors import InputError
 from crossview.estimators.columns import NamedColumns
 from crossview.kernels.rows import Rows
-from crossview.views import MultiView, ViewLayout, check_indices, resolve_views
+from crossview.views import (
+    MultiView,
+    ViewLayout,
+    check_indices,
+    resolve_views,
+    warn_of_unused,
+)
 
 CSR = (sp.csr_array, sp.csr_matrix)
 
@@ -93,6 +99,8 @@ class RowReader(BaseEstimator):
         if reset:
             names = getattr(self, "feature_names_in_", None)
             views = getattr(self, "views", None)
+            if views is None and names is not None:
+                warn_of_unused(names)
             self.layout_, columns = resolve_views(views, matrix.shape[1], names)
             column_map = None
             if columns is not None and not np.array_equal(columns, np.arange(matrix.shape[1])):

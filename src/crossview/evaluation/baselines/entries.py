@@ -50,6 +50,7 @@ def _entry(task: str, name: str, class_name: str, about: str, grid: dict[str, tu
         streams=False,
         random=False,
         effort=EFFORT.get(name, EFFORT_OF_ANOTHER),
+        min_views=2 if name == "late-fusion" else 1,
         baseline=True,
     )
 

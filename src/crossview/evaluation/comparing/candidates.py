@@ -42,6 +42,8 @@ def compared_learners(
 ) -> list[Learner]:
     """Return the rows of `compare`: each view alone, then the ways of using all of them.
 
+    Of one view those are left out that are the same as another one there.
+
     Parameters
     ----------
     layout : ViewLayout
@@ -68,6 +70,8 @@ def compared_learners(
     found = []
     for learner in known_learners(task, layout.names):
         if learner.compared == "never" or (learner.compared == "unlabeled" and not unlabeled):
+            continue
+        if learner.min_views > layout.n_views:
             continue
         if not learner.streams and not _suits(learner, metric):
             continue
@@ -120,7 +124,8 @@ def choose_learners(
         )
     else:
         found = [_find(name, task, layout.names) for name in dict.fromkeys(models)]
-    measures = [] if stream or models is not None else usual_baselines(task)
+    usual = [] if stream or models is not None else usual_baselines(task)
+    measures = [entry for entry in usual if entry.min_views <= layout.n_views]
     for name in baselines or ():
         entry = find_baseline(name, task)
         if entry.name not in [one.name for one in measures]:
