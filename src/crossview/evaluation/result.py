@@ -14,6 +14,7 @@ import numpy as np
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.errors import InputError
+from crossview.evaluation.baselines.entries import baselines, is_trainable
 from crossview.evaluation.diagnostics import Diagnostics
 from crossview.evaluation.pictured import Pictured
 from crossview.evaluation.significance import Posterior
@@ -371,14 +372,17 @@ class Comparison(Pictured):
         return [entry.name for entry in entries if entry and entry.learns_unlabeled]
 
     def entry(self, row: ComparisonRow) -> Learner | None:
-        """Return the catalog's entry of a row; None for a baseline."""
-        return None if row.baseline else find_learner(row.model, self.task, list(self.views))
+        """Return the entry of a row; None for a baseline that `train` does not know."""
+        if not row.baseline:
+            return find_learner(row.model, self.task, list(self.views))
+        known = [one for one in baselines(self.task) if is_trainable(one)]
+        return next((one for one in known if one.name == row.model), None)
 
     @property
     def train_options(self) -> list[str]:
         """The options of ``crossview train`` that train the recommended row on all data.
 
-        Empty where that is a baseline.
+        Empty where that is a baseline that `train` does not know.
         """
         entry = self.entry(self.recommended)
         return [] if entry is None else train_options(self, entry)

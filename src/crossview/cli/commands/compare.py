@@ -199,7 +199,7 @@ def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> N
     for note in comparison_notes(answer):
         console.print(note)
     for row in dict.fromkeys((answer.best.model, answer.recommended.model)):
-        if answer.row(row).baseline:
+        if answer.entry(answer.row(row)) is None:
             code = _python(answer, answer.row(row), rows, given.get("weight"))
             print(f"\nTrain {row} on all rows:\n\n{code}")
     entry = answer.entry(answer.recommended)

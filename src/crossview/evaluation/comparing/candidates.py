@@ -10,8 +10,8 @@ from crossview.catalog.learners import find_learner, known_learners
 from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
 from crossview.estimators.svm.options import WEIGHTED
-from crossview.evaluation.baselines import PREFIX, find_baseline
 from crossview.evaluation.baselines import baselines as usual_baselines
+from crossview.evaluation.baselines import find_baseline, find_model
 from crossview.evaluation.comparing.run import Run
 from crossview.views import ViewLayout
 
@@ -123,7 +123,7 @@ def choose_learners(
             layout, n_rows, task, unlabeled=unlabeled, metric=known, budget=run.budget
         )
     else:
-        found = [_find(name, task, layout.names) for name in dict.fromkeys(models)]
+        found = [find_model(name, task, layout.names) for name in dict.fromkeys(models)]
     usual = [] if stream or models is not None else usual_baselines(task)
     measures = [entry for entry in usual if entry.min_views <= layout.n_views]
     for name in baselines or ():
@@ -144,13 +144,6 @@ def choose_learners(
 def _takes_weights(learner: Learner) -> bool:
     """Whether its loss is a sum over rows."""
     return learner.fixed.get("measure") in (None, *WEIGHTED)
-
-
-def _find(name: str, task: str, views: Sequence[str]) -> Learner:
-    """A learner of the catalog, or a baseline by its whole name."""
-    if name.startswith(PREFIX):
-        return find_baseline(name, task)
-    return find_learner(name, task, views)
 
 
 def _suits(learner: Learner, metric: str | None) -> bool:

@@ -11,6 +11,12 @@ from crossview.catalog.learner import Learner
 from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError
+from crossview.evaluation.baselines.entries import (
+    PREFIX,
+    check_trainable,
+    find_baseline,
+    find_model,
+)
 from crossview.evaluation.sources import Labeled, open_labeled, open_more
 from crossview.evaluation.tasks import Classification, Regression, Task
 from crossview.evaluation.training.result import steps
@@ -65,8 +71,11 @@ def new_job(
     if settings.get("kernel") == "precomputed":  # rows of kernel values are no views
         rows["scale_views"] = False
     unlabeled = any(one.name == model and one.in_memory for one in LEARNERS)
+    if model.startswith(PREFIX):
+        check_trainable(find_baseline(model, task))
+        unlabeled = True
     source = open_labeled(X, y, unlabeled=unlabeled, **rows)
-    entry = find_learner(model, task, source.layout.names)
+    entry = find_model(model, task, source.layout.names)
     predicted = _task_of(task, source.classes, metric, scoring)
     if task == "classification":
         entry = entry.for_metric(metric, predicted.positive_label)
@@ -151,6 +160,8 @@ def check_passes(entry: Learner, epochs: int) -> None:
             f"epochs={epochs}: {entry.name} learns in one pass, in which each row is new to its "
             "experts; leave epochs out"
         )
+    if entry.baseline:
+        raise InputError(f"epochs={epochs}: {entry.name} has no passes; leave epochs out")
     if not entry.streams:
         raise InputError(
             f"epochs={epochs}: {entry.name} makes no passes but stops by its parameter tol; leave "
