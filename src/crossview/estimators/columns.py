@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from crossview.errors import InputError, closest_names
-from crossview.views import ViewLayout
+from crossview.views import ALL, ViewLayout
 
 __all__ = ["NamedColumns", "NamedRow"]
 
@@ -89,14 +89,30 @@ class NamedColumns:
         starts, widths = self.slots.ptr, self.layout.widths
         return np.concatenate([starts[v] + np.arange(width) for v, width in enumerate(widths)])
 
-    def only_view(self) -> str:
-        """Return the view of a row that names no view; `InputError` if there are several views."""
+    def features_by_view(self, x: Mapping[Any, Any]) -> Mapping[Any, Mapping[Any, Any]]:
+        """Return the features of each view that a row has.
+
+        Parameters
+        ----------
+        x : mapping
+            View to features, where None stands for a missing view; or the features of the only
+            view.
+
+        Returns
+        -------
+        mapping of view to mapping
+            Without the missing views.
+        """
+        there = {view: features for view, features in x.items() if features is not None}
+        nested = all(isinstance(features, Mapping) for features in there.values())
+        if nested and (there or len(self.views) > 1 or (x and set(x) <= set(self.views))):
+            return there
         if len(self.views) > 1:
             raise InputError(
                 "a row of a learner with several views is a mapping of view to features, such as "
                 f"{{{next(iter(self.views))!r}: {{'feature': 1.0}}}}"
             )
-        return next(iter(self.views), "all")
+        return {next(iter(self.views), ALL): x}
 
     def read(self, x: Mapping[Any, Mapping[Any, Any]], *, learn: bool) -> NamedRow:
         """Return one row; ``learn`` adds its new views and features."""
@@ -186,6 +202,13 @@ def _number(view: str, feature: Any, value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
+    if isinstance(value, str) and not math.isfinite(number):
+        raise InputError(
+            f"{value!r} is text, and features are numbers; name the value in the feature, "
+            f"{{{f'{feature}={value}'!r}: 1.0}}, or encode tables with ViewEncoder, and learn "
+            "them by partial_fit",
+            column=str(feature),
+        )
     if not math.isfinite(number):
         raise InputError(
             f"{value!r} is not a finite number; leave the feature out where it is 0, "

@@ -142,9 +142,8 @@ class RowReader(BaseEstimator):
             self._named = NamedColumns.of_fitted(
                 self.layout_, self._column_map, getattr(self, "feature_names_in_", None)
             )
-        nested = bool(x) and all(isinstance(value, Mapping) for value in x.values())
         named = self._named
-        row = named.read(x if nested else {named.only_view(): x}, learn=learn)
+        row = named.read(named.features_by_view(x), learn=learn)
         if row.moved is not None:
             try:
                 self._check_growth(named.slots)
