@@ -59,7 +59,7 @@ class Learner:
     draws_rows : bool
         Whether `fit` draws a number of rows, instead of making passes over all of them.
     one_pass : bool
-        Whether it learns in one pass only.
+        Whether `fit` learns in one pass; in further ones of `train` only a part of it learns.
     stops_early : bool
         Whether `fit` uses early stopping on held-out rows.
     learns_unlabeled : bool

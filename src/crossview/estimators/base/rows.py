@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from crossview.batch import make_row, make_rows
 from crossview.errors import InputError
-from crossview.estimators.columns import NamedColumns
+from crossview.estimators.columns import NamedColumns, features_by_view
 from crossview.kernels.rows import Rows
 from crossview.views import (
     MultiView,
@@ -143,7 +143,7 @@ class RowReader(BaseEstimator):
                 self.layout_, self._column_map, getattr(self, "feature_names_in_", None)
             )
         named = self._named
-        row = named.read(named.features_by_view(x), learn=learn)
+        row = named.read(features_by_view(x, list(named.views)), learn=learn)
         if row.moved is not None:
             try:
                 self._check_growth(named.slots)

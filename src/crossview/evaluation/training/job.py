@@ -155,11 +155,6 @@ def check_passes(entry: Learner, epochs: int) -> None:
     """Raise an error if ``epochs`` does not apply to the learner."""
     if epochs == 1:
         return
-    if entry.one_pass:
-        raise InputError(
-            f"epochs={epochs}: {entry.name} learns in one pass, in which each row is new to its "
-            "experts; leave epochs out"
-        )
     if entry.baseline:
         raise InputError(f"epochs={epochs}: {entry.name} has no passes; leave epochs out")
     if not entry.streams:

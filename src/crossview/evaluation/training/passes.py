@@ -81,13 +81,11 @@ class Passes:
                 batches = self.labels.watch(batches)
             else:
                 scored = ProgressiveValidation(self.learner, self.task)
-                if calibration is not None:  # such a pass scores rows that were learned
-                    self.learner.calibration = "none"
+                _learn_again(self.learner, True, calibration)
             for record in scored.records(batches, background=self.checkpoint is None):
                 observer.add_record(record)
             here.number, here.batches = number + 1, 0
-        if calibration is not None:
-            self.learner.calibration = calibration
+        _learn_again(self.learner, False, calibration)
         before = None if self.start is None else self.start.info
         earlier = 0 if before is None else before["rows"]
         if self.scored.tally.n_rows == earlier:
@@ -100,7 +98,7 @@ class Passes:
             threshold = self.scored.threshold.place()
         if threshold is not None:
             self.learner.set_threshold(threshold)
-        if epochs > 1 and self.start is None:
+        if epochs > 1 and self.start is None and not self.entry.one_pass:
             _tune_after_passes(self, epochs)
         self.labels.warn(self.order.advice)
         tally, metric = self.scored.tally, self.task.metric
@@ -199,6 +197,14 @@ class Passes:
                 yield X, y, weight, None
             else:  # in a moment, the encoder learns the next batch, in this thread
                 yield X, y, weight, [copy.deepcopy(encoder) if learn else encoder]
+
+
+def _learn_again(learner: Any, again: bool, calibration: str | None) -> None:
+    """Let the scores of a later pass, whose rows were learned, say nothing; or else as before."""
+    if calibration is not None:
+        learner.calibration = "none" if again else calibration
+    if hasattr(learner, "learns_combination"):
+        learner.learns_combination = not again
 
 
 def _tune_after_passes(run: Passes, epochs: int) -> None:
