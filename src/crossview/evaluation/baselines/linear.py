@@ -165,3 +165,19 @@ class RidgeRegressor(LinearPipeline, PipelineRegressor):
     def pipeline(self, data: Shape) -> Pipeline:
         """Return the scikit-learn pipeline, not fitted."""
         return make_pipeline(ViewMatrix(scale=True), Ridge(alpha=self.alpha))
+
+    def view_scores(self, X: Any) -> np.ndarray:
+        """Return the prediction from each view alone, as of all regressors.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_views)
+            As if all other views were missing; NaN where the view is.
+        """
+        absent = self._state["absent"][:, 0]
+        return super().view_scores(X) + (absent.sum() - absent)
