@@ -384,8 +384,12 @@ class Comparison(Pictured):
 
         Empty where that is a baseline that `train` does not know.
         """
-        entry = self.entry(self.recommended)
-        return [] if entry is None else train_options(self, entry)
+        return self.train_options_of(self.recommended)
+
+    def train_options_of(self, row: ComparisonRow) -> list[str]:
+        """Return the options of ``crossview train`` for any row; see `train_options`."""
+        entry = self.entry(row)
+        return [] if entry is None else train_options(self, entry, row)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; what is not defined is None."""
