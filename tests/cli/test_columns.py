@@ -48,7 +48,7 @@ def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):
     for model, words in (
         ("pa:concatenated", "--text t__words --ngrams 2 --tf-idf --model"),
         (
-            "baseline:logistic-regression",
+            "baseline:late-fusion",
             'ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=True)',
         ),
     ):

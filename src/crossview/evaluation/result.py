@@ -14,7 +14,6 @@ import numpy as np
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.errors import InputError
-from crossview.evaluation.baselines.entries import baselines, is_trainable
 from crossview.evaluation.diagnostics import Diagnostics
 from crossview.evaluation.pictured import Pictured
 from crossview.evaluation.significance import Posterior
@@ -375,6 +374,9 @@ class Comparison(Pictured):
         """Return the entry of a row; None for a baseline that `train` does not know."""
         if not row.baseline:
             return find_learner(row.model, self.task, list(self.views))
+        # it takes long to load
+        from crossview.evaluation.baselines import baselines, is_trainable
+
         known = [one for one in baselines(self.task) if is_trainable(one)]
         return next((one for one in known if one.name == row.model), None)
 

@@ -11,14 +11,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from crossview.catalog import SAVED_BASELINES
-from crossview.catalog.learner import LEARNS_NOTHING, Learner
+from crossview.catalog.learner import BASELINE, LEARNS_NOTHING, Learner
 from crossview.catalog.learners import find_learner
 from crossview.catalog.names import check_task, load_object, unknown_name
 from crossview.errors import InputError
 
 __all__ = ["PREFIX", "baselines", "check_trainable", "find_baseline", "find_model", "is_trainable"]
 
-PREFIX = "baseline:"
+PREFIX = BASELINE
 
 C = (0.01, 0.1, 1.0, 10.0, 100.0)
 FEW_C = (0.1, 1.0, 10.0)

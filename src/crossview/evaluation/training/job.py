@@ -7,16 +7,10 @@ from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
-from crossview.catalog.learner import Learner
+from crossview.catalog.learner import BASELINE, Learner
 from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError
-from crossview.evaluation.baselines.entries import (
-    PREFIX,
-    check_trainable,
-    find_baseline,
-    find_model,
-)
 from crossview.evaluation.sources import Labeled, open_labeled, open_more
 from crossview.evaluation.tasks import Classification, Regression, Task
 from crossview.evaluation.training.result import steps
@@ -70,12 +64,11 @@ def new_job(
     metric = check_metric(scoring["metric"], task=task, k=scoring["k"], cost=scoring["cost"])
     if settings.get("kernel") == "precomputed":  # rows of kernel values are no views
         rows["scale_views"] = False
+    baseline = _baseline(model, task)
     unlabeled = any(one.name == model and one.in_memory for one in LEARNERS)
-    if model.startswith(PREFIX):
-        check_trainable(find_baseline(model, task))
-        unlabeled = True
+    unlabeled = unlabeled or baseline is not None
     source = open_labeled(X, y, unlabeled=unlabeled, **rows)
-    entry = find_model(model, task, source.layout.names)
+    entry = baseline or find_learner(model, task, source.layout.names)
     predicted = _task_of(task, source.classes, metric, scoring)
     if task == "classification":
         entry = entry.for_metric(metric, predicted.positive_label)
@@ -141,6 +134,18 @@ def continued_job(
     predicted = _task_of(task, classes, info["metric"]["name"], scoring)
     about = {"name": entry.name, "task": task, "label": info["label"], "seed": seed}
     return Job(entry, True, learner, encoder, source, predicted, about, start)
+
+
+def _baseline(model: str, task: str) -> Learner | None:
+    """The entry of a baseline that a model file holds; None where the name is of no baseline."""
+    if not model.startswith(BASELINE):
+        return None
+    # it takes long to load
+    from crossview.evaluation.baselines import check_trainable, find_baseline
+
+    entry = find_baseline(model, task)
+    check_trainable(entry)
+    return entry
 
 
 def _task_of(task: str, classes: Any, metric: str, scoring: Mapping[str, Any]) -> Task:
