@@ -42,7 +42,13 @@ def program(X: np.ndarray, y: np.ndarray, table: Any) -> None:
     assert_type(open_table("a.csv", null=["NA"]), TableStream)
     assert_type(crossview.__version__, str)
     assert_type(InputError("wrong", row=3).row, int | None)
-    predicted = predict("model.safetensors", table)
-    if not isinstance(predicted, int):
-        assert_type(predicted, pa.Table)
-    load("model.safetensors")
+    assert_type(predict("model.safetensors", table), pa.Table)
+    assert_type(predict("model.safetensors", table, "scores.csv"), int)
+    print(predict("model.safetensors", table)["prediction"][0])
+    loaded = load("model.safetensors")
+    assert_type(loaded.predict(table), np.ndarray)
+    print(loaded.predict_proba(table), loaded.coef_)
+    row = {"user": {"age": 0.3}}
+    assert_type(model.predict_proba_one(row), dict[Any, float])
+    assert_type(model.predict_proba(views), np.ndarray)
+    assert_type(model.learn_one(row, "click"), MultiViewPAClassifier)

@@ -73,6 +73,10 @@ class LeakWarning(UserWarning):
     """
 
 
+class UnusedColumnsWarning(UserWarning):
+    """Warning that columns are in no view, although nobody left them out."""
+
+
 def _rebuild(
     kind: type[InputError], message: str, file: str | None, row: int | None, column: str | None
 ) -> InputError:

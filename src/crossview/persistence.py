@@ -17,7 +17,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -30,6 +30,7 @@ from crossview.pipelines import is_pipeline, make_pipeline, steps_of
 from crossview.touched import Touched, new_array
 
 __all__ = [
+    "Model",
     "checksum",
     "content_of",
     "load",
@@ -65,6 +66,22 @@ DAMAGE = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError),
     *(RecursionError, TypeError, ValueError),
 )
+
+
+class Model(Protocol):
+    """A learner, or a Pipeline of encoder and learner, for type checkers.
+
+    What only some models have, such as `learn_one` and `predict_proba`, is untyped.
+    """
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn from scratch."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the prediction of each row."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what else the model has."""
 
 
 def save(
@@ -152,7 +169,7 @@ def save_steps(
         file.writelines(content_of(arrays, metadata))
 
 
-def load(path: str | os.PathLike) -> Any:
+def load(path: str | os.PathLike) -> Model:
     """Load a model that `save` wrote.
 
     Parameters

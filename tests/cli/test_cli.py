@@ -294,9 +294,26 @@ def test_train_without_a_model_trains_the_stack(here, capsys):
     assert "each row predicted before it was learned" in " ".join(err)
     _, out, _ = run(capsys, "inspect", "x.st")
     assert out[0].startswith("OnlineStackingClassifier")
-    status, _, err = run(capsys, "train", *arguments, "--epochs", "2")
-    assert status == 2
-    assert "--epochs 2: stacking learns in one pass" in " ".join(err)
+
+
+def test_further_passes_of_the_stack_teach_the_experts_alone(here, capsys):
+    arguments = ["bc.parquet", "--label", "diagnosis", "-o"]
+    once, more = [], []
+    for epochs, kept in ((1, once), (3, more)):
+        status, _, err = run(capsys, "train", *arguments, "x.st", "--epochs", str(epochs))
+        assert status == 0
+        assert f"{epochs} pass" in " ".join(err)
+        kept += [crossview.load("x.st")[-1], crossview.persistence.read_info("x.st")]
+    (one, of_one), (three, of_three) = once, more
+    before, after = one.get_state(), three.get_state()
+    own = [name for name in before if "/" not in name]
+    assert {"omega", "v", "calibrations"} <= set(own)
+    for name in own:
+        np.testing.assert_array_equal(before[name], after[name])
+    assert int(after["0/t"][0] - before["0/t"][0]) == 2 * 569
+    assert not np.array_equal(before["0/W"], after["0/W"])
+    assert of_one["threshold"] == of_three["threshold"] is not None
+    assert three.learns_combination
 
 
 def test_bins_and_views_as_they_are_from_the_command_line(here, capsys):

@@ -12,6 +12,9 @@ from crossview.cli import main
 from crossview.evaluation.baselines import find_baseline
 from crossview.evaluation.comparing.parts import drop_empty_columns
 
+# columns without a view, of which each test names other ones
+pytestmark = pytest.mark.filterwarnings("ignore:not used:crossview.UnusedColumnsWarning")
+
 
 def run(capsys, *words):
     """Exit status, and the lines of stdout and stderr."""
@@ -45,7 +48,7 @@ def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):
     for model, words in (
         ("pa:concatenated", "--text t__words --ngrams 2 --tf-idf --model"),
         (
-            "baseline:logistic-regression",
+            "baseline:late-fusion",
             'ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=True)',
         ),
     ):

@@ -35,7 +35,7 @@ NAN = "NaN is not a missing value: write null, or an empty field"
         (["compare", "ragged.csv", "--label", "l"], "ragged.csv, row 1: 2 fields"),
         (["compare", "cut.parquet", "--label", "l"], "cut.parquet: "),
         (["compare", "nan.csv", "--label", "l"], "nan.csv, row 1, column 'b__y': NaN"),
-        (["compare", "noview.csv", "--label", "l"], "--view user='user_*'"),
+        (["compare", "noview.csv", "--label", "l", "--ablate"], "--ablate takes views away"),
         (["compare", "bc.parquet", "--label", "mean__area"], "is not a class"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--json", "no/c.json"], "no folder"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "1"], "--cv 1"),

@@ -15,7 +15,7 @@ from contract.instances import (
     learn,
     make_rows,
 )
-from crossview import InputError, MultiViewPAClassifier
+from crossview import InputError, MultiViewPAClassifier, OnlineStackingClassifier
 
 
 def absolute_weights(model):
@@ -68,13 +68,36 @@ def test_a_bad_mapping_leaves_the_learner_unchanged():
     model.learn_one({"a": {"x": 1.0}, "b": {"y": 2.0}}, "no")
     model.learn_one({"a": {"x": -1.0}, "b": {"y": -2.0}}, "yes")
     before = pickle.dumps(model.get_state())
-    for bad in ({"a": {"new": 1.0, "x": float("nan")}}, {"c": {"z": "text"}}):
-        with pytest.raises(InputError, match="not a finite number"):
+    for bad, message in (
+        ({"a": {"new": 1.0, "x": float("nan")}}, "not a finite number"),
+        ({"a": {"new": 1.0, "x": None}}, "None is not a finite number; leave the feature out"),
+        ({"c": {"z": "text"}}, r"'text' is text.* \{'z=text': 1.0\}, or .*ViewEncoder"),
+        ({"a": "text", "b": {"y": 1.0}}, "mapping of view to features"),
+    ):
+        with pytest.raises(InputError, match=message):
             model.learn_one(bad, "yes")
         with pytest.raises(InputError, match="label is missing"):
             model.learn_one({"a": {"other": 1.0}}, None)
     assert pickle.dumps(model.get_state()) == before
     assert model.layout_.widths == (1, 1)
+
+
+@pytest.mark.parametrize("model", [MultiViewPAClassifier(), OnlineStackingClassifier()])
+def test_a_view_that_is_none_is_missing_and_a_row_may_have_none_at_all(model):
+    rng = np.random.default_rng(0)
+    for t in range(40):
+        x = {"a": {"x": rng.normal() + t % 2}, "b": {"y": rng.normal(), "z": 1.0}}
+        model.learn_one(x, t % 2)
+    some, whole = {"b": {"y": 1.0}}, {"a": {"x": 1.0}, "b": {"y": 1.0}}
+    assert model.predict_proba_one({"a": None, **some}) == model.predict_proba_one(some)
+    assert model.predict_proba_one(some) != model.predict_proba_one(whole)
+    nothing = model.predict_proba_one({})
+    assert nothing == model.predict_proba_one({"a": None}) == model.predict_proba_one({"b": None})
+    assert sum(nothing.values()) == pytest.approx(1.0)
+    assert model.predict_one({}) in (0, 1)
+    again = pickle.loads(pickle.dumps(model)).learn_one({"a": None, **some}, 1)
+    assert_same_state(again, pickle.loads(pickle.dumps(model)).learn_one(some, 1))
+    assert model.learn_one({}, 1).learn_one({"a": None, "b": None}, 0).layout_.names == ("a", "b")
 
 
 def test_new_features_views_and_classes_are_added(tmp_path):

@@ -1,6 +1,8 @@
 """Baselines: scikit-learn models as learners of a comparison, and the code that trains them."""
 
+import json
 import pickle
+import shlex
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +19,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from comparing import make_numbers, make_views, thorough
-from crossview import InputError, MultiView, ViewEncoder, datasets
+from crossview import (
+    InputError,
+    MultiView,
+    ViewEncoder,
+    datasets,
+    load,
+    predict,
+    save,
+    train,
+    weights,
+)
 from crossview.catalog.learners import LEARNERS
+from crossview.cli import main
 from crossview.evaluation.baselines import (
     Shape,
     ViewMatrix,
@@ -27,6 +40,7 @@ from crossview.evaluation.baselines import (
     training_code,
 )
 from crossview.evaluation.result import Comparison
+from crossview.model_header import read_header
 from crossview.report.tables import comparison_notes
 
 CLASSES, NUMBERS = baselines("classification"), baselines("regression")
@@ -272,18 +286,104 @@ def test_rows_of_weight_0_are_not_there_and_others_are_weighted():
         weighted = model.fit(X, y, sample_weight=weight).decision_function(X)
         assert (weighted != clone(model).fit(X, y).decision_function(X)).any()
         # `fit` of the pipeline inside, by the name of its last step
-        inside = clone(model.pipeline_)
+        inside = clone(model.pipeline(Shape(X.layout.names, len(X), 2)))
         given = {f"{inside.steps[-1][0]}__sample_weight": weight}
         inside.fit(X, (y == np.unique(y)[1]).astype(int), **given)
         if hasattr(inside, "decision_function"):
-            np.testing.assert_array_equal(inside.decision_function(X), weighted)
+            np.testing.assert_allclose(inside.decision_function(X), weighted, atol=1e-12)
     with pytest.raises(InputError, match="KNeighborsClassifier takes no weights"):
         named("sklearn.neighbors:KNeighborsClassifier").make().fit(X, y, sample_weight=weight)
 
 
-def test_no_baseline_is_for_training_or_for_model_files():
+def test_the_catalog_has_no_baseline():
     assert not any(entry.baseline for entry in LEARNERS)
     assert {entry.name for entry in LEARNERS}.isdisjoint(e.name for e in [*CLASSES, *NUMBERS])
+
+
+# --- the linear ones in model files ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "task"),
+    [
+        ("logistic-regression", make_views, "classification"),
+        ("logistic-regression", make_classes, "classification"),
+        ("logistic-regression", make_sparse, "classification"),
+        ("ridge", make_numbers, "regression"),
+    ],
+)
+def test_a_linear_one_is_a_weight_per_column_in_a_model_file(name, make, task, tmp_path):
+    X, y = make()
+    X, gone = without_view(X, X.layout.names[1])
+    entry = named(name, task)
+    model = entry.make().fit(X, y)
+    # 1. the scores are those of the pipeline, where a view is missing, too
+    classes = np.unique(y) if task == "classification" else ()
+    data = Shape(X.layout.names, len(X), len(classes))
+    codes = np.searchsorted(classes, y) if len(classes) else y
+    plain = model.pipeline(data).fit(X, codes)
+    score = "decision_function" if len(classes) else "predict"
+    scores = getattr(model, score)(X)
+    np.testing.assert_allclose(scores, getattr(plain, score)(X), atol=1e-9)
+    # 2. they are the sum of the views, and of the columns
+    of_views = model.view_scores(X)
+    assert np.isnan(of_views[gone, 1]).all()
+    if len(classes):
+        np.testing.assert_allclose(of_views[~gone].sum(axis=1), scores[~gone], atol=1e-9)
+    else:  # of a number, what is predicted from the view alone
+        present = np.zeros((len(X), X.layout.n_views), dtype=bool)
+        present[:, 0] = True
+        first = MultiView.from_matrix(X.matrix, X.layout, present=present)
+        np.testing.assert_allclose(of_views[:, 0], model.predict(first), atol=1e-9)
+    if scores.ndim == 1:
+        by_column = np.asarray(model.contributions(X).sum(axis=1)).reshape(-1)
+        for rows in (gone, ~gone):
+            rest = (scores - by_column)[rows]
+            np.testing.assert_allclose(rest, rest[0], atol=1e-9)
+        of_rows = X.matrix @ model.coef_[0]
+        np.testing.assert_allclose(of_rows[~gone], by_column[~gone], atol=1e-9)
+    # 3. a file has all of it
+    save(model, tmp_path / "m.safetensors")
+    again = load(tmp_path / "m.safetensors")
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(getattr(again, score)(X), scores)
+
+
+def test_train_gives_what_was_compared_and_says_what_it_cannot_keep(tmp_path):
+    X, y = make_views(100)
+    given = {"settings": {"C": 0.1}, "output": tmp_path / "m.safetensors"}
+    trained = train(X, y, model="baseline:logistic-regression", **given)
+    alone = named("logistic-regression").make(C=0.1).fit(trained.encoder.transform(X), y)
+    np.testing.assert_array_equal(
+        trained.learner.decision_function(trained.encoder.transform(X)),
+        alone.decision_function(trained.encoder.transform(X)),
+    )
+    table = predict(tmp_path / "m.safetensors", X)
+    assert np.mean(np.asarray(table["prediction"]) == y) > 0.9
+    assert weights(tmp_path / "m.safetensors").num_rows == X.layout.n_columns
+    assert trained.diagnostics.columns
+    for model, message in (
+        ("baseline:gradient-boosting", "no model file holds; crossview compare prints the Python"),
+        ("baseline:logistic", "no baseline 'logistic'.*there are: logistic-regression"),
+        ("baseline:comparing:Odd", "no model file holds"),
+    ):
+        with pytest.raises(InputError, match=message):
+            train(X, y, model=model)
+    with pytest.raises(InputError, match=r"epochs=3: baseline:.* has no passes"):
+        train(X, y, model="baseline:logistic-regression", epochs=3)
+
+
+def test_the_command_of_a_linear_one_is_printed_and_works(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = make_views(100)
+    columns = {f"{v}__{j}": X[v][:, j] for v in X.layout.names for j in range(4)}
+    pq.write_table(pa.table(columns | {"y": y}), "t.parquet")
+    words = ["compare", "t.parquet", "--label", "y", "--cv", "2"]
+    assert main([*words, "--model", "baseline:logistic-regression"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("crossview train t.parquet --label y --model baseline:logistic-regr")
+    assert main([*shlex.split(last)[1:-1], "m.st"]) == 0
+    assert "LogisticClassifier" in json.dumps(read_header("m.st"))
 
 
 # --- one that fails ------------------------------------------------------------------
@@ -446,4 +546,5 @@ def test_the_code_of_a_regression_runs():
         setting = entry.candidates()[0]
         code = training_code(entry, setting, data)
         fitted = run(code.replace("model.fit(X, y)", ""))["model"].fit(X, y)
-        np.testing.assert_array_equal(fitted.predict(X), entry.make(**setting).fit(X, y).predict(X))
+        predicted = entry.make(**setting).fit(X, y).predict(X)
+        np.testing.assert_allclose(fitted.predict(X), predicted, rtol=1e-12)

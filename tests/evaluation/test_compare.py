@@ -21,10 +21,13 @@ from crossview import (
     ViewEncoder,
     open_table,
 )
+from crossview.catalog.learners import find_learner
 from crossview.evaluation.baselines import baselines
+from crossview.evaluation.comparing.candidates import choose_learners
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.significance import holm
-from crossview.report.tables import to_markdown
+from crossview.evaluation.tasks import Classification
+from crossview.report.tables import comparison_notes, to_markdown
 
 ALL = [
     *("view:strong", "view:weak", "view:noise"),
@@ -44,6 +47,37 @@ def test_every_way_of_using_the_views_is_a_row_and_the_best_is_first(answer):
     assert values == sorted(values, reverse=True)
     assert answer.best is answer.rows[0]
     assert (answer.folds, answer.planned_folds, answer.left_out) == (5, 5, [])
+
+
+def test_one_view_is_compared_without_what_is_the_same_with_one_view():
+    X, y = make_views()
+    X = X.select(["weak"])
+    layout, run = X.layout, Run([], Classification(np.unique(y), metric="f1"), 0, 1, ONE)
+    left = [learner.name for learner in choose_learners(run, layout, 150, None)]
+    assert left == [
+        *("pa:concatenated", "pam", "arow", "cw", "scw", "svmperf", "svmperf:error_rate"),
+        *("fm", "linear", "stacking"),
+        *(f"baseline:{name}" for name in ("logistic-regression", "gradient-boosting", "majority")),
+    ]
+    for kept, others in {
+        "pa:concatenated": ("view:weak", "pa:independent", "pa:squared", "pa:absolute"),
+        "pam": ("pam:squared",),
+        "svmperf": ("svmperf:concatenated",),
+        "linear": ("fm:cross-view", "mvm"),
+    }.items():
+        given = {"variant": "PAM-II"} if kept == "pam" else {}
+        scores = [
+            find_learner(name, "classification", layout.names)
+            .make(random_state=0, **(given if name == kept else {}))
+            .fit(X, y)
+            .decision_function(X)
+            for name in (kept, *others)
+        ]
+        for other in scores[1:]:
+            assert np.corrcoef(other, scores[0])[0, 1] > 0.9999  # machines start at random
+    answer = thorough(X, y, grid=ONE, models=["pa:concatenated", "arow"])
+    [note] = [note for note in comparison_notes(answer) if note.startswith("one view, 'weak': ")]
+    assert "--view" in note
 
 
 def test_a_view_of_noise_is_found_out(answer):
@@ -294,7 +328,10 @@ def test_missing_views_are_compared_as_they_are():
             "model 'svmperf:error_rate' needs all rows in memory.*; compare it by folds",
         ),
         ({"y": np.linspace(0, 1, 150)}, "is not a class"),
-        ({"X": MultiView({"only": np.ones((150, 2))})}, "one view, 'only'"),
+        (
+            {"X": MultiView({"only": np.ones((150, 2))}), "ablate": True},
+            "ablate= takes views away, and there is one, 'only'",
+        ),
     ],
 )
 def test_compare_refuses(change, message):

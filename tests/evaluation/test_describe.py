@@ -156,15 +156,18 @@ def test_an_identifier_by_its_name_unless_it_is_declared():
     lines = describe(table, "y").warnings
     assert [line.split(":")[0] for line in lines] == ["u__user_id", "u__movieId"]
     assert describe(table, "y", categorical=["u__*"]).warnings == []
-    _, line = describe(table.select(["id", "y"]), "y").warnings  # and no column is in a view
+    [line] = describe(table.select(["id", "y"]), "y").warnings
     assert line.startswith("id: whole numbers")
 
 
 def test_the_table_as_a_whole():
     table = pa.table({"196": [1, 2], "242": [3, 4]})
     about = describe(table).about_table
-    assert about[0].startswith("no column is in a view")
-    assert "look like a row: header=False" in about[1]
+    assert "look like a row: header=False" in about[0]
+    table = pa.table({name: [1, 2] for name in ("user_a", "user_b", "ad_a", "ad_b")})
+    said = describe(table)
+    assert said.about_table[0].endswith("several: views={'user': 'user_*', 'ad': 'ad_*'}")
+    assert {one.view for one in said.columns} == {"all"}
     alike = pa.table({f"a__{i}": [0] * 30 for i in range(5)} | {"y": [0, 1] * 15})
     assert describe(alike, "y").warnings == [
         "a__0, a__1, a__2 and 2 more: constant: '0' in every row"

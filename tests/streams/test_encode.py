@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import FeatureHasher
@@ -22,7 +23,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from crossview import InputError, MultiView, MultiViewPAClassifier, ViewEncoder, open_table
+from crossview import (
+    InputError,
+    MultiView,
+    MultiViewPAClassifier,
+    UnusedColumnsWarning,
+    ViewEncoder,
+    ViewScaler,
+    open_table,
+)
 from crossview.streams import fill, hashing
 from crossview.streams.columns import Column, as_matrix, as_numbers
 from crossview.streams.plan import Plan
@@ -580,17 +589,16 @@ def test_a_batch_in_which_a_column_is_all_null_may_have_any_type():
 
 def test_views_by_prefix_leave_other_columns_out():
     table = pa.table({"user__age": [1.0], "ad__c": ["x"], "label": [1], "__index_0__": [0]})
-    fitted = unscaled(hash_bits=BITS).fit(table)
+    with pytest.warns(UnusedColumnsWarning, match="not used.*: label, __index_0__; views="):
+        fitted = unscaled(hash_bits=BITS).fit(table)
     assert fitted.layout_.names == ("user", "ad")
     assert fitted.layout_.widths == (2, 2**BITS)
     assert fitted.n_features_in_ == 4
 
 
-def test_no_views_to_be_found_shows_how_to_name_them():
-    with pytest.raises(InputError) as caught:
-        unscaled().fit(pa.table({"user_age": [1], "clicked": [0]}))
-    for hint in ("--view user='user_*'", "views={'user': 'user_*'}", "user_age, clicked"):
-        assert hint in str(caught.value)
+def test_without_prefixes_all_columns_are_one_view():
+    fitted = unscaled().fit(pa.table({"user_age": [1], "clicked": [0]}))
+    assert fitted.view_columns() == {"all": ["user_age", "clicked"]}
 
 
 @pytest.mark.parametrize(
@@ -924,6 +932,20 @@ def test_in_a_pipeline_and_a_grid_search(kind):
     search = GridSearchCV(model, {"viewencoder__hash_bits": [4, 8], "nearest__power": [1, 2]}, cv=2)
     assert search.fit(frame, y).best_score_ == 1
     assert search.predict(frame).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("step", [ViewEncoder(), ViewScaler()])
+def test_views_are_no_data_frame(step):
+    y = np.array(["no", "yes"] * 10)
+    frame = pd.DataFrame({"v__a": np.arange(20.0), "v__b": np.arange(20.0) % 3})
+    X = MultiView({"v": sp.csr_array(frame.to_numpy())}) if isinstance(step, ViewScaler) else frame
+    model = make_pipeline(step, Nearest())
+    for container in ("pandas", "polars"):
+        with pytest.raises(InputError, match=f"'{container}'.*returns views.*'default'"):
+            model.set_output(transform=container)
+        with config_context(transform_output=container):  # views, where nobody asked this step
+            assert isinstance(clone(step).fit_transform(X), MultiView)
+    assert len(model.set_output(transform="default").fit(X, y).predict(X)) == 20
 
 
 # --- the compiled loop ---------------------------------------------------------------------

@@ -11,8 +11,10 @@ from crossview.catalog.metrics import METRICS, parse_metric
 from crossview.catalog.names import load_object
 from crossview.errors import InputError, closest_names
 
-__all__ = ["EACH_VIEW", "LEARNS_NOTHING", "OF_COMPARE", "Learner"]
+__all__ = ["BASELINE", "EACH_VIEW", "LEARNS_NOTHING", "OF_COMPARE", "Learner"]
 
+# before the name of a baseline
+BASELINE = "baseline:"
 # in a setting: how the learner is used, and no parameter of it
 OF_COMPARE = ("bins", "epochs")
 # in `fixed`: one group for each view of the data
@@ -59,7 +61,7 @@ class Learner:
     draws_rows : bool
         Whether `fit` draws a number of rows, instead of making passes over all of them.
     one_pass : bool
-        Whether it learns in one pass only.
+        Whether `fit` learns in one pass; in further ones of `train` only a part of it learns.
     stops_early : bool
         Whether `fit` uses early stopping on held-out rows.
     learns_unlabeled : bool
@@ -92,6 +94,9 @@ class Learner:
         the one with the least.  0: one view; 1: one pass over all views; 2: parameters for how
         they are coupled; 3: a covariance; 4: all rows in memory or several passes, for a linear
         model; 5: likewise, for interactions or a measure; 6: several models; 7: kernels.
+    min_views : int
+        The fewest views for which it differs from the other entries; with fewer `compare` includes
+        it only by name.
     baseline : bool
         Whether it is a model of another library, to measure the others by.
     """
@@ -125,6 +130,7 @@ class Learner:
     bounded_by: Mapping[str, tuple] = field(default_factory=dict)
     view: str | None = None
     effort: int = 1
+    min_views: int = 1
     baseline: bool = False
 
     @property

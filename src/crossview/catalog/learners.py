@@ -90,6 +90,7 @@ def _passive_aggressive() -> Iterator[Learner]:
             grid=grid,
             refined=BINNED | AVERAGED | PASSES,
             effort=1 if coupling in ("concatenated", "independent") else 2,
+            min_views=1 if coupling == "concatenated" else 2,
             settable=(*COUPLED, "geometry", "variant"),
         )
 
@@ -135,6 +136,7 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
             quadratic=not diagonal,
             cheaper=None if diagonal else other,
             compared="never" if diagonal else "always",
+            min_views=2 if fixed else 1,
         )
 
 
@@ -166,6 +168,7 @@ def _svmperf() -> Iterator[Learner]:
             effort=5,
             trained_for_metric="measure" not in fixed,
             divided=True,
+            min_views=2 if name == "svmperf:concatenated" else 1,
             measured_against=None if "measure" in fixed else "svmperf:error_rate",
         )
 
@@ -187,10 +190,11 @@ def _machines(task: str) -> Iterator[Learner]:
         effort=5,
         stops_early=True,
         explained_by="interactions",
+        min_views=2,
     )
     yield machine
-    title = "factorization machine"
-    yield replace(machine, name="fm", title=title, fixed={"cross_view_only": False})
+    title, fixed = "factorization machine", {"cross_view_only": False}
+    yield replace(machine, name="fm", title=title, fixed=fixed, min_views=1)
     yield replace(
         machine,
         name="mvm",
@@ -225,6 +229,7 @@ def _linear(task: str) -> Learner:
         fixed={"groups": EACH_VIEW},
         grid={"alpha": ALPHA, "learning_rate": HIGH_RATE},
         effort=4,
+        min_views=1,
     )
 
 
@@ -291,6 +296,7 @@ LEARNERS: list[Learner] = [
         refined=BINNED | AVERAGED | PASSES,
         settable=("variant", *WEIGHTS),
         effort=0,
+        min_views=2,
     ),
     Learner(
         "perceptron",
@@ -317,7 +323,14 @@ LEARNERS: list[Learner] = [
     *_kernels(),
     _linear("classification"),
     _stacking("classification"),
-    replace(_linear("regression"), name="view:NAME", title="{view} alone", about=_VIEW, effort=0),
+    replace(
+        _linear("regression"),
+        name="view:NAME",
+        title="{view} alone",
+        about=_VIEW,
+        effort=0,
+        min_views=2,
+    ),
     _linear("regression"),
     *_machines("regression"),
     _stacking("regression"),

@@ -17,8 +17,8 @@ from crossview.cli.values import Command, Group
 
 # of --model, --metric and --task: what the catalog has, which imports nothing heavy
 MODELS = (
-    f"{describe_models('classification')}. "
-    f"For a number (--task regression): {', '.join(model_names('regression'))}"
+    f"{describe_models('classification')}; baseline:logistic-regression (scikit-learn's). "
+    f"For a number (--task regression): {', '.join(model_names('regression'))}, baseline:ridge"
 )
 FORMATS = [one.name for one in READERS if one.suffixes]
 METRICS = f"{describe_metrics('classification')}; for a number {describe_metrics('regression')}"

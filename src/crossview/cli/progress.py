@@ -21,7 +21,8 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from crossview.errors import LabelOrderWarning, LeakWarning
+from crossview.cli.words import as_options
+from crossview.errors import LabelOrderWarning, LeakWarning, UnusedColumnsWarning
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.training.result import TrainingObserver
 
@@ -34,6 +35,8 @@ __all__ = ["warnings_as_lines", "watching", "watching_comparison"]
 
 # between two lines of a comparison that goes on, where there is no terminal
 SECONDS_PER_LINE = 30.0
+# warnings about the data of the user, who knows no Python
+AS_LINES = (LabelOrderWarning, UnusedColumnsWarning)
 
 
 class _Lines(TrainingObserver):
@@ -194,7 +197,7 @@ class _Rounds(ComparisonObserver):
 
 @contextmanager
 def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
-    """Write each warning about the order of labels as one line, when all else is done.
+    """Write each warning about labels and columns as one line, when all else is done.
 
     Those about leaks are part of the answer.
 
@@ -204,12 +207,16 @@ def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
         Where to; None: stderr.
     """
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LabelOrderWarning)
+        for kind in AS_LINES:
+            warnings.simplefilter("always", kind)
         warnings.simplefilter("ignore", LeakWarning)
         yield
+    said = set()
     for one in caught:
-        if issubclass(one.category, LabelOrderWarning):
-            print(f"crossview: warning: {one.message}", file=file or sys.stderr)
+        if issubclass(one.category, AS_LINES):
+            if (line := as_options(str(one.message))) not in said:
+                print(f"crossview: warning: {line}", file=file or sys.stderr)
+            said.add(line)
         else:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 

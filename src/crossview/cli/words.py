@@ -11,12 +11,13 @@ __all__ = ["as_options", "never_fail_to_print"]
 
 # of the library's messages: what the command line has no words for, and its words for arguments
 _LIBRARY_ONLY = re.compile(r""",? or (?:views=\{[^}]*\}|y='COLUMN')""")
-_VIEWS = re.compile(r"views=\{'(\w+)': ('[^']*')\}")
+_VIEWS = re.compile(r"views=\{([^}]*)\}")
+_VIEW = re.compile(r"'(\w+)': ('[^']*')(?:, )?")
 _ARGUMENT = re.compile(
     r"(?<![\w'-])(views?|ignore|date|text|categorical|numeric|hash_bits|ngrams|tf_idf|bins|task|metric|k|positive|threshold"
     r"|classes|cv|repeats|groups|in_order|rope|seed|epochs|keep|null|decimal|delimiter|quote|header|encoding"
     r"|missing_columns|explain|format|model|settings|scale_views|init|checkpoint|every|log_every|resume|by"
-    r"|time|weight|window)=(?:'([^']*)'|([^\s,;:()]*))"
+    r"|time|weight|window|ablate)=(?:'([^']*)'|([^\s,;:()]*))"
 )
 # where an option has another name than the argument
 _NAMES = {
@@ -37,7 +38,10 @@ def as_options(message: str) -> str:
             return "--header"
         return f"--{name} {value}" if value and not name.startswith("no-") else f"--{name}"
 
-    message = _VIEWS.sub(r"--view \1=\2", _LIBRARY_ONLY.sub("", message))
+    def views(found: re.Match[str]) -> str:
+        return _VIEW.sub(r"--view \1=\2 ", found[1]).rstrip()
+
+    message = _VIEWS.sub(views, _LIBRARY_ONLY.sub("", message))
     return _ARGUMENT.sub(option, message)
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from crossview.errors import InputError, closest_names
-from crossview.views import ViewLayout
+from crossview.views import ALL, ViewLayout
 
-__all__ = ["NamedColumns", "NamedRow"]
+__all__ = ["NamedColumns", "NamedRow", "features_by_view"]
 
 
 class NamedRow(NamedTuple):
@@ -88,15 +88,6 @@ class NamedColumns:
             return self.fixed
         starts, widths = self.slots.ptr, self.layout.widths
         return np.concatenate([starts[v] + np.arange(width) for v, width in enumerate(widths)])
-
-    def only_view(self) -> str:
-        """Return the view of a row that names no view; `InputError` if there are several views."""
-        if len(self.views) > 1:
-            raise InputError(
-                "a row of a learner with several views is a mapping of view to features, such as "
-                f"{{{next(iter(self.views))!r}: {{'feature': 1.0}}}}"
-            )
-        return next(iter(self.views), "all")
 
     def read(self, x: Mapping[Any, Mapping[Any, Any]], *, learn: bool) -> NamedRow:
         """Return one row; ``learn`` adds its new views and features."""
@@ -181,11 +172,45 @@ class NamedColumns:
         return self
 
 
+def features_by_view(x: Mapping[Any, Any], known: Sequence[str]) -> Mapping[Any, Mapping[Any, Any]]:
+    """Return the features of each view that a row has.
+
+    Parameters
+    ----------
+    x : mapping
+        View to features, where None stands for a missing view; or the features of the only view.
+    known : sequence of str
+        The views of the learner.
+
+    Returns
+    -------
+    mapping of view to mapping
+        Without the missing views.
+    """
+    there = {view: features for view, features in x.items() if features is not None}
+    nested = all(isinstance(features, Mapping) for features in there.values())
+    if nested and (there or len(known) > 1 or (x and set(x) <= set(known))):
+        return there
+    if len(known) > 1:
+        raise InputError(
+            "a row of a learner with several views is a mapping of view to features, such as "
+            f"{{{known[0]!r}: {{'feature': 1.0}}}}"
+        )
+    return {known[0] if known else ALL: x}
+
+
 def _number(view: str, feature: Any, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
+    if isinstance(value, str) and not math.isfinite(number):
+        raise InputError(
+            f"{value!r} is text, and features are numbers; name the value in the feature, "
+            f"{{{f'{feature}={value}'!r}: 1.0}}, or encode tables with ViewEncoder, and learn "
+            "them by partial_fit",
+            column=str(feature),
+        )
     if not math.isfinite(number):
         raise InputError(
             f"{value!r} is not a finite number; leave the feature out where it is 0, "

@@ -13,7 +13,8 @@ VIEWS: dict[str, ParameterDoc] = {
         """
         Columns of ``X`` that form each view: a dict of view name to columns (a slice, positions,
         names, or a glob such as ``"user_*"``), or a list of the widths of consecutive blocks.
-        None: the views of ``X`` if it is a MultiView; otherwise one view with all columns.
+        None: the views of ``X`` if it is a MultiView; the prefixes of the columns of a data frame
+        that are called ``view__column``; otherwise one view "all" with all columns.
         """,
     ),
 }

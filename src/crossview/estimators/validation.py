@@ -1,10 +1,23 @@
-"""The private functions of scikit-learn that Crossview uses.
+"""The private functions of scikit-learn that Crossview uses, and a decorator with its types.
 
-scikit-learn may move or change them in any version; only this file imports them.
+scikit-learn may move or change the private ones in any version; only this file imports them.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sklearn.utils import _safe_indexing as select_rows
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
-__all__ = ["Interval", "StrOptions", "check_sample_weight", "select_rows"]
+if TYPE_CHECKING:
+    Method = TypeVar("Method", bound=Callable[..., Any])
+
+    def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+        """scikit-learn's, which is untyped: a method that is there if ``check(self)``."""
+else:
+    from sklearn.utils.metaestimators import available_if
+
+__all__ = ["Interval", "StrOptions", "available_if", "check_sample_weight", "select_rows"]

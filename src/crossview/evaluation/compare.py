@@ -274,8 +274,8 @@ def compare(
         time=time,
         weight=weight,
     )
-    if source.layout.n_views < 2 and not models:
-        raise InputError(f"one view, {source.layout.names[0]!r}; comparing needs two or more")
+    if ablate and source.layout.n_views == 1:
+        raise InputError(f"ablate= takes views away, and there is one, {source.layout.names[0]!r}")
     predicted: Task = (
         Regression(metric)
         if task == "regression"

@@ -31,7 +31,13 @@ from crossview.streams.columns import LARGEST
 from crossview.streams.dates import DateFormat
 from crossview.streams.source import TableBatch
 from crossview.streams.table import TableStream, open_table
-from crossview.streams.view_columns import KINDS, columns_of_views, declared_kinds
+from crossview.streams.view_columns import (
+    KINDS,
+    columns_of_views,
+    declared_kinds,
+    suggested_views,
+)
+from crossview.views import ALL
 
 __all__ = [
     "ColumnDescription",
@@ -236,11 +242,9 @@ def describe(
     labels = None if y is None or label is not None else np.asarray(y)
     names = others.column_names
     about: list[str] = []
-    grouped: dict[str, list[str]] = {}
-    if views is not None or any("__" in name.strip("_") for name in names):
-        grouped = columns_of_views(views, names)
-    elif names:
-        about.append("no column is in a view; name them: views={'user': 'user_*'}")
+    grouped = columns_of_views(views, names) if names else {}
+    if list(grouped) == [ALL] and views is None and (several := suggested_views(names)):
+        about.append(f"all columns are one view; their names suggest several: views={several}")
     about += _about_names(table)
     view_of = {column: view for view, group in grouped.items() for column in group}
     kinds = declared | dict.fromkeys(found, "date")
@@ -327,10 +331,8 @@ class _Pass(TableSummary):
                 type=str(getattr(self.types[name], "value_type", self.types[name])),
                 **{"minimum": None, "maximum": None, "warnings": []} | about,
             )
-            # what is in no view is not learned, unless nothing is in a view yet
-            if name in self.view_of or name == self.label or not self.view_of:
-                leak = leaks.get(name)
-                one.warnings.extend(warnings.about(one, n_rows, leak))
+            if name in self.view_of or name == self.label:  # what is in no view is not learned
+                one.warnings.extend(warnings.about(one, n_rows, leaks.get(name)))
             yield one
 
     def _number(self, name: str, c: int) -> dict[str, Any]:

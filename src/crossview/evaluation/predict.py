@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -32,6 +32,30 @@ ROWS_FOR_DRIFT = 8192
 MOST_EXPLAINED = 100
 
 
+@overload
+def predict(
+    model: Any,
+    X: Any,
+    output: None = None,
+    *,
+    keep: Sequence[str] = (),
+    threshold: float | str | None = "trained",
+    positive: Any = None,
+    missing_columns: str = "error",
+    explain: int | None = None,
+) -> pa.Table: ...
+@overload
+def predict(
+    model: Any,
+    X: Any,
+    output: str | os.PathLike[str],
+    *,
+    keep: Sequence[str] = (),
+    threshold: float | str | None = "trained",
+    positive: Any = None,
+    missing_columns: str = "error",
+    explain: int | None = None,
+) -> int: ...
 def predict(
     model: Any,
     X: Any,

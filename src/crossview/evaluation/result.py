@@ -371,17 +371,27 @@ class Comparison(Pictured):
         return [entry.name for entry in entries if entry and entry.learns_unlabeled]
 
     def entry(self, row: ComparisonRow) -> Learner | None:
-        """Return the catalog's entry of a row; None for a baseline."""
-        return None if row.baseline else find_learner(row.model, self.task, list(self.views))
+        """Return the entry of a row; None for a baseline that `train` does not know."""
+        if not row.baseline:
+            return find_learner(row.model, self.task, list(self.views))
+        # it takes long to load
+        from crossview.evaluation.baselines import baselines, is_trainable
+
+        known = [one for one in baselines(self.task) if is_trainable(one)]
+        return next((one for one in known if one.name == row.model), None)
 
     @property
     def train_options(self) -> list[str]:
         """The options of ``crossview train`` that train the recommended row on all data.
 
-        Empty where that is a baseline.
+        Empty where that is a baseline that `train` does not know.
         """
-        entry = self.entry(self.recommended)
-        return [] if entry is None else train_options(self, entry)
+        return self.train_options_of(self.recommended)
+
+    def train_options_of(self, row: ComparisonRow) -> list[str]:
+        """Return the options of ``crossview train`` for any row; see `train_options`."""
+        entry = self.entry(row)
+        return [] if entry is None else train_options(self, entry, row)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; what is not defined is None."""

@@ -99,6 +99,8 @@ def train(
         The model file to write: a new one, or in place of a model.  None: no file.
     epochs : int, default=1
         Number of passes over the rows, each in another random order; only for online learners.
+        The first pass alone decides how a stack weighs its experts, its probabilities and its
+        threshold, because its rows are new to them; further passes teach the experts.
     in_order : bool, default=None
         Whether online learners learn the rows in the order of the source, as a stream that will
         go on: the progressive scores are then those of later rows.  None: only if X is a query with
@@ -209,7 +211,7 @@ def train(
                 own["task"] = task
             job = continued_job(Start.read(init), X, y, own | _given(scoring), of_rows, seed)
         # 2. learn
-        if not job.streamed or job.entry.one_pass:
+        if not job.streamed:
             check_passes(job.entry, epochs)
         if job.streamed:
             order = Order(job.source, in_order if time is None else True, seed)

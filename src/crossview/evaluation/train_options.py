@@ -8,27 +8,28 @@ from crossview.catalog.learner import OF_COMPARE, Learner
 from crossview.catalog.names import TASKS
 
 if TYPE_CHECKING:
-    from crossview.evaluation.result import Comparison
+    from crossview.evaluation.result import Comparison, ComparisonRow
 
 __all__ = ["train_options"]
 
 
-def train_options(c: Comparison, entry: Learner) -> list[str]:
-    """Return the options of ``crossview train`` that train the recommended row on all data.
+def train_options(c: Comparison, entry: Learner, row: ComparisonRow) -> list[str]:
+    """Return the options of ``crossview train`` that train a row on all data.
 
     Parameters
     ----------
     c : Comparison
         From `crossview.compare`.
     entry : Learner
-        The catalog's entry of that row.
+        The entry of that row.
+    row : ComparisonRow
+        The row.
 
     Returns
     -------
     options : list of str
         The words of a command line.
     """
-    row = c.recommended
     options = ["--task", c.task] if c.task == "regression" else []
     options += ["--model", row.model]
     for name, value in row.setting.items():

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crossview.catalog.learners import learner_of_class
 from crossview.errors import InputError
 from crossview.evaluation.training.result import steps
 from crossview.persistence import load
@@ -168,11 +167,10 @@ class WeightTable:
     def __init__(self, model: Any) -> None:
         fitted = load(model) if isinstance(model, str | os.PathLike) else model
         encoder, learner = steps(fitted)
-        entry = learner_of_class(type(learner).__name__)
-        if entry is None:
+        if not hasattr(learner, "column_weights"):
             raise InputError(f"{type(learner).__name__} has no weights; give a fitted model")
         self._learners = [(None, learner)]
-        if entry.explained_by == "experts":
+        if hasattr(learner, "experts_"):
             self._learners = [(name, expert) for name, expert, _ in learner.experts_]
         for _, one in self._learners:
             one.check_weights()

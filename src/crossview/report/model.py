@@ -93,6 +93,8 @@ def training_summary(learner: Any) -> str:
     """Return the steps, or the cutting-plane iterations, of a learner without passes."""
     if hasattr(learner, "n_steps_"):
         return f"{learner.n_steps_:,} steps"
+    if not hasattr(learner, "dual_gap_"):
+        return "one fit of scikit-learn"
     gap = float(np.max(learner.dual_gap_))
     return f"{int(np.sum(learner.n_iter_)):,} rounds to a gap of {gap:.2g}"
 

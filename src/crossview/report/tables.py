@@ -137,6 +137,11 @@ def table_notes(comparison: Comparison) -> list[str]:
     """Return the notes that explain the table: its columns, and what was left out."""
     c = comparison
     notes = [*_about_folds(c), *_about_cuts(c), *_about_passes(c)]
+    if len(c.views) == 1:
+        notes.append(
+            f"one view, {next(iter(c.views))!r}: models that only several views tell apart are "
+            "left out (--view NAME=COLUMNS, in Python views=, makes several)"
+        )
     if len(c.rows) > 1:
         notes.append(
             f"worse: probability that the model is worse than the best by more than "

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.errors import InputError
@@ -34,7 +33,8 @@ from crossview.streams.plan import Plan
 from crossview.streams.quantiles import LAST_PLACED, Quantiles
 from crossview.streams.view_columns import KINDS, plan_columns
 from crossview.streams.view_scaler import ViewScaler
-from crossview.views import MultiView, ViewLayout
+from crossview.streams.view_transformer import ViewTransformer
+from crossview.views import MultiView, ViewLayout, warn_of_unused
 
 __all__ = ["Meaning", "ViewEncoder"]
 
@@ -64,7 +64,7 @@ class _Text(NamedTuple):
     present: np.ndarray
 
 
-class _Stored(MergeableStatistics, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
+class _Stored(MergeableStatistics, ViewTransformer):
     """Learned state of an encoder, and its conversion for a model file."""
 
     _plan: Plan
@@ -359,6 +359,8 @@ class _Encoding(_Described):
         """
         if not hasattr(self, "layout_"):
             self.check_params()
+            if self.views is None:
+                warn_of_unused(column_names(X))
             declared = {kind: getattr(self, kind) or () for kind in KINDS}
             recognize = whole and self.date is None
             columns = plan_columns(X, self.views, declared, recognize=recognize)

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError, some_names
+from crossview.errors import InputError
 from crossview.streams.arrow import column_names, to_arrow
 from crossview.streams.columns import Column, kind_of, match_names, one_array
 from crossview.streams.dates import check_format, find_formats, is_text, split_format
-from crossview.views import resolve_views
+from crossview.views import ALL, resolve_views, views_by_prefix
 
-__all__ = ["KINDS", "columns_of_views", "declared_kinds", "plan_columns"]
+__all__ = ["KINDS", "columns_of_views", "declared_kinds", "plan_columns", "suggested_views"]
 
 # a suggestion of more views than this is no help
 MOST_SUGGESTED = 6
@@ -115,23 +115,24 @@ def columns_of_views(views: Any, names: list[str]) -> dict[str, list[str]]:
             view: [names[c] for c in columns[start:stop]]
             for view, start, stop in zip(layout.names, layout.ptr[:-1], layout.ptr[1:], strict=True)
         }
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        view, _, column = name.partition("__")
-        if view and column:
-            groups.setdefault(view, []).append(name)
-    if not groups:
-        globs = _globs_of_prefixes(names) or {"user": "user_*"}
-        options = " ".join(f"--view {view}={glob!r}" for view, glob in globs.items())
-        raise InputError(
-            f"which columns make up a view? Name them, as in {options} or "
-            f"views={globs}, or call columns view__column (there are: {some_names(names)})"
-        )
-    return groups
+    if not names:
+        raise InputError("there is no column to learn from")
+    return views_by_prefix(names) or {ALL: list(names)}
 
 
-def _globs_of_prefixes(names: list[str]) -> dict[str, str]:
-    """Views that the names suggest: ``{"user": "user_*"}`` for each of a few common prefixes."""
+def suggested_views(names: Sequence[str]) -> dict[str, str]:
+    """Return views that the names suggest.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of columns without ``__``.
+
+    Returns
+    -------
+    views : dict of str to str
+        ``{"user": "user_*"}`` for each of a few common prefixes.
+    """
     prefixes = Counter(name.partition("_")[0] for name in names if "_" in name)
     common = [prefix for prefix, count in prefixes.items() if count > 1 and prefix.isalnum()]
     return {p: f"{p}_*" for p in common} if 2 <= len(common) <= MOST_SUGGESTED else {}

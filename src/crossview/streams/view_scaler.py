@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.batch import make_rows
@@ -15,6 +14,7 @@ from crossview.errors import InputError
 from crossview.schema import Array, check_header, check_state
 from crossview.streams.merged import MergeableStatistics
 from crossview.streams.scale import scale_rows
+from crossview.streams.view_transformer import ViewTransformer
 from crossview.views import MultiView, ViewLayout, canonical_csr
 
 __all__ = ["ViewScaler"]
@@ -23,7 +23,7 @@ __all__ = ["ViewScaler"]
 ROWS_AT_ONCE = 10_000
 
 
-class ViewScaler(MergeableStatistics, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
+class ViewScaler(MergeableStatistics, ViewTransformer):
     """Scaler of views: each view is divided by the mean Euclidean norm of its rows.
 
     Learners measure a step by the norms of the views.  If one view has rows of norm 1 and

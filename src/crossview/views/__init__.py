@@ -6,15 +6,25 @@ a matrix whose columns are ordered by view and supports row indexing, so that sc
 splitters accept it.
 """
 
-from crossview.views.layout import ViewLayout, match_columns, resolve_views
+from crossview.views.layout import (
+    ALL,
+    ViewLayout,
+    match_columns,
+    resolve_views,
+    views_by_prefix,
+    warn_of_unused,
+)
 from crossview.views.multi_view import MultiView
 from crossview.views.sparse import canonical_csr, check_indices
 
 __all__ = [
+    "ALL",
     "MultiView",
     "ViewLayout",
     "canonical_csr",
     "check_indices",
     "match_columns",
     "resolve_views",
+    "views_by_prefix",
+    "warn_of_unused",
 ]

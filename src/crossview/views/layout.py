@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError, UnusedColumnsWarning, closest_names, some_names
+
+# the view of a table that has no other
+ALL = "all"
 
 
 class ViewLayout:
@@ -118,7 +122,8 @@ def resolve_views(
     Parameters
     ----------
     views : None, mapping or sequence of int
-        None: one view with all columns.  A sequence of widths: consecutive
+        None: the prefixes of columns that are called ``view__column``; one
+        view "all" where no column is.  A sequence of widths: consecutive
         blocks, called ``view0``, ``view1``, ...  A mapping of view name to
         columns: a slice, integer positions, column names, one column name, or
         a glob such as ``"user_*"``.  Columns in no view are ignored.
@@ -135,7 +140,9 @@ def resolve_views(
         The column of ``X`` at each position of the layout; None: all columns in their order.
     """
     if views is None:
-        return ViewLayout(["all"], [n_features]), None
+        views = views_by_prefix(() if feature_names is None else feature_names)
+        if views is None:
+            return ViewLayout([ALL], [n_features]), None
     if isinstance(views, Mapping):
         chosen = {
             str(name): _choose(str(name), spec, n_features, feature_names)
@@ -166,6 +173,49 @@ def resolve_views(
             f"and X has {n_features}"
         )
     return layout, None
+
+
+def views_by_prefix(names: Iterable[Any]) -> dict[str, list[str]] | None:
+    """Return the columns called ``view__column``, by view; None if there are none.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of the columns.
+
+    Returns
+    -------
+    views : dict of str to list of str, or None
+        Names of columns; those without a prefix are in no view.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        view, _, column = str(name).partition("__")
+        if view and column:
+            groups.setdefault(view, []).append(name)
+    return groups or None
+
+
+def warn_of_unused(names: Iterable[Any]) -> None:
+    """Warn of columns that have no prefix where others are called ``view__column``.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of all columns, of which nobody named the views.
+    """
+    names = list(names)
+    groups = views_by_prefix(names)
+    if groups is None:
+        return
+    used = {name for group in groups.values() for name in group}
+    if unused := [name for name in names if name not in used]:
+        warnings.warn(
+            f"not used, as columns called view__column are: {some_names(unused)}; views= names "
+            "the columns of each view",
+            UnusedColumnsWarning,
+            stacklevel=2,
+        )
 
 
 def match_columns(view: str, pattern: str, names: Sequence[str]) -> list[int]:

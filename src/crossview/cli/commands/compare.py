@@ -6,7 +6,7 @@ import contextlib
 import json as jsonlib
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -187,7 +187,6 @@ def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], Columns]:
 
 
 def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> None:
-    source, columns = rows.source, rows.columns
     console = make_console()
     for warning in answer.warnings:
         console.print(f"warning: {as_options(warning)}\n", soft_wrap=True)
@@ -198,13 +197,24 @@ def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> N
         console.print()
     for note in comparison_notes(answer):
         console.print(note)
-    for row in dict.fromkeys((answer.best.model, answer.recommended.model)):
-        if answer.row(row).baseline:
-            code = _python(answer, answer.row(row), rows, given.get("weight"))
-            print(f"\nTrain {row} on all rows:\n\n{code}")
-    entry = answer.entry(answer.recommended)
-    if entry is None:
-        return
+    best, recommended = answer.best, answer.recommended
+    for row in [best, *([] if recommended is best else [recommended])]:
+        if answer.entry(row) is None:
+            code = _python(answer, row, rows, given.get("weight"))
+            print(f"\nTrain {row.model} on all rows:\n\n{code}")
+        elif row is recommended or row.baseline:
+            name = row.model if best.baseline else "it"
+            which, command = _command(answer, row, rows, given)
+            # one line however narrow the terminal, to be copied
+            print(f"\nTrain {name} on {which}:\n{command}")
+
+
+def _command(
+    answer: Comparison, row: ComparisonRow, rows: Rows, given: Mapping[str, Any]
+) -> tuple[str, str]:
+    """Return which rows a model is trained on, and the command."""
+    source, columns, entry = rows.source, rows.columns, answer.entry(row)
+    assert entry is not None
     options, which = list(columns.options), "all rows"
     labeled = answer.unlabeled and not entry.in_memory and columns.label is not None
     if labeled:  # a model that streams refuses the other rows
@@ -216,14 +226,13 @@ def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> N
         if labeled:  # a query reads UTF-8
             which += ", in a file of their own"
         options += columns.reading_options
-    of_answer, time = answer.train_options, given.get("time")
+    of_answer, time = answer.train_options_of(row), given.get("time")
     if given.get("weight") is not None:
         options += ["--weight", given["weight"]]
     if time is not None:  # which is an order
         of_answer = ["--time", time, *(word for word in of_answer if word != "--in-order")]
     command = ["crossview", "train", source, *options, *of_answer, "-o", "MODEL"]
-    # one line however narrow the terminal, to be copied
-    print(f"\nTrain it on {which}:\n{shlex.join(command)}")
+    return which, shlex.join(command)
 
 
 def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | None) -> str:

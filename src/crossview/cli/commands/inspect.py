@@ -7,7 +7,6 @@ import sys
 from sklearn.pipeline import Pipeline
 
 from crossview import persistence
-from crossview.catalog.learners import learner_of_class
 from crossview.cli.loading import after_loading
 from crossview.cli.opening import STANDARD, make_console, standard_output
 from crossview.errors import InputError
@@ -33,7 +32,7 @@ def run(model: str, top: int, weights: str | None) -> None:
     encoder, learner = None, fitted
     if isinstance(fitted, Pipeline):
         encoder, learner = fitted[0], fitted[-1]
-    if learner_of_class(type(learner).__name__) is None:
+    if not hasattr(learner, "column_weights"):
         raise InputError("holds no learner to inspect", file=str(model))
     console = make_console()
     for part in model_tables(learner, encoder, read_training_info(model, learner), top=top):

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms import calibration
@@ -16,7 +15,7 @@ from crossview.batch import rows_at
 from crossview.errors import InputError
 from crossview.estimators.base.learner import ViewLearner
 from crossview.estimators.targets import class_codes, read_labels, row_weights
-from crossview.estimators.validation import StrOptions
+from crossview.estimators.validation import StrOptions, available_if
 from crossview.labels import known_labels
 from crossview.schema import MAX_FINITE, Array
 

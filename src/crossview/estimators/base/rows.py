@@ -12,9 +12,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from crossview.batch import make_row, make_rows
 from crossview.errors import InputError
-from crossview.estimators.columns import NamedColumns
+from crossview.estimators.columns import NamedColumns, features_by_view
 from crossview.kernels.rows import Rows
-from crossview.views import MultiView, ViewLayout, check_indices, resolve_views
+from crossview.views import (
+    MultiView,
+    ViewLayout,
+    check_indices,
+    resolve_views,
+    warn_of_unused,
+)
 
 CSR = (sp.csr_array, sp.csr_matrix)
 
@@ -93,6 +99,8 @@ class RowReader(BaseEstimator):
         if reset:
             names = getattr(self, "feature_names_in_", None)
             views = getattr(self, "views", None)
+            if views is None and names is not None:
+                warn_of_unused(names)
             self.layout_, columns = resolve_views(views, matrix.shape[1], names)
             column_map = None
             if columns is not None and not np.array_equal(columns, np.arange(matrix.shape[1])):
@@ -134,9 +142,8 @@ class RowReader(BaseEstimator):
             self._named = NamedColumns.of_fitted(
                 self.layout_, self._column_map, getattr(self, "feature_names_in_", None)
             )
-        nested = bool(x) and all(isinstance(value, Mapping) for value in x.values())
         named = self._named
-        row = named.read(x if nested else {named.only_view(): x}, learn=learn)
+        row = named.read(features_by_view(x, list(named.views)), learn=learn)
         if row.moved is not None:
             try:
                 self._check_growth(named.slots)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import cpu_count
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 
 from crossview.algorithms import losses, optimizers
 from crossview.algorithms.machines import alternating, hogwild, init, lbfgs, online, scores
@@ -21,7 +20,7 @@ from crossview.estimators.machines.early_stopping import EarlyStopping, split_he
 from crossview.estimators.machines.model import MachineModel
 from crossview.estimators.machines.state import cast_state, insert_class
 from crossview.estimators.targets import row_weights
-from crossview.estimators.validation import Interval, StrOptions
+from crossview.estimators.validation import Interval, StrOptions, available_if
 from crossview.kernels.rows import Rows
 
 __all__ = ["MachineClassifier", "MachineLearner", "MachineRegressor"]

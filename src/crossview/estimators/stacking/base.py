@@ -35,7 +35,7 @@ class Stacking(LearnedStack):
     """Base class of the stacks: experts, and the combination of their scores."""
 
     # one pass: a row that an expert has learned says nothing about its weight
-    n_epochs = 1
+    n_epochs, learns_combination = 1, True  # False in further passes, which teach the experts
 
     _parameter_constraints: ClassVar[dict] = {
         **{k: v for k, v in OnlineLearner._parameter_constraints.items() if k != "n_epochs"},
@@ -72,6 +72,8 @@ class Stacking(LearnedStack):
     def _learn_block(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Learn some rows, in their order; return the scores before."""
         found = self._experts.learn(rows, y, weight, self._n_inner_scores())
+        if not self.learns_combination:
+            return self._combined(found)
         found = self._calibrate(found, y, weight)
         alive = np.ones(len(self._experts), dtype=bool)
         column = np.array([expert.column for expert in self._experts])

@@ -1,7 +1,8 @@
 """Baselines: scikit-learn models beside Crossview's learners in a comparison.
 
 `baselines` lists them as entries of the catalog's form, `find_baseline` makes one of any class,
-and `training_code` writes the Python that trains one.  `models` has the adapters, each of which is
+and `training_code` writes the Python that trains one.
+`linear` has those that `train` knows, too.  `models` has the adapters, each of which is
 a scikit-learn pipeline; `adapter` makes pipelines behave as learners; the first step of a pipeline
 is a `ViewMatrix`.
 """
@@ -12,7 +13,14 @@ from crossview.evaluation.baselines.adapter import (
     Shape,
 )
 from crossview.evaluation.baselines.code import training_code
-from crossview.evaluation.baselines.entries import PREFIX, baselines, find_baseline
+from crossview.evaluation.baselines.entries import (
+    PREFIX,
+    baselines,
+    check_trainable,
+    find_baseline,
+    find_model,
+    is_trainable,
+)
 from crossview.evaluation.baselines.matrix import ViewMatrix
 from crossview.evaluation.baselines.models import WeightedPipeline
 
@@ -24,6 +32,9 @@ __all__ = [
     "ViewMatrix",
     "WeightedPipeline",
     "baselines",
+    "check_trainable",
     "find_baseline",
+    "find_model",
+    "is_trainable",
     "training_code",
 ]

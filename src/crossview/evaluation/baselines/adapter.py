@@ -17,7 +17,7 @@ from crossview.estimators.targets import class_codes, read_numbers, row_weights
 from crossview.evaluation.baselines.matrix import ViewMatrix
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["PipelineClassifier", "PipelineRegressor", "Shape"]
+__all__ = ["PipelineClassifier", "PipelineLearner", "PipelineRegressor", "Shape"]
 
 # rows that are scored at a time, so that a dense matrix of them stays small
 ROWS_AT_ONCE = 10_000
@@ -43,7 +43,7 @@ class Shape(NamedTuple):
     n_classes: int = 0
 
 
-class _PipelineLearner(ViewLearner):
+class PipelineLearner(ViewLearner):
     """Base class of both adapters: rows to views, views to the pipeline."""
 
     _parameter_constraints: ClassVar[dict] = {}  # the models check their own
@@ -99,7 +99,7 @@ class _PipelineLearner(ViewLearner):
         self._state = {}
 
 
-class PipelineClassifier(ViewClassifier, _PipelineLearner):
+class PipelineClassifier(ViewClassifier, PipelineLearner):
     """Base class of the adapters for classifiers.
 
     The classes are numbers from 0 for the model inside.  Its scores are those of its
@@ -149,8 +149,11 @@ class PipelineClassifier(ViewClassifier, _PipelineLearner):
         return 2.0 * codes - 1.0 if n_classes == 2 else np.eye(n_classes)[codes]
 
 
-class PipelineRegressor(ViewRegressor, _PipelineLearner):
+class PipelineRegressor(ViewRegressor, PipelineLearner):
     """Base class of the adapters for regressors."""
+
+    def _n_scores(self) -> int:
+        return 1
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)

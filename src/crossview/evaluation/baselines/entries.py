@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
-from crossview.catalog.learner import LEARNS_NOTHING, Learner
+from crossview.catalog import SAVED_BASELINES
+from crossview.catalog.learner import BASELINE, LEARNS_NOTHING, Learner
+from crossview.catalog.learners import find_learner
 from crossview.catalog.names import check_task, load_object, unknown_name
 from crossview.errors import InputError
 
-__all__ = ["PREFIX", "baselines", "find_baseline"]
+__all__ = ["PREFIX", "baselines", "check_trainable", "find_baseline", "find_model", "is_trainable"]
 
-PREFIX = "baseline:"
+PREFIX = BASELINE
 
 C = (0.01, 0.1, 1.0, 10.0, 100.0)
 FEW_C = (0.1, 1.0, 10.0)
@@ -35,6 +38,8 @@ EFFORT_OF_ANOTHER = 6
 TASK_TYPES = {"classification": "classifier", "regression": "regressor"}
 
 _MODELS = "crossview.evaluation.baselines.models"
+# of classes that are elsewhere
+_PATHS = {name: f"{module}:{name}" for name, module in SAVED_BASELINES.items()}
 _MOST_INFORMATIVE = "scikit-learn, on all columns; of more than 250 on the most informative"
 _GIVEN = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+)(?P<call>\(.*\))?", re.DOTALL)
 
@@ -43,13 +48,14 @@ def _entry(task: str, name: str, class_name: str, about: str, grid: dict[str, tu
     return Learner(
         f"{PREFIX}{name}",
         name.replace("-", " "),
-        f"{_MODELS}:{class_name}",
+        _PATHS.get(class_name, f"{_MODELS}:{class_name}"),
         about,
         task=task,
         grid=grid,
         streams=False,
         random=False,
         effort=EFFORT.get(name, EFFORT_OF_ANOTHER),
+        min_views=2 if name == "late-fusion" else 1,
         baseline=True,
     )
 
@@ -103,7 +109,8 @@ def baselines(task: str = "classification") -> list[Learner]:
     -------
     entries : list of Learner
         Logistic (ridge) regression, gradient boosting, late fusion, and the majority class (the
-        mean).  They are not in ``LEARNERS``: `compare` measures them, `train` does not know them.
+        mean).  They are not in ``LEARNERS``: `compare` measures them, and `train` knows those of
+        `is_trainable`.
 
     Examples
     --------
@@ -164,6 +171,44 @@ def find_baseline(name: str, task: str = "classification") -> Learner:
         fixed={"model": path, "arguments": arguments},
         streams=False,
         baseline=True,
+    )
+
+
+def find_model(name: str, task: str, views: Sequence[str]) -> Learner:
+    """Return a learner of the catalog, or a baseline by its whole name.
+
+    Parameters
+    ----------
+    name : str
+        As for `find_learner`, or for `find_baseline` with ``baseline:`` in front.
+    task : {"classification", "regression"}
+        What is predicted.
+    views : sequence of str
+        Names of the views.
+
+    Returns
+    -------
+    entry : Learner
+        The entry.
+    """
+    if name.startswith(PREFIX):
+        return find_baseline(name, task)
+    return find_learner(name, task, views)
+
+
+def is_trainable(entry: Learner) -> bool:
+    """Return whether `train` knows a model, so that a model file holds it."""
+    return not entry.baseline or entry.class_name in SAVED_BASELINES
+
+
+def check_trainable(entry: Learner) -> None:
+    """Raise `InputError` for a baseline that no model file holds."""
+    if is_trainable(entry):
+        return
+    able = [one.name for one in baselines(entry.task) if is_trainable(one)]
+    raise InputError(
+        f"model {entry.name!r} is a model of scikit-learn that no model file holds; crossview "
+        f"compare prints the Python that trains it (of the baselines train knows {', '.join(able)})"
     )
 
 

@@ -22,6 +22,7 @@ from sklearn.utils import get_tags
 from crossview.catalog.names import load_object
 from crossview.estimators.documentation import document_parameters
 from crossview.evaluation.baselines.adapter import PipelineClassifier, PipelineRegressor, Shape
+from crossview.evaluation.baselines.linear import MOST_ITERATIONS
 from crossview.evaluation.baselines.matrix import ViewMatrix
 
 __all__ = [
@@ -31,10 +32,8 @@ __all__ = [
     "FusionRegressor",
     "GivenClassifier",
     "GivenRegressor",
-    "LogisticClassifier",
     "MajorityClassifier",
     "MeanRegressor",
-    "RidgeRegressor",
     "WeightedPipeline",
 ]
 
@@ -46,9 +45,9 @@ BINS = 63
 ROWS_TO_STOP_EARLY = 10_000
 # folds that give the rows on which late fusion weighs the views
 FOLDS = 3
-# iterations of the models of its views, also for more than ten classes: of 100 classes they would
-# take twice as long, and the scores are the same
-MOST_ITERATIONS, ITERATIONS_OF_MANY_CLASSES = 1000, 100
+# iterations of the models of its views for more than ten classes: with the usual number 100 classes
+# would take twice as long, and the scores are the same
+ITERATIONS_OF_MANY_CLASSES = 100
 # parameters of a model that the user names
 GIVEN = {
     "arguments": ("mapping of str to value", "Arguments of the class."),
@@ -111,26 +110,6 @@ class WeightedPipeline(Pipeline):
 
 def _of_view(view: str, model: Any) -> WeightedPipeline:
     return WeightedPipeline(make_pipeline(ViewMatrix(view, scale=True), model).steps)
-
-
-class LogisticClassifier(PipelineClassifier):
-    """Logistic regression on the scaled columns of all views.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Inverse strength of the penalty.  Typical values: 0.01 to 100.
-    calibration : {"none", "sigmoid"}, default="none"
-        Probabilities by the scores, which are log odds, or calibrated on inner folds.
-    """
-
-    def __init__(self, C: float = 1.0, *, calibration: str = "none") -> None:
-        self.C = C
-        self.calibration = calibration
-
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
-        return make_pipeline(ViewMatrix(scale=True), _logistic(self.C))
 
 
 class FusionClassifier(PipelineClassifier):
@@ -212,23 +191,6 @@ class MajorityClassifier(PipelineClassifier):
     def pipeline(self, data: Shape) -> Pipeline:
         """Return the scikit-learn pipeline, not fitted."""
         return make_pipeline(DummyClassifier(strategy="prior"))
-
-
-class RidgeRegressor(PipelineRegressor):
-    """Ridge regression on the scaled columns of all views.
-
-    Parameters
-    ----------
-    alpha : float, default=1.0
-        Strength of the penalty.  Typical values: 0.1 to 1000.
-    """
-
-    def __init__(self, alpha: float = 1.0) -> None:
-        self.alpha = alpha
-
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
-        return make_pipeline(ViewMatrix(scale=True), Ridge(alpha=self.alpha))
 
 
 class FusionRegressor(PipelineRegressor):

@@ -10,8 +10,8 @@ from crossview.catalog.learners import find_learner, known_learners
 from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
 from crossview.estimators.svm.options import WEIGHTED
-from crossview.evaluation.baselines import PREFIX, find_baseline
 from crossview.evaluation.baselines import baselines as usual_baselines
+from crossview.evaluation.baselines import find_baseline, find_model
 from crossview.evaluation.comparing.run import Run
 from crossview.views import ViewLayout
 
@@ -42,6 +42,8 @@ def compared_learners(
 ) -> list[Learner]:
     """Return the rows of `compare`: each view alone, then the ways of using all of them.
 
+    Of one view those are left out that are the same as another one there.
+
     Parameters
     ----------
     layout : ViewLayout
@@ -68,6 +70,8 @@ def compared_learners(
     found = []
     for learner in known_learners(task, layout.names):
         if learner.compared == "never" or (learner.compared == "unlabeled" and not unlabeled):
+            continue
+        if learner.min_views > layout.n_views:
             continue
         if not learner.streams and not _suits(learner, metric):
             continue
@@ -119,8 +123,9 @@ def choose_learners(
             layout, n_rows, task, unlabeled=unlabeled, metric=known, budget=run.budget
         )
     else:
-        found = [_find(name, task, layout.names) for name in dict.fromkeys(models)]
-    measures = [] if stream or models is not None else usual_baselines(task)
+        found = [find_model(name, task, layout.names) for name in dict.fromkeys(models)]
+    usual = [] if stream or models is not None else usual_baselines(task)
+    measures = [entry for entry in usual if entry.min_views <= layout.n_views]
     for name in baselines or ():
         entry = find_baseline(name, task)
         if entry.name not in [one.name for one in measures]:
@@ -139,13 +144,6 @@ def choose_learners(
 def _takes_weights(learner: Learner) -> bool:
     """Whether its loss is a sum over rows."""
     return learner.fixed.get("measure") in (None, *WEIGHTED)
-
-
-def _find(name: str, task: str, views: Sequence[str]) -> Learner:
-    """A learner of the catalog, or a baseline by its whole name."""
-    if name.startswith(PREFIX):
-        return find_baseline(name, task)
-    return find_learner(name, task, views)
 
 
 def _suits(learner: Learner, metric: str | None) -> bool:

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learner import Learner
+from crossview.evaluation.baselines import is_trainable
 from crossview.evaluation.comparing.again import Again
 from crossview.evaluation.comparing.jobs import Call
 from crossview.evaluation.comparing.parts import Fold
@@ -35,7 +36,7 @@ def has_weights(learner: Learner, setting: Mapping[str, Any]) -> bool:
     Returns
     -------
     bool
-        False for baselines, and for kernels other than the linear one.
+        False for baselines that are not linear, and for kernels other than the linear one.
 
     Examples
     --------
@@ -45,7 +46,7 @@ def has_weights(learner: Learner, setting: Mapping[str, Any]) -> bool:
     False
     """
     of_rows = learner.explained_by == "support rows" and setting.get("kernel") != "linear"
-    return not (learner.baseline or of_rows)
+    return is_trainable(learner) and not of_rows
 
 
 def explain(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
-from crossview.catalog.learner import Learner
+from crossview.catalog.learner import BASELINE, Learner
 from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError
@@ -64,9 +64,11 @@ def new_job(
     metric = check_metric(scoring["metric"], task=task, k=scoring["k"], cost=scoring["cost"])
     if settings.get("kernel") == "precomputed":  # rows of kernel values are no views
         rows["scale_views"] = False
+    baseline = _baseline(model, task)
     unlabeled = any(one.name == model and one.in_memory for one in LEARNERS)
+    unlabeled = unlabeled or baseline is not None
     source = open_labeled(X, y, unlabeled=unlabeled, **rows)
-    entry = find_learner(model, task, source.layout.names)
+    entry = baseline or find_learner(model, task, source.layout.names)
     predicted = _task_of(task, source.classes, metric, scoring)
     if task == "classification":
         entry = entry.for_metric(metric, predicted.positive_label)
@@ -134,6 +136,18 @@ def continued_job(
     return Job(entry, True, learner, encoder, source, predicted, about, start)
 
 
+def _baseline(model: str, task: str) -> Learner | None:
+    """The entry of a baseline that a model file holds; None where the name is of no baseline."""
+    if not model.startswith(BASELINE):
+        return None
+    # it takes long to load
+    from crossview.evaluation.baselines import check_trainable, find_baseline
+
+    entry = find_baseline(model, task)
+    check_trainable(entry)
+    return entry
+
+
 def _task_of(task: str, classes: Any, metric: str, scoring: Mapping[str, Any]) -> Task:
     """What is predicted, and how it is scored."""
     if task == "regression":
@@ -146,11 +160,8 @@ def check_passes(entry: Learner, epochs: int) -> None:
     """Raise an error if ``epochs`` does not apply to the learner."""
     if epochs == 1:
         return
-    if entry.one_pass:
-        raise InputError(
-            f"epochs={epochs}: {entry.name} learns in one pass, in which each row is new to its "
-            "experts; leave epochs out"
-        )
+    if entry.baseline:
+        raise InputError(f"epochs={epochs}: {entry.name} has no passes; leave epochs out")
     if not entry.streams:
         raise InputError(
             f"epochs={epochs}: {entry.name} makes no passes but stops by its parameter tol; leave "

@@ -82,13 +82,11 @@ class Passes:
                 batches = self.labels.watch(batches)
             else:
                 scored = ProgressiveValidation(self.learner, self.task)
-                if calibration is not None:  # such a pass scores rows that were learned
-                    self.learner.calibration = "none"
+                _learn_again(self.learner, True, calibration)
             for record in scored.records(batches, background=self.checkpoint is None):
                 observer.add_record(record)
             here.number, here.batches = number + 1, 0
-        if calibration is not None:
-            self.learner.calibration = calibration
+        _learn_again(self.learner, False, calibration)
         before = None if self.start is None else self.start.info
         earlier = 0 if before is None else before["rows"]
         if self.scored.tally.n_rows == earlier:
@@ -101,7 +99,7 @@ class Passes:
             threshold = self.scored.threshold.place()
         if threshold is not None:
             self.learner.set_threshold(threshold)
-        if epochs > 1 and self.start is None:
+        if epochs > 1 and self.start is None and not self.entry.one_pass:
             _tune_after_passes(self, epochs)
         self.labels.warn(self.order.advice)
         tally, metric = self.scored.tally, self.task.metric
@@ -209,6 +207,14 @@ def _kept_before(checkpoint: Checkpoint, source: Labeled) -> Kept | None:
     if kept is not None:
         checkpoint.rows_read.compare(kept.read, source.batches(), str(checkpoint.path))
     return kept
+
+
+def _learn_again(learner: Any, again: bool, calibration: str | None) -> None:
+    """Let the scores of a later pass, whose rows were learned, say nothing; or else as before."""
+    if calibration is not None:
+        learner.calibration = "none" if again else calibration
+    if hasattr(learner, "learns_combination"):
+        learner.learns_combination = not again
 
 
 def _tune_after_passes(run: Passes, epochs: int) -> None:
