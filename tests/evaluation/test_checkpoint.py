@@ -363,9 +363,17 @@ def test_a_position_that_is_made_up_is_refused(name, value, tmp_path):
     with pytest.raises(Killed):
         train(X, y, **given, **kept, observer=Killer(200))
     header, state = load_progress(kept["checkpoint"])
+    sound = dict(header["position"])
     header["position"][name] = value
     save(load(kept["checkpoint"]), kept["checkpoint"], progress=(header, state))
     with pytest.raises(InputError, match=r"damaged checkpoint|random numbers"):
+        train(X, y, **given, **kept)
+    header["position"] = sound
+    state.pop("read/hashes")
+    save(load(kept["checkpoint"]), kept["checkpoint"], progress=(header, state))
+    with pytest.raises(
+        InputError, match=r"kept\.st: is a damaged checkpoint \(.* lacks .*'hashes'"
+    ):
         train(X, y, **given, **kept)
 
 

@@ -210,6 +210,6 @@ def test_other_files_and_damaged_states_are_refused():
     with pytest.raises(InputError, match=r"had 5 files or row groups, and has 1"):
         rows.compare(state, [], "kept.st")
     with pytest.raises(InputError, match="'rows' of the rows that were read"):
-        RowsRead(STARTS).compare(state | {"rows": -state["rows"]}, [], "kept.st")
+        RowsRead(STARTS).check(state | {"rows": -state["rows"]})
     with pytest.raises(InputError, match="lacks the array"):
-        RowsRead(STARTS).compare({}, [], "kept.st")
+        RowsRead(STARTS).check({})

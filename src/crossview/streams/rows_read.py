@@ -125,6 +125,10 @@ class RowsRead:
             "hashes": hashes.reshape(-1, 16),
         }
 
+    def check(self, state: Mapping[str, np.ndarray]) -> None:
+        """Raise an error for arrays that are no state."""
+        check_state(state, _STATE, "the rows that were read")
+
     def compare(
         self, state: Mapping[str, np.ndarray], batches: Iterable[Any], checkpoint: str
     ) -> None:
@@ -133,13 +137,12 @@ class RowsRead:
         Parameters
         ----------
         state : mapping of str to ndarray
-            What it has read.
+            What it has read; it was checked.
         batches : iterable
             What `watch` yields, in the order of the source.
         checkpoint : str
             The file that has kept the state.
         """
-        check_state(state, _STATE, "the rows that were read")
         if len(state["rows"]) != len(self._blocks):
             raise InputError(
                 f"is of another run: the source had {len(state['rows']):,} files or row groups, "

@@ -174,6 +174,8 @@ class Checkpoint:
         for name, array in state.items():
             part, _, rest = name.partition("/")
             parts[part][rest] = array
+        if self.rows_read is not None:
+            self.rows_read.check(parts["read"])
         fitted = load(self.path)
         layout = steps(fitted)[1].layout_
         tail = _rows_of_arrays(parts["tail"], layout) if parts["tail"] else None
