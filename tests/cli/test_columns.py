@@ -262,7 +262,7 @@ def test_dates_leaks_and_columns_to_ignore(table, capsys):
     encoder = crossview.load("m.st")[0]
     assert encoder.view_columns() == {"t": ["t__words"], "n": ["n__x", "n__day"]}
     # 2. compare, and what it prints
-    compare = ["compare", *given, "--cv", "2", "--model", "baseline:logistic-regression"]
+    compare = ["compare", *given, "--cv", "2", "--model", "baseline:late-fusion"]
     status, out, _ = run(capsys, *compare, "--json", "c.json")
     assert out[0].startswith("warning: n__paid: is filled in exactly the ")
     assert run(capsys, "compare", "c.json")[1][0] == out[0]
