@@ -30,6 +30,7 @@ from crossview.evaluation.rows import LabeledRows
 from crossview.evaluation.sources import open_labeled
 from crossview.evaluation.stream import compare_stream
 from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
+from crossview.views import check_rows
 
 __all__ = ["compare"]
 
@@ -254,6 +255,7 @@ def compare(
         raise InputError(f"rope={rope}; give 0 or more")
     if budget is not None and not budget > 0.0:
         raise InputError(f"budget={budget}; give seconds, or None for whatever it takes")
+    check_rows(X, groups=groups)
     source = open_labeled(
         X,
         y,

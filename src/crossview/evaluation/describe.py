@@ -37,7 +37,7 @@ from crossview.streams.view_columns import (
     declared_kinds,
     suggested_views,
 )
-from crossview.views import ALL
+from crossview.views import ALL, check_rows
 
 __all__ = [
     "ColumnDescription",
@@ -223,6 +223,7 @@ def describe(
     ad__price: text, but 75 % look like numbers with a decimal comma, the others ...
     """
     check_task(task)
+    check_rows(X, y=y)
     table = open_table(X)
     label = y if isinstance(y, str) else None
     dates, format = split_time(date, time)

@@ -19,7 +19,7 @@ from crossview.streams.rows import RowStream, open_rows
 from crossview.streams.source import find_reader, is_query
 from crossview.streams.table import TableStream, open_table
 from crossview.streams.view_reader import ViewReader
-from crossview.views import MultiView
+from crossview.views import MultiView, check_rows
 
 __all__ = [
     "Labeled",
@@ -71,6 +71,7 @@ def open_labeled(
     rows : LabeledTable or LabeledRows
         The rows, which have the same methods.
     """
+    check_rows(source, y=y, weight=options.get("weight"))
     if _is_rows(source):
         what = "X is a MultiView and" if isinstance(source, MultiView) else "the file"
         if views is not None and isinstance(source, MultiView | RowStream):
@@ -120,6 +121,7 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
     rows : LabeledTable or LabeledRows
         The rows; their own encoder has learned nothing.
     """
+    check_rows(source, y=y, weight=options.get("weight"))
     if not isinstance(encoder, ViewEncoder):
         if not _is_rows(source):
             raise InputError("the model has no encoder, so it cannot read tables; give it views")

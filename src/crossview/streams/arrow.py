@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError
+from crossview.views import flat_columns
 
 __all__ = [
     "check_same_columns",
@@ -158,7 +159,7 @@ def _eager(frame: Any) -> Any:
     import narwhals.stable.v2 as nw
 
     try:
-        return nw.from_native(frame, eager_only=True)
+        return nw.from_native(flat_columns(frame), eager_only=True)
     except nw.exceptions.DuplicateError:
         check_unique([str(name) for name in frame.columns], None)
         raise

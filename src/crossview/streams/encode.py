@@ -34,7 +34,7 @@ from crossview.streams.quantiles import LAST_PLACED, Quantiles
 from crossview.streams.view_columns import KINDS, plan_columns
 from crossview.streams.view_scaler import ViewScaler
 from crossview.streams.view_transformer import ViewTransformer
-from crossview.views import MultiView, ViewLayout, warn_of_unused
+from crossview.views import MultiView, ViewLayout, row_index, warn_of_unused
 
 __all__ = ["Meaning", "ViewEncoder"]
 
@@ -414,11 +414,14 @@ class _Encoding(_Described):
             matrix, self.layout_, present=None if present.all() else present, feature_names=names
         )
 
-    def _scaled(self, encoded: MultiView, *, fit: bool = False, learn: bool = False) -> MultiView:
-        """The encoded views by the norms of all rows so far, in their own memory.
+    def _scaled(
+        self, encoded: MultiView, X: Any, *, fit: bool = False, learn: bool = False
+    ) -> MultiView:
+        """The encoded views of X by the norms of all rows so far, in their own memory.
 
         ``learn``: each row by those up to itself.
         """
+        encoded.index = row_index(X)
         if not self.scale_views:
             return encoded
         if learn:
@@ -648,7 +651,7 @@ class ViewEncoder(_Encoding):
             self._quantiles.fit(batch.values)
         self._texts(batch, tables, learn=True)
         encoded = self._encode(batch, tables, self._texts(batch, tables), self._numbers(batch))
-        return self._scaled(encoded, fit=True)
+        return self._scaled(encoded, X, fit=True)
 
     def partial_fit_transform(self, X: Any) -> MultiView:
         """Learn and encode rows, one after the other.
@@ -667,7 +670,7 @@ class ViewEncoder(_Encoding):
         tables = self._tables(batch, remember=True)
         texts = self._texts(batch, tables, learn=True)
         encoded = self._encode(batch, tables, texts, self._numbers(batch, learn=True))
-        return self._scaled(encoded, learn=True)
+        return self._scaled(encoded, X, learn=True)
 
     def transform(self, X: Any) -> MultiView:
         """Encode rows with the statistics fitted so far, without updating them.
@@ -686,7 +689,7 @@ class ViewEncoder(_Encoding):
         batch = self._plan.decode(X)
         tables = self._tables(batch)
         encoded = self._encode(batch, tables, self._texts(batch, tables), self._numbers(batch))
-        return self._scaled(encoded)
+        return self._scaled(encoded, X)
 
 
 def _check_count(name: str, value: Any) -> None:

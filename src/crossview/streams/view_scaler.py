@@ -225,4 +225,6 @@ def _with_values(X: MultiView, matrix: Any, values: np.ndarray) -> MultiView:
         other.has_canonical_format = True
     else:
         other = values.reshape(matrix.shape)
-    return MultiView.from_matrix(other, X.layout, present=X.present, feature_names=X.feature_names)
+    return MultiView.from_matrix(
+        other, X.layout, present=X.present, feature_names=X.feature_names, index=X.index
+    )

@@ -6,6 +6,7 @@ a matrix whose columns are ordered by view and supports row indexing, so that sc
 splitters accept it.
 """
 
+from crossview.views.alignment import check_rows, flat_columns, row_index
 from crossview.views.layout import (
     ALL,
     ViewLayout,
@@ -14,17 +15,21 @@ from crossview.views.layout import (
     views_by_prefix,
     warn_of_unused,
 )
-from crossview.views.multi_view import MultiView
+from crossview.views.multi_view import MultiView, as_views
 from crossview.views.sparse import canonical_csr, check_indices
 
 __all__ = [
     "ALL",
     "MultiView",
     "ViewLayout",
+    "as_views",
     "canonical_csr",
     "check_indices",
+    "check_rows",
+    "flat_columns",
     "match_columns",
     "resolve_views",
+    "row_index",
     "views_by_prefix",
     "warn_of_unused",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from crossview.errors import InputError
+from crossview.views.alignment import align_rows, split_by_view
 from crossview.views.layout import ViewLayout
 from crossview.views.sparse import check_indices
 
@@ -23,7 +24,9 @@ class MultiView:
     ----------
     views : mapping of str to array-like or sparse matrix of shape (n_samples, n_columns)
         The blocks, in the order of the views.  Data frames
-        (pandas, polars, Arrow) keep their column names.
+        (pandas, polars, Arrow) keep their column names.  Frames of pandas belong together by their
+        index: the rows are those of the first one, and the same labels in another order are put in
+        its order.  Frames of other labels are refused.
     present : array-like of bool of shape (n_samples, n_views), default=None
         False where a view is missing in a row; its values there are ignored.  None: a view is
         missing in a row if all its columns are NaN.
@@ -38,6 +41,8 @@ class MultiView:
         The views as consecutive column blocks.
     present : ndarray of bool of shape (n_samples, n_views) or None
         False where a view is missing in a row; None: only views that are NaN throughout.
+    index : pandas.Index or None
+        The index of the rows; None where no view is a frame of pandas.
 
     Examples
     --------
@@ -62,11 +67,10 @@ class MultiView:
         present: Any = None,
         feature_names: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        matrix, layout, names = _assemble(views)
-        for name, given in (feature_names or {}).items():
-            names[layout.names[layout.index(name)]] = tuple(str(c) for c in given)
+        matrix, layout, names, index = _assemble(views)
+        names |= _as_names(feature_names)
         mask = _as_present(present, matrix.shape[0], layout.n_views)
-        self._set(matrix, layout, mask, names)
+        self._set(matrix, layout, mask, names, index)
 
     @classmethod
     def from_matrix(
@@ -76,6 +80,7 @@ class MultiView:
         *,
         present: Any = None,
         feature_names: Mapping[str, Sequence[str]] | None = None,
+        index: Any = None,
     ) -> MultiView:
         """Wrap a matrix whose columns are already ordered by view, without a copy.
 
@@ -89,6 +94,8 @@ class MultiView:
             False where a view is missing.
         feature_names : mapping of str to sequence of str, default=None
             Names of the columns of each view.
+        index : pandas.Index, default=None
+            The index of the rows, with which that of labels must agree.
 
         Returns
         -------
@@ -100,8 +107,9 @@ class MultiView:
                 f"the matrix has {matrix.shape[1]} columns, but {layout} has {layout.n_columns}"
             )
         self = cls.__new__(cls)
-        names = {str(n): tuple(c) for n, c in (feature_names or {}).items()}
-        self._set(matrix, layout, _as_present(present, matrix.shape[0], layout.n_views), names)
+        names = _as_names(feature_names)
+        mask = _as_present(present, matrix.shape[0], layout.n_views)
+        self._set(matrix, layout, mask, names, index)
         return self
 
     def _set(
@@ -110,17 +118,14 @@ class MultiView:
         layout: ViewLayout,
         present: np.ndarray | None,
         feature_names: dict[str, tuple[str, ...]],
+        index: Any,
     ) -> None:
-        for name, columns in feature_names.items():
-            width = layout.widths[layout.index(name)]
-            if len(columns) != width:
-                raise InputError(
-                    f"{len(columns)} feature names for the {width} columns of {name!r}"
-                )
+        _check_names(feature_names, layout)
         self.matrix = matrix
         self.layout = layout
         self.present = present
         self.feature_names = feature_names
+        self.index = index
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -158,6 +163,7 @@ class MultiView:
             self.layout,
             present=None if self.present is None else self.present[key],
             feature_names=self.feature_names,
+            index=None if self.index is None else self.index[key],
         )
 
     def keys(self) -> tuple[str, ...]:
@@ -192,24 +198,46 @@ class MultiView:
             ViewLayout(names, [self.layout.widths[v] for v in index]),
             present=None if self.present is None else self.present[:, index],
             feature_names={n: c for n, c in self.feature_names.items() if n in names},
+            index=self.index,
         )
 
     def __repr__(self) -> str:
-        views = ", ".join(
-            f"{n}: {w}" for n, w in zip(self.layout.names, self.layout.widths, strict=True)
-        )
+        widths = dict(zip(self.layout.names, self.layout.widths, strict=True))
+        views = ", ".join(f"{name}: {width}" for name, width in widths.items())
         return f"MultiView({len(self)} rows, {views})"
+
+
+def as_views(X: Any) -> Any:
+    """Return the views of a mapping, or of a pandas frame whose columns have several levels.
+
+    Parameters
+    ----------
+    X : object
+        The rows.
+
+    Returns
+    -------
+    X : MultiView or object
+        The rows; all else is as it is.
+    """
+    if isinstance(X, MultiView):
+        return X
+    if isinstance(X, Mapping):
+        return MultiView(X)
+    views = split_by_view(X)
+    return X if views is None else MultiView(views)
 
 
 def _assemble(
     views: Mapping[str, Any],
-) -> tuple[Any, ViewLayout, dict[str, tuple[str, ...]]]:
-    """Return the concatenated views, their layout, and their column names."""
+) -> tuple[Any, ViewLayout, dict[str, tuple[str, ...]], Any]:
+    """Return the concatenated views, their layout, their column names, and their index."""
     if not isinstance(views, Mapping):
         raise InputError(
             "MultiView takes a mapping of view name to columns, such as "
             f"MultiView({{'page': P, 'link': L}}), not {type(views).__name__}"
         )
+    views, index = align_rows(views)
     blocks: list[Any] = []
     names: dict[str, tuple[str, ...]] = {}
     for name, block in views.items():
@@ -223,8 +251,10 @@ def _assemble(
         counts = ", ".join(f"{n}: {r}" for n, r in zip(layout.names, rows, strict=True))
         raise InputError(f"the views have different numbers of rows ({counts})")
     if any(sp.issparse(b) for b in blocks):
-        return sp.csr_array(sp.hstack(blocks, format="csr", dtype=np.float64)), layout, names
-    return np.ascontiguousarray(np.hstack(blocks), dtype=np.float64), layout, names
+        matrix = sp.csr_array(sp.hstack(blocks, format="csr", dtype=np.float64))
+    else:
+        matrix = np.ascontiguousarray(np.hstack(blocks), dtype=np.float64)
+    return matrix, layout, names, index
 
 
 def _as_matrix(block: Any, view: str) -> tuple[Any, tuple[str, ...] | None]:
@@ -249,6 +279,17 @@ def _as_matrix(block: Any, view: str) -> tuple[Any, tuple[str, ...] | None]:
     if array.ndim != 2:
         raise InputError(f"view {view!r} has {array.ndim} dimension(s); a view must be a 2-D table")
     return array, columns
+
+
+def _as_names(feature_names: Mapping[str, Sequence[str]] | None) -> dict[str, tuple[str, ...]]:
+    return {str(view): tuple(map(str, c)) for view, c in (feature_names or {}).items()}
+
+
+def _check_names(feature_names: Mapping[str, Sequence[str]], layout: ViewLayout) -> None:
+    for name, columns in feature_names.items():
+        width = layout.widths[layout.index(name)]
+        if len(columns) != width:
+            raise InputError(f"{len(columns)} feature names for the {width} columns of {name!r}")
 
 
 def _as_present(present: Any, n_samples: int, n_views: int) -> np.ndarray | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from crossview.errors import InputError
 from crossview.estimators.base.explained import ExplainedLearner
+from crossview.views import as_views, check_rows
 
 
 @functools.cache
@@ -50,9 +51,12 @@ class ViewLearner(ExplainedLearner):
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
+            The rows.  A mapping of view names to frames, and a frame of pandas whose columns have
+            several levels, are taken as `MultiView` takes them.
         y : array-like of shape (n_samples,)
-            Labels of two or more classes; numeric targets for a regressor.
+            Labels of two or more classes; numeric targets for a regressor.  If ``X`` and ``y`` are
+            of pandas, they have the same index; scikit-learn ignores it, so another order is an
+            error and not put right.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row, at least 0; see the notes of the class for its effect.
 
@@ -62,12 +66,13 @@ class ViewLearner(ExplainedLearner):
             The fitted learner.
         """
         self.check_params()
+        check_rows(X, y=y, sample_weight=sample_weight)
         if sample_weight is not None and not np.asarray(sample_weight).any():
             raise InputError("every sample weight is zero, so there is nothing to learn")
         if not self._warm_starts():
             self._forget()
         try:
-            self._fit(X, y, sample_weight)
+            self._fit(as_views(X), y, sample_weight)
         except ValueError:
             if not self._warm_starts():
                 self._forget()

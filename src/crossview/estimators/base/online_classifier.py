@@ -15,6 +15,7 @@ from crossview.estimators.targets import check_label, row_weights
 from crossview.estimators.validation import StrOptions
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label
+from crossview.views import check_rows
 
 
 class OnlineClassifier(SelfCalibratingClassifier):
@@ -89,6 +90,7 @@ class OnlineClassifier(SelfCalibratingClassifier):
         self.check_streams()
         first = not hasattr(self, "classes_")
         self._check_classes(first, classes)
+        check_rows(X, y=y, sample_weight=sample_weight)
         try:
             rows = self._read(X, reset=first)
             y = self._labels(y, rows)

@@ -17,6 +17,7 @@ from crossview.kernels.merged import merged_moments
 from crossview.kernels.moments import running_units, units_of
 from crossview.kernels.rows import Rows
 from crossview.schema import MAX_FINITE, Array
+from crossview.views import check_rows
 
 
 class StandardizedRegressor(ViewRegressor, OnlineLearner):
@@ -123,6 +124,7 @@ class OnlineRegressor(StandardizedRegressor):
         self.check_params()
         self.check_streams()
         first = not hasattr(self, "_state")
+        check_rows(X, y=y, sample_weight=sample_weight)
         try:
             rows = self._read(X, reset=first)
             y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)

@@ -17,6 +17,7 @@ from crossview.kernels.rows import Rows
 from crossview.views import (
     MultiView,
     ViewLayout,
+    as_views,
     check_indices,
     resolve_views,
     warn_of_unused,
@@ -61,6 +62,7 @@ class RowReader(BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool, checked: bool = True) -> Rows:
         """Return X as rows for the learning loops; ``reset`` takes over its columns and views."""
+        X = as_views(X)
         matrix, present = (
             self._read_views(X, reset) if isinstance(X, MultiView) else self._read_matrix(X, reset)
         )

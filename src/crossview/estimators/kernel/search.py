@@ -27,7 +27,7 @@ from crossview.estimators.kernel.training import TrainingSet, learn_drawn
 from crossview.estimators.kernel.values import KERNELS
 from crossview.kernels import gram
 from crossview.kernels.rows import Rows
-from crossview.views import ViewLayout
+from crossview.views import ViewLayout, check_rows
 
 __all__ = ["KernelSearchCV", "grams_of_gammas"]
 
@@ -120,6 +120,7 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The search with its results.
         """
         self._check_estimator()
+        check_rows(X, y=y)
         learner = clone(self.estimator).set_params(calibration="none")
         data = read_training_set(learner, X, y)
         self.classes_ = learner.classes_

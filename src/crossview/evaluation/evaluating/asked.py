@@ -26,7 +26,7 @@ from crossview.evaluation.tasks import (
 )
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.table import TableStream, open_table
-from crossview.views import MultiView
+from crossview.views import MultiView, check_rows
 
 __all__ = [
     "WINDOW",
@@ -169,6 +169,7 @@ def open_rows_to_evaluate(
     label : str or None
         The column of the labels; None: the source has them, or they are an array.
     """
+    check_rows(X, y=y)
     columns = [*by, *([time] if time else [])]
     if not isinstance(fitted.encoder, ViewEncoder):
         if columns:

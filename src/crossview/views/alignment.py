@@ -1,0 +1,155 @@
+"""Rows of data frames by their index: those of pandas have one, polars and Arrow have none."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from crossview.errors import InputError
+
+__all__ = ["align_rows", "check_rows", "flat_columns", "row_index", "split_by_view"]
+
+MOST_EXAMPLES = 3
+
+
+def row_index(data: Any) -> Any:
+    """Return the pandas index of the rows of a frame, a series or a MultiView; None without one.
+
+    Where pandas is not loaded, there is no such index.
+    """
+    kind = getattr(sys.modules.get("pandas"), "Index", None)
+    index = None if kind is None else getattr(data, "index", None)
+    return index if kind is not None and isinstance(index, kind) else None
+
+
+def align_rows(views: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return the views with their rows in the order of the first one that has an index.
+
+    Parameters
+    ----------
+    views : mapping of str to data frame or array
+        The views.
+
+    Returns
+    -------
+    views : dict of str to data frame or array
+        The same rows in one order.
+    index : pandas.Index or None
+        Their index.
+
+    Raises
+    ------
+    InputError
+        Two views have the same number of rows and other labels, or not all in another order.
+    """
+    first, index = "", None
+    aligned = dict(views)
+    for name, block in views.items():
+        own = row_index(block)
+        if index is None:
+            first, index = str(name), own
+        elif own is not None and len(own) == len(index) and not own.equals(index):
+            if not _same_labels(index, own):
+                raise InputError(
+                    f"views {first!r} and {str(name)!r} have rows of other names: "
+                    f"{_differences(index, first, own, str(name))}; give both the same index, or "
+                    ".to_numpy() if their rows are in one order"
+                )
+            aligned[name] = block.iloc[own.get_indexer(index)]
+    return aligned, index
+
+
+def check_rows(X: Any, **others: Any) -> None:
+    """Raise an error if labels or weights of pandas have another index than the rows.
+
+    Parameters
+    ----------
+    X : data frame, MultiView or mapping of views
+        The rows.
+    **others : series, data frame or array
+        What has one value per row, by the name of the argument; without an index nothing is
+        checked.
+    """
+    index = row_index(X)
+    if isinstance(X, Mapping):
+        index = next((one for one in map(row_index, X.values()) if one is not None), None)
+    if index is None:
+        return
+    for name, values in others.items():
+        own = row_index(values)
+        if own is None or len(own) != len(index) or own.equals(index):
+            continue
+        if _same_labels(index, own):
+            raise InputError(
+                f"{name} has the index of X in another order ({_some(own)}; X: {_some(index)}); "
+                f"give {name}.loc[X.index]"
+            )
+        raise InputError(
+            f"{name} has another index than X: {_differences(index, 'X', own, name)}; give {name} "
+            f"the index of X, or {name}.to_numpy() if its order is that of X"
+        )
+
+
+def split_by_view(frame: Any) -> dict[str, Any] | None:
+    """Return the views of a pandas frame with several levels of columns; None of any other one.
+
+    Parameters
+    ----------
+    frame : object
+        Anything.  The first level of its columns names the views, as that of
+        ``pd.concat({"mrna": a, "meth": b}, axis=1)``.
+
+    Returns
+    -------
+    views : dict of str to pandas.DataFrame, or None
+        The columns of each view.
+    """
+    if not _has_levels(frame):
+        return None
+    level = frame.columns.get_level_values(0)
+    views = {}
+    for name in dict.fromkeys(level):
+        view = frame.loc[:, level == name]
+        views[str(name)] = view.set_axis([_joined(rest) for _, *rest in view.columns], axis=1)
+    return views
+
+
+def flat_columns(frame: Any) -> Any:
+    """Return a frame whose columns of several levels are called ``view__column``."""
+    if not _has_levels(frame):
+        return frame
+    names = [f"{view}__{_joined(rest)}" for view, *rest in frame.columns]
+    return frame.set_axis(names, axis=1)
+
+
+def _has_levels(frame: Any) -> bool:
+    columns = None if row_index(frame) is None else getattr(frame, "columns", None)
+    return getattr(columns, "nlevels", 1) > 1
+
+
+def _joined(levels: list[Any]) -> str:
+    return "_".join(str(level) for level in levels if str(level))
+
+
+def _same_labels(index: Any, other: Any) -> bool:
+    """Whether two indexes of one length have the same labels, each once."""
+    unique = index.is_unique and other.is_unique
+    return unique and bool((other.get_indexer(index) >= 0).all())
+
+
+def _differences(index: Any, name: str, other: Any, its_name: str) -> str:
+    """Examples of labels that only one of two indexes has."""
+    if not (index.is_unique and other.is_unique):
+        return f"some are there twice, in another order ({_some(index)}; {_some(other)})"
+    only = [
+        f"{_some(mine[~mine.isin(theirs)])} only in {where}"
+        for mine, theirs, where in ((index, other, name), (other, index, its_name))
+    ]
+    return ", ".join(only)
+
+
+def _some(index: Any) -> str:
+    """The first labels of an index."""
+    shown = ", ".join(repr(label) for label in index[:MOST_EXAMPLES].tolist())
+    return f"{shown}, ..." if len(index) > MOST_EXAMPLES else shown
