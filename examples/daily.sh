@@ -31,9 +31,9 @@ cp model.st old.st
 
 for day in 1 2 3 4 5 6 7; do
     step crossview predict model.st day$day.parquet --keep id --explain 2 -o log$day.parquet
-    step crossview evaluate model.st day$day.parquet --join labels$day.csv --json new$day.json
-    crossview evaluate old.st day$day.parquet --join labels$day.csv --json old$day.json > old$day.txt
-    step crossview train day$day.parquet --join labels$day.csv --init model.st --in-order -o model.st
+    step crossview evaluate model.st day$day.parquet --source labels$day.csv --json new$day.json
+    crossview evaluate old.st day$day.parquet --source labels$day.csv --json old$day.json > old$day.txt
+    step crossview train day$day.parquet --source labels$day.csv --init model.st --in-order -o model.st
 done
 step crossview inspect model.st --weights weights.parquet
 

@@ -49,7 +49,7 @@ OPTIONS = [
         "--no-scale-views",
         "--weight",
         "--missing-columns",
-        "--join",
+        "--source",
         "--on",
         "--init",
         "--set",

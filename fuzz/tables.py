@@ -302,8 +302,9 @@ def join(folder: Path, table: Any, rng: np.random.Generator) -> str:
 
     on = [None, None, None, "id", "id", "id", ["id", "x"], []][rng.integers(8)]
     other = crossview.open_table(folder / "late.parquet")
-    both = (table, other) if rng.random() < 0.5 else (other, table)
-    for batch in crossview.join_tables(*both, on=on):
+    left, right = (table, other) if rng.random() < 0.5 else (other, table)
+    views = {} if rng.random() < 0.1 else {"v": right}
+    for batch in crossview.join_tables(left, right if rng.random() < 0.5 else views, on=on):
         batch.data.validate(full=True)
     return "joined"
 

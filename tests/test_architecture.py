@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "persistence": {"errors", "files", "catalog", "model_header", "pipelines", "touched"},
     "evaluation": {
         *("errors", "labels", "lazily", "files", "schema", "catalog", "views"),
-        *("batch", "estimators", "streams", "persistence", "pipelines"),
+        *("batch", "estimators", "streams", "model_header", "persistence", "pipelines"),
     },
     "distributed": {
         *("errors", "labels", "files", "catalog", "views"),

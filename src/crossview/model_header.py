@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from crossview.errors import InputError
 from crossview.files import is_pipe
 
-__all__ = ["FORMAT", "VERSION", "ReadsTables", "read_header", "read_tables"]
+__all__ = ["FORMAT", "VERSION", "ReadsTables", "read_header", "read_label", "read_tables"]
 
 FORMAT = "crossview-model"
 VERSION = 6
@@ -59,6 +59,28 @@ def read_header(path: str | os.PathLike) -> dict[str, str]:
             file=str(path),
         )
     return metadata
+
+
+def read_label(path: str | os.PathLike) -> str | None:
+    """Return the column of the labels of a model, without loading it.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    label : str or None
+        Its name; None if it was trained without one.
+    """
+    try:
+        label = json.loads(read_header(path)["info"])["label"]
+    except (LookupError, TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        return None
+    return label if isinstance(label, str) else None
 
 
 class ReadsTables(NamedTuple):

@@ -54,7 +54,7 @@ def test_a_model_from_a_pipe_is_read_once(here, capsys):
     os.mkfifo("pipe")
     status, _, err = run(capsys, *PREDICT, "/dev/null", "--format", "csv")
     assert (status, err) == (2, ["crossview: error: /dev/null: is a device, and no file"])
-    _, _, err = run(capsys, "evaluate", "m.safetensors", "bc.parquet", "--join", "pipe")
+    _, _, err = run(capsys, "evaluate", "m.safetensors", "bc.parquet", "--source", "pipe")
     assert "pipe: is a pipe, which is read only once; copy it into a file" in err[0]
 
 

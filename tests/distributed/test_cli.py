@@ -75,7 +75,7 @@ def test_what_does_not_go_with_an_evaluation_on_a_cluster_is_one_line(files, cap
     for options, message in (
         (["--partitions", 2], "--partitions is about a cluster; add --dask"),
         (["--dask", "local:2", "--partitions", 0], "--partitions 0; give 1 or more"),
-        (["--dask", "local:2", "--join", files], "--join does not go with --dask"),
+        (["--dask", "local:2", "--source", files], "--source does not go with --dask"),
         (["--dask", "nowhere"], "no Dask scheduler answers"),
     ):
         status, _, err = run(capsys, "evaluate", model, files, *options)

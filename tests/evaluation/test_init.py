@@ -147,7 +147,7 @@ def test_by_the_command_in_place_with_the_kinds_of_the_model(tmp_path, monkeypat
     command = ["train", "one.csv", "--label", "y", "--model", "scw", "--hash-bits", "4"]
     assert main([*command, "-o", "m.st"]) == 0
     more = ["train", "two.csv", "--init", "m.st", "-o", "m.st"]
-    assert main([*more, "--join", "late.csv"]) == 0
+    assert main([*more, "--source", "late.csv"]) == 0
     err = capsys.readouterr().err
     assert "3 of 10 rows are not in late.csv, and are left out" in err
     assert "47 rows shuffled, 40 of them before, 1 pass" in err
@@ -157,7 +157,7 @@ def test_by_the_command_in_place_with_the_kinds_of_the_model(tmp_path, monkeypat
     for options, message in (
         (["--model", "pa"], "leave --model out; the model of --init has its own"),
         (["--set", "C=1"], "leave --set out; the model of --init"),
-        (["--on", "id"], "--on 'id' is for --join; name a file to join"),
+        (["--on", "id"], "--on 'id' is for --source; name a table to join"),
     ):
         assert main([*more, *options]) == 2
         assert message in capsys.readouterr().err

@@ -69,6 +69,8 @@ PASS = MultiViewPAClassifier()
         lambda X, y: MultiViewPAClassifier().fit(X, Y, sample_weight=y + 1.0),
         lambda X, y: MultiViewPAClassifier().partial_fit(X, y, classes=[0, 1]),
         lambda X, y: MultiViewMachineRegressor().partial_fit(X, y),
+        lambda X, y: MultiViewPAClassifier().fit(X, Y).score(X, y),
+        lambda X, y: MultiViewMachineRegressor().fit(X, Y).score(X, y),
         lambda X, y: KernelSearchCV(PegasosClassifier(kernel="rbf")).fit(X, y),
     ],
 )
@@ -97,11 +99,12 @@ def test_functions_refuse_labels_in_another_order(use, X):
 
 
 def test_a_pipeline_knows_the_index_behind_its_encoder():
-    X = ViewEncoder().fit_transform(FRAME)
-    assert X.layout.names == ("a", "b")
-    assert list(X.index) == IDS
-    with pytest.raises(InputError, match="another order"):
-        MultiViewPAClassifier().fit(X, SHUFFLED)
+    for table in (FRAME, {"a": A, "b": B.sample(frac=1.0, random_state=1)}):
+        X = ViewEncoder().fit_transform(table)
+        assert X.layout.names == ("a", "b")
+        assert list(X.index) == IDS
+        with pytest.raises(InputError, match="another order"):
+            MultiViewPAClassifier().fit(X, SHUFFLED)
 
 
 def test_the_first_level_of_columns_names_the_views():

@@ -46,13 +46,15 @@ app = typer.Typer(
 )
 
 Source = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="SOURCE",
+        show_default=False,
         help=f"A file ({', '.join(suffix for one in READERS for suffix in one.suffixes)}), a glob "
         "of them, a query such as "
         "\"SELECT ... FROM 'a.parquet' JOIN 'b.csv' USING (id) ORDER BY time\", an https:// or "
-        "s3:// address, a pipe, or - for stdin (CSV, or --format).",
+        "s3:// address, a pipe, or - for stdin (CSV, or --format). Leave it out where --source "
+        "names all.",
     ),
 ]
 Model = Annotated[
@@ -70,7 +72,8 @@ Views = Annotated[
         "--view",
         metavar="NAME=COLUMNS",
         help="A view and its columns: names or globs, with commas between. Once for each view. "
-        "Without it, columns called VIEW__COLUMN are grouped. Of svmlight files ranges such as "
+        "Besides them each --source NAME=FILE is one. Without any, columns called VIEW__COLUMN are "
+        "grouped. Of svmlight files ranges such as "
         "page=1:1840, of libffm fields, of Vowpal Wabbit namespaces.",
     ),
 ]
@@ -274,20 +277,22 @@ MissingColumns = Annotated[
 ]
 
 
-JoinFile = Annotated[
-    str | None,
+Sources = Annotated[
+    list[str] | None,
     typer.Option(
-        "--join",
-        metavar="FILE",
-        help="More columns of the rows, such as labels that came late; rows that FILE has not are "
-        "left out.",
+        "--source",
+        metavar="[NAME=]FILE",
+        help="Another table of the same rows, joined by --on. With a name it is a view, whose "
+        "columns are called NAME__COLUMN; rows that it has not are without that view. Without a "
+        "name its columns, such as late labels, keep their names, and rows that it has not are "
+        "left out. Once for each.",
     ),
 ]
 On = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN,...",
-        help="The columns by which --join finds a row, such as an id. Default: all that both have.",
+        help="The id by which --source finds a row. Default: the columns that all tables have.",
     ),
 ]
 
@@ -339,7 +344,10 @@ def _reading(
 
 @app.command(cls=Command)
 def describe(
-    source: Source,
+    source: Source = None,
+    *,
+    sources: Sources = None,
+    on: On = None,
     label: Label = None,
     view: Views = None,
     text: Text = None,
@@ -387,7 +395,7 @@ def describe(
         {"text": text, "categorical": categorical, "numeric": numeric, "date": date},
         {"ignore": ignore},
         _reading(format, null, decimal, delimiter, quote, header, encoding),
-    )
+    ).join(source, sources, on)
     with opening.standard_input(source, columns) as file:
         opening.describe(file, columns, json=json, task=task, time=time, weight=weight)
 
@@ -395,7 +403,10 @@ def describe(
 @app.command(cls=Command)
 def compare(
     context: typer.Context,
-    source: Source,
+    source: Source = None,
+    *,
+    sources: Sources = None,
+    on: On = None,
     label: Label = None,
     view: Views = None,
     text: Text = None,
@@ -560,7 +571,7 @@ def compare(
             "bins": bins,
         },
         _reading(format, null, decimal, delimiter, quote, header, encoding),
-    )
+    ).join(source, sources, on)
     options = {
         "task": task,
         "metric": metric,
@@ -586,7 +597,9 @@ def compare(
     in_no_view = [name for name in (groups, time, weight) if name is not None]
     with opening.standard_input(source, columns) as file:
         table: Any = file
-        if not file.endswith(".json"):  # a stored comparison, or rows that are checked later
+        if not opening.is_stored(
+            file, columns
+        ):  # a stored comparison, or rows that are checked later
             opening.check_names(task=task, metric=metric, k=k, cost=cost, models=model or [])
             table = opening.open_source(file, columns, ignored=in_no_view)
 
@@ -602,7 +615,10 @@ def compare(
 @app.command(cls=Command)
 def train(
     context: typer.Context,
-    source: Source,
+    source: Source = None,
+    *,
+    sources: Sources = None,
+    on: On = None,
     output: Annotated[
         str,
         typer.Option(
@@ -682,7 +698,7 @@ def train(
             metavar="ADDRESS",
             help="Learn on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786, which "
             "read the files themselves; local:N starts N processes here. Not with --time, "
-            "--epochs, --init, --checkpoint, --log, --join.",
+            "--epochs, --init, --checkpoint, --log, --source.",
         ),
     ] = None,
     partitions: Annotated[
@@ -737,8 +753,6 @@ def train(
         ),
     ] = None,
     report: ReportFile = None,
-    join: JoinFile = None,
-    on: On = None,
     progress: Annotated[
         bool | None,
         typer.Option(
@@ -777,7 +791,7 @@ def train(
         resume=resume or None,
         log=log,
         log_every=log_every,
-        join=join,
+        source=sources,
         report=report,
     )
     columns = opening.Columns.parse(
@@ -793,7 +807,7 @@ def train(
             "bins": bins,
         },
         _reading(format, null, decimal, delimiter, quote, header, encoding),
-    )
+    ).join(source, sources, on)
     opening.check_names(
         task=task,
         metric=metric,
@@ -804,9 +818,8 @@ def train(
     )
     with opening.model_and_source(init, source, columns) as (start, file):
         in_no_view = [name for name in (time, weight) if name is not None]
-        joined = opening.parse_join(join, on)
-        table = opening.open_source(file, columns, ignored=in_no_view, join=joined, model=start)
-        inputs, outputs = [file, table, join, init], [output, checkpoint, log]
+        table = opening.open_source(file, columns, ignored=in_no_view, model=start)
+        inputs, outputs = [file, table, init], [output, checkpoint, log]
         page = opening.Report.parse(report, context.find_root().obj, inputs, outputs)
 
         from crossview.cli.commands.train import run
@@ -843,7 +856,10 @@ def train(
 @app.command(cls=Command)
 def predict(
     model: Model,
-    source: Source,
+    source: Source = None,
+    *,
+    sources: Sources = None,
+    on: On = None,
     output: Annotated[
         str,
         typer.Option(
@@ -899,7 +915,7 @@ def predict(
     from crossview.cli import opening
 
     reading = _reading(format, null, decimal, delimiter, quote, header, encoding)
-    columns = opening.Columns.parse(None, None, {}, {}, reading)
+    columns = opening.Columns.parse(None, None, {}, {}, reading).join(source, sources, on)
     with opening.model_and_source(model, source, columns) as (model_file, file):
         table = opening.open_source(file, columns, model=model_file)
         opening.check_columns(table, keep or [])
@@ -923,7 +939,10 @@ def predict(
 def evaluate(
     context: typer.Context,
     model: Model,
-    source: Source,
+    source: Source = None,
+    *,
+    sources: Sources = None,
+    on: On = None,
     label: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="The labels. Default: the label of the model."),
@@ -992,7 +1011,7 @@ def evaluate(
             metavar="ADDRESS",
             help="Count on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786, which "
             "read the files themselves; local:N starts N processes here. It does not change the "
-            "answer. Not with --join.",
+            "answer. Not with --source.",
         ),
     ] = None,
     partitions: Annotated[
@@ -1003,8 +1022,6 @@ def evaluate(
             "or row groups. Only the rounding of sums depends on it. Default: as many as workers.",
         ),
     ] = None,
-    join: JoinFile = None,
-    on: On = None,
     format: Format = None,
     null: Null = None,
     decimal: Decimal = None,
@@ -1022,19 +1039,19 @@ def evaluate(
     """
     from crossview.cli import opening
 
-    cluster = opening.Cluster.parse(dask, partitions, None, join=join)
+    cluster = opening.Cluster.parse(dask, partitions, None, source=sources)
     reading = _reading(format, null, decimal, delimiter, quote, header, encoding)
-    columns = opening.Columns.parse(None, None, {}, {}, reading)
+    columns = opening.Columns.parse(None, None, {}, {}, reading).join(source, sources, on)
     task = "regression" if metric in metric_names("regression") else "classification"
     opening.check_names(task=task, metric=metric, k=k, cost=cost, models=[])
     if window is not None:
         opening.parse_window(window)
     with opening.model_and_source(model, source, columns) as (model_file, file):
-        joined = opening.parse_join(join, on)
-        table = opening.open_source(file, columns, join=joined, model=model_file)
-        opening.check_columns(table, [label, time, *(by or [])])
-        opening.check_columns_of_model(model_file, table)
-        inputs = [model_file, file, table, join]
+        named = [name for name in (label, time, *(by or [])) if name is not None]
+        table = opening.open_source(file, columns, named=named, label=label, model=model_file)
+        opening.check_columns(table, named)
+        opening.check_columns_of_model(model_file, table, missing_columns)
+        inputs = [model_file, file, table]
         page = opening.Report.parse(report, context.find_root().obj, inputs, [json])
 
         from crossview.cli.commands.evaluate import run
@@ -1088,7 +1105,10 @@ def inspect(
 
 @app.command(cls=Command)
 def convert(
-    source: Source,
+    source: Source = None,
+    *,
+    sources: Sources = None,
+    on: On = None,
     output: Annotated[
         str,
         typer.Option(
@@ -1137,7 +1157,7 @@ def convert(
             "bins": bins,
         },
         _reading(format, null, decimal, delimiter, quote, header, encoding),
-    )
+    ).join(source, sources, on)
     with opening.standard_input(source, columns) as file:
         table = opening.open_source(file, columns)
 

@@ -19,7 +19,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, Self, TextIO
 
 from rich.console import Console
 
@@ -33,11 +33,13 @@ from crossview.evaluation import describe as describing
 from crossview.evaluation.describe_rows import describe_rows
 from crossview.evaluation.evaluating.windows import parse_window
 from crossview.evaluation.table_columns import (
+    about_join,
     check_label,
     columns_of_model,
     dates_in_views,
     match_ignored,
     predictors,
+    views_of_join,
     with_dates,
     without_ignored,
 )
@@ -50,11 +52,11 @@ from crossview.files import (
     naming,
     replacing,
 )
-from crossview.model_header import ReadsTables, read_tables
+from crossview.model_header import ReadsTables, read_label, read_tables
 from crossview.report.description import description_table, rows_table
 from crossview.streams.dates import split_format
 from crossview.streams.duck import named_files
-from crossview.streams.join import join_tables
+from crossview.streams.join import join_sources
 from crossview.streams.rows import RowStream, open_rows
 from crossview.streams.source import find_format, find_reader, is_query
 from crossview.streams.table import TableStream, open_table
@@ -115,6 +117,9 @@ class Columns:
     # the words of a command line that say the same, and those that say how the source is read
     options: list[str] = field(default_factory=list)
     reading_options: list[str] = field(default_factory=list)
+    # more tables, as NAME=FILE or FILE, and the id by which they are joined
+    sources: list[str] = field(default_factory=list)
+    on: list[str] = field(default_factory=list)
 
     @classmethod
     def parse(
@@ -164,6 +169,27 @@ class Columns:
         """Columns that are in no view: names or globs."""
         return list(self.encoding["ignore"])
 
+    def join(self, source: str | None, sources: Sequence[str] | None, on: str | None) -> Self:
+        """Take over ``--source`` and ``--on``; some source must be named."""
+        if source is None and not sources:
+            raise InputError("name a file, or several by --source NAME=FILE and --on COLUMN")
+        if on is not None and not sources:
+            raise InputError(f"--on {on!r} is for --source; name a table to join")
+        self.sources = list(sources or [])
+        self.on = [name.strip() for name in (on or "").split(",") if name.strip()]
+        self.options += [word for one in self.sources for word in ("--source", one)]
+        self.options += ["--on", ",".join(self.on)] if self.on else []
+        return self
+
+    def tables(self, source: str | None) -> list[tuple[str | None, str]]:
+        """Return the tables that are joined, each with the view that it is."""
+        found: list[tuple[str | None, str]] = [] if source is None else [(None, source)]
+        for one in self.sources:
+            name, equals, file = one.partition("=")
+            named = equals and re.fullmatch(r"[^\s/\\'\"]+", name) and not os.path.exists(one)
+            found.append((name, file) if named else (None, one))
+        return found
+
     def arguments(self) -> dict[str, Any]:
         """As keyword arguments of the library."""
         return {"views": self.views, **self.kinds, **self.encoding}
@@ -188,12 +214,12 @@ def _as_words(given: Mapping[str, Any]) -> list[str]:
 
 
 @contextmanager
-def standard_input(source: str, columns: Columns | None = None) -> Iterator[str]:
+def standard_input(source: Any, columns: Columns | None = None) -> Iterator[Any]:
     """Yield the source, or a temporary copy of what is read only once: stdin (``-``) and pipes.
 
     Guesses about the source, which are warnings of the library, are a line each on stderr.
     """
-    if source != STANDARD and not is_pipe(source):
+    if source is None or (source != STANDARD and not is_pipe(source)):
         with _guesses_as_lines():
             yield source
         return
@@ -249,27 +275,35 @@ def _guesses_as_lines(copy: str = "", name: str = "") -> Iterator[None]:
         yield
 
 
+def is_stored(source: str | None, columns: Columns) -> bool:
+    """Return whether a source of ``compare`` is a comparison that was stored, and no table."""
+    return source is not None and source.endswith(".json") and not columns.sources
+
+
 def open_source(
-    source: str,
+    source: str | None,
     columns: Columns,
     *,
     ignored: Sequence[str] = (),
-    join: Join | None = None,
-    model: str | None = None,
+    named: Sequence[str] = (),
+    label: str | None = None,
+    model: Any = None,
 ) -> Any:
     """Return a table that is open and has the columns; other sources as they are.
 
     Parameters
     ----------
-    source : str
-        A path, a glob or a query.
+    source : str or None
+        A path, a glob or a query; None: tables that are joined.
     columns : Columns
         What the options say.
     ignored : sequence of str, default=()
         Columns that are in no view.
-    join : Join, default=None
-        The file of more columns, and by which columns its rows are found.
-    model : str, default=None
+    named : sequence of str, default=()
+        Of tables that are joined, columns that keep their names.
+    label : str, default=None
+        The column of the labels, where ``columns`` does not say it.
+    model : path-like, default=None
         A model file: the columns are those that it has learned, and CSV is read as it was then.
 
     Returns
@@ -277,13 +311,24 @@ def open_source(
     source : TableStream, RowStream or str
         What the library takes.
     """
+    known: ReadsTables | None = None
+    with suppress(InputError):  # loading says what is wrong
+        known = None if model is None else read_tables(model) or ReadsTables({}, None)
+    if columns.sources:
+        label = columns.label or label or (None if model is None else read_label(model))
+        with loading_meanwhile():
+            names = [*ignored, *named]
+            table = _join(source, columns, label, names, known)
+        _check_table(table, columns, ignored, known)
+        return table
+    assert source is not None
     reader, files = find_reader(source, columns.reading.get("format"))
     if reader.kind == "sparse":
         said = [name for name in columns.reading if name != "format"]
         said += [kind for kind, names in columns.kinds.items() if names]
         said += ["ignore"] if columns.ignore else []
-        if said or ignored or join is not None:
-            what = f"--{said[0]}" if said else "--join" if join is not None else repr(ignored[0])
+        if said or ignored:
+            what = f"--{said[0]}" if said else repr(ignored[0])
             raise InputError(f"{what} is about columns, and {reader.name} has views", file=files[0])
         how: dict[str, Any] = {"format": reader.name}
         if reader.takes_views:
@@ -293,15 +338,18 @@ def open_source(
         if "scale_views" in columns.encoding:  # it is learned from: all labels are needed
             stream.start()
         return stream
-    known: ReadsTables | None = None
-    with suppress(InputError):  # loading says what is wrong
-        known = None if model is None else read_tables(model)
     with loading_meanwhile():
         table = open_table(source, **columns.reading, dialect=known and known.dialect)
-    if join is not None:
-        table = _joined(source, table, join)
-    if columns.label is not None and model is not None:
-        check_label(table, columns.label, {} if known is None else known.columns)
+    _check_table(table, columns, ignored, known)
+    return source if is_query(source) else table
+
+
+def _check_table(
+    table: TableStream, columns: Columns, ignored: Sequence[str], known: ReadsTables | None
+) -> None:
+    """Raise an error if the table has not the columns; ``known`` are those of a model."""
+    if columns.label is not None and known is not None:
+        check_label(table, columns.label, known.columns)
     elif columns.label is not None:
         left_out = match_ignored(columns.ignore, table.column_names)
         views = without_ignored(columns.views, left_out, table.column_names)
@@ -311,25 +359,44 @@ def open_source(
     for name in ignored:
         if name not in table.column_names:
             raise InputError(f"no column {name!r}{closest_names(name, table.column_names)}")
-    return source if is_query(source) and join is None else table
 
 
-def _joined(source: str, table: TableStream, join: Join) -> TableStream:
-    """The rows of a table that a file has, too; says how many it has not."""
-    n_left, joined = table.n_rows, join_tables(table, join.file, join.on or None)
-    if without := n_left - joined.n_rows:
-        print(
-            f"crossview: {without:,} of {n_left:,} rows are not in {join.file}, and are left out",
-            file=sys.stderr,
-        )
-    return joined
+def _join(
+    source: str | None,
+    columns: Columns,
+    label: str | None,
+    named: Sequence[str],
+    model: ReadsTables | None = None,
+) -> TableStream:
+    """The tables of a command, joined; says which rows some have not."""
+    tables = [
+        (name, _open_part(file, columns.reading, model and model.dialect, main=file is source))
+        for name, file in columns.tables(source)
+    ]
+    on = columns.on or None
+    table = join_sources(tables, on, main=source is not None, label=label, named=named)
+    columns.views = views_of_join(table, columns.views)
+    views = columns.views if model is None else {}  # no view is looked for
+    for line in about_join(table, label, views, named):
+        print(f"crossview: {as_options(line)}", file=sys.stderr)
+    return table
 
 
-class Join(NamedTuple):
-    """A file of more columns, and by which columns its rows are found; none: all in common."""
-
-    file: str
-    on: list[str]
+def _open_part(source: str, reading: Mapping[str, Any], dialect: Any, *, main: bool) -> TableStream:
+    """One of several tables: ``--format`` is about SOURCE and names that do not say it."""
+    format = reading.get("format")
+    try:
+        reader, files = find_reader(source, format if main else None)
+    except InputError:
+        if main or format is None:
+            raise
+        reader, files = find_reader(source, format)
+    if reader.kind == "sparse":
+        raise InputError(f"is {reader.name}, and --source joins tables by a column", file=files[0])
+    how = dict(reading) if reader.name == "csv" else {}
+    if reader.suffixes:
+        how["format"] = reader.name
+    return open_table(source, **how, dialect=dialect)
 
 
 class Cluster(NamedTuple):
@@ -383,15 +450,20 @@ def check_columns_of_model(model: str, table: Any, missing_columns: str = "error
 class Rows(NamedTuple):
     """A source as the user names it, as it is open, and what the options say of it."""
 
-    source: str
+    source: str | None
     table: Any
     columns: Columns
     in_no_view: Sequence[str] = ()
     weight: str | None = None
 
+    @property
+    def title(self) -> str:
+        """How output calls the source."""
+        return " + ".join([*([self.source] if self.source else []), *self.columns.sources])
+
 
 @contextmanager
-def model_and_source(model: str | None, source: str, columns: Columns) -> Iterator[tuple[Any, str]]:
+def model_and_source(model: str | None, source: Any, columns: Columns) -> Iterator[tuple[Any, Any]]:
     """Yield the files of a model, if there is one, and of a source; one may be standard input."""
     if model == source == STANDARD:
         raise InputError("the model and the rows cannot both be read from standard input")
@@ -410,14 +482,22 @@ def check_exists(model: str) -> None:
         raise InputError("no such model file", file=model)
 
 
-def describe(source: str, columns: Columns, *, json: str | None, **options: Any) -> None:
+def describe(source: str | None, columns: Columns, *, json: str | None, **options: Any) -> None:
     """``crossview describe``."""
-    if not is_query(source) and find_reader(source, columns.reading.get("format"))[0].takes_views:
-        _describe_rows(open_source(source, columns), json)
-        return
-    table = open_table(source, **columns.reading)
+    if source is None or columns.sources:
+        named = [options[name] for name in ("time", "weight") if options[name] is not None]
+        table = _join(source, columns, columns.label, named)
+        inputs = table.files
+    else:
+        if is_query(source):
+            inputs = named_files(source)
+        elif find_reader(source, columns.reading.get("format"))[0].takes_views:
+            _describe_rows(open_source(source, columns), json)
+            return
+        table = open_table(source, **columns.reading)
+        inputs = inputs if is_query(source) else table.files
     if json not in (None, STANDARD):
-        check_writable(json, DESCRIPTION, named_files(source) if is_query(source) else table.files)
+        check_writable(json, DESCRIPTION, inputs)
     what: dict[str, Any] = {"views": columns.views, **columns.kinds, **options}
     what["ignore"] = columns.ignore
     description = describing.describe(table, columns.label, **what)
@@ -563,15 +643,6 @@ def _files_of(source: Any) -> list[str]:
     if isinstance(source, TableStream | RowStream):
         return list(source.files)
     return named_files(source) if is_query(source) else [source]
-
-
-def parse_join(file: str | None, on: str | None) -> Join | None:
-    """Return what ``--join FILE --on COLUMN,COLUMN`` say."""
-    if file is None:
-        if on is not None:
-            raise InputError(f"--on {on!r} is for --join; name a file to join")
-        return None
-    return Join(file, [name.strip() for name in (on or "").split(",") if name.strip()])
 
 
 def parse_seconds(text: str, option: str, *, zero: bool = False) -> float:

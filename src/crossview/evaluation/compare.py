@@ -21,6 +21,7 @@ from crossview.evaluation.comparing.jobs import Jobs
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.comparing.run import Run
 from crossview.evaluation.comparing.splits import Protocol
+from crossview.evaluation.joined import open_views
 from crossview.evaluation.labeled import LabeledTable
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.read_labels import check_seed
@@ -40,6 +41,7 @@ def compare(
     X: Any,
     y: Any = None,
     *,
+    on: str | Sequence[str] | None = None,
     views: Mapping[str, Any] | None = None,
     text: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -106,12 +108,17 @@ def compare(
 
     Parameters
     ----------
-    X : MultiView, data frame, path, glob or query
-        The rows.  A `ViewEncoder` encodes columns; it is fitted to each training part
-        separately.
+    X : MultiView, data frame, path, glob, query, or mapping of str to these
+        The rows.  Several views may be apart, as a mapping such as ``{"mrna": "mrna.csv", "meth":
+        frame}``; the columns of each are then called ``mrna__x``.  The table of the label gives the
+        rows, in which other views may be missing; without a label all ids are rows.
+        A `ViewEncoder` encodes columns; it is fitted to each training part separately.
     y : array-like of shape (n_samples,) or str, default=None
         The labels (regression: numbers), or the name of their column.  None if the file format has
         labels.
+    on : str or sequence of str, default=None
+        Where ``X`` is a mapping of views to sources: the column, such as an id, by which their rows
+        belong together.  None: frames have the same rows, in one order or by their pandas index.
     cv : int, default=5
         Number of folds.
     repeats : int, default=1
@@ -255,6 +262,8 @@ def compare(
         raise InputError(f"rope={rope}; give 0 or more")
     if budget is not None and not budget > 0.0:
         raise InputError(f"budget={budget}; give seconds, or None for whatever it takes")
+    per_row = {"groups": groups, "weight": weight, "time": time}
+    X, y, views = open_views(X, y, on, views=views, per_row=per_row)
     check_rows(X, groups=groups)
     source = open_labeled(
         X,

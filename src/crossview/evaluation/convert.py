@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
 from crossview.errors import InputError
+from crossview.evaluation.joined import open_views
 from crossview.evaluation.sources import input_files, open_labeled
 from crossview.labels import has_label
 from crossview.streams.row_writer import format_to_write, views_as_read, writing_rows
@@ -47,6 +48,7 @@ def convert(
     y: Any,
     output: str | os.PathLike[str],
     *,
+    on: str | Sequence[str] | None = None,
     views: Mapping[str, Any] | None = None,
     hash_bits: int = 18,
     task: str = "classification",
@@ -60,15 +62,18 @@ def convert(
 
     Parameters
     ----------
-    X : MultiView, data frame, path, glob or query
-        The rows.  Tables are encoded by a `ViewEncoder` that has learned all rows, without dividing
-        views by their norm.
+    X : MultiView, data frame, path, glob, query, or mapping of str to these
+        The rows; a mapping as for `train`.  Tables are encoded by a `ViewEncoder` that has learned
+        all rows, without dividing views by their norm.
     y : array-like of shape (n_samples,), str or None
         The labels, or the name of their column; None if the file format has labels.
     output : path-like
         The file to write: ``.svm``, ``.ffm`` or ``.vw``, also with ``.gz`` or ``.zst``.  In
         ``.svm`` columns are numbered from 1, view after view; in ``.ffm`` a view is a field, and in
         ``.vw`` a namespace, whose columns are numbered from 0.
+    on : str or sequence of str, default=None
+        Where ``X`` is a mapping of views to sources: the column, such as an id, by which their rows
+        belong together.  None: frames have the same rows, in one order or by their pandas index.
     views : mapping of str to columns, default=None
         As for `train`.
     hash_bits : int, default=18
@@ -101,6 +106,7 @@ def convert(
     >>> load_svmlight(path, views=answer.views)[0]
     MultiView(569 rows, mean: 20, error: 20, worst: 20)
     """
+    X, y, views = open_views(X, y, on, views=views)
     path = os.fspath(output)
     format = format_to_write(path, input_files(X))
     labels: dict[Any, int] = {}

@@ -12,6 +12,7 @@ import numpy as np
 
 from crossview.catalog.names import check_task
 from crossview.errors import InputError
+from crossview.evaluation.joined import open_views
 from crossview.evaluation.leaks import KNOWN_LATER, explain_leak, find_leaks
 from crossview.evaluation.row_columns import (
     RowColumns,
@@ -153,6 +154,7 @@ def describe(
     X: Any,
     y: Any = None,
     *,
+    on: str | Sequence[str] | None = None,
     views: Mapping[str, Any] | None = None,
     text: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -169,10 +171,13 @@ def describe(
 
     Parameters
     ----------
-    X : data frame, path, glob, query or TableStream
-        The rows, as for `open_table`.
+    X : data frame, path, glob, query or TableStream, or mapping of str to these
+        The rows, as for `open_table`.  A mapping as for `train`.
     y : array-like of shape (n_samples,) or str, default=None
         The labels, or the name of their column.  None: no label.
+    on : str or sequence of str, default=None
+        Where ``X`` is a mapping of views to sources: the column, such as an id, by which their rows
+        belong together.  None: frames have the same rows, in one order or by their pandas index.
     views : mapping of str to columns, default=None
         As for `ViewEncoder`.  None: a column called ``user__age`` belongs to the view ``user``.
     text : sequence of str, default=()
@@ -223,6 +228,7 @@ def describe(
     ad__price: text, but 75 % look like numbers with a decimal comma, the others ...
     """
     check_task(task)
+    X, y, views = open_views(X, y, on, views=views, per_row={"weight": weight, "time": time})
     check_rows(X, y=y)
     table = open_table(X)
     label = y if isinstance(y, str) else None

@@ -12,6 +12,7 @@ from crossview.evaluation.evaluating.counting import RowCounter
 from crossview.evaluation.evaluating.result import Evaluation
 from crossview.evaluation.evaluating.slices import find_slices
 from crossview.evaluation.evaluating.windows import ByRows, ByTime, find_windows
+from crossview.evaluation.joined import label_of_model, open_views
 
 __all__ = ["evaluate"]
 
@@ -21,6 +22,7 @@ def evaluate(
     X: Any,
     y: Any = None,
     *,
+    on: str | Sequence[str] | None = None,
     by: str | Sequence[str] = (),
     time: str | None = None,
     window: str | int | timedelta | None = None,
@@ -44,11 +46,15 @@ def evaluate(
     ----------
     model : path-like, Pipeline or learner
         A model file, or a fitted model such as ``train(...).fitted``.
-    X : MultiView, data frame, path, glob or query
-        The rows; best are rows that the model has not learned.
+    X : MultiView, data frame, path, glob, query, or mapping of str to these
+        The rows; best are rows that the model has not learned.  A mapping as for `train`; a view of
+        the model that it has not is missing.
     y : array-like of shape (n_samples,) or str, default=None
         The labels (regression: numbers), or the name of their column.  None: the column that a
         model file was trained for, or the file format has labels.
+    on : str or sequence of str, default=None
+        Where ``X`` is a mapping of views to sources: the column, such as an id, by which their rows
+        belong together.  None: frames have the same rows, in one order or by their pandas index.
     by : str or sequence of str, default=()
         Columns of ``X``: the metric for each of their 20 most frequent values, or for ten ranges
         of numbers.  One more pass over these columns finds them.
@@ -106,6 +112,16 @@ def evaluate(
         model, metric=metric, k=k, cost=cost, positive=positive, threshold=threshold, views=views
     )
     by = [by] if isinstance(by, str) else list(by)
+    label = label_of_model(model) if y is None else None
+    X, y, _ = open_views(
+        X,
+        y,
+        on,
+        views={},
+        per_row=dict(zip(by, by, strict=True)) | {"time": time},
+        label=label,
+        model=model,
+    )
     rows, asked.label = open_rows_to_evaluate(
         asked.fitted, X, y, by=by, time=time, missing_columns=missing_columns
     )

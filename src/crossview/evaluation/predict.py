@@ -12,19 +12,21 @@ import numpy as np
 from crossview.errors import InputError
 from crossview.evaluation.drift import Drift, drift_warnings, scores_of_views
 from crossview.evaluation.fitted_model import FittedModel
+from crossview.evaluation.joined import open_views
 from crossview.evaluation.read_labels import with_row_location
 from crossview.evaluation.sources import input_files
 from crossview.evaluation.tasks import gives_probabilities
 from crossview.evaluation.weights import ColumnNames
 from crossview.streams.arrow import floats, integers, kind_of_labels, labels_as, pyarrow
 from crossview.streams.prefetch import prefetch
+from crossview.streams.table import TableStream
 from crossview.streams.write import check_table, writing
 from crossview.views import MultiView
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Predictions", "predict", "predict_inputs"]
+__all__ = ["Predictions", "predict", "predict_inputs", "with_id"]
 
 # about so many rows of a batch are compared with those of training, to lose no time
 ROWS_FOR_DRIFT = 8192
@@ -61,6 +63,7 @@ def predict(
     X: Any,
     output: str | os.PathLike[str] | None = None,
     *,
+    on: str | Sequence[str] | None = None,
     keep: Sequence[str] = (),
     threshold: float | str | None = "trained",
     positive: Any = None,
@@ -80,11 +83,15 @@ def predict(
     ----------
     model : path-like, Pipeline or learner
         A model file, or a fitted model such as ``train(...).fitted``.
-    X : MultiView, data frame, path, glob or query
-        The rows.  A view without any of its columns is missing, with a warning.
+    X : MultiView, data frame, path, glob, query, or mapping of str to these
+        The rows.  A view without any of its columns is missing, with a warning.  A mapping as for
+        `train`: all ids are rows, and the predictions have them.
     output : path-like, default=None
         The file to write: ``.csv``, ``.parquet`` or ``.jsonl``.  Only one batch is then in
         memory.  None: the predictions are returned.
+    on : str or sequence of str, default=None
+        Where ``X`` is a mapping of views to sources: the column, such as an id, by which their rows
+        belong together.  None: frames have the same rows, in one order or by their pandas index.
     keep : sequence of str, default=()
         Columns of ``X`` to copy, such as an id.
     threshold : float, "trained" or None, default="trained"
@@ -130,6 +137,8 @@ def predict(
     >>> explained.column_names[-2:], explained["explain_1_column"][0].as_py()
     (['explain_1_column', 'explain_1_contribution'], 'worst__perimeter')
     """
+    X, _, _ = open_views(X, None, on, views={}, model=model)
+    keep = with_id(X, keep)
     if output is not None:
         check_table(output, predict_inputs(model, X))
     own = {"threshold": threshold, "positive": positive, "missing_columns": missing_columns}
@@ -148,6 +157,12 @@ def predict(
     for line in drift_warnings(predictions.drift):
         warnings.warn(line, UserWarning, stacklevel=2)
     return predictions.n_rows if answer is None else answer
+
+
+def with_id(X: Any, keep: Sequence[str]) -> list[str]:
+    """Return the columns to copy, with the id of a join."""
+    join = X.join if isinstance(X, TableStream) else None
+    return list(keep) if join is None else list(dict.fromkeys([*join.on, *keep]))
 
 
 def predict_inputs(model: Any, X: Any) -> list[str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ColumnsOfModel",
+    "about_join",
     "check_label",
     "check_missing_columns",
     "columns_of_model",
@@ -27,9 +28,13 @@ __all__ = [
     "match_ignored",
     "predictors",
     "split_time",
+    "views_of_join",
     "with_dates",
     "without_ignored",
 ]
+
+# names of columns in a message
+MOST_NAMED = 5
 
 
 def predictors(
@@ -54,7 +59,8 @@ def predictors(
     Returns
     -------
     table : pyarrow.Table
-        All other columns, of which `plan_columns` makes views.
+        All other columns, of which `plan_columns` makes views.  The id of a join is one of them
+        only if a view names it.
     """
     import pyarrow as pa
 
@@ -65,9 +71,75 @@ def predictors(
             raise InputError(
                 f"view {view!r} names the label column; leave it out of the views", column=label
             )
-    left_out = {label, *match_ignored(ignored, stream.column_names)}
+    in_no_view = match_ignored(ignored, stream.column_names)
+    left_out = {label, *in_no_view, *_ids_in_no_view(stream, views)}
     fields = [field for field in stream.schema if field.name not in left_out]
     return pa.Table.from_batches([], schema=pa.schema(fields))  # `empty_table` imports pandas
+
+
+def _ids_in_no_view(stream: TableStream, views: Mapping[str, Any] | None) -> list[str]:
+    """The id of a join, unless a view names it: a glob does not."""
+    if stream.join is None:
+        return []
+    if views is None:
+        return [name for name in stream.join.on if "__" not in name]
+    named = [name for spec in views.values() if not isinstance(spec, str) for name in spec]
+    return [name for name in stream.join.on if name not in [*named, *views.values()]]
+
+
+def views_of_join(stream: TableStream, views: Mapping[str, Any] | None) -> Any:
+    """Return the views, if any are given, and those that are tables of a join besides.
+
+    Parameters
+    ----------
+    stream : TableStream
+        The table.
+    views : mapping of str to columns, or None
+        As for `ViewEncoder`.
+
+    Returns
+    -------
+    views : dict of str to columns, or None
+        None: names of columns say it.
+    """
+    if stream.join is None or not isinstance(views, Mapping):
+        return views
+    return {**{name: [f"{name}__*"] for name in stream.join.views}, **views}
+
+
+def about_join(
+    stream: TableStream, label: str | None, views: Any, ignored: Sequence[str] = ()
+) -> list[str]:
+    """Return what is said of a join, a line each: rows that not all tables have, unused columns.
+
+    Parameters
+    ----------
+    stream : TableStream
+        The table.
+    label : str or None
+        The column of the labels.
+    views : mapping of str to columns, or None
+        As for `ViewEncoder`.
+    ignored : sequence of str, default=()
+        Columns that are in no view.
+
+    Returns
+    -------
+    lines : list of str
+        None if there is no join.
+    """
+    if stream.join is None:
+        return []
+    used = {label, *ignored, *stream.join.on}
+    rest = [name for name in stream.column_names if "__" not in name and name not in used]
+    if views is not None or not rest or not stream.join.views:
+        return list(stream.join.lines)
+    names = ", ".join(rest[:MOST_NAMED]) + (", ..." if len(rest) > MOST_NAMED else "")
+    what = "is" if len(rest) == 1 else "are"
+    line = (
+        f"{names} {what} in no view and not used; a view of them is views={{'more': {rest[0]!r}}}"
+    )
+    return [*stream.join.lines, line]
 
 
 def check_label(stream: TableStream, label: str, views: Mapping[str, Sequence[str]]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters
+from crossview.evaluation.joined import label_of_model, open_views
 from crossview.evaluation.leak_check import LeakCheck
 from crossview.evaluation.parameters import ENCODING, SCORING
 from crossview.evaluation.read_labels import check_seed
@@ -35,6 +36,7 @@ def train(
     X: Any,
     y: Any = None,
     *,
+    on: str | Sequence[str] | None = None,
     model: str | None = None,
     settings: Mapping[str, Any] | None = None,
     output: str | os.PathLike[str] | None = None,
@@ -84,11 +86,16 @@ def train(
 
     Parameters
     ----------
-    X : MultiView, data frame, path, glob or query
-        The rows.
+    X : MultiView, data frame, path, glob, query, or mapping of str to these
+        The rows.  Several views may be apart, as a mapping such as ``{"mrna": "mrna.csv", "meth":
+        frame}``; the columns of each are then called ``mrna__x``.  The table of the label gives the
+        rows, in which other views may be missing; without a label all ids are rows.
     y : array-like of shape (n_samples,) or str, default=None
         The labels (regression: numbers), or the name of their column.  None if the file format has
         labels, or for the column of the model of ``init``.
+    on : str or sequence of str, default=None
+        Where ``X`` is a mapping of views to sources: the column, such as an id, by which their rows
+        belong together.  None: frames have the same rows, in one order or by their pandas index.
     model : str, default=None
         Name of the model, such as ``"pa:squared"``; ``crossview train --help`` lists them.
         None: "stacking", which learns several of them in one pass, and weighs them by how well they
@@ -172,6 +179,8 @@ def train(
     ['malignant', 'malignant']
     """
     # 1. check the arguments before a row is read
+    per_row, label = {"weight": weight, "time": time}, label_of_model(init)
+    X, y, views = open_views(X, y, on, views=views, per_row=per_row, label=label)
     _check_outputs(X, output, checkpoint)
     if checkpoint is not None and isinstance(init, str | os.PathLike):
         _check_different(init, checkpoint, "the model and its checkpoint")

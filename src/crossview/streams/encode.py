@@ -31,10 +31,11 @@ from crossview.streams.merged import MergeableStatistics
 from crossview.streams.moments import Moments
 from crossview.streams.plan import Plan
 from crossview.streams.quantiles import LAST_PLACED, Quantiles
+from crossview.streams.side_by_side import side_by_side
 from crossview.streams.view_columns import KINDS, plan_columns
 from crossview.streams.view_scaler import ViewScaler
 from crossview.streams.view_transformer import ViewTransformer
-from crossview.views import MultiView, ViewLayout, row_index, warn_of_unused
+from crossview.views import MultiView, ViewLayout, is_mapping, row_index, warn_of_unused
 
 __all__ = ["Meaning", "ViewEncoder"]
 
@@ -357,6 +358,7 @@ class _Encoding(_Described):
 
         ``whole``: these are all rows.
         """
+        X = _one_table(X)
         if not hasattr(self, "layout_"):
             self.check_params()
             if self.views is None:
@@ -593,7 +595,7 @@ class ViewEncoder(_Encoding):
         Parameters
         ----------
         X : pandas, polars or Arrow table, or ndarray of shape (n_samples, n_columns)
-            The columns; those of an ndarray are called ``x0``, ``x1``, ...
+            The columns; ``x0``, ``x1``, ... of an ndarray, ``view__column`` of a mapping of views.
         y : None
             Ignored.
 
@@ -686,7 +688,7 @@ class ViewEncoder(_Encoding):
             The views, as one CSR matrix with sorted indices.
         """
         check_is_fitted(self, "layout_")
-        batch = self._plan.decode(X)
+        batch = self._plan.decode(_one_table(X))
         tables = self._tables(batch)
         encoded = self._encode(batch, tables, self._texts(batch, tables), self._numbers(batch))
         return self._scaled(encoded, X)
@@ -696,6 +698,11 @@ def _check_count(name: str, value: Any) -> None:
     """Raise an error for what is no number of things."""
     if not (isinstance(value, int | np.integer) and value >= 0):
         raise InputError(f"{name}={value!r}; give a whole number, 0 or more")
+
+
+def _one_table(X: Any) -> Any:
+    """A mapping of views as one table; all else as it is."""
+    return side_by_side(X) if is_mapping(X) else X
 
 
 def _is_whole(value: Any, low: int, high: int) -> bool:

@@ -41,6 +41,8 @@ A columnar reader may also have
     True if the batches are parts of a table in memory.
 ``dialect``
     Of CSV files: how they are written, as options of `open_table`.
+``join``
+    Of several tables that are joined: the id, and what is said of it.
 ``ordered``
     True if the order of the rows was asked for, as by ORDER BY.
 """

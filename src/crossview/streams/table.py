@@ -156,6 +156,8 @@ class TableStream(_Dates):
     dialect : dict of str to value or None
         Of CSV files: the options of `open_table` that are not its defaults, with what was found
         out.  None: of other sources.
+    join : Join or None
+        The id by which tables were joined, and what is said of it.
     """
 
     def __init__(
@@ -177,6 +179,7 @@ class TableStream(_Dates):
         self.ordered = getattr(source, "ordered", False)
         self.in_memory = getattr(source, "in_memory", False)
         self.dialect: dict[str, Any] | None = getattr(source, "dialect", None)
+        self.join = getattr(source, "join", None)
 
     @property
     def known_rows(self) -> int | None:

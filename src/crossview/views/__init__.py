@@ -6,7 +6,14 @@ a matrix whose columns are ordered by view and supports row indexing, so that sc
 splitters accept it.
 """
 
-from crossview.views.alignment import check_rows, flat_columns, row_index
+from crossview.views.alignment import (
+    align_rows,
+    check_rows,
+    flat_columns,
+    index_as_columns,
+    is_mapping,
+    row_index,
+)
 from crossview.views.layout import (
     ALL,
     ViewLayout,
@@ -22,11 +29,14 @@ __all__ = [
     "ALL",
     "MultiView",
     "ViewLayout",
+    "align_rows",
     "as_views",
     "canonical_csr",
     "check_indices",
     "check_rows",
     "flat_columns",
+    "index_as_columns",
+    "is_mapping",
     "match_columns",
     "resolve_views",
     "row_index",

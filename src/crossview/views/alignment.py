@@ -6,19 +6,36 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import scipy.sparse as sp
+
 from crossview.errors import InputError
 
-__all__ = ["align_rows", "check_rows", "flat_columns", "row_index", "split_by_view"]
+__all__ = [
+    "align_rows",
+    "check_rows",
+    "flat_columns",
+    "index_as_columns",
+    "is_mapping",
+    "row_index",
+    "split_by_view",
+]
 
 MOST_EXAMPLES = 3
 
 
-def row_index(data: Any) -> Any:
-    """Return the pandas index of the rows of a frame, a series or a MultiView; None without one.
+def is_mapping(X: Any) -> bool:
+    """Return whether X is a mapping of views; a sparse matrix may be a mapping of its entries."""
+    return isinstance(X, Mapping) and not sp.issparse(X)
 
-    Where pandas is not loaded, there is no such index.
+
+def row_index(data: Any) -> Any:
+    """Return the pandas index of the rows of a frame, a series, a MultiView or a mapping of views.
+
+    None without one.  Where pandas is not loaded, there is no such index.
     """
     kind = getattr(sys.modules.get("pandas"), "Index", None)
+    if kind is not None and is_mapping(data):
+        return next((one for one in map(row_index, data.values()) if one is not None), None)
     index = None if kind is None else getattr(data, "index", None)
     return index if kind is not None and isinstance(index, kind) else None
 
@@ -72,8 +89,6 @@ def check_rows(X: Any, **others: Any) -> None:
         checked.
     """
     index = row_index(X)
-    if isinstance(X, Mapping):
-        index = next((one for one in map(row_index, X.values()) if one is not None), None)
     if index is None:
         return
     for name, values in others.items():
@@ -121,6 +136,12 @@ def flat_columns(frame: Any) -> Any:
         return frame
     names = [f"{view}__{_joined(rest)}" for view, *rest in frame.columns]
     return frame.set_axis(names, axis=1)
+
+
+def index_as_columns(frame: Any) -> Any:
+    """Return a pandas frame with its index as its first columns."""
+    concat = sys.modules["pandas"].concat  # `reset_index` warns of frames with many columns
+    return concat([frame.index.to_frame(index=False), frame.reset_index(drop=True)], axis=1)
 
 
 def _has_levels(frame: Any) -> bool:

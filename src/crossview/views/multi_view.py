@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from crossview.errors import InputError
-from crossview.views.alignment import align_rows, split_by_view
+from crossview.views.alignment import align_rows, is_mapping, split_by_view
 from crossview.views.layout import ViewLayout
 from crossview.views.sparse import check_indices
 
@@ -222,7 +222,7 @@ def as_views(X: Any) -> Any:
     """
     if isinstance(X, MultiView):
         return X
-    if isinstance(X, Mapping):
+    if is_mapping(X):
         return MultiView(X)
     views = split_by_view(X)
     return X if views is None else MultiView(views)

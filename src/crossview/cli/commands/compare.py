@@ -20,6 +20,7 @@ from crossview.cli.opening import (
     Columns,
     Report,
     Rows,
+    is_stored,
     literal_value,
     make_console,
     open_source,
@@ -72,7 +73,7 @@ def run(
     if is_own_process():
         give_back()
     source, columns = rows.source, rows.columns
-    stored = source if source.endswith(".json") else None
+    stored = source if is_stored(source, columns) else None
     command: dict[str, Any] = {"source": source, "columns": asdict(columns), "options": options}
     if report is not None:
         command["words"] = report.command
@@ -99,7 +100,7 @@ def run(
     with (
         contextlib.ExitStack() as files
     ):  # first the table, then the files, each also if another fails
-        files.callback(_write_report, report, answer, command, columns)
+        files.callback(_write_report, report, answer, command, rows)
         if json is not None and status == 0:
             content = answer.to_dict() | {"command": command}
             text = jsonlib.dumps(content, indent=1, ensure_ascii=False)
@@ -113,14 +114,14 @@ def run(
 
 
 def _write_report(
-    report: Report | None, answer: Comparison, command: dict[str, Any], columns: Columns
+    report: Report | None, answer: Comparison, command: dict[str, Any], rows: Rows
 ) -> None:
     """The page, with the options that are not left at their defaults."""
     shown = ("budget", "cv", "repeats", "groups", "time", "weight", "threshold", "epochs")
     settings = {name: command["options"].get(name) for name in shown}
     if answer.mode == "progressive":
         settings = {name: settings[name] for name in ("time", "weight", "threshold")}
-    about = {"source": command["source"], "label": columns.label, "settings": settings}
+    about = {"source": rows.title, "label": rows.columns.label, "settings": settings}
     write_report(report, answer, about | {"command": command.get("words", [])})
 
 
@@ -220,8 +221,9 @@ def _command(
     if labeled:  # a model that streams refuses the other rows
         which = "all rows with a label"
     encoding = (getattr(rows.table, "dialect", None) or {}).get("encoding")
-    if labeled and encoding is None:
+    if labeled and encoding is None and _has_label(source, columns):
         source = _with_label(source, columns, answer.classes)
+        options += columns.reading_options if columns.sources else []
     else:
         if labeled:  # a query reads UTF-8
             which += ", in a file of their own"
@@ -231,7 +233,8 @@ def _command(
         options += ["--weight", given["weight"]]
     if time is not None:  # which is an order
         of_answer = ["--time", time, *(word for word in of_answer if word != "--in-order")]
-    command = ["crossview", "train", source, *options, *of_answer, "-o", "MODEL"]
+    sources = [] if source is None else [source]
+    command = ["crossview", "train", *sources, *options, *of_answer, "-o", "MODEL"]
     return which, shlex.join(command)
 
 
@@ -258,6 +261,8 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | No
         row.setting,
         Shape(tuple(answer.views), answer.n_rows - answer.unlabeled, len(answer.classes)),
         source=rows.source,
+        joined=columns.tables(rows.source) if columns.sources else (),
+        on=columns.on or None,
         reading=columns.reading,
         label=columns.label,
         weight=weight,
@@ -269,7 +274,16 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | No
     )
 
 
-def _with_label(source: str, columns: Columns, classes: Sequence[Any]) -> str:
+def _has_label(source: str | None, columns: Columns) -> bool:
+    """Whether the first of several tables has the label; one table has."""
+    if not columns.sources:
+        return True
+    return (
+        source is not None and columns.label in open_table(source, **columns.reading).column_names
+    )
+
+
+def _with_label(source: Any, columns: Columns, classes: Sequence[Any]) -> str:
     """A query for the rows of a source that have a label."""
     rows, label = f"({source})", columns.label or ""
     if not is_query(source):

@@ -61,7 +61,7 @@ def run(
             files.callback(write_text, json, text + "\n", EVALUATION)
         with redirect_stdout(sys.stderr if to_stdout(json, report) else sys.stdout):
             console = make_console()
-            console.print(f"{rows.source}, {answer.summary}")
+            console.print(f"{rows.title}, {answer.summary}")
             for part in evaluation_tables(answer):
                 console.print(part)
             sys.stdout.flush()
@@ -75,7 +75,7 @@ def _write_page(
         return
     fitted = FittedModel(model)
     settings = {name: options.get(name) for name in ("by", "time", "window")}
-    about = {"source": rows.source, "label": answer.label, "settings": settings}
+    about = {"source": rows.title, "label": answer.label, "settings": settings}
     whole = pipeline(fitted.encoder, fitted.learner)
     write_report(report, answer, about, fitted=whole, info=fitted.info)
 

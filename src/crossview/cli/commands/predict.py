@@ -9,7 +9,7 @@ from crossview.cli.first_use import compiling_as_line
 from crossview.cli.loading import after_loading
 from crossview.cli.opening import STANDARD, Rows, literal_value
 from crossview.evaluation.drift import drift_warnings
-from crossview.evaluation.predict import Predictions, predict_inputs
+from crossview.evaluation.predict import Predictions, predict_inputs, with_id
 from crossview.streams.write import check_table, write_csv, writing
 
 __all__ = ["run"]
@@ -34,14 +34,15 @@ def run(
     if not to_stdout:
         check_table(output, predict_inputs(model, rows.table))
     own["explain"] = explain
+    keep = with_id(rows.table, keep)
     predictions = Predictions(model, rows.table, keep=keep, positive=positive, **own)
     for view in predictions.missing_views:
         print(
-            f"crossview: view {view!r} is missing in {rows.source}; scored without it",
+            f"crossview: view {view!r} is missing in {rows.title}; scored without it",
             file=sys.stderr,
         )
     for column in predictions.null_columns:
-        print(f"crossview: column {column!r} is missing in {rows.source}: null", file=sys.stderr)
+        print(f"crossview: column {column!r} is missing in {rows.title}: null", file=sys.stderr)
     schema = predictions.schema
     wanted = write_csv(sys.stdout.buffer, schema) if to_stdout else writing(output, schema)
     with compiling_as_line(), wanted as write:

@@ -87,7 +87,7 @@ def run(
     wrote = [] if output == STANDARD else [f"wrote {output}"]
     found = [f"crossview: warning: {as_options(line)}" for line in trained.warnings]
     print("\n".join([*found, *_summary(trained), *wrote]), file=sys.stderr)
-    about = {"source": rows.source, "label": trained.label, "settings": {"set": settings}}
+    about = {"source": rows.title, "label": trained.label, "settings": {"set": settings}}
     write_report(report, trained, about)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.estimators.base.learner import ViewLearner
+from crossview.estimators.base.scoring import ScoredRegressor
 
 
-class ViewRegressor(RegressorMixin, ViewLearner):
+class ViewRegressor(ScoredRegressor, ViewLearner):
     """Base class of the regressors: predictions in the units of the targets."""
 
     def predict(self, X: Any) -> np.ndarray:

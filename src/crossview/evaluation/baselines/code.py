@@ -26,6 +26,8 @@ from crossview.errors import InputError
 from crossview.evaluation.baselines.adapter import Shape
 from crossview.evaluation.baselines.models import WeightedPipeline
 from crossview.streams.encode import ViewEncoder
+from crossview.streams.join import join_sources
+from crossview.streams.source import find_reader
 from crossview.streams.table import open_table
 
 __all__ = ["training_code"]
@@ -46,6 +48,8 @@ def training_code(
     data: Shape,
     *,
     source: str | None = None,
+    joined: Sequence[tuple[str | None, str]] = (),
+    on: Sequence[str] | None = None,
     reading: Mapping[str, Any] | None = None,
     label: str | None = None,
     weight: str | None = None,
@@ -69,6 +73,10 @@ def training_code(
     source : str, default=None
         The file, glob or query of a table.  None: the code expects the rows as ``X`` and their
         labels as ``y``.
+    joined : sequence of (str or None, str), default=()
+        Instead of one table, several with the views that they are, as for `join_sources`.
+    on : sequence of str, default=None
+        The id by which they are joined.
     reading : mapping of str to value, default=None
         How `open_table` reads it.
     label : str, default=None
@@ -113,7 +121,12 @@ def training_code(
     model = learner.make(**setting, random_state=seed).pipeline(data)
     if encoding is not None:
         model = make_pipeline(ViewEncoder(**encoding), *(step for _, step in model.steps))
-    lines = _rows(writer, source, reading or {}, (label, weight), ignored, encoding is not None)
+    table = None if source is None and not joined else _table(writer, source, joined, reading or {})
+    if joined:
+        more = f"on={on!r}, main={source is not None}, label={label!r}"
+        more += "" if weight is None else f", named=[{weight!r}]"
+        table = f"{writer.name(join_sources)}({table}, {more})"
+    lines = _rows(writer, table, (label, weight), ignored, encoding is not None)
     if weight is None:
         text, comments = _with_threshold(writer, model, metric, positive, threshold)
         lines += [*comments, f"model = {text}", "model.fit(X, y)"]
@@ -122,26 +135,42 @@ def training_code(
     return "\n".join([*writer.imports(), "", *lines, ""])
 
 
-def _rows(
+def _table(
     writer: _Writer,
     source: str | None,
+    joined: Sequence[tuple[str | None, str]],
     reading: Mapping[str, Any],
+) -> str:
+    """Return the code of the tables that are read."""
+    how = "".join(f", {name}={value!r}" for name, value in reading.items())
+    if not joined:
+        return f"{writer.name(open_table)}({source!r}{how})"
+    tables = []
+    for view, file in joined:
+        if how and find_reader(file, reading.get("format"))[0].name == "csv":
+            tables.append(f"({view!r}, {writer.name(open_table)}({file!r}{how}))")
+        else:
+            tables.append(f"({view!r}, {file!r})")
+    return f"[{', '.join(tables)}]"
+
+
+def _rows(
+    writer: _Writer,
+    table: str | None,
     label_and_weight: tuple[str | None, str | None],
     ignored: Sequence[str],
     columnar: bool,
 ) -> list[str]:
     """Return the lines that read rows, labels and weights."""
     label, weight = label_and_weight
-    if source is None or not columnar:
+    if table is None or not columnar:
         what = "a table with the same columns" if columnar else "a crossview.MultiView"
         return [f"# X: the rows, {what}; y: their labels"]
     writer.modules |= {"import numpy as np", "import pyarrow as pa"}
-    reader = writer.name(open_table)
-    how = "".join(f", {name}={value!r}" for name, value in reading.items())
     names = {"y": label} | ({} if weight is None else {"weight": weight})
     columns = [f"np.array(table[{name!r}].to_pylist())" for name in names.values()]
     return [
-        f"table = pa.Table.from_batches([batch.data for batch in {reader}({source!r}{how})])",
+        f"table = pa.Table.from_batches([batch.data for batch in {table}])",
         f"table = table.filter(table[{label!r}].is_valid())",
         f"{', '.join(['X', *names])} = table.drop_columns({[*names.values(), *ignored]!r}), "
         + ", ".join(columns),
