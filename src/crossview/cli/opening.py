@@ -33,7 +33,6 @@ from crossview.evaluation import describe as describing
 from crossview.evaluation.describe_rows import describe_rows
 from crossview.evaluation.evaluating.windows import parse_window
 from crossview.evaluation.table_columns import (
-    about_join,
     check_label,
     columns_of_model,
     dates_in_views,
@@ -376,8 +375,7 @@ def _join(
     on = columns.on or None
     table = join_sources(tables, on, main=source is not None, label=label, named=named)
     columns.views = views_of_join(table, columns.views)
-    views = columns.views if model is None else {}  # no view is looked for
-    for line in about_join(table, label, views, named):
+    for line in table.join.lines if table.join else ():
         print(f"crossview: {as_options(line)}", file=sys.stderr)
     return table
 

@@ -10,7 +10,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from crossview.errors import InputError
-from crossview.evaluation.table_columns import about_join, views_of_join
+from crossview.evaluation.table_columns import views_of_join
 from crossview.model_header import read_label, read_tables
 from crossview.pipelines import steps_of
 from crossview.streams.join import join_sources
@@ -103,7 +103,7 @@ def open_views(
     main = sources[0][0] is None or not (y is None or isinstance(y, str))
     table = join_sources(sources, on, main=main, label=label, named=named, dialect=_dialect(model))
     views = views_of_join(table, views)
-    for line in about_join(table, label, views, named):
+    for line in table.join.lines if table.join else ():
         warnings.warn(line, UserWarning, stacklevel=3)
     return table, y, views
 

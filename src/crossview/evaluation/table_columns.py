@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ColumnsOfModel",
-    "about_join",
     "check_label",
     "check_missing_columns",
     "columns_of_model",
@@ -32,9 +31,6 @@ __all__ = [
     "with_dates",
     "without_ignored",
 ]
-
-# names of columns in a message
-MOST_NAMED = 5
 
 
 def predictors(
@@ -105,41 +101,6 @@ def views_of_join(stream: TableStream, views: Mapping[str, Any] | None) -> Any:
     if stream.join is None or not isinstance(views, Mapping):
         return views
     return {**{name: [f"{name}__*"] for name in stream.join.views}, **views}
-
-
-def about_join(
-    stream: TableStream, label: str | None, views: Any, ignored: Sequence[str] = ()
-) -> list[str]:
-    """Return what is said of a join, a line each: rows that not all tables have, unused columns.
-
-    Parameters
-    ----------
-    stream : TableStream
-        The table.
-    label : str or None
-        The column of the labels.
-    views : mapping of str to columns, or None
-        As for `ViewEncoder`.
-    ignored : sequence of str, default=()
-        Columns that are in no view.
-
-    Returns
-    -------
-    lines : list of str
-        None if there is no join.
-    """
-    if stream.join is None:
-        return []
-    used = {label, *ignored, *stream.join.on}
-    rest = [name for name in stream.column_names if "__" not in name and name not in used]
-    if views is not None or not rest or not stream.join.views:
-        return list(stream.join.lines)
-    names = ", ".join(rest[:MOST_NAMED]) + (", ..." if len(rest) > MOST_NAMED else "")
-    what = "is" if len(rest) == 1 else "are"
-    line = (
-        f"{names} {what} in no view and not used; a view of them is views={{'more': {rest[0]!r}}}"
-    )
-    return [*stream.join.lines, line]
 
 
 def check_label(stream: TableStream, label: str, views: Mapping[str, Sequence[str]]) -> None:
