@@ -33,7 +33,8 @@ GROUPS = {
         *("CumulativeErrorDisplay", "ExpertWeightsDisplay", "LearningCurveDisplay"),
     ),
     "Errors and warnings": (
-        *("InputError", "LabelOrderWarning", "LeakWarning", "GuessedEncodingWarning"),
+        *("InputError", "LabelOrderWarning", "LeakWarning", "OneClassWarning"),
+        "GuessedEncodingWarning",
     ),
 }
 

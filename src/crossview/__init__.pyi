@@ -4,6 +4,7 @@ from crossview.errors import GuessedEncodingWarning as GuessedEncodingWarning
 from crossview.errors import InputError as InputError
 from crossview.errors import LabelOrderWarning as LabelOrderWarning
 from crossview.errors import LeakWarning as LeakWarning
+from crossview.errors import OneClassWarning as OneClassWarning
 from crossview.errors import UnusedColumnsWarning as UnusedColumnsWarning
 from crossview.estimators.coupled import MultiViewPAClassifier as MultiViewPAClassifier
 from crossview.estimators.kernel.keco import KeCoClassifier as KeCoClassifier

@@ -62,6 +62,13 @@ class LabelOrderWarning(UserWarning):
     """
 
 
+class OneClassWarning(UserWarning):
+    """Warning that a trained model predicts the same class for all rows.
+
+    Another threshold, metric or positive class changes that.
+    """
+
+
 class GuessedEncodingWarning(UserWarning):
     """Warning that a text file is not UTF-8, and which encoding it is read in."""
 

@@ -1,15 +1,45 @@
-"""What the labels and the weights of rows are."""
+"""What the labels and the weights of rows are, and which class of two is the positive one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-__all__ = ["MAX_WEIGHT", "has_label", "known_labels", "places_of", "whole_labels"]
+__all__ = [
+    "MAX_WEIGHT",
+    "choose_positive",
+    "has_label",
+    "known_labels",
+    "places_of",
+    "rows_per_class",
+    "whole_labels",
+]
 
 # beside a row of this weight, one of weight 1 is still seen by sums in double precision
 MAX_WEIGHT = 1e12
+# what the positive class of two is called, in lower case
+POSITIVE_NAMES = frozenset(
+    [
+        *("true", "yes", "ja", "oui", "sí", "si", "sim"),
+        *("positive", "positiv", "positif", "positivo", "pos"),
+        *("case", "spam", "fraud", "malignant"),
+    ]
+)
+# names that are those of the positive class only beside such another one
+POSITIVE_BESIDE = {
+    "1": ("0", "-1"),
+    "+1": ("0", "-1"),
+    "+": ("-",),
+    "y": ("n",),
+    "j": ("n",),
+    "p": ("n",),
+    "t": ("f",),
+}
+# the rarer class is the positive one if fewer of the rows than this are of it
+MOST_OF_RARER = 0.4
 
 
 def has_label(y: Any) -> np.ndarray:
@@ -120,3 +150,60 @@ def whole_labels(labels: np.ndarray) -> np.ndarray:
     whole = np.full(len(labels), None, dtype=object)
     whole[known] = labels[known].astype(np.int64)
     return whole
+
+
+def choose_positive(classes: Any, class_rows: Any = None) -> tuple[int, str]:
+    """Return which of two classes is the positive one, and what says so.
+
+    That is the class that is called 1, true, yes or the like, in any case; not if both are, and 1
+    only beside 0 or -1.  Where no name says it, it is the rarer class, if it has less than 40 % of
+    the rows.  Where neither speaks, it is the second one, which is a guess: measures that need no
+    positive class are better there.
+
+    Parameters
+    ----------
+    classes : array-like of shape (2,)
+        The labels, sorted.
+    class_rows : array-like of shape (2,), default=None
+        The number of rows of each; None: it is not known.
+
+    Returns
+    -------
+    code : {0, 1}
+        Its place among the classes.
+    by : {"name", "rarer", "guess"}
+        What says so.
+
+    Examples
+    --------
+    >>> from crossview.labels import choose_positive
+    >>> choose_positive(["ja", "nein"]), choose_positive([0, 1]), choose_positive([1, 2])
+    ((0, 'name'), (1, 'name'), (1, 'guess'))
+    >>> choose_positive(["bought", "left"], [30, 70]), choose_positive(["AD", "NC"], [45, 55])
+    ((0, 'rarer'), (1, 'guess'))
+    """
+    first, second = (_name(label) for label in np.asarray(classes).tolist())
+    named = _is_positive(first, second), _is_positive(second, first)
+    if named[0] != named[1]:
+        return int(named[1]), "name"
+    if class_rows is not None:
+        a, b = (int(n) for n in class_rows)
+        if min(a, b) < MOST_OF_RARER * (a + b):
+            return int(b < a), "rarer"
+    return 1, "guess"
+
+
+def _name(label: Any) -> str:
+    """A label as it is compared with the names: in lower case, 1.0 as 1."""
+    if isinstance(label, Real) and not isinstance(label, bool):
+        return f"{float(label):g}"
+    return str(label).strip().casefold()
+
+
+def _is_positive(name: str, other: str) -> bool:
+    return name in POSITIVE_NAMES or other in POSITIVE_BESIDE.get(name, ())
+
+
+def rows_per_class(classes: np.ndarray, counts: Mapping[Any, int]) -> np.ndarray:
+    """Return the number of rows of each class, given those of each label."""
+    return np.array([counts[label] for label in classes.tolist()], dtype=np.int64)

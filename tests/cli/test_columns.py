@@ -122,6 +122,7 @@ def test_rows_are_learned_with_their_weights(table, capsys):
     kept = {"checkpoint": "c.st", "every": 0.0, "resume": True}
     for name, in_order in (("pa:squared", True), ("arow", False), ("stacking", False)):
         given = {"text": ["t__words"], "hash_bits": 8, "model": name, "in_order": in_order}
+        given["metric"] = "accuracy"
         named = crossview.train(
             crossview.open_table(rows, batch_rows=50), "y", weight="n__w", **given, **kept
         )

@@ -164,7 +164,7 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsy
     Path("bc.json").write_bytes(Path("bc.parquet").read_bytes())
     Path("list.json").write_text("[1]")
     Path("rows.json").write_text('{"rows": []}')
-    Path("cut.json").write_text('{"rows": [], "format": 1}')
+    Path("cut.json").write_text('{"rows": [], "format": 2}')
     model = Path("m.safetensors").read_bytes()
     version = f'"version": "{VERSION}"'.encode()
     assert model.count(version) == 1

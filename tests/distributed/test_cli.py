@@ -1,6 +1,7 @@
 """``train --dask`` and ``compare --dask``."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +33,8 @@ def test_train_and_compare_on_a_cluster(client, files, tmp_path, capsys):
     assert status == 0
     assert [line.split(":")[0] for line in err[:2]] == ["round 1", "round 2"]
     assert err[-1] == f"wrote {model}"
-    assert any(line.startswith("held-out rows: loss") for line in err)
+    headline = next(line for line in err if line.endswith("; held-out rows"))
+    assert re.match(r"f1 of 'yes' \(\d+ of 400 rows\) 0\.", headline)
     assert load(model)[-1].classes_.tolist() == ["no", "yes"]
     status, here, _ = run(capsys, "evaluate", model, files, "--by", "click")
     assert status == 0

@@ -62,7 +62,7 @@ def test_a_run_that_goes_on_tells_how_far_it_was(tmp_path):
     assert (second.starts, second.done) == ([(1, n, 74)], n)
     terminal = io.StringIO()
     terminal.isatty = lambda: True
-    with watching(metric="f1", file=terminal) as observer:
+    with watching(file=terminal) as observer:
         observer.start_pass(1, 1, n, 74)
         assert [(task.completed, task.total) for task in observer.bar.tasks] == [(74, n)]
 
@@ -109,7 +109,7 @@ def test_views_in_memory_and_more_rows_than_memory(tmp_path, monkeypatch):
     labels = rng.integers(0, 2, 300)
     for source, of_rows, more in (
         (str(tmp_path / "rows.parquet"), y, given),
-        (views, labels, {"model": "cw", "output": given["output"]}),
+        (views, labels, {"model": "cw", "metric": "accuracy", "output": given["output"]}),
     ):
         train(source, of_rows, **more)
         whole = contents(given["output"])

@@ -239,7 +239,9 @@ def test_the_command_prints_all_of_it_at_any_width(model, table, tmp_path, capsy
         *("--metric", "roc_auc", "--json", answer),
     )
     assert (status, err) == (0, [])
-    assert out[0].startswith(f"{file}, 1,200 rows with a label: roc_auc of 'yes' 0.9")
+    assert out[0].startswith(
+        f"{file}, 1,200 rows with a label: roc_auc ('yes': 704 of 1,200 rows) 0.9"
+    )
     content = json.loads(answer.read_text())
     assert content["metrics"]["roc_auc"]["low"] < content["metrics"]["roc_auc"]["high"]
     assert {"q", "NO", "2026-01-05", "expected_calibration_error"} <= {
@@ -282,7 +284,7 @@ def test_what_is_wrong_is_one_line(options, message, model, table):
 
 def test_a_label_without_a_name_is_a_column_like_any_other():
     table = pa.table({"a__x": np.arange(60.0), "b__y": np.sin(np.arange(60)), "": [0, 1] * 30})
-    fitted = crossview.train(table, "", model="pa:squared").fitted
+    fitted = crossview.train(table, "", model="pa:squared", threshold=None).fitted
     assert crossview.evaluate(fitted, table, "").n_rows == 60
     with pytest.raises(InputError, match="no column ''"):
         crossview.evaluate(fitted, table.drop_columns([""]), "")

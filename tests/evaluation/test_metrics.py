@@ -54,6 +54,7 @@ def test_binary_measures_are_those_of_scikit_learn():
         of_highest = mine[np.argsort(-order)]
         expected = {
             "f1": sk.f1_score(mine, predicted),
+            "macro_f1": sk.f1_score(mine, predicted, average="macro"),
             "f2": sk.fbeta_score(mine, predicted, beta=2),
             "cost:fp=1,fn=20": np.mean(predicted & ~mine) + 20 * np.mean(mine & ~predicted),
             "accuracy": sk.accuracy_score(mine, predicted),
@@ -80,6 +81,7 @@ def test_measures_of_several_classes_are_means_over_the_classes():
     assert measure("f1", codes, scores) == pytest.approx(
         np.mean([sk.f1_score(codes == k, predicted == k) for k in range(4)])
     )
+    assert measure("macro_f1", codes, scores) == measure("f1", codes, scores)
     assert measure("balanced_accuracy", codes, scores) == pytest.approx(
         sk.balanced_accuracy_score(codes, predicted)
     )

@@ -220,6 +220,8 @@ def test_json_has_everything_and_makes_the_same_answer(answer):
 
 def test_as_text_it_has_a_line_for_each_row_and_the_verdict(answer):
     lines = str(answer).splitlines()
+    assert lines[0] == answer.metric_words == "f1 of 'yes' (83 of 150 rows)"
+    lines = lines[1:]
     assert lines[len(answer.rows) :] == answer.verdict
     for line, row in zip(lines, answer.rows, strict=False):
         assert line.split()[:4] == [row.model, f"{row.value:.4f}", "±", f"{row.std:.4f}"]

@@ -72,7 +72,8 @@ def test_the_rows_of_the_inner_folds_choose_setting_and_threshold():
     assert row.untuned == pytest.approx(np.mean(row.untuned_scores))
     # the command that is printed tunes for the same
     assert answer.train_options[-4:] == ["--metric", "f2", "--positive", "no"]
-    assert "cut" in to_markdown(answer).splitlines()[0]
+    assert to_markdown(answer).splitlines()[0] == "f2 of 'no' (137 of 300 rows)"
+    assert "cut" in to_markdown(answer).splitlines()[2]
     notes = " ".join(comparison_notes(answer))
     assert "cut: 'no' is predicted where its probability is above this threshold, the best" in notes
 
@@ -142,12 +143,24 @@ def test_a_given_threshold_is_that_of_every_model(in_stream_order):
     json.dumps(answer.to_dict())
 
 
-def test_metrics_without_a_threshold_get_none():
-    for metric in ("roc_auc", "log_loss", "precision_at_k"):
-        given = {"cv": 2, "grid": ONE, "models": ["perceptron", "arow"]}
-        answer = thorough(*make_views(60), metric=metric, **given)
-        assert np.isnan([row.threshold for row in answer.rows]).all()
-        assert not answer.tuned
+@pytest.mark.parametrize("metric", ["roc_auc", "log_loss", "precision_at_k"])
+def test_a_metric_without_a_threshold_takes_that_of_macro_f1_and_is_not_changed_by_it(metric):
+    X, y = make_noisy(90)
+    given = {"cv": 2, "grid": ONE | {"C": [0.01, 1.0]}, "models": ["perceptron", "pa:squared"]}
+    answer = thorough(X, y, metric=metric, **given)
+    without = thorough(X, y, metric=metric, threshold=None, **given)
+    for row in answer.rows:
+        other = without.row(row.model)
+        assert row.scores == other.scores
+        assert row.chosen == other.chosen
+        assert np.isnan(row.untuned)
+        assert np.isnan(other.threshold)
+    assert answer.threshold_for == "macro_f1"
+    assert without.threshold_for is None
+    assert "the best for macro_f1 on rows held out" in " ".join(comparison_notes(answer))
+    trained = [train(X, y, model="pa:squared", metric=name) for name in (metric, "macro_f1")]
+    assert trained[0].threshold == trained[1].threshold is not None
+    assert trained[0].threshold_for == trained[1].threshold_for == "macro_f1"
 
 
 def test_on_a_stream_each_row_is_decided_by_the_rows_before_it():
@@ -263,7 +276,14 @@ def test_the_batches_do_not_change_the_threshold_that_is_stored():
     noisy = np.where(rng.random(150) < 0.3, 1 - y, y)
     frame = pd.DataFrame({"a__x": noisy.astype(str), "b__y": rng.choice(list("pqr"), 150), "y": y})
     found = [
-        train(open_table(frame, batch_rows=rows), "y", model="pa:squared", epochs=2, hash_bits=6)
+        train(
+            open_table(frame, batch_rows=rows),
+            "y",
+            model="pa:squared",
+            epochs=2,
+            hash_bits=6,
+            metric="accuracy",
+        )
         for rows in (7, 1000)
     ]
     assert found[0].threshold == found[1].threshold is not None

@@ -31,7 +31,7 @@ def results():
     three = np.where(X["noise"][:, 0] > 0.5, "third", y)
     trained = train(table, "answer", history=True)
     return {
-        "folds": compare(table, "answer", models=some, ablate=True, **given),
+        "folds": compare(table, "answer", models=some, positive=CLASSES[1], ablate=True, **given),
         "stream": compare(table, "answer", models=["pa:squared", "arow"], progressive=True),
         "three": compare(X, three, models=["pa:squared"], curve=False, **given),
         "number": compare(

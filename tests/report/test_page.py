@@ -151,7 +151,9 @@ def test_the_first_screen_has_an_answer_with_its_doubt_three_bars_and_what_to_do
     words = first_screen(html)
     value = f"{answer.recommended.value:.4f}"
     low, high = (f"{end:.4f}" for end in answer.followed.interval)
-    assert f"is recommended: f1 {value} (on new rows {low} to {high}, 95 % interval)" in words
+    assert (
+        f"is recommended: f1 of 'yes' {value} (on new rows {low} to {high}, 95 % interval)" in words
+    )
     assert "which cannot be told from" in words
     assert "crossview train 'my file.csv' --label y" in words
     bars = re.search(r'aria-label="(f1: [^"]*)"', html)[1]

@@ -86,7 +86,7 @@ def test_the_notes_say_how_it_was_scored():
     answer = made_answer({"pa:squared": BEST, "arow": WORSE, "view:a": WORSE})
     notes = comparison_notes(answer)
     assert notes[: len(answer.verdict)] == answer.verdict
-    assert "f1 of 'yes': mean ± standard deviation over 5 folds of 10 rows" in notes
+    assert "f1: mean ± standard deviation over 5 folds of 10 rows" in notes
     assert notes[-1] == (
         "worse: probability that the model is worse than the best by more than 0.0100; p: of no "
         "difference, adjusted for 2 models (some test)"

@@ -340,7 +340,7 @@ def test_a_query_joins_files_and_keeps_its_order(tmp_path):
         {"ts": 3, "name": "Ann"},
     ]
     assert [b.file for b in stream] == [None]
-    assert stream.distinct("name") == ["Ann", "Bob"]
+    assert list(stream.value_counts("name")) == ["Ann", "Bob"]
 
 
 def test_a_query_is_batched_in_order_also_with_fewer_columns():
@@ -429,10 +429,10 @@ def test_distinct_sorts_the_values_and_finds_the_empty_one(n_files, tmp_path):
     for k in range(n_files):
         (tmp_path / f"{k}.csv").write_text("y,x\nb,1\na,2\nb,3\n")
     stream = open_table(f"{tmp_path}/*.csv", batch_rows=2)
-    assert stream.distinct("y") == ["a", "b"]
+    assert list(stream.value_counts("y")) == ["a", "b"]
     (tmp_path / f"{n_files - 1}.csv").write_text("y,x\nb,1\na,2\nb,3\n,4\n")
     with pytest.raises(InputError, match="is empty") as caught:
-        open_table(f"{tmp_path}/*.csv", batch_rows=2).distinct("y")
+        open_table(f"{tmp_path}/*.csv", batch_rows=2).value_counts("y")
     assert caught.value.file == str(tmp_path / f"{n_files - 1}.csv")
     assert (caught.value.row, caught.value.column) == (3, "y")
 
@@ -441,12 +441,16 @@ def test_distinct_takes_dictionaries_numbers_and_booleans(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"s": ["b", "a"], "n": [2, 1], "t": [True, False]}), path)
     stream = open_table(path)
-    assert [stream.distinct(name) for name in "snt"] == [["a", "b"], [1, 2], [False, True]]
+    assert [list(stream.value_counts(name)) for name in "snt"] == [
+        ["a", "b"],
+        [1, 2],
+        [False, True],
+    ]
 
 
 def test_a_nan_is_no_label():
     with pytest.raises(InputError, match="row 1, column 'y': is empty"):
-        open_table(pa.table({"y": [1.0, float("nan")]})).distinct("y")
+        open_table(pa.table({"y": [1.0, float("nan")]})).value_counts("y")
 
 
 # --- what cannot be read -------------------------------------------------------------------

@@ -227,7 +227,10 @@ def test_values_that_are_not_kept_are_checked(text, message, line, column, view,
     file = tmp_path / "bad.vw"
     file.write_text(text)
     rows = open_rows(file, views={"v": view})
-    for read in (rows.labels, lambda: list(rows)):  # the pass before the rows, and that of the rows
+    for read in (
+        rows.label_counts,
+        lambda: list(rows),
+    ):  # the pass before the rows, and that of the rows
         with pytest.raises(InputError, match=rf"\(line {line}, column {column}\)$") as caught:
             read()
         assert message in str(caught.value)

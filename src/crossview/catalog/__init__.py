@@ -24,6 +24,7 @@ PUBLIC: dict[str, str] = {
     "LearningCurveDisplay": "crossview.plots.curves",
     "Measure": "crossview.estimators.svm.measure",
     "MultiView": "crossview.views",
+    "OneClassWarning": "crossview.errors",
     "UnusedColumnsWarning": "crossview.errors",
     "ViewContributionDisplay": "crossview.plots.contributions",
     "ViewDifferenceDisplay": "crossview.plots.differences",

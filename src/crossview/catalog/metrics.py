@@ -54,7 +54,7 @@ class Metric:
         not their mean.
     scope : {"class", "classes", "rows"}
         Whether it evaluates one class (the positive one of two, or the mean over more), all classes
-        equally, or all rows.
+        equally, or all rows.  Only the first depends on which class is the positive one.
     about : str
         Description in ``--help``.
     """
@@ -98,6 +98,12 @@ METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
         Metric("f1", "decision", f"{_DECISION}:f1", trains="f1"),
+        Metric(
+            *("macro_f1", "decision", f"{_DECISION}:macro_f1"),
+            trains="balanced_accuracy",
+            scope="classes",
+            about="mean of the f1 of each class, also of two",
+        ),
         Metric("accuracy", "decision", f"{_DECISION}:accuracy", trains="error_rate", scope="rows"),
         Metric(
             "balanced_accuracy",
@@ -119,7 +125,7 @@ METRICS: dict[str, Metric] = {
             higher_is_better=False,
             about="mean cost of a row, by the costs of a false positive and a false negative",
         ),
-        Metric("roc_auc", "order", f"{_ORDER}:roc_auc", trains="roc_auc"),
+        Metric("roc_auc", "order", f"{_ORDER}:roc_auc", trains="roc_auc", scope="classes"),
         Metric("average_precision", "order", f"{_ORDER}:average_precision", "average_precision"),
         Metric(
             *("prbep", "order", f"{_ORDER}:prbep", "prbep"),

@@ -8,13 +8,16 @@ from typing import Any
 
 from crossview.errors import InputError, closest_names
 
-__all__ = ["TASKS", "check_task", "load_object", "unknown_name"]
+__all__ = ["SYMMETRIC", "TASKS", "check_task", "load_object", "unknown_name"]
 
 # task -> the default metric, and the metrics that every table of a comparison shows
 TASKS: dict[str, tuple[str, ...]] = {
     "classification": ("f1", "accuracy", "roc_auc"),
     "regression": ("rmse", "rmse", "mae"),
 }
+# the default metric of two classes of which neither is known to be the positive one; it also places
+# the threshold for metrics that do not depend on one, such as roc_auc
+SYMMETRIC = "macro_f1"
 
 
 def load_object(path: str) -> Any:

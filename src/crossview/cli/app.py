@@ -219,7 +219,8 @@ Task = Annotated[
 Metric = Annotated[
     str | None,
     typer.Option(
-        help=f"One of {METRICS}. Default: f1, cost if --cost is given, or rmse for a number.",
+        help=f"One of {METRICS}. Default: f1, macro_f1 if nothing says which of two classes is the "
+        "positive one, cost if --cost is given, or rmse for a number.",
         autocompletion=_starting_with(metric_names()),
     ),
 ]
@@ -244,8 +245,9 @@ Positive = Annotated[
     str | None,
     typer.Option(
         metavar="CLASS",
-        help="Of two classes, the one that the metric and --threshold are about. Default: the "
-        "second, sorted.",
+        help="Of two classes, the one that the metric and --threshold are about. Default: the one "
+        "that is called 1, true, yes, positive or the like, or has less than 40 % of the rows; "
+        "otherwise the metric is macro_f1, of both.",
     ),
 ]
 Threshold = Annotated[
@@ -254,7 +256,8 @@ Threshold = Annotated[
         metavar="NUMBER",
         help="Of two classes, predict the positive one where its probability is above this. none: "
         "a score above 0 predicts the second. tuned: where the metric is best on rows that were "
-        "not learned (precision and recall: where f1 is). More classes have no threshold.",
+        "not learned (f1 for precision and recall, macro_f1 for metrics without a threshold). More "
+        "classes have no threshold.",
     ),
 ]
 

@@ -22,7 +22,12 @@ from rich.progress import (
 from rich.table import Column
 
 from crossview.cli.words import as_options
-from crossview.errors import LabelOrderWarning, LeakWarning, UnusedColumnsWarning
+from crossview.errors import (
+    LabelOrderWarning,
+    LeakWarning,
+    OneClassWarning,
+    UnusedColumnsWarning,
+)
 from crossview.evaluation.comparing.observer import ComparisonObserver
 from crossview.evaluation.training.result import TrainingObserver
 
@@ -42,8 +47,8 @@ AS_LINES = (LabelOrderWarning, UnusedColumnsWarning)
 class _Lines(TrainingObserver):
     """One line per record."""
 
-    def __init__(self, metric: str, file: TextIO) -> None:
-        self.metric, self.file = metric, file
+    def __init__(self, file: TextIO) -> None:
+        self.file = file
         self.first = True
 
     def start_pass(self, number: int, n_passes: int, n_rows: int | None, n_done: int = 0) -> None:
@@ -52,11 +57,11 @@ class _Lines(TrainingObserver):
             self.file.write(_words_of_pass(number, n_passes))
 
     def add_record(self, record: Record) -> None:
-        r, width = record, max(9, len(self.metric))
+        r, width = record, max(9, len(record.metric_name))
         number = math.isnan(r.accuracy)  # a number is predicted
         if self.first:
             self.file.write(
-                f"{'rows':>12} {'loss':>8} {'since last':>10} {self.metric:>{width}} "
+                f"{'rows':>12} {'loss':>8} {'since last':>10} {r.metric_name:>{width}} "
                 f"{'' if number else 'accuracy '}{'seconds':>8}\n"
             )
             self.first = False
@@ -72,9 +77,9 @@ class _Lines(TrainingObserver):
 class _Bar(TrainingObserver):
     """A bar that moves with the rows and shows the last record; lines where nobody counts them."""
 
-    def __init__(self, metric: str, bar: Progress, file: TextIO) -> None:
-        self.metric, self.bar = metric, bar
-        self.lines = _Lines(metric, file)
+    def __init__(self, bar: Progress, file: TextIO) -> None:
+        self.bar = bar
+        self.lines = _Lines(file)
         self.task = bar.add_task("", visible=False)
         self.counted = False
 
@@ -95,7 +100,7 @@ class _Bar(TrainingObserver):
             self.lines.add_record(record)
             return
         form = ".4g" if math.isnan(record.accuracy) else ".4f"
-        words = f"loss {record.loss:{form}}, {self.metric} {record.metric:{form}}"
+        words = f"loss {record.loss:{form}}, {record.metric_name} {record.metric:{form}}"
         self.bar.update(self.task, description=words)
 
 
@@ -104,9 +109,7 @@ def _words_of_pass(number: int, n_passes: int) -> str:
 
 
 @contextmanager
-def watching(
-    *, metric: str, show: bool | None = None, file: TextIO | None = None
-) -> Iterator[TrainingObserver]:
+def watching(*, show: bool | None = None, file: TextIO | None = None) -> Iterator[TrainingObserver]:
     """Show a training as it goes.
 
     On a terminal: a bar where the number of rows is known, otherwise one line at 1, 2, 4, 8, ...
@@ -115,8 +118,6 @@ def watching(
 
     Parameters
     ----------
-    metric : str
-        Name of the records' metric.
     show : bool, default=None
         True: lines, terminal or not.  False: nothing.  None: as above.
     file : text file, default=None
@@ -132,10 +133,10 @@ def watching(
     >>> import sys
     >>> from crossview.evaluation.progressive import Record
     >>> from crossview.cli.progress import watching
-    >>> with watching(metric="f1", show=True, file=sys.stdout) as observer:
+    >>> with watching(show=True, file=sys.stdout) as observer:
     ...     observer.start_pass(1, 1, 2)
-    ...     observer.add_record(Record(1, 1.0, 1.0, 0.0, 0.0, 0.1))
-    ...     observer.add_record(Record(2, 0.75, 0.5, 0.5, 0.5, 0.1))
+    ...     observer.add_record(Record(1, 1.0, 1.0, 0.0, 0.0, 0.1, "f1"))
+    ...     observer.add_record(Record(2, 0.75, 0.5, 0.5, 0.5, 0.1, "f1"))
             rows     loss since last        f1 accuracy  seconds
                1   1.0000     1.0000    0.0000   0.0000      0.1
                2   0.7500     0.5000    0.5000   0.5000      0.1
@@ -149,9 +150,9 @@ def watching(
             TimeRemainingColumn(),
         ]
         with Progress(*columns, console=_console(file), transient=True) as bar:
-            yield _Bar(metric, bar, file)
+            yield _Bar(bar, file)
     elif show:
-        yield _Lines(metric, file)
+        yield _Lines(file)
     else:
         yield TrainingObserver()
 
@@ -199,7 +200,7 @@ class _Rounds(ComparisonObserver):
 def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
     """Write each warning about labels and columns as one line, when all else is done.
 
-    Those about leaks are part of the answer.
+    Those about leaks and models with one answer are part of the answer.
 
     Parameters
     ----------
@@ -210,6 +211,7 @@ def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
         for kind in AS_LINES:
             warnings.simplefilter("always", kind)
         warnings.simplefilter("ignore", LeakWarning)
+        warnings.simplefilter("ignore", OneClassWarning)
         yield
     said = set()
     for one in caught:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from crossview.streams.shuffle import regroup
 from crossview.streams.table import TableStream
 from crossview.views import MultiView
 
-__all__ = ["HeldOut", "Part", "RowWork", "distinct_labels", "parts_of"]
+__all__ = ["HeldOut", "Part", "RowWork", "label_counts", "parts_of"]
 
 # of the last file or row group of a partition one of so many rows is held out, or of very many
 # rows fewer, so that all of them together are about so many
@@ -87,21 +88,21 @@ def parts_of(source: Labeled, n: int, frames: Sequence[Any] = ()) -> list[list[P
     ]
 
 
-def distinct_labels(
+def label_counts(
     rows: TableStream | RowStream, frames: Sequence[Any], label: str | None
-) -> set[Any]:
-    """Return the labels of some rows; a missing one is an error."""
+) -> Counter[Any]:
+    """Return in how many of some rows each label is; a missing one is an error."""
     if isinstance(rows, TableStream):
         if frames:
             rows = frames_as_table(rows, frames)
         assert label is not None
-        return set(rows.distinct(label))
-    found, unlabeled = rows.labels()
+        return Counter(rows.value_counts(label))
+    found, unlabeled = rows.label_counts()
     if unlabeled is not None:
         file, row = unlabeled
         what = "the label is missing; give it a value, or leave the row out"
         raise InputError(what, file=file, row=row)
-    return found
+    return Counter(found)
 
 
 class Kept(NamedTuple):

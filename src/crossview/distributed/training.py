@@ -6,6 +6,7 @@ import copy
 import inspect
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,7 +21,7 @@ from crossview.distributed.rows import (
     HeldOut,
     Part,
     RowWork,
-    distinct_labels,
+    label_counts,
     parts_of,
 )
 from crossview.distributed.sources import (
@@ -173,9 +174,11 @@ def train(
         order=None if job.entry.divided else work.order,
         seconds=time.perf_counter() - began,
         **_measured(task, learner, measured),
+        class_rows=task.class_rows,
         **threshold_of(learner, task),
         **LastRows(scored.X).about(job.entry, learner, rounds.rows, once),
     )
+    answer.warn_of_one_class()
     if output is not None:
         save(answer.fitted, output, info=answer.info)
     return answer
@@ -228,13 +231,14 @@ def _job(
     """What is trained on which rows, and the number of partitions."""
     file = stream.files[0] if stream.files else None
     n = find_partitions(client, stream.n_blocks, n, file)
-    task, classes = options["task"], options["classes"]
+    task, classes, counts = options["task"], options["classes"], None
     if (
         task == "classification"
         and classes is None
         and (y is None) == isinstance(stream, RowStream)
     ):
-        classes = _classes(stream, frames, y, client, n)
+        counts = _label_counts(stream, frames, y, client, n)
+        classes = sorted(counts)
     rows = {"task": task, "classes": classes, **{name: options[name] for name in ENCODING}}
     if isinstance(stream, TableStream):
         # partitions of a data frame stay on their workers
@@ -242,6 +246,8 @@ def _job(
     elif options["weight"] is not None:
         raise InputError("weight= names a column, and the files hold rows with their weights")
     scoring = {name: options[name] for name in SCORING}
+    if counts is not None:
+        scoring["class_rows"] = [counts[label] for label in classes]
     model = options["model"] or DEFAULT_MODEL
     if isinstance(stream, RowStream):
         rows["views"] = None
@@ -249,17 +255,16 @@ def _job(
     return job, n
 
 
-def _classes(
+def _label_counts(
     stream: TableStream | RowStream, frames: list[Any], y: str | None, client: Any, n: int
-) -> list[Any]:
-    """All labels, each partition read by a worker."""
+) -> Counter[Any]:
+    """The rows of each label, each partition read by a worker."""
     if isinstance(stream, TableStream):
         assert y is not None
         stream = stream.as_written([y]).select([y])
     cuts = cut_evenly(stream.n_blocks, n)
     parts = [(stream.of_blocks(slice(a, b)), frames[a:b], y) for a, b in cuts]
-    found = client.gather(compute(client, distinct_labels, parts))
-    return sorted(set().union(*found))
+    return sum(client.gather(compute(client, label_counts, parts)), Counter())
 
 
 def _started(job: Job, frames: list[Any], client: Any) -> Any:
@@ -299,4 +304,5 @@ def _measured(task: Any, learner: Any, scored: HeldOut) -> dict[str, Any]:
         "loss": tally.loss / tally.n_rows,
         "accuracy": value("accuracy") if classes else None,
         "metric": {"name": task.metric, "value": value(task.metric)},
+        "predicted_rows": tally.confusion.sum(axis=0).tolist() if classes else None,
     }

@@ -30,7 +30,7 @@ from crossview.evaluation.row_columns import read_groups
 from crossview.evaluation.rows import LabeledRows
 from crossview.evaluation.sources import open_labeled
 from crossview.evaluation.stream import compare_stream
-from crossview.evaluation.tasks import Classification, Regression, Task, check_classes_only
+from crossview.evaluation.tasks import check_classes_only, make_task
 from crossview.views import check_rows
 
 __all__ = ["compare"]
@@ -254,7 +254,7 @@ def compare(
     True
     """
     start = clock.time()
-    metric = check_metric(metric, task=task, k=k, cost=cost)
+    check_metric(metric, task=task, k=k, cost=cost)
     check_classes_only(task, positive=positive, cost=cost, threshold=threshold)
     _check_options(task, grid or {}, epochs, progressive)
     check_seed(seed)
@@ -287,11 +287,8 @@ def compare(
     )
     if ablate and source.layout.n_views == 1:
         raise InputError(f"ablate= takes views away, and there is one, {source.layout.names[0]!r}")
-    predicted: Task = (
-        Regression(metric)
-        if task == "regression"
-        else Classification(source.classes, positive, metric=metric, threshold=threshold)
-    )
+    scoring = {"metric": metric, "k": k, "cost": cost, "positive": positive, "threshold": threshold}
+    predicted = make_task(task, source.classes, class_rows=source.class_rows, **scoring)
     run = Run([], predicted, seed, epochs, grid or {})
     run.weighted = weight is not None or (isinstance(source, LabeledRows) and source.weighted)
     if progressive:

@@ -66,16 +66,17 @@ def evaluate(
         rows in the order of the source, with or without ``time``.  None: about ten windows.
     metric : str, default=None
         Name of the metric that decides, as for `compare`: that of views, slices and windows.  None:
-        cost if costs are given, the one that a model file was trained for, f1, or rmse for a
-        number.
+        cost if costs are given, the one that the model was trained for, f1 (macro_f1 if the
+        positive class is a guess), or rmse for a number.
     k : int or float, default=None
         Of precision_at_k and recall_at_k: how many rows, or a share of them between 0 and 1.
         None: 0.1.
     cost : mapping of str to float, default=None
         Of the metric cost: ``{"fp": 1, "fn": 20}``.
     positive : label, default=None
-        With two classes: the one that metric and threshold are about.  None: the one that a model
-        file was trained for, or the second of the sorted classes.
+        With two classes: the one that metric and threshold are about.  None: the one that the model
+        was trained for; of a model that does not know it, the one that is called yes or the like,
+        or else the second, which is a guess.
     threshold : float, "trained" or None, default="trained"
         With two classes: the probability of the positive class above which it is predicted.
         "trained": as the model was trained.  None: a score above 0 predicts the second class.

@@ -15,6 +15,7 @@ from crossview.evaluation.read_labels import Located, with_row_location
 from crossview.evaluation.table_columns import check_missing_columns, columns_of_model
 from crossview.evaluation.tasks import Classification
 from crossview.evaluation.training.info import read_training_info
+from crossview.evaluation.training.result import Trained
 from crossview.persistence import load_steps
 from crossview.pipelines import steps_of
 from crossview.streams.arrow import pyarrow
@@ -37,15 +38,15 @@ class FittedModel:
 
     Parameters
     ----------
-    model : path-like, Pipeline or learner
-        A model file, or a fitted model such as ``train(...).fitted``.
+    model : path-like, Trained, Pipeline or learner
+        A model file, what `train` returned, or a fitted model such as ``train(...).fitted``.
 
     Attributes
     ----------
     file : str or None
         The file.
     info : dict
-        What training kept in the file; empty without a file.
+        What training says of the model; empty for one that does not come from it.
     encoder : ViewEncoder, ViewScaler or None
         What makes views of the rows.
     learner : learner
@@ -56,13 +57,25 @@ class FittedModel:
 
     def __init__(self, model: Any) -> None:
         self.file = os.fspath(model) if isinstance(model, str | os.PathLike) else None
-        parts = steps_of(model) if self.file is None else load_steps(self.file)[0]
+        trained = isinstance(model, Trained)
+        if self.file is not None:
+            parts = load_steps(self.file)[0]
+        else:
+            parts = steps_of(model.fitted if trained else model)
         self.encoder, self.learner = parts[0][1] if len(parts) > 1 else None, parts[-1][1]
         if not hasattr(self.learner, "view_scores"):
             raise InputError("holds no model that predicts", file=self.file)
-        self.info = {} if self.file is None else read_training_info(self.file, self.learner)
+        self.info = model.info if trained else {}
+        if self.file is not None:
+            self.info = read_training_info(self.file, self.learner)
         known = hasattr(self.learner, "classes_")
         self.classes = self.learner.classes_.tolist() if known else None
+
+    def positive_class(self, given: Any) -> dict[str, Any]:
+        """Return the positive class for `Classification`: the given one, or that of the model."""
+        if given is not None:
+            return {"positive": given}
+        return {name: self.info.get(name) for name in ("positive", "positive_by")}
 
     def decide_by(self, threshold: Any, positive: Any) -> None:
         """Predict by another threshold than that of the model, which stays as it is.
@@ -73,7 +86,8 @@ class FittedModel:
             The probability of the positive class above which it is predicted; None: a score above
             0 predicts the second class.
         positive : label or None
-            That class.  None: the one that the model was trained for, or the second.
+            That class.  None: the one that the model was trained for; of a model that does not
+            know it, that of `choose_positive`.
         """
         if self.classes is None:
             raise InputError("a threshold is about classes, and the model predicts numbers")
@@ -82,8 +96,9 @@ class FittedModel:
                 f"threshold={threshold!r}; give a probability between 0 and 1, or none (a score "
                 "of 0 decides)"
             )
-        positive = self.info.get("positive") if positive is None else positive
-        task = Classification(np.asarray(self.classes), positive, threshold=threshold)
+        task = Classification(
+            np.asarray(self.classes), **self.positive_class(positive), threshold=threshold
+        )
         self.learner = copy(self.learner).set_threshold(task.fixed_threshold)
 
     def open(

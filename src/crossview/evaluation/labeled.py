@@ -13,6 +13,7 @@ from crossview.catalog.names import check_task
 from crossview.errors import InputError, some_names
 from crossview.evaluation.labeled_batch import LabeledBatch, LabeledSource
 from crossview.evaluation.read_labels import (
+    Classes,
     check_classes,
     explain_target,
     first_bad_number,
@@ -30,7 +31,7 @@ from crossview.evaluation.row_columns import (
     weights_of,
 )
 from crossview.evaluation.table_columns import predictors, split_time, with_dates
-from crossview.labels import has_label
+from crossview.labels import has_label, rows_per_class
 from crossview.streams.arrow import codes_of, labels_as, numbers_of, release_unused
 from crossview.streams.columns import plain_kinds
 from crossview.streams.dates import split_format
@@ -118,7 +119,6 @@ class LabeledTable(LabeledSource):
         if self._numbers and classes is not None:
             raise InputError("classes are for classification; a number to predict has none")
         self._unlabeled = unlabeled and not self._numbers
-        self.some_unlabeled = False
         stream = open_table(source)
         self.ordered, self.in_memory = stream.ordered, stream.in_memory
         self._label = y if isinstance(y, str) else None
@@ -137,7 +137,8 @@ class LabeledTable(LabeledSource):
         if recognize:
             encoding["date"] = with_dates(stream, others.column_names, views, encoding)
         self._use(stream, ViewEncoder(views, **_with_dialect(encoding, stream)).fit(others))
-        self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
+        if not self._numbers:
+            self.classes, self.class_rows = self._find_classes(classes)
 
     def _use(self, stream: TableStream, encoder: ViewEncoder) -> None:
         """Read the columns of this encoder, and the label column."""
@@ -172,7 +173,7 @@ class LabeledTable(LabeledSource):
         narrow._use(self.stream, encoder.fit(_no_rows(self.stream.select(mine))))
         return narrow
 
-    def _find_classes(self, given: Sequence[Any] | None) -> np.ndarray:
+    def _find_classes(self, given: Sequence[Any] | None) -> Classes:
         if self._label is None:
             assert self._y is not None
             self.some_unlabeled = not has_label(self._y).all()
@@ -180,11 +181,11 @@ class LabeledTable(LabeledSource):
         _check_label_type(_value_type(self.stream.schema.field(self._label).type), self._label)
         if given is not None:
             kind = _value_type(self.stream.schema.field(self._label).type)
-            return check_classes(_as_type(given, kind, self._label), self._label)
-        found = _distinct_labels(self.stream, self._label, self._unlabeled)
-        self.some_unlabeled = None in found
-        labels = [label for label in found if label is not None]
-        return check_classes(labels, self._label, unlabeled=self.some_unlabeled)
+            return check_classes(_as_type(given, kind, self._label), self._label), None
+        counts = _label_counts(self.stream, self._label, self._unlabeled)
+        self.some_unlabeled = counts.pop(None, 0) > 0
+        found = check_classes(counts, self._label, unlabeled=self.some_unlabeled)
+        return found, rows_per_class(found, counts)
 
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
         """Return the rows in their order; with random numbers, blocks of them in random order."""
@@ -303,10 +304,10 @@ def _check_label_type(kind: Any, label: str) -> None:
         raise InputError(f"holds {kind}; labels are text, whole numbers or booleans", column=label)
 
 
-def _distinct_labels(stream: TableStream, label: str, unlabeled: bool) -> list[Any]:
-    """The labels that occur, and None where one may be missing and is."""
+def _label_counts(stream: TableStream, label: str, unlabeled: bool) -> dict[Any, int]:
+    """The rows of each label, and of None where one may be missing and is."""
     try:
-        return stream.distinct(label, empty=unlabeled)
+        return stream.value_counts(label, empty=unlabeled)
     except InputError as error:
         if error.row is None:
             raise

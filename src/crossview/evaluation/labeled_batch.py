@@ -125,6 +125,10 @@ class LabeledSource:
         Is given each batch just before it is encoded.
     rows_read : RowsRead or None
         Takes note of the rows that are read, from `note_rows` on.
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted; empty where they are numbers.
+    class_rows : ndarray of shape (n_classes,) or None
+        The rows of each class; None where the classes were given, or a number is predicted.
     """
 
     batch_rows: int
@@ -136,6 +140,9 @@ class LabeledSource:
     _y: np.ndarray | None = None
     _weights: np.ndarray | None = None
     _order: np.ndarray | None = None
+    classes: np.ndarray = np.empty(0)
+    class_rows: np.ndarray | None = None
+    some_unlabeled = False
     _shuffled: Shuffled[LabeledBatch] | None = None
 
     def note_rows(self) -> RowsRead:

@@ -62,12 +62,13 @@ SCORING: dict[str, ParameterDoc] = {
     "metric": (
         "str",
         """
-        Name of the metric: f1, f0.5, f2 (any β), accuracy, balanced_accuracy, precision, recall,
-        g_mean (geometric mean of recall and specificity), roc_auc, average_precision, prbep
-        (precision/recall break-even point), precision_at_k or recall_at_k; of more than two
-        classes, the mean of each against the rest.  Of the probabilities log_loss, brier_score or
-        expected_calibration_error.  By costs cost.  For a number rmse or mae.  None: f1, cost if
-        costs are given, or rmse.
+        Name of the metric: f1, macro_f1 (the mean of the f1 of each class), f0.5, f2 (any β),
+        accuracy, balanced_accuracy, precision, recall, g_mean (geometric mean of recall and
+        specificity), roc_auc, average_precision, prbep (precision/recall break-even point),
+        precision_at_k or recall_at_k; of more than two classes, the mean of each against the rest.
+        Of the probabilities log_loss, brier_score or expected_calibration_error.  By costs cost.
+        For a number rmse or mae.  None: f1 (macro_f1 if nothing says which of two classes is the
+        positive one), cost if costs are given, or rmse.
         """,
     ),
     "k": (
@@ -87,8 +88,11 @@ SCORING: dict[str, ParameterDoc] = {
     "positive": (
         "label",
         """
-        With two classes: the one that the metric and the threshold are about.  None: the second of
-        the sorted classes.
+        With two classes: the one that the metric and the threshold are about.  None: the one that
+        is called 1, true, yes, ja, oui, sí, positive, case, spam or the like; if no name says it,
+        the one that has less than 40 % of the labeled rows.  If neither says it, the metric is
+        macro_f1, in which both classes count the same; a metric of one class, or a threshold, is
+        then about the second of the sorted classes, and the result says that this is a guess.
         """,
     ),
     "threshold": (
@@ -96,8 +100,9 @@ SCORING: dict[str, ParameterDoc] = {
         """
         With two classes: the probability of the positive class above which it is predicted.
         "tuned": the best one for the metric on rows that were not learned; precision and recall,
-        whose optima are trivial, take that for f1, and metrics that do not depend on a threshold
-        none.  None: a score above 0 predicts the second class.  More classes have no threshold.
+        whose optima are trivial, take that for f1, and metrics that do not depend on a threshold,
+        such as roc_auc, that for macro_f1.  None: a score above 0 predicts the second class.  More
+        classes have no threshold.
         """,
     ),
 }

@@ -81,8 +81,8 @@ def predict(
 
     Parameters
     ----------
-    model : path-like, Pipeline or learner
-        A model file, or a fitted model such as ``train(...).fitted``.
+    model : path-like, Trained, Pipeline or learner
+        A model file, what `train` returned, or a fitted model such as ``train(...).fitted``.
     X : MultiView, data frame, path, glob, query, or mapping of str to these
         The rows.  A view without any of its columns is missing, with a warning.  A mapping as for
         `train`: all ids are rows, and the predictions have them.
@@ -98,8 +98,8 @@ def predict(
         With two classes: the probability of the positive class above which it is predicted.
         "trained": as the model was trained.  None: a score above 0 predicts the second class.
     positive : label, default=None
-        The class that ``threshold`` is about.  None: the one that a model file was trained for, or
-        the second of the sorted classes.
+        The class that ``threshold`` is about.  None: the one that the model was trained for; of a
+        model that does not know it, the one that is called yes or the like, or else the second.
     missing_columns : {"error", "null"}, default="error"
         What a column of the model is that ``X`` has not, in a view of which it has others: an
         error, or null in every row, with a warning.

@@ -59,6 +59,12 @@ class Record:
         Share of these rows predicted right; NaN where a number is predicted.
     seconds : float
         Time since the start, with reading.
+    metric_name : str
+        Which metric it is.
+    positive : label or None
+        With two classes: the one that the metric is about.
+    positive_by : {"given", "name", "rarer", "guess"} or None
+        What chose it.
     """
 
     rows: int
@@ -67,6 +73,9 @@ class Record:
     metric: float
     accuracy: float
     seconds: float
+    metric_name: str = "metric"
+    positive: Any = None
+    positive_by: str | None = None
 
 
 def progressive(
@@ -104,8 +113,8 @@ def progressive(
     cost : mapping of str to float, default=None
         Of the metric cost: ``{"fp": 1, "fn": 20}``.
     positive : label, default=None
-        With two classes: the one that metric and threshold are about.  None:
-        the second of the sorted classes.
+        With two classes: the one that metric and threshold are about.  None: the one that is called
+        1, true, yes or the like; if no name says it, the second, which is a guess.
     threshold : float, "tuned" or None, default="tuned"
         With two classes: the probability of the positive class above which it is predicted.
         "tuned": for each row, the best one for the metric on the rows before it; a model without
@@ -339,6 +348,9 @@ class ProgressiveValidation:
                 metric=tally.value(task.metric),
                 accuracy=np.nan if isinstance(task, Regression) else tally.value("accuracy"),
                 seconds=time.perf_counter() - start,
+                metric_name=task.metric,
+                positive=task.positive_label,
+                positive_by=task.positive_by,
             )
 
         scored_rows = self._score_then_learn(batches)

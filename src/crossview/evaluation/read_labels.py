@@ -13,6 +13,7 @@ from crossview.errors import InputError
 from crossview.labels import has_label
 
 __all__ = [
+    "Classes",
     "check_classes",
     "check_seed",
     "explain_target",
@@ -37,6 +38,10 @@ MAX_SEED = 2**32 - 1
 MAX_WHOLE = 2**53
 # beyond this, squares of squares overflow
 MAX_ABS_TARGET = 1e75
+
+
+# sorted labels, and the rows of each, if they are known
+Classes = tuple[np.ndarray, np.ndarray | None]
 
 
 class Located(Protocol):
@@ -74,8 +79,11 @@ def missing_label() -> str:
     return f"leave the row out, label it, or use --model {models}, which learns from unlabeled rows"
 
 
-def read_classes(y: Any, *, unlabeled: bool = False) -> np.ndarray:
-    """Return the sorted classes of labels in memory; ``unlabeled`` allows missing ones."""
+def read_classes(y: Any, *, unlabeled: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted classes of labels in memory, and the rows of each.
+
+    ``unlabeled`` allows missing labels.
+    """
     y = np.asarray(y)
     if y.ndim != 1:
         raise InputError(f"y has {y.ndim} dimensions; give one label per row")
@@ -83,9 +91,11 @@ def read_classes(y: Any, *, unlabeled: bool = False) -> np.ndarray:
     if not (unlabeled or known.all()):
         raise InputError(f"the label is missing; {missing_label()}", row=int(known.argmin()))
     try:
-        return check_classes(np.unique(y[known]).tolist(), None, unlabeled=not known.all())
+        found, counts = np.unique(y[known], return_counts=True)
+        classes = check_classes(found.tolist(), None, unlabeled=not known.all())
     except TypeError:
         raise InputError("y mixes labels that cannot be sorted, such as text and numbers") from None
+    return classes, counts
 
 
 def check_classes(

@@ -15,6 +15,7 @@ from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.errors import InputError
 from crossview.evaluation.diagnostics import Diagnostics
+from crossview.evaluation.metric_words import SaysMetric
 from crossview.evaluation.pictured import Pictured
 from crossview.evaluation.significance import Posterior
 from crossview.evaluation.train_options import train_options
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 # of the JSON form: a file of another one is refused
-FORMAT = 1
+FORMAT = 2
 # the keys of an array in it
 ARRAY = {"dtype", "shape", "base64"}
 
@@ -234,8 +235,42 @@ class LearningCurve:
     last_doubling: Posterior
 
 
+class _Ranked(SaysMetric):
+    """Base class of `Comparison`: its rows, the best first."""
+
+    rows: list[ComparisonRow]
+
+    @property
+    def predicted_rows(self) -> list[int] | None:
+        """How many rows the recommended model predicts as each class."""
+        confusion = self.recommended.confusion
+        return None if confusion is None else list(np.sum(confusion, axis=0).tolist())
+
+    @property
+    def best(self) -> ComparisonRow:
+        """The first row."""
+        return self.rows[0]
+
+    @property
+    def equals(self) -> list[ComparisonRow]:
+        """The best row, and those that are practically equal to it."""
+        return [row for row in self.rows if row.equal]
+
+    @property
+    def recommended(self) -> ComparisonRow:
+        """The cheapest of the rows that are practically equal to the best: the least effort."""
+        return min(self.equals, key=lambda row: row.effort)
+
+    def row(self, model: str) -> ComparisonRow:
+        """Return the row of a model."""
+        for row in self.rows:
+            if row.model == model:
+                return row
+        raise InputError(f"no row for {model!r}; there are {', '.join(r.model for r in self.rows)}")
+
+
 @dataclass
-class Comparison(Pictured):
+class Comparison(_Ranked, Pictured):
     """The result of `compare`: one row per model, the best first.
 
     Attributes
@@ -274,8 +309,14 @@ class Comparison(Pictured):
         Number of unlabeled rows.
     threshold : float, "tuned" or None
         What was asked for.
-    tuned : bool
-        Whether each model got its own threshold; not if the metric does not depend on it.
+    threshold_for : str or None
+        The metric for which each model got its own threshold, the best on rows that it did not
+        learn: the metric itself, or macro_f1 if it does not depend on a threshold.  None: they got
+        none.
+    positive_by : {"given", "name", "rarer", "guess"} or None
+        What chose the positive class: ``positive=``, what it is called, its rows, or nothing.
+    class_rows : list of int or None
+        Number of labeled rows of each class.
     unlabeled_benefit_p : float or None
         p of the test of a learner that uses unlabeled rows against the same without them.
     followed : Followed or None
@@ -301,6 +342,7 @@ class Comparison(Pictured):
     """
 
     PICTURE: ClassVar[str] = "comparison"
+    CHECKED: ClassVar[str] = "rows scored by the recommended model"
 
     metric: str
     positive: Any
@@ -318,7 +360,9 @@ class Comparison(Pictured):
     test_share: float = math.nan
     task: str = "classification"
     threshold: float | str | None = "tuned"
-    tuned: bool = False
+    threshold_for: str | None = None
+    positive_by: str | None = None
+    class_rows: list[int] | None = None
     unlabeled: int = 0
     unlabeled_benefit_p: float | None = None
     followed: Followed | None = None
@@ -331,28 +375,6 @@ class Comparison(Pictured):
     warnings: list[str] = field(default_factory=list)
     fingerprint: str = ""
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def best(self) -> ComparisonRow:
-        """The first row."""
-        return self.rows[0]
-
-    @property
-    def equals(self) -> list[ComparisonRow]:
-        """The best row, and those that are practically equal to it."""
-        return [row for row in self.rows if row.equal]
-
-    @property
-    def recommended(self) -> ComparisonRow:
-        """The cheapest of the rows that are practically equal to the best: the least effort."""
-        return min(self.equals, key=lambda row: row.effort)
-
-    def row(self, model: str) -> ComparisonRow:
-        """Return the row of a model."""
-        for row in self.rows:
-            if row.model == model:
-                return row
-        raise InputError(f"no row for {model!r}; there are {', '.join(r.model for r in self.rows)}")
 
     @property
     def unlabeled_pair(self) -> tuple[ComparisonRow, ComparisonRow] | None:
@@ -447,7 +469,8 @@ class Comparison(Pictured):
             for row in self.rows
         ]
         benefit = [self.unlabeled_benefit] if self.unlabeled_benefit else []
-        return "\n".join([*self.warnings, *lines, *self.verdict, *benefit])
+        first = [self.metric_words, *self.notes] if self.classes else []
+        return "\n".join([*first, *self.warnings, *lines, *self.verdict, *benefit])
 
 
 def _of_json(kind: Any, value: Any) -> Any:

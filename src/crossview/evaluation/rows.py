@@ -13,6 +13,7 @@ from crossview.catalog.names import check_task
 from crossview.errors import InputError, some_names
 from crossview.evaluation.labeled_batch import LabeledBatch, LabeledSource
 from crossview.evaluation.read_labels import (
+    Classes,
     check_classes,
     missing_label,
     read_classes,
@@ -21,7 +22,7 @@ from crossview.evaluation.read_labels import (
     with_row_location,
 )
 from crossview.evaluation.row_columns import check_weights
-from crossview.labels import has_label, known_labels
+from crossview.labels import has_label, known_labels, rows_per_class
 from crossview.streams.rows import RowStream
 from crossview.streams.source import RowBatch
 from crossview.streams.view_reader import ViewReader
@@ -91,14 +92,14 @@ class LabeledRows(LabeledSource):
         self._source = source
         self._view: str | None = None
         self._y: np.ndarray | None = None
-        self.some_unlabeled = False
         self._layout = source.layout
         self.in_memory = isinstance(source, MultiView)
         if isinstance(source, MultiView):
             self._y = self._labels_in_memory(source, y)
         elif y is not None:
             raise InputError("the file has the labels; leave the label out", file=self.file)
-        self.classes = np.empty(0) if self._numbers else self._find_classes(classes)
+        if not self._numbers:
+            self.classes, self.class_rows = self._find_classes(classes)
 
     @property
     def layout(self) -> ViewLayout:
@@ -128,23 +129,24 @@ class LabeledRows(LabeledSource):
             raise InputError(f"{len(labels)} labels for {len(X)} rows")
         return labels
 
-    def _find_classes(self, given: Sequence[Any] | None) -> np.ndarray:
+    def _find_classes(self, given: Sequence[Any] | None) -> Classes:
         if given is None and self._y is not None:
             self.some_unlabeled = not has_label(self._y).all()
             return read_classes(self._y, unlabeled=self._unlabeled)
         if given is None:
             assert not isinstance(self._source, MultiView)
-            found, unlabeled = self._source.labels()
+            counts, unlabeled = self._source.label_counts()
             if unlabeled is not None and not self._unlabeled:
                 file, row = unlabeled
                 raise InputError(f"the label is missing; {missing_label()}", file=file, row=row)
             self.some_unlabeled = unlabeled is not None
-            return check_classes(found, None, unlabeled=self.some_unlabeled)
+            classes = check_classes(counts, None, unlabeled=self.some_unlabeled)
+            return classes, rows_per_class(classes, counts)
         # the first labels determine their type
         first = next(iter(self._batches()), None)
         labels = [] if first is None else first.y[has_label(first.y)].tolist()
         kinds = {type(label) for label in labels} or {str}
-        return check_classes([kind(value) for kind in kinds for value in given], None)
+        return check_classes([kind(value) for kind in kinds for value in given], None), None
 
     def _batches(self, rng: np.random.Generator | None = None) -> Iterator[RowBatch]:
         """The rows as they are read; those of a MultiView at once."""

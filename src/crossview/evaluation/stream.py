@@ -211,7 +211,7 @@ class _ProgressiveRun:
             self.n_timed[i] += timed.n_timed
             if len(known):
                 scored = timed.scored
-                if run.task.tunes:
+                if run.task.judged_by_threshold:
                     run.task.count(self.untuned[i], targets, scored)
                 scored = run.task.decide_by(self.thresholds[i], targets, scored)
                 run.task.count(self.tallies[i], targets, scored)
@@ -227,6 +227,7 @@ class _ProgressiveRun:
 
     def rows(self) -> list[ComparisonRow]:
         """Return the rows of the answer."""
+        tuned = self.run.task.judged_by_threshold
         return [
             ComparisonRow(
                 model=learner.name,
@@ -237,7 +238,7 @@ class _ProgressiveRun:
                 rows_per_second=self.n_timed[i] / self.seconds[i],
                 setting=self.chosen[i],
                 threshold=self._threshold(i),
-                untuned=self.untuned[i].value(self.run.metric) if self.run.task.tunes else math.nan,
+                untuned=self.untuned[i].value(self.run.metric) if tuned else math.nan,
                 chosen=[self.chosen[i]],
                 confusion=_confusion(self.tallies[i]),
             )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview.catalog.metrics import metric_of, parse_metric
-from crossview.catalog.names import TASKS, unknown_name
+from crossview.catalog.metrics import check_metric, metric_of, parse_metric
+from crossview.catalog.names import SYMMETRIC, TASKS, unknown_name
 from crossview.errors import InputError
 from crossview.evaluation.metrics import (
     BlockTally,
@@ -22,7 +22,7 @@ from crossview.evaluation.metrics import (
     measure,
     signed_score,
 )
-from crossview.labels import places_of
+from crossview.labels import choose_positive, places_of
 
 __all__ = [
     "Classification",
@@ -33,6 +33,7 @@ __all__ = [
     "errors_of",
     "gives_probabilities",
     "join",
+    "make_task",
 ]
 
 
@@ -122,7 +123,56 @@ class _Stratified:
         return model_selection.StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
 
 
-class Classification(_Stratified):
+class _Counted(_Stratified):
+    """Base class of `Classification`: metrics and counts of rows."""
+
+    classes: np.ndarray
+    positive: int
+    metric: str
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return the labels as the metrics take them: as codes."""
+        return places_of(y, self.classes)
+
+    def confusion(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return how many rows of each class (in a line) are predicted as each class."""
+        K = len(self.classes)
+        codes = K * self.encode(y) + scored.predicted
+        return np.bincount(codes, minlength=K * K).reshape(K, K)
+
+    def measure(self, name: str, y: np.ndarray, scored: Scored) -> float:
+        """Return one metric of some rows."""
+        scores, p, predicted = scored
+        return measure(
+            *(name, self.encode(y), scores),
+            probabilities=p,
+            predicted=predicted,
+            positive=self.positive,
+        )
+
+    def losses(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return the loss of each row."""
+        return hinge_losses(self.encode(y), scored.scores)
+
+    def count(self, tally: Tally | BlockTally, y: np.ndarray, scored: Scored) -> None:
+        """Count some rows."""
+        tally.update(self.encode(y), *scored)
+
+    def tally(self) -> Tally:
+        """Return a tally that has counted nothing."""
+        return Tally(len(self.classes), positive=self.positive)
+
+    def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
+        """Return a tally per block of the metric that decides; these rows came before it."""
+        return BlockTally(
+            metric or self.metric,
+            n_classes=len(self.classes),
+            positive=self.positive,
+            typical_scores=scored.scores,
+        )
+
+
+class Classification(_Counted):
     """One of several classes is predicted.
 
     Parameters
@@ -130,17 +180,38 @@ class Classification(_Stratified):
     classes : ndarray of shape (n_classes,)
         All labels that may occur, sorted.
     positive : label, default=None
-        With two classes: the one that f1 and similar metrics are about.  None: the second.
-    metric : str, default="f1"
-        The metric that decides.
+        With two classes: the one that f1 and similar metrics are about.  None: that of
+        `choose_positive`.
+    metric : str, default=None
+        The metric that decides.  None: f1, or macro_f1 where the positive class is a guess.
     threshold : float, "tuned" or None, default="tuned"
         With two classes: the probability of the positive class above which it is predicted.
-        "tuned": where the metric is best.  None: a score above 0 predicts the second class.
+        "tuned": where the metric is best, or macro_f1 where the metric does not depend on it.
+        None: a score above 0 predicts the second class.
+    class_rows : array-like of shape (n_classes,), default=None
+        The number of rows of each class, which may say which one is positive; None: not known.
+    positive_by : str, default=None
+        What chose ``positive`` before; None: it was given.
 
     Attributes
     ----------
+    positive : int or None
+        The code of the positive class; 1 where there are more than two.
+    positive_label : label or None
+        That class; None where there are more than two.
+    positive_by : {"given", "name", "rarer", "guess"} or None
+        What chose it; see `choose_positive`.
+    class_rows : list of int or None
+        The number of rows of each class, if known.
+    tuned_for : str or None
+        The metric for which each model gets its own threshold; None: the threshold is given, or
+        there is none.
     tunes : bool
-        Whether each model gets its own threshold: the metric depends on it, and it is not given.
+        Whether each model gets its own threshold.
+    judged_by_threshold : bool
+        Whether the metric depends on that threshold.
+    ranks : bool
+        Whether the metric depends on the order of the scores only.
     needs_probabilities : bool
         Whether the metric or a threshold needs the probabilities of the models.
     """
@@ -153,14 +224,25 @@ class Classification(_Stratified):
         classes: np.ndarray,
         positive: Any = None,
         *,
-        metric: str = "f1",
+        metric: str | None = None,
         threshold: Any = "tuned",
+        class_rows: Any = None,
+        positive_by: str | None = None,
     ) -> None:
         self.classes = classes
-        self.metric = metric
-        self.positive = _positive_code(classes, positive)
         two = len(classes) == 2
+        self.class_rows = None if class_rows is None else [int(n) for n in class_rows]
+        self.positive, self.positive_by = 1, None
+        if positive is not None:
+            self.positive, self.positive_by = (
+                _positive_code(classes, positive),
+                positive_by or "given",
+            )
+        elif two:
+            self.positive, self.positive_by = choose_positive(classes, class_rows)
         self.positive_label = classes.tolist()[self.positive] if two else None
+        default = SYMMETRIC if two and self.positive_by == "guess" else TASKS[self.name][0]
+        self.metric = metric = default if metric is None else metric
         if parse_metric(metric)[0] == "cost" and not two:
             raise InputError(
                 f"metric {metric!r} is for two classes, and there are {len(classes)}; "
@@ -168,7 +250,13 @@ class Classification(_Stratified):
             )
         self.threshold = _check_threshold(threshold, len(classes))
         kind = metric_of(metric).kind
-        self.tunes = two and threshold == "tuned" and kind == "decision"
+        self.tuned_for: str | None = None
+        if two and threshold == "tuned":
+            placed = metric_of(metric).threshold_for or metric
+            self.tuned_for = placed if kind == "decision" else SYMMETRIC
+        self.tunes = self.tuned_for is not None
+        self.judged_by_threshold = self.tunes and kind == "decision"
+        self.ranks = kind == "order"
         self.needs_probabilities = (
             self.tunes or self.fixed_threshold is not None or kind in ("probability", "calibration")
         )
@@ -220,13 +308,19 @@ class Classification(_Stratified):
     def tune(self, y: np.ndarray, scored: Scored) -> tuple[float, float]:
         """Return the best threshold for these rows, and the metric there; higher is better."""
         assert scored.probabilities is not None
+        assert self.tuned_for is not None
         codes, p = self.encode(y), scored.probabilities[:, 1]
-        threshold, value = best_threshold(self.metric, codes, p, positive=self.positive)
+        threshold, value = best_threshold(self.tuned_for, codes, p, positive=self.positive)
+        if self.metric != self.tuned_for:
+            predicted = decide(scored.scores, p, threshold)
+            value = self.measure(self.metric, y, scored._replace(predicted=predicted))
         return threshold, signed_score(self.metric, value)
 
     def running_threshold(self) -> RunningThreshold | None:
         """Return a threshold that follows a stream; None if it is not to be tuned."""
-        return RunningThreshold(self.metric, positive=self.positive) if self.tunes else None
+        if self.tuned_for is None:
+            return None
+        return RunningThreshold(self.tuned_for, positive=self.positive)
 
     def decide_by(
         self, threshold: RunningThreshold | None, y: np.ndarray, scored: Scored
@@ -243,54 +337,17 @@ class Classification(_Stratified):
             return self
         what = f"metric {self.metric!r}" if self.threshold in (None, "tuned") else "a threshold"
         task = Classification(
-            *(self.classes, self.positive_label), metric=self.metric, threshold=None
+            *(self.classes, self.positive_label),
+            metric=self.metric,
+            threshold=None,
+            class_rows=self.class_rows,
+            positive_by=self.positive_by,
         )
         if task.needs_probabilities or what == "a threshold":
             raise InputError(
                 f"{what} needs probabilities, and the model has none; leave calibration='none' out"
             )
         return task
-
-    def encode(self, y: np.ndarray) -> np.ndarray:
-        """Return the labels as the metrics take them: as codes."""
-        return places_of(y, self.classes)
-
-    def confusion(self, y: np.ndarray, scored: Scored) -> np.ndarray:
-        """Return how many rows of each class (in a line) are predicted as each class."""
-        K = len(self.classes)
-        codes = K * self.encode(y) + scored.predicted
-        return np.bincount(codes, minlength=K * K).reshape(K, K)
-
-    def measure(self, name: str, y: np.ndarray, scored: Scored) -> float:
-        """Return one metric of some rows."""
-        scores, p, predicted = scored
-        return measure(
-            *(name, self.encode(y), scores),
-            probabilities=p,
-            predicted=predicted,
-            positive=self.positive,
-        )
-
-    def losses(self, y: np.ndarray, scored: Scored) -> np.ndarray:
-        """Return the loss of each row."""
-        return hinge_losses(self.encode(y), scored.scores)
-
-    def count(self, tally: Tally | BlockTally, y: np.ndarray, scored: Scored) -> None:
-        """Count some rows."""
-        tally.update(self.encode(y), *scored)
-
-    def tally(self) -> Tally:
-        """Return a tally that has counted nothing."""
-        return Tally(len(self.classes), positive=self.positive)
-
-    def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
-        """Return a tally per block of the metric that decides; these rows came before it."""
-        return BlockTally(
-            metric or self.metric,
-            n_classes=len(self.classes),
-            positive=self.positive,
-            typical_scores=scored.scores,
-        )
 
 
 class Regression:
@@ -299,10 +356,11 @@ class Regression:
     name = "regression"
     shown = TASKS[name][1:]
     classes = np.empty(0)
-    positive_label = None
+    positive_label = positive_by = class_rows = None
     threshold = None
     fixed_threshold = None
-    tunes = needs_probabilities = False
+    tuned_for = None
+    tunes = judged_by_threshold = ranks = needs_probabilities = False
 
     def __init__(self, metric: str = "rmse") -> None:
         self.metric = metric
@@ -389,6 +447,35 @@ class Regression:
 Task = Classification | Regression
 
 
+def make_task(
+    name: str,
+    classes: Any,
+    *,
+    metric: str | None = None,
+    k: int | float | None = None,
+    cost: Mapping[str, float] | None = None,
+    **options: Any,
+) -> Task:
+    """Return what is predicted, and how it is scored.
+
+    Parameters
+    ----------
+    name : {"classification", "regression"}
+        What is predicted.
+    classes : ndarray of shape (n_classes,)
+        All labels that may occur, sorted; of numbers none.
+    metric, k, cost
+        As for `check_metric`; without a metric and costs, the default is that of the classes.
+    **options
+        As for `Classification`: ``positive``, ``threshold``, ``class_rows``, ``positive_by``.
+    """
+    checked = check_metric(metric, task=name, k=k, cost=cost)
+    if name == "regression":
+        return Regression(checked)
+    chosen = None if metric is None and cost is None else checked
+    return Classification(classes, metric=chosen, **options)
+
+
 def errors_of(task: Task, y: np.ndarray, scored: Scored) -> np.ndarray:
     """Return 1 for each row that is predicted wrong and 0 for the others, or squared errors."""
     if isinstance(task, Regression):
@@ -434,12 +521,10 @@ def _check_threshold(threshold: Any, n_classes: int) -> float | str | None:
 
 
 def _positive_code(classes: np.ndarray, positive: Any) -> int:
-    """The code of the class that f1 and similar metrics are about; the second if none is named.
+    """The code of a class that is named.
 
     A label from a command line is text, so the classes are compared as text too.
     """
-    if positive is None:
-        return 1
     if len(classes) > 2:
         raise InputError(
             f"a positive class is for two classes, and there are {len(classes)}; "

@@ -168,6 +168,8 @@ def train(
     LeakWarning
         A column of a table tells the label (`Trained.warnings`), in the first 100,000 rows that are
         learned or fewer: by where it is missing, or by its values.
+    OneClassWarning
+        The model predicts the same class for all rows.
 
     Examples
     --------
@@ -243,6 +245,7 @@ def train(
                     what = f"model {job.entry.name!r} learns all rows at once"
                     raise InputError(f"{what}, and has no {name}; leave it out")
             answer = learn_at_once(job)
+        answer.warn_of_one_class()
         # 3. keep it
         if output is not None:
             parts, kept = named_steps(answer.encoder, answer.learner), answer.progress

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crossview.catalog.learner import OF_COMPARE, Learner
-from crossview.catalog.names import TASKS
+from crossview.catalog.metrics import metric_of
+from crossview.catalog.names import SYMMETRIC, TASKS
 
 if TYPE_CHECKING:
     from crossview.evaluation.result import Comparison, ComparisonRow
@@ -43,11 +44,14 @@ def train_options(c: Comparison, entry: Learner, row: ComparisonRow) -> list[str
         for name, value in entry.stream_params.items():
             options += ["--set", f"{name}={value}"]
     two, fixed = len(c.classes) == 2, isinstance(c.threshold, float)
+    guessed = c.positive_by == "guess"
     # train places the threshold for its metric, too
-    if entry.trained_for_metric or (two and c.metric != TASKS[c.task][0]):
+    default = SYMMETRIC if two and guessed else TASKS[c.task][0]
+    if entry.trained_for_metric or (two and c.metric != default):
         options += ["--metric", c.metric]
-    about_positive = entry.trained_for_metric or c.tuned or fixed
-    if two and about_positive and c.positive != c.classes[1]:
+    # train reads the name as well, and needs no guess for a metric of both classes
+    needed = not guessed or fixed or metric_of(c.metric).scope == "class"
+    if two and needed and c.positive_by != "name":
         options += ["--positive", str(c.positive)]
     if two and c.threshold != "tuned":
         options += ["--threshold", f"{c.threshold:g}" if fixed else "none"]

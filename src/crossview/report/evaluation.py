@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from crossview.catalog.metrics import metric_of
-from crossview.evaluation.drift import Drift
+from crossview.evaluation.drift import Drift, drift_warnings
 from crossview.evaluation.evaluating.result import Estimate, Evaluation
 from crossview.report.fitting_table import FittingTable
 from crossview.report.tables import number, table_of_classes
@@ -53,7 +53,7 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[str | FittingTable]:
             yield table
     if e.without_time:
         yield f"{e.without_time:,} rows without a time are in no window"
-    warnings = [f"warning: {line}" for line in e.warnings]
+    warnings = [f"warning: {line}" for line in drift_warnings(e.drift)]
     if warnings:
         yield ""
         yield from warnings
@@ -63,8 +63,9 @@ def _notes(e: Evaluation) -> Iterator[str]:
     """What was left out, and what decides."""
     if e.skipped:
         yield f"{e.skipped:,} rows without a label were skipped"
-    if e.threshold is not None:
-        yield f"{e.positive}: where its probability is above {e.threshold:.3g}"
+    for line in e.one_class:
+        yield f"warning: {line}"
+    yield from e.notes
     for view in e.missing_views:
         yield f"view {view!r} is missing in all rows; predicted without it"
     for column in e.null_columns:

@@ -12,7 +12,7 @@ from crossview.evaluation.evaluating.result import Evaluation
 from crossview.evaluation.result import Comparison
 from crossview.plots.style import COLORS, LINE, MUTED
 from crossview.report.svg import svg_of
-from crossview.report.tables import comparison_table
+from crossview.report.tables import comparison_head, comparison_table
 
 __all__ = ["notebook_html"]
 
@@ -35,20 +35,20 @@ def notebook_html(result: Any) -> str:
     """
     if isinstance(result, Comparison):
         whole = comparison_table(result, WIDE)
-        said = [*result.warnings, *result.verdict]
+        said = [*comparison_head(result), *result.verdict]
         header, rows = whole.header, whole.rows
     elif isinstance(result, Evaluation):
-        said, header = [result.summary, *result.warnings], ["metric", "value", "95 % interval"]
+        said = [result.summary, *result.notes, *result.warnings]
+        header = ["metric", "value", "95 % interval"]
         rows = [
             [name, result.short(one.value), f"{result.short(one.low)} to {result.short(one.high)}"]
             for name, one in result.metrics.items()
         ]
     else:
-        said = [*result.warnings, f"{result.name}, trained on {result.rows:,} rows"]
+        said = [*result.warnings, f"{result.name}, trained on {result.rows:,} rows", *result.notes]
         header = ["what", "value"]
-        about = {"loss": result.loss, "accuracy": result.accuracy}
-        if result.metric is not None:
-            about[result.metric["name"]] = result.metric["value"]
+        about = {result.metric_words: result.metric["value"]}
+        about |= {"loss": result.loss, "accuracy": result.accuracy}
         rows = [[name, f"{value:.4g}"] for name, value in about.items() if value is not None]
     colors = "".join(f"--c{i}:{color};" for i, color in enumerate(COLORS))
     parts = [f'<div style="max-width:760px;--muted:{MUTED};--line:{LINE};{colors}">']

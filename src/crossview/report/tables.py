@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import TASKS
 from crossview.evaluation.verdict import CONSTANT, short_value
 from crossview.report.fitting_table import FittingTable
@@ -21,6 +20,7 @@ WIDE = 120
 
 __all__ = [
     "class_table",
+    "comparison_head",
     "comparison_notes",
     "comparison_table",
     "duration",
@@ -126,6 +126,14 @@ def table_of_classes(title: str, classes: Sequence[Any], confusion: Any) -> Fitt
     return FittingTable(header, lines)
 
 
+def comparison_head(comparison: Comparison) -> list[str]:
+    """Return the lines above the table: the metric and its classes, and what to be warned of."""
+    if not comparison.classes:
+        return []
+    warnings = [f"warning: {line}" for line in comparison.warnings]
+    return [comparison.metric_words, *comparison.notes, *warnings]
+
+
 def comparison_notes(comparison: Comparison) -> list[str]:
     """Return the notes below the table: the verdict, the evaluation, what was left out."""
     c = comparison
@@ -194,14 +202,8 @@ def _about_views(c: Comparison) -> list[str]:
 
 def _about_folds(c: Comparison) -> list[str]:
     """What was measured, on which rows."""
-    about = c.metric
     labeled = c.n_rows - c.unlabeled
     rows = "labeled rows" if c.unlabeled else "rows"
-    scope = metric_of(c.metric).scope
-    if len(c.classes) > 2 and scope != "rows":
-        about += f" (mean over {len(c.classes)} classes)"
-    elif c.positive is not None and scope == "class":
-        about += f" of {c.positive!r}"
     chosen = ", ".join(_chosen(c))
     notes = []
     if c.unlabeled:
@@ -212,11 +214,13 @@ def _about_folds(c: Comparison) -> list[str]:
         )
     if c.mode == "progressive":
         notes.append(
-            f"{about}: {c.n_scored} {rows}, each predicted and then learned, in stream order"
+            f"{c.metric}: {c.n_scored} {rows}, each predicted and then learned, in stream order"
         )
         where = f"chosen on the {labeled - c.n_scored} {rows} before them"
     else:
-        notes.append(f"{about}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}")
+        notes.append(
+            f"{c.metric}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}"
+        )
         where = "chosen in each training part; the most frequent choice is shown"
     return [*notes, *([f"{chosen}: {where}"] if chosen else [])]
 
@@ -260,9 +264,9 @@ def _about_cuts(c: Comparison) -> list[str]:
     if all(math.isnan(row.threshold) for row in c.rows):
         return []
     what = f"cut: {c.positive!r} is predicted where its probability is above this threshold"
-    if not c.tuned:
+    if c.threshold_for is None:
         return [what]
-    measure = metric_of(c.metric).threshold_for or c.metric
+    measure = c.threshold_for
     if c.mode == "progressive":
         return [
             f"{what}, the best for {measure} on the rows before each row; the last one is shown"
@@ -274,7 +278,9 @@ def _about_cuts(c: Comparison) -> list[str]:
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """Return a `Comparison` as Markdown: the table, the recommended row in bold, and the verdict.
+    """Return a `Comparison` as Markdown: the metric, the table, and the verdict.
+
+    The recommended row is in bold.
 
     Parameters
     ----------
@@ -292,7 +298,8 @@ def to_markdown(comparison: Comparison) -> str:
     align = ["---", "---", *["---:"] * (len(header) - 2)]
     lines = ["| " + " | ".join(_escaped(row)) + " |" for row in [header, align, *rows]]
     notes = [f"- {note}" for note in comparison_notes(comparison)]
-    return "\n".join([*lines, "", *notes])
+    head = [part for line in comparison_head(comparison) for part in (line, "")]
+    return "\n".join([*head, *lines, "", *notes])
 
 
 def _cells(c: Comparison, *, wide: bool) -> tuple[list[str], list[list[str]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -93,19 +94,21 @@ class RowStream:
         if hasattr(self._source, "check_views"):
             self._source.check_views()
 
-    def labels(self) -> tuple[set[Any], tuple[str | None, int] | None]:
-        """Return the different labels, and where the first row without one is, from one pass."""
+    def label_counts(self) -> tuple[dict[Any, int], tuple[str | None, int] | None]:
+        """Return the rows of each label, and where the first row without one is, from one pass."""
         if hasattr(self._source, "first_pass"):
             with self.unchanged.reading():
                 found = self._source.first_pass()
-            return set(whole_labels(np.array(list(found.labels))).tolist()), found.unlabeled
-        labels: set[Any] = set()
+            names = whole_labels(np.array(list(found.labels), dtype=np.float64)).tolist()
+            return dict(zip(names, found.labels.values(), strict=True)), found.unlabeled
+        labels: Counter[Any] = Counter()
         unlabeled: tuple[str | None, int] | None = None
         for batch in self:
             known = has_label(batch.y)
             if unlabeled is None and not known.all():
                 unlabeled = batch.location(int(known.argmin()))
-            labels.update(np.unique(batch.y[known]).tolist())
+            values, counts = np.unique(batch.y[known], return_counts=True)
+            labels.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
         return labels, unlabeled
 
     def read_as(self, reading: Mapping[str, Any], *, tags: bool = False) -> RowStream:

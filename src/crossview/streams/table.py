@@ -6,6 +6,7 @@ the source.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -262,8 +263,10 @@ class TableStream(_Dates):
         source = self._source if as_kinds is None else as_kinds(words, numbers)
         return self._with(source, self.column_names)
 
-    def distinct(self, column: str, *, empty: bool = False) -> list[Any]:
-        """Return the sorted distinct values of a column, reading only this column.
+    def value_counts(self, column: str, *, empty: bool = False) -> dict[Any, int]:
+        """Return the sorted values of a column, and in how many rows each is.
+
+        No other column is read.
 
         Parameters
         ----------
@@ -275,13 +278,12 @@ class TableStream(_Dates):
 
         Returns
         -------
-        list
-            Python values.
+        dict of value to int
+            Python values, and their rows.
         """
         import pyarrow.compute as pc
 
-        found: set[Any] = set()
-        some_empty = False
+        found: Counter[Any] = Counter()
         for data, file, first_row in self.select([column]):
             values = data.column(0)
             missing = pc.is_null(values, nan_is_null=True)
@@ -293,12 +295,12 @@ class TableStream(_Dates):
                         row=first_row + pc.index(missing, True).as_py(),
                         column=column,
                     )
-                some_empty = True
+                found[None] += pc.sum(missing).as_py()
                 values = values.filter(pc.invert(missing))
             if str(values.type) == "string_view":
                 values = values.cast("large_string")
-            found.update(pc.unique(values).to_pylist())
-        return [*sorted(found), *([None] if some_empty else [])]
+            found.update({n["values"]: n["counts"] for n in pc.value_counts(values).to_pylist()})
+        return dict(sorted(found.items(), key=lambda one: (one[0] is None, one[0])))
 
     def __repr__(self) -> str:
         known = self._source.n_rows
@@ -387,8 +389,8 @@ def open_table(
     TableStream(3 rows, columns: age, city)
     >>> [batch.data.num_rows for batch in stream]
     [3]
-    >>> stream.distinct("city")
-    ['Bonn', 'Oslo']
+    >>> stream.value_counts("city")
+    {'Bonn': 1, 'Oslo': 2}
     """
     if isinstance(source, TableStream):
         return source

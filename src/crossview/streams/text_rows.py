@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,14 +35,14 @@ class FirstPass:
     ----------
     n_rows : int
         Number of rows.
-    labels : set of float
-        The different labels, about `MOST_LABELS` at most.
+    labels : Counter of float
+        The rows of each label; of more than about `MOST_LABELS` some are left out.
     unlabeled : (str, int) or None
         File and number of the first row without a label.
     """
 
     n_rows: int = 0
-    labels: set[float] = field(default_factory=set)
+    labels: Counter[float] = field(default_factory=Counter)
     unlabeled: tuple[str, int] | None = None
 
     def count(self, labels: np.ndarray, file: str, first_row: int) -> None:
@@ -51,9 +53,13 @@ class FirstPass:
             self.unlabeled = file, first_row + int(missing.argmax())
         new = ~missing
         for label in self.labels:
-            new &= labels != label
+            same = labels == label
+            self.labels[label] += int(np.count_nonzero(same))
+            new &= ~same
         if new.any() and len(self.labels) < MOST_LABELS:
-            self.labels.update(np.unique(labels[new])[:MOST_LABELS].tolist())
+            found, counts = np.unique(labels[new], return_counts=True)
+            most = dict(zip(found.tolist(), counts.tolist(), strict=True))
+            self.labels.update(dict(islice(most.items(), MOST_LABELS)))
 
 
 class TextRowSource:

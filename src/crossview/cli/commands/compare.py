@@ -44,7 +44,12 @@ from crossview.evaluation.table_columns import (
     without_ignored,
 )
 from crossview.files import COMPARISON, check_writable
-from crossview.report.tables import class_table, comparison_notes, comparison_table
+from crossview.report.tables import (
+    class_table,
+    comparison_head,
+    comparison_notes,
+    comparison_table,
+)
 from crossview.streams.csv_format import CsvFormat
 from crossview.streams.duck import identifier, literal
 from crossview.streams.source import find_reader, is_query
@@ -188,9 +193,11 @@ def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], Columns]:
 
 
 def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> None:
-    console = make_console()
-    for warning in answer.warnings:
-        console.print(f"warning: {as_options(warning)}\n", soft_wrap=True)
+    console, head = make_console(), comparison_head(answer)
+    for line in head:
+        console.print(as_options(line), soft_wrap=True)
+    if head:
+        console.print()
     console.print(comparison_table(answer, console.width))
     console.print()
     if (classes := class_table(answer)) is not None and len(answer.classes) <= MOST_CLASSES_SHOWN:
@@ -268,9 +275,9 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | No
         weight=weight,
         ignored=ignored,
         encoding=None if columns.label is None else encoding,
-        metric=answer.metric if answer.tuned else None,
+        metric=answer.threshold_for,
         positive=answer.positive,
-        threshold=threshold if answer.tuned else None,
+        threshold=None if answer.threshold_for is None else threshold,
     )
 
 

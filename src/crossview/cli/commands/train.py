@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from crossview.catalog.metrics import check_metric
 from crossview.cli.first_use import compiling_as_line
 from crossview.cli.loading import after_loading
 from crossview.cli.opening import (
@@ -26,7 +25,6 @@ from crossview.cli.report import write_report
 from crossview.cli.words import as_options
 from crossview.evaluation import train as training
 from crossview.evaluation.compiling import SECONDS_UNTOLD
-from crossview.evaluation.fitted_model import FittedModel
 from crossview.report.model import training_summary
 
 __all__ = ["run"]
@@ -57,16 +55,12 @@ def run(
         _run_on_cluster(rows, cluster, output, progress, {**options, **scoring, **about})
         return
     if init is None:
-        shown = metric = check_metric(metric, task=task, k=literal_value(k or "none"), cost=cost)
-        k = cost = None
         warn(rows, task)
-    else:  # which has its own
-        shown = (FittedModel(init).info.get("metric") or {}).get("name", "metric")
     with (
         standard_output(output) as file,
         warnings_as_lines(),
         compiling_as_line(),
-        watching(metric=shown, show=progress) as observer,
+        watching(show=progress) as observer,
     ):
         trained = training.train(
             rows.table,
@@ -85,8 +79,7 @@ def run(
             history=report is not None,
         )
     wrote = [] if output == STANDARD else [f"wrote {output}"]
-    found = [f"crossview: warning: {as_options(line)}" for line in trained.warnings]
-    print("\n".join([*found, *_summary(trained), *wrote]), file=sys.stderr)
+    print("\n".join([*_summary(trained), *wrote]), file=sys.stderr)
     about = {"source": rows.title, "label": trained.label, "settings": {"set": settings}}
     write_report(report, trained, about)
 
@@ -135,7 +128,8 @@ def _summary(
         rows += f" {trained.order}"
     if trained.earlier:
         rows += f", {trained.earlier:,} of them before"
-    lines = []
+    lines = [f"crossview: warning: {as_options(line)}" for line in trained.warnings]
+    lines += [_headline(trained, scored), *trained.notes]
     if trained.passes is None:
         seconds = trained.seconds - trained.compiled
         lines.append(f"{rows}, {training_summary(trained.learner)}, {seconds:.1f} s")
@@ -150,16 +144,18 @@ def _summary(
         lines.append(f"compiled for this machine, once: {trained.compiled:.0f} s")
     if trained.skipped:
         lines.append(f"{trained.skipped:,} unlabeled rows were skipped")
-    if trained.metric is not None:
-        form = ".4g" if trained.task == "regression" else ".4f"
-        values = {"loss": trained.loss, "accuracy": trained.accuracy}
-        if trained.task == "regression":
-            values.pop("accuracy")
-        values[trained.metric["name"]] = trained.metric["value"]
-        words = ", ".join(
-            f"{name} {np.nan if value is None else value:{form}}" for name, value in values.items()
-        )
-        lines.append(f"{scored}: {words}")
-    if trained.threshold is not None:
-        lines.append(f"{trained.positive}: where its probability is above {trained.threshold:.3g}")
     return lines
+
+
+def _headline(trained: training.Trained, scored: str) -> str:
+    """The metric, what it is about, and its value; ``scored`` says of which rows."""
+    if trained.loss is None:
+        return f"{trained.metric_words}: crossview evaluate says how good it is on other rows"
+    form = ".4g" if trained.task == "regression" else ".4f"
+    values = {trained.metric_words: trained.metric["value"], "loss": trained.loss}
+    if trained.task == "classification" and trained.metric["name"] != "accuracy":
+        values["accuracy"] = trained.accuracy
+    words = ", ".join(
+        f"{name} {np.nan if value is None else value:{form}}" for name, value in values.items()
+    )
+    return f"{words}; {scored}"

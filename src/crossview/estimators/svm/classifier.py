@@ -124,7 +124,8 @@ class MultiViewSVMPerf(SVMPerfAttributes):
         ``C2=0`` the intercepts together act as one constant feature of value 1.  For measures that
         do not determine the decision threshold (see the notes) the intercepts contain it.
     pos_label : label, default=None
-        Positive class, with two classes.  None: ``classes_[1]``.
+        Positive class, with two classes.  None: the one that is called 1, true, yes or the like, or
+        the rarer one if it has less than 40 % of the rows, or ``classes_[1]``.
 
     Attributes
     ----------
@@ -256,23 +257,27 @@ class MultiViewSVMPerf(SVMPerfAttributes):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         # sums of BLAS depend on the number of threads
         with threadpool_limits(1, user_api="blas"):
-            self._fit_classes(X, y, sample_weight)
+            self._positive = self._fit_classes(X, y, sample_weight)
             self._calibrate_by_folds(X, y, sample_weight)
+            del self._positive
 
-    def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> list[int]:
         rows, labels, weight = self._rows_with_weight(X, y, sample_weight)
         shared = getattr(self, "_shared", None)
         if shared is None:
             shared = self._training_rows(rows, labels, weight)
         if hasattr(self, "_shared"):
             self._shared = shared
-        self._learn_from(shared)
+        return self._learn_from(shared)
 
-    def _learn_from(self, shared: Any) -> None:
-        """Solve one problem per class for training rows, which may be elsewhere."""
+    def _learn_from(self, shared: Any) -> list[int]:
+        """Solve one problem per class for training rows, which may be elsewhere.
+
+        Returns the codes of these classes.
+        """
         shared.prepare(float(self.C2))
-        found = []
-        for code in self._positive_classes(shared.classes):
+        found, codes = [], self._positive_classes(shared.classes, shared.y)
+        for code in codes:
             signs = np.where(shared.y == shared.classes[code], 1.0, -1.0)
             problem = shared.divide(self._problem(signs, shared.blocks.weight), code)
             solution = self._solve(shared.blocks, problem, shared.cuts(code))
@@ -280,6 +285,7 @@ class MultiViewSVMPerf(SVMPerfAttributes):
             found.append(_Learned(-1.0 if first else 1.0, problem, solution))
         self.classes_ = shared.classes
         self._store(found, shared.constants, shared.blocks.X)
+        return codes
 
     def _training_rows(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> _TrainingRows:
         """Return what the settings of a path have in common."""
@@ -289,7 +295,10 @@ class MultiViewSVMPerf(SVMPerfAttributes):
 
     def _fold_params(self) -> dict[str, Any]:
         # the slope of a logistic function needs no more
-        return super()._fold_params() | {"tol": max(float(self.tol), TOL_OF_FOLDS)}
+        params = super()._fold_params() | {"tol": max(float(self.tol), TOL_OF_FOLDS)}
+        if len(self._positive) == 1:  # the rows of a fold might choose the other class
+            params["pos_label"] = self.classes_.tolist()[self._positive[0]]
+        return params
 
     def _rows_with_weight(
         self, X: Any, y: Any, sample_weight: Any

@@ -13,6 +13,7 @@ from crossview.errors import InputError
 from crossview.estimators.base import LinearClassifier
 from crossview.estimators.svm.measure import Measure
 from crossview.estimators.validation import Interval, StrOptions
+from crossview.labels import choose_positive
 
 __all__ = ["SVMPerfOptions"]
 
@@ -123,10 +124,12 @@ class SVMPerfOptions(LinearClassifier):
         self._check_weights(weight)
         return classes
 
-    def _positive_classes(self, classes: np.ndarray) -> list[int]:
+    def _positive_classes(self, classes: np.ndarray, y: np.ndarray) -> list[int]:
         """Return the codes of the classes for one-against-rest problems."""
         if self.pos_label is None:
-            return [1] if len(classes) == 2 else list(range(len(classes)))
+            if len(classes) > 2:
+                return list(range(len(classes)))
+            return [choose_positive(classes, np.unique(y, return_counts=True)[1])[0]]
         if len(classes) > 2:
             raise InputError(
                 f"pos_label requires two classes, and y has {len(classes)}; leave it out"

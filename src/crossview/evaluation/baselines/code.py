@@ -34,11 +34,12 @@ __all__ = ["training_code"]
 
 WIDTH = 88
 # scikit-learn's functions, and whether they take the positive class
-SCORES = {
-    "f1": (f1_score, True),
-    "f_beta": (fbeta_score, True),
-    "accuracy": (accuracy_score, False),
-    "balanced_accuracy": (balanced_accuracy_score, False),
+SCORES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "f1": (f1_score, {}),
+    "macro_f1": (f1_score, {"average": "macro"}),
+    "f_beta": (fbeta_score, {}),
+    "accuracy": (accuracy_score, {}),
+    "balanced_accuracy": (balanced_accuracy_score, {}),
 }
 
 
@@ -190,8 +191,9 @@ def _with_threshold(
     family = METRICS[family].threshold_for or family
     if family not in SCORES:
         return writer.code(model), [f"# compare tuned its threshold for {metric}: this has none"]
-    score, of_class = SCORES[family]
-    options = {**parameters, **({"pos_label": positive} if of_class else {})}
+    score, fixed = SCORES[family]
+    of_class = METRICS[family].scope == "class"
+    options = {**parameters, **fixed, **({"pos_label": positive} if of_class else {})}
     keywords = [f"{key}={value!r}" for key, value in options.items()]
     scorer = _Text(f"{writer.name(make_scorer)}({', '.join([writer.name(score), *keywords])})")
     return writer.code(TunedThresholdClassifierCV(model, scoring=scorer)), []

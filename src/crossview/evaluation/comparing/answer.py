@@ -69,8 +69,10 @@ def make_answer(
         task=run.task.name,
         metric=run.metric,
         positive=run.task.positive_label,
+        positive_by=run.task.positive_by,
+        class_rows=run.task.class_rows,
         threshold=run.task.threshold,
-        tuned=run.task.tunes,
+        threshold_for=run.task.tuned_for,
         classes=run.task.classes.tolist(),
         views=dict(zip(layout.names, layout.widths, strict=True)),
         seed=run.seed,
@@ -79,6 +81,7 @@ def make_answer(
         rope=rope,
         **known,
     )
+    answer.warnings = [*answer.warnings, *answer.one_class]
     if (pair := answer.unlabeled_pair) and answer.unlabeled:
         answer.unlabeled_benefit_p = difference(*pair).p
     return answer

@@ -333,12 +333,12 @@ class Tuner:
         inner: list[Split],
     ) -> Chosen:
         run, calibrates = self.run, self._calibrates(setting)
-        if not (calibrates or run.task.tunes):
-            values = [
-                run.score(self.labels[test], one)
-                for (_, test), (_, one) in zip(inner, scored, strict=True)
-            ]
-            return Chosen(setting, float(np.mean(values)), order)
+        value: float | None = None
+        # scores of different models have no common order
+        if not run.task.judged_by_threshold and (run.task.ranks or not calibrates):
+            value = _mean_of_splits(run, [self.labels[test] for _, test in inner], scored)
+        if value is not None and not (calibrates or run.task.tunes):
+            return Chosen(setting, value, order)
         assert isinstance(run.task, Classification)
         together = join([one for _, one in scored])
         held_out = np.concatenate([test for _, test in inner])
@@ -354,16 +354,23 @@ class Tuner:
                 )
             model.set_threshold(None).calibrate(together.scores, y, weight)
             together = run.task.decide(together.scores, model.probabilities(together.scores))
-        if run.task.tunes:
-            threshold, value = run.task.tune(y, together)
-        else:
-            threshold, value = None, run.score(y, together)
+        threshold, best = run.task.tune(y, together) if run.task.tunes else (None, math.nan)
+        if value is None:
+            value = best if run.task.tunes else run.score(y, together)
         return Chosen(setting, value, order, threshold, together, y, weight)
 
     def _calibrates(self, setting: dict[str, Any]) -> bool:
         """Whether the held-out rows calibrate the learner."""
         in_pass = calibrates_in_pass(self.run, self.learner, setting)
         return self.run.task.needs_probabilities and not in_pass
+
+
+def _mean_of_splits(
+    run: Run, labels: Sequence[np.ndarray], scored: Sequence[tuple[Any, Scored]]
+) -> float:
+    """The metric that decides, as the mean over the splits."""
+    pairs = zip(labels, scored, strict=True)
+    return float(np.mean([run.score(y, one) for y, (_, one) in pairs]))
 
 
 def make_model(run: Run, learner: Learner, setting: dict[str, Any]) -> Any:

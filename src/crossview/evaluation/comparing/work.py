@@ -91,7 +91,8 @@ class FoldScore:
         The metric of the chosen setting on the held-out rows of the inner validation, higher is
         better.
     untuned : float
-        The metric where a score above 0 decides, if the threshold was tuned; otherwise NaN.
+        The metric where a score above 0 decides, if it depends on a threshold that was tuned;
+        otherwise NaN.
     others : dict of str to float
         The other metrics.
     setting : dict
@@ -261,7 +262,7 @@ def score_model(
         confusion=task.confusion(y, scored),
         predicted_per_second=len(y) / seconds,
     )
-    if task.tunes:
+    if task.judged_by_threshold:
         score.untuned = task.measure(run.metric, y, scored._replace(predicted=None))
     if isinstance(task, Classification) and model.threshold_ is not None:
         score.threshold = task.of_other_side(model.threshold_)

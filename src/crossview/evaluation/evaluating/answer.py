@@ -51,6 +51,7 @@ def make_evaluation(asked: Asked, counts: Counts, rows: ModelColumns | ModelRows
         label=asked.label,
         classes=fitted.classes or [],
         positive=task.positive_label,
+        positive_by=task.positive_by,
         threshold=None if threshold is None else task.of_other_side(threshold),
         metric=task.metric,
         n_rows=counts.all.tally.n_rows,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from crossview.catalog.metrics import check_metric, metric_of
-from crossview.catalog.names import TASKS
+from crossview.catalog.metrics import metric_of
+from crossview.catalog.names import SYMMETRIC
 from crossview.errors import InputError, closest_names
 from crossview.evaluation.evaluating.labels import ClassLabels, NumberLabels
 from crossview.evaluation.evaluating.slices import ByValue
@@ -18,11 +18,11 @@ from crossview.evaluation.fitted_model import FittedModel, ModelColumns, ModelRo
 from crossview.evaluation.read_labels import Located
 from crossview.evaluation.tasks import (
     Classification,
-    Regression,
     Scored,
     Task,
     check_classes_only,
     gives_probabilities,
+    make_task,
 )
 from crossview.streams.encode import ViewEncoder
 from crossview.streams.table import TableStream, open_table
@@ -132,14 +132,18 @@ def _task(fitted: FittedModel, metric: str | None, k: Any, cost: Any, positive: 
     """What is predicted, and the metric that decides."""
     name = "regression" if fitted.classes is None else "classification"
     trained = fitted.info.get("metric")
-    default = trained["name"] if trained else TASKS[name][0]
-    metric = check_metric(metric, task=name, k=k, cost=cost, default=default)
     check_classes_only(name, positive=positive, cost=cost)
-    if fitted.classes is None:
-        return Regression(metric)
-    positive = fitted.info.get("positive") if positive is None else positive
-    task = Classification(np.asarray(fitted.classes), positive, metric=metric, threshold=None)
-    if metric_of(metric).kind in ("probability", "calibration"):
+    # a class that is named takes the place of a guess
+    named = positive is not None and fitted.info.get("positive_by") == "guess"
+    if metric is None and cost is None and trained:
+        metric = None if named and trained["name"] == SYMMETRIC else trained["name"]
+    options = {"metric": metric, "k": k, "cost": cost, "threshold": None}
+    about = {} if fitted.classes is None else fitted.positive_class(positive)
+    task = make_task(name, np.asarray(fitted.classes), **options, **about)
+    if isinstance(task, Classification) and metric_of(task.metric).kind in (
+        "probability",
+        "calibration",
+    ):
         task.for_model(fitted.learner)  # it has no probabilities: an error
     return task
 

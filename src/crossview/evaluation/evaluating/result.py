@@ -6,9 +6,15 @@ import math
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
-from crossview.catalog.metrics import metric_of
+import numpy as np
+
 from crossview.evaluation.diagnostics import Diagnostics
 from crossview.evaluation.drift import Drift, drift_warnings
+from crossview.evaluation.metric_words import (
+    SaysMetric,
+    decision_words,
+    positive_note,
+)
 from crossview.evaluation.pictured import Pictured
 
 __all__ = [
@@ -139,7 +145,7 @@ class Window:
 
 
 @dataclass
-class Evaluation(Pictured):
+class Evaluation(SaysMetric, Pictured):
     """How good a model is on labeled rows; the result of `crossview.evaluate`.
 
     Attributes
@@ -154,6 +160,8 @@ class Evaluation(Pictured):
         The classes, sorted; empty where a number is predicted.
     positive : label or None
         With two classes: the one that the metric is about.
+    positive_by : {"given", "name", "rarer", "guess"} or None
+        What chose it, here or in training.
     threshold : float or None
         The probability of the positive class above which it is predicted; None: a score above 0
         predicts the second class.
@@ -203,6 +211,7 @@ class Evaluation(Pictured):
     n_rows: int
     skipped: int
     metrics: dict[str, Estimate]
+    positive_by: str | None = None
     trained: float | None = None
     calibration: list[CalibrationBin] = field(default_factory=list)
     confusion: list[list[int]] | None = None
@@ -222,23 +231,40 @@ class Evaluation(Pictured):
         return self.metrics[self.metric].value
 
     @property
+    def class_rows(self) -> list[int] | None:
+        """Number of rows of each class; None where a number is predicted."""
+        return None if self.confusion is None else [sum(line) for line in self.confusion]
+
+    @property
+    def predicted_rows(self) -> list[int] | None:
+        """How many rows are predicted as each class; None where a number is predicted."""
+        return None if self.confusion is None else np.sum(self.confusion, axis=0).tolist()
+
+    @property
+    def notes(self) -> list[str]:
+        """A line about the positive class, if nobody named it, and one about the threshold."""
+        # some of the metrics are about one class, whichever decides
+        lines = positive_note("f1", self.classes, self.positive, self.positive_by)
+        if self.threshold is not None:
+            lines.append(decision_words(self.positive, self.threshold, None))
+        return lines
+
+    @property
     def warnings(self) -> list[str]:
-        """A line for each view that is not distributed as in training."""
-        return drift_warnings(self.drift)
+        """A line if all rows are predicted as one class, and one for each view that has moved."""
+        return [*self.one_class, *drift_warnings(self.drift)]
 
     @property
     def summary(self) -> str:
         """How good the model is, in a sentence."""
-        about = self.metric
-        if self.positive is not None and metric_of(self.metric).scope == "class":
-            about += f" of {self.positive!r}"
         value, low, high = self.metrics[self.metric]
         interval = (
             "too little for an interval"
             if math.isnan(low)
             else f"95 % interval {self.short(low)} to {self.short(high)}"
         )
-        return f"{self.n_rows:,} rows with a label: {about} {self.short(value)} ({interval})"
+        value_words = f"{self.metric_words} {self.short(value)} ({interval})"
+        return f"{self.n_rows:,} rows with a label: {value_words}"
 
     def short(self, value: float) -> str:
         """Return four decimals, or four digits of an error, which has the unit of the target."""

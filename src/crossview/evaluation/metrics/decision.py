@@ -19,6 +19,7 @@ __all__ = [
     "f1",
     "f_beta",
     "g_mean",
+    "macro_f1",
     "precision",
     "recall",
 ]
@@ -34,6 +35,13 @@ def f1(confusion: np.ndarray) -> np.ndarray:
     """Return the harmonic mean of precision and recall."""
     right, true, predicted = _counts(confusion)
     return _ratio(2 * right, true + predicted)
+
+
+def macro_f1(confusion: np.ndarray) -> np.ndarray:
+    """Return the mean F1 of the classes that occur or are predicted."""
+    _, true, predicted = _counts(confusion)
+    occurs = true + predicted > 0
+    return (f1(confusion) * occurs).sum(axis=-1) / occurs.sum(axis=-1)
 
 
 def f_beta(confusion: np.ndarray, beta: float) -> np.ndarray:

@@ -206,6 +206,17 @@ class RunningThreshold(Resumable):
             self.threshold, _ = _best(self.name, counts, thresholds, self.positive)
         return self.threshold
 
+    def predicted_rows(self) -> list[int] | None:
+        """Return how many of the rows so far the threshold predicts as each class."""
+        if self.threshold is None:
+            return None
+        cut = 2.0 * self.threshold - 1.0  # right at both ends, where the odds are not finite
+        if 0.0 < self.threshold < 1.0:
+            cut = float(_squashed_log_odds(np.array(self.threshold)))
+        middle = (np.arange(BINS) + 0.5) / (BINS / 2) - 1.0
+        second = int(self.counts[middle > cut].sum())
+        return [self.n_rows - second, second]
+
     def __add__(self, other: RunningThreshold) -> RunningThreshold:
         if (self.name, self.positive) != (other.name, other.positive):
             raise InputError("two thresholds for different metrics or classes do not add up")
@@ -216,8 +227,12 @@ class RunningThreshold(Resumable):
         return total
 
 
-def _bins(probabilities: np.ndarray) -> np.ndarray:
+def _squashed_log_odds(probabilities: np.ndarray) -> np.ndarray:
     p = np.clip(probabilities, 1e-300, 1.0 - 2.0**-53)
     log_odds = np.log(p) - np.log1p(-p)
-    squashed = log_odds / (1.0 + np.abs(log_odds))
+    return np.asarray(log_odds / (1.0 + np.abs(log_odds)))
+
+
+def _bins(probabilities: np.ndarray) -> np.ndarray:
+    squashed = _squashed_log_odds(probabilities)
     return np.minimum(((squashed + 1.0) * (BINS / 2)).astype(np.intp), BINS - 1)

@@ -12,7 +12,7 @@ from crossview.evaluation.leak_check import LeakCheck
 from crossview.evaluation.sources import take_rows
 from crossview.evaluation.tasks import Classification
 from crossview.evaluation.training.diagnosing import diagnose
-from crossview.evaluation.training.held_out import held_out_scores, threshold_of, tune
+from crossview.evaluation.training.held_out import can_hold_out, held_out_scores, threshold_of, tune
 from crossview.evaluation.training.job import Job
 from crossview.evaluation.training.last_rows import LastRows
 from crossview.evaluation.training.result import Trained
@@ -40,13 +40,14 @@ def learn_at_once(job: Job) -> Trained:
         rows = rows.take(known)
         data, y, weight = rows.X, rows.y, rows.weight
     X = data if encoder is None else encoder.transform(data)
+    tuned = None
     if isinstance(task, Classification) and task.tunes:
-        _fit_and_tune(learner, task, X, y, weight, about["seed"])
+        tuned = _fit_and_tune(learner, task, X, y, weight, about["seed"])
     else:
         learner.fit(X, y, weight)
         if task.fixed_threshold is not None:
             learner.set_threshold(task.fixed_threshold)
-    last = LastRows(X, rows)
+    last, classes = LastRows(X, rows), isinstance(task, Classification)
     seconds, compiled = time.perf_counter() - start, seconds_of_compiling() - compiled
     return Trained(
         encoder=encoder,
@@ -61,7 +62,9 @@ def learn_at_once(job: Job) -> Trained:
         compiled=compiled,
         loss=None,
         accuracy=None,
-        metric=None,
+        metric={"name": task.metric, "value": None},
+        class_rows=task.class_rows,
+        predicted_rows=tuned or (last.predicted(learner) if classes else None),
         **threshold_of(learner, task),
         **last.about(entry, learner, len(X), once=False),
         warnings=leaks.finish(),
@@ -71,16 +74,19 @@ def learn_at_once(job: Job) -> Trained:
 
 def _fit_and_tune(
     learner: Any, task: Classification, X: MultiView, y: np.ndarray, weight: Any, seed: int
-) -> None:
+) -> list[int] | None:
     """Fit the learner; the rows held out by three folds calibrate it, and choose its threshold.
 
-    So the fits by which `fit` itself would calibrate it serve both.
+    So the fits by which `fit` itself would calibrate it serve both.  Returns how many of these rows
+    are predicted as each class.
     """
     calibration = learner.calibration
-    scored = held_out_scores(learner, task, X, y, weight, seed)
-    if scored is not None:
+    if can_hold_out(learner, y):
         learner.calibration = "none"
     learner.fit(X, y, weight)
-    if scored is not None:
-        tune(learner, task, *scored)
-        learner.calibration = calibration
+    scored = held_out_scores(learner, task, X, y, weight, seed)
+    if scored is None:
+        return None
+    predicted = tune(learner, task, *scored)
+    learner.calibration = calibration
+    return list(predicted.tolist())

@@ -11,7 +11,14 @@ from crossview.evaluation.tasks import Classification, Task
 from crossview.labels import has_label, known_labels
 from crossview.views import MultiView
 
-__all__ = ["held_out_scores", "threshold_of", "tune"]
+__all__ = ["can_hold_out", "held_out_scores", "threshold_of", "tune"]
+
+
+def can_hold_out(learner: Any, y: np.ndarray) -> bool:
+    """Return whether folds can be held out: of enough labeled rows, which are no kernel values."""
+    counts = np.unique(known_labels(y), return_counts=True)[1]
+    precomputed = getattr(learner, "kernel", None) == "precomputed"  # rows are columns, too
+    return not precomputed and len(counts) > 1 and int(counts.min()) > 1
 
 
 def held_out_scores(
@@ -26,9 +33,7 @@ def held_out_scores(
     """Scores of rows held out by three folds, labels and weights; None if rows are too few."""
     known, unlabeled = np.flatnonzero(has_label(y)), np.flatnonzero(~has_label(y))
     labels = known_labels(y)
-    counts = np.unique(labels, return_counts=True)[1]
-    precomputed = getattr(learner, "kernel", None) == "precomputed"  # rows are columns, too
-    if precomputed or len(counts) < 2 or counts.min() < 2:
+    if not can_hold_out(learner, y):
         return None
     scores, of_rows, tested = [], [], []
     for train, test in task.inner_folds(labels, seed=seed).split(labels, labels):
@@ -48,17 +53,23 @@ def tune(
     scores: np.ndarray,
     labels: np.ndarray,
     weight: np.ndarray | None,
-) -> None:
-    """Calibrate a fitted learner by scores of held-out rows, and place its threshold."""
+) -> np.ndarray:
+    """Calibrate a fitted learner by scores of held-out rows, and place its threshold.
+
+    Returns how many of these rows are predicted as each class.
+    """
     learner.calibrate(scores, labels, weight)
     scored = task.decide(scores, learner.probabilities(scores))
     learner.set_threshold(task.tune(labels, scored)[0])
+    return np.bincount(task.encode(learner.decide(scores)), minlength=len(task.classes))
 
 
 def threshold_of(learner: Any, task: Task) -> dict[str, Any]:
-    """The threshold of a classifier, as a probability of the positive class."""
+    """The positive class and its threshold, as a probability, and what chose them."""
     threshold = getattr(learner, "threshold_", None)
     return {
         "positive": task.positive_label,
+        "positive_by": task.positive_by,
         "threshold": None if threshold is None else task.of_other_side(threshold),
+        "threshold_for": None if threshold is None else task.tuned_for,
     }

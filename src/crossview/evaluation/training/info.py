@@ -23,9 +23,11 @@ SCHEMA: dict[str, Any] = {
     "order": (str, None),
     "loss": (float, None),
     "accuracy": (float, None),
-    "metric": ({"name": str, "value": (float, None)}, None),
+    "metric": {"name": str, "value": (float, None)},
     "positive": (str, int, float, bool, None),
+    "positive_by": (str, None),
     "threshold": (float, None),
+    "threshold_for": (str, None),
     "view_shares": (dict, None),
     "rows_of_view_shares": int,
     "reference": (dict, None),
@@ -70,8 +72,11 @@ def _check(info: dict[str, Any], learner: Any) -> None:
     if info["task"] not in TASKS or (classes is not None) != (info["task"] == "classification"):
         raise InputError("its task is not that of its learner")
     metric = info["metric"]
-    if metric is not None and check_metric(metric["name"], task=info["task"]) != metric["name"]:
-        raise InputError(f"its metric {metric['name']!r} is not the whole name of one")
+    for name in (metric["name"], info["threshold_for"]):
+        if name is not None and check_metric(name, task=info["task"]) != name:
+            raise InputError(f"its metric {name!r} is not the whole name of one")
+    if (info["positive_by"] is None) != (info["positive"] is None):
+        raise InputError("it does not say what chose its positive class")
     for name in ("rows", "unlabeled", "passes", "rows_of_view_shares"):
         if not 0 <= (info[name] or 0) <= MAX_COUNT:
             raise InputError(f"its {name} are no number of rows")

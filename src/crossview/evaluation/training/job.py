@@ -12,7 +12,7 @@ from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.catalog.metrics import check_metric
 from crossview.errors import InputError
 from crossview.evaluation.sources import Labeled, open_labeled, open_more
-from crossview.evaluation.tasks import Classification, Regression, Task
+from crossview.evaluation.tasks import Task, make_task
 from crossview.evaluation.training.result import steps
 from crossview.evaluation.training.start import Start
 
@@ -61,7 +61,7 @@ def new_job(
 ) -> Job:
     """Return the job of a new model; the arguments are those of `train`."""
     task = rows["task"]
-    metric = check_metric(scoring["metric"], task=task, k=scoring["k"], cost=scoring["cost"])
+    check_metric(scoring["metric"], task=task, k=scoring["k"], cost=scoring["cost"])
     if settings.get("kernel") == "precomputed":  # rows of kernel values are no views
         rows["scale_views"] = False
     baseline = _baseline(model, task)
@@ -69,9 +69,9 @@ def new_job(
     unlabeled = unlabeled or baseline is not None
     source = open_labeled(X, y, unlabeled=unlabeled, **rows)
     entry = baseline or find_learner(model, task, source.layout.names)
-    predicted = _task_of(task, source.classes, metric, scoring)
+    predicted = make_task(task, source.classes, **{"class_rows": source.class_rows, **scoring})
     if task == "classification":
-        entry = entry.for_metric(metric, predicted.positive_label)
+        entry = entry.for_metric(predicted.metric, predicted.positive_label)
     if entry.view is not None:
         source = source.select_view(entry.view)
     given = entry.check_settings(settings)
@@ -130,8 +130,10 @@ def continued_job(
             f"the rows have the views {source.layout}, and the model {learner.layout_}",
             file=source.file,
         )
-    scoring = {"positive": info["positive"], "threshold": start.threshold}
-    predicted = _task_of(task, classes, info["metric"]["name"], scoring)
+    scoring = {name: info[name] for name in ("positive", "positive_by")}
+    predicted = make_task(
+        *(task, classes), metric=info["metric"]["name"], threshold=start.threshold, **scoring
+    )
     about = {"name": entry.name, "task": task, "label": info["label"], "seed": seed}
     return Job(entry, True, learner, encoder, source, predicted, about, start)
 
@@ -146,14 +148,6 @@ def _baseline(model: str, task: str) -> Learner | None:
     entry = find_baseline(model, task)
     check_trainable(entry)
     return entry
-
-
-def _task_of(task: str, classes: Any, metric: str, scoring: Mapping[str, Any]) -> Task:
-    """What is predicted, and how it is scored."""
-    if task == "regression":
-        return Regression(metric)
-    positive, threshold = scoring["positive"], scoring["threshold"]
-    return Classification(classes, positive, metric=metric, threshold=threshold)
 
 
 def check_passes(entry: Learner, epochs: int) -> None:

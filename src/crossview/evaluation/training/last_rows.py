@@ -10,7 +10,7 @@ import numpy as np
 from crossview.catalog.learner import Learner
 from crossview.evaluation.drift import make_reference
 from crossview.evaluation.labeled_batch import LabeledBatch, stack_rows
-from crossview.labels import has_label
+from crossview.labels import has_label, places_of
 from crossview.views import MultiView
 
 __all__ = ["LastRows"]
@@ -68,6 +68,13 @@ class LastRows:
             before = np.arange(len(self.read))[len(some) - N_ROWS :]
             some = LabeledBatch.join([self.read.take(before), some])
         self.read = some
+
+    def predicted(self, learner: Any) -> list[int] | None:
+        """Return how many of the rows a classifier predicts as each of its classes."""
+        if self.X is None:
+            return None
+        codes = places_of(learner.predict(self.X), learner.classes_)
+        return list(np.bincount(codes, minlength=len(learner.classes_)).tolist())
 
     def about(
         self,

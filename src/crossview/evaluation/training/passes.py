@@ -99,8 +99,9 @@ class Passes:
             threshold = self.scored.threshold.place()
         if threshold is not None:
             self.learner.set_threshold(threshold)
+        tuned = None
         if epochs > 1 and self.start is None and not self.entry.one_pass:
-            _tune_after_passes(self, epochs)
+            tuned = _tune_after_passes(self, epochs)
         self.labels.warn(self.order.advice)
         tally, metric = self.scored.tally, self.task.metric
         known, classes = tally.n_rows + here.unlabeled, isinstance(self.task, Classification)
@@ -117,6 +118,8 @@ class Passes:
             loss=tally.loss / tally.n_rows,
             accuracy=_defined(tally.value("accuracy")) if classes else None,
             metric={"name": metric, "value": _defined(tally.value(metric))},
+            class_rows=tally.confusion.sum(axis=1).tolist() if classes else None,
+            predicted_rows=_predicted_rows(self, tuned) if classes else None,
             **threshold_of(self.learner, self.task),
             **self.last_rows.about(self.entry, self.learner, known, epochs == 1, before),
             earlier=earlier,
@@ -131,12 +134,9 @@ class Passes:
 
     def _set_counts(self, counts: dict[str, np.ndarray]) -> None:
         self.scored.set_state(counts)
-        of_labels = {
-            key.removeprefix("labels."): array
-            for key, array in counts.items()
-            if key.startswith("labels.")
-        }
-        self.labels.set_state(of_labels)
+        prefix = "labels."
+        mine = {k.removeprefix(prefix): v for k, v in counts.items() if k.startswith(prefix)}
+        self.labels.set_state(mine)
 
     def _take_up(self) -> None:
         """Go on from the checkpoint, if there is one, or from an earlier model."""
@@ -217,22 +217,32 @@ def _learn_again(learner: Any, again: bool, calibration: str | None) -> None:
         learner.learns_combination = not again
 
 
-def _tune_after_passes(run: Passes, epochs: int) -> None:
+def _tune_after_passes(run: Passes, epochs: int) -> np.ndarray | None:
     """Let rows held out by folds calibrate the learner, and place its threshold.
+
+    Returns how many of them are predicted as each class.
 
     In the first pass the rows were new to the learner, but it was another one then.  Rows that
     do not fit in memory keep the calibration and threshold of the first pass.
     """
     if not (isinstance(run.task, Classification) and run.task.tunes and run.order.in_memory):
-        return
+        return None
     rows = run.source.load()
     rows = rows.take(np.flatnonzero(has_label(rows.y)))
     X = rows.X if run.encoder is None else run.encoder.transform(rows.X)
     passes = run.entry.passes(epochs)
     given = (run.learner, run.task, X, rows.y, rows.weight)
     scored = held_out_scores(*given, run.about["seed"], **passes)
-    if scored is not None:
-        tune(run.learner, run.task, *scored)
+    return None if scored is None else tune(run.learner, run.task, *scored)
+
+
+def _predicted_rows(run: Passes, tuned: np.ndarray | None) -> list[int] | None:
+    """How many rows are predicted as each class: held-out ones, all before, or the last."""
+    if tuned is not None:
+        return list(tuned.tolist())
+    if run.scored.threshold is not None:
+        return run.scored.threshold.predicted_rows()
+    return run.last_rows.predicted(run.learner)
 
 
 def _defined(value: float) -> float | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from crossview import __version__
+from crossview.errors import OneClassWarning
 from crossview.evaluation.diagnostics import Diagnostics
+from crossview.evaluation.metric_words import SaysMetric, decision_words
 from crossview.evaluation.pictured import Pictured
 from crossview.evaluation.progressive import Record
 from crossview.pipelines import is_pipeline, make_pipeline
@@ -17,7 +20,7 @@ __all__ = ["Trained", "TrainingObserver", "named_steps", "pipeline", "steps"]
 
 
 @dataclass
-class Trained(Pictured):
+class Trained(SaysMetric, Pictured):
     """The result of `train`: the fitted model and training statistics.
 
     Attributes
@@ -52,13 +55,18 @@ class Trained(Pictured):
     loss, accuracy : float or None
         Progressive loss and accuracy of the first pass: each row is predicted before it is
         learned.  None without passes, or if not defined.
-    metric : dict or None
-        ``name`` and progressive ``value`` of the metric, or None.
+    metric : dict
+        ``name`` and progressive ``value`` of the metric; the value is None without passes, or if
+        it is not defined.
     positive : label or None
         With two classes: the one that metric and threshold are about.
+    positive_by : {"given", "name", "rarer", "guess"} or None
+        What chose it: ``positive=``, what it is called, its rows, or nothing; see `train`.
     threshold : float or None
         The probability of the positive class above which it is predicted; None: a score above 0
         predicts the second class.
+    threshold_for : str or None
+        The metric for which the threshold is the best; None: it was given, or there is none.
     view_shares : dict of str to float or None
         Mean absolute score of each view, as a fraction of the sum over the views; None for models
         with interactions, whose score is not a sum over views.
@@ -67,17 +75,24 @@ class Trained(Pictured):
     reference : dict or None
         How inputs and scores of each view were distributed over these rows; `evaluate` and
         `predict` compare later rows with it.  None for fewer than 50 rows.
+    class_rows : list of int or None
+        Number of labeled rows of each class; None where it is not known, or a number is predicted.
+    predicted_rows : list of int or None
+        How many rows that were not learned yet are predicted as each class; of models without a
+        threshold, how many of the last rows.
     earlier : int
         How many of the rows the model of ``init`` had learned.
     progress : (dict, dict of str to ndarray) or None
         Counts from which ``train(init=)`` goes on; None without passes.
     warnings : list of str
-        A line for each column that tells the label, and may be known only after it.
+        A line for each column that tells the label, and may be known only after it, and one if all
+        rows are predicted as the same class.
     diagnostics : Diagnostics or None
         What pictures need.
     """
 
     PICTURE: ClassVar[str] = "errors"
+    CHECKED: ClassVar[str] = "rows checked in training"
 
     encoder: Any
     learner: Any
@@ -93,12 +108,16 @@ class Trained(Pictured):
     seconds: float
     loss: float | None
     accuracy: float | None
-    metric: dict[str, Any] | None
+    metric: dict[str, Any]
     positive: Any
+    positive_by: str | None
     threshold: float | None
+    threshold_for: str | None
     view_shares: dict[str, float] | None
     rows_of_view_shares: int
     reference: dict[str, Any] | None
+    class_rows: list[int] | None = None
+    predicted_rows: list[int] | None = None
     compiled: float = 0.0
     earlier: int = 0
     progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
@@ -111,9 +130,28 @@ class Trained(Pictured):
         return pipeline(self.encoder, self.learner)
 
     @property
+    def classes(self) -> list[Any]:
+        """The classes, sorted; empty where a number is predicted."""
+        return self.learner.classes_.tolist() if hasattr(self.learner, "classes_") else []
+
+    @property
+    def notes(self) -> list[str]:
+        """A line about the positive class, if nobody named it, and one about the threshold."""
+        if self.threshold is None:
+            return super().notes
+        return [*super().notes, decision_words(self.positive, self.threshold, self.threshold_for)]
+
+    def warn_of_one_class(self) -> None:
+        """Add a warning if all rows are predicted as the same class."""
+        for line in self.one_class:
+            self.warnings = [*self.warnings, line]
+            warnings.warn(line, OneClassWarning, stacklevel=3)
+
+    @property
     def info(self) -> dict[str, Any]:
         """The metadata for the model file."""
         of_run = {"seconds", "compiled", "earlier", "skipped", "progress", "warnings"}
+        of_run |= {"class_rows", "predicted_rows"}
         excluded = {"encoder", "learner", "name", "diagnostics"} | of_run
         known = {key: value for key, value in vars(self).items() if key not in excluded}
         return {"crossview": __version__, "model": self.name, **known}

@@ -63,6 +63,7 @@ def comparison_page(c: Comparison, made: Made | None = None) -> Page:
         command=command,
         picture=next(iter(figures(("answer", lambda: AnswerDisplay(c), _about_answer(c)))), None),
         warnings=[sentence(line) for line in c.warnings],
+        more=[sentence(line) for line in c.notes],
         detail=[sentence(line) for line in c.verdict] if len(c.rows) > 1 else [],
         facts=_facts(c),
     )
@@ -86,7 +87,7 @@ def _answer(c: Comparison) -> str:
     best, chosen = c.best, c.recommended
     named = name_of(chosen)
     named = named if named == chosen.model else f"{named} ({chosen.model})"
-    value = f"{c.metric} {short_value(c, chosen.value)}"
+    value = f"{c.metric_words} {short_value(c, chosen.value)}"
     if len(c.rows) == 1:
         return f"{_begun(named)} was measured alone: {value}."
     if c.followed is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from crossview.evaluation.drift import drift_warnings
 from crossview.evaluation.evaluating.result import Evaluation
 from crossview.plots.contributions import ViewContributionDisplay
 from crossview.plots.curves import MetricOverTimeDisplay
@@ -59,7 +60,8 @@ def evaluation_page(
         title="Evaluation by crossview",
         question=f"How good is {e.model or 'the model'} at predicting{target}?",
         answer=sentence(e.summary),
-        more=[sentence(line) for line in e.warnings],
+        warnings=[sentence(line) for line in e.one_class],
+        more=[sentence(line) for line in [*drift_warnings(e.drift), *e.notes]],
         facts=_facts(e),
     )
     page.sections = [

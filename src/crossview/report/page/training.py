@@ -52,6 +52,7 @@ def training_page(t: Trained, made: Made | None = None) -> Page:
         question=f"How well does {t.name} predict{target} from {words_of(views)}?",
         answer=_answer(t),
         warnings=[sentence(line) for line in t.warnings],
+        more=[sentence(line) for line in t.notes],
         facts=_facts(t, len(views), len(classes)),
     )
     errors = Section("errors", "Error along the rows")
@@ -77,13 +78,11 @@ def training_page(t: Trained, made: Made | None = None) -> Page:
 
 
 def _answer(t: Trained) -> str:
-    if t.metric is None or t.metric["value"] is None:
-        return f"It learned {t.rows:,} rows; crossview evaluate says how good it is on others."
+    about, value = t.metric_words, t.metric["value"]
+    if value is None:
+        return f"Learned for {about}; crossview evaluate says how good it is on other rows."
     form = ".4g" if t.task == "regression" else ".4f"
-    value = f"{t.metric['name']} {t.metric['value']:{form}}"
-    if t.accuracy is not None and t.metric["name"] != "accuracy":
-        value += f", accuracy {t.accuracy:.4f}"
-    return f"Over {t.rows:,} rows, each predicted before it was learned: {value}."
+    return f"{sentence(about)[:-1]}: {value:{form}}, each row predicted before it was learned."
 
 
 def _facts(t: Trained, n_views: int, n_classes: int) -> list[tuple[str, str]]:
