@@ -160,7 +160,7 @@ def test_a_metric_is_one_function_and_one_entry(add, here, capsys):
     tally.update(y.astype(int), scores)
     assert tally.value("mcc") == pytest.approx(expected)
     command = ["train", "t.parquet", "--label", "diagnosis", "--model", "pa:squared", "-o", "m.st"]
-    assert "mcc 0." in run(capsys, *command, "--metric", "mcc")
+    assert "mcc ('malignant': 39 of 120 rows) 0." in run(capsys, *command, "--metric", "mcc")
     assert "mcc" in run(capsys, "compare", "--help")
     with pytest.raises(InputError, match="cannot be trained for the metric 'mcc'"):
         crossview.train("t.parquet", "diagnosis", model="svmperf", metric="mcc")

@@ -169,7 +169,7 @@ def test_what_cannot_be_evaluated_is_refused_in_one_line(client, folder, tmp_pat
         (files, {"window": "1d"}, "it needs time="),
         (files, {"window": 1}, "window=1 makes 700 windows"),
         (files, {"time": "when", "window": "1s"}, "500 is the most"),
-        (files, {"time": "country"}, "times are timestamps, dates or numbers"),
+        (files, {"time": "country"}, "text that is not a date in every row"),
         (files, {"y": np.ones(700)}, "y= is the name of a column"),
         (files, {"colour": 3}, "no option 'colour'"),
         (files, {"client": "local:2"}, "client= is a str"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from crossview.errors import InputError
-from crossview.streams.arrow import codes_of, numbers_of
+from crossview.streams.arrow import codes_of, integers, numbers_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -238,7 +238,8 @@ def _distinct(array: pa.Array) -> tuple[pa.Array, np.ndarray]:
 def _is_empty(values: pa.Array) -> np.ndarray:
     import pyarrow.compute as pc
 
-    return numbers_of(pc.equal(pc.utf8_trim_whitespace(values), "")).astype(bool)
+    # a comparison with "" would import pandas
+    return numbers_of(pc.utf8_length(pc.utf8_trim_whitespace(values))) == 0
 
 
 class _Guess:
@@ -250,13 +251,12 @@ class _Guess:
 
     def look_at(self, array: pa.Array) -> bool:
         """Take more values; return whether any format still fits."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         if array.null_count == len(array):
             return True
         values = _distinct(array)[0]
-        values = values.filter(pa.array(~_is_empty(values)))
+        values = values.take(integers(np.flatnonzero(~_is_empty(values))))
         for part in (values.slice(0, 20), values):  # most text is told by its first values
             self.formats = [
                 one for one in self.formats if not np.isnat(_read(pc.drop_null(part), one)).any()
