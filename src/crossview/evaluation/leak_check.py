@@ -13,6 +13,8 @@ from crossview.evaluation.labeled_batch import LabeledBatch
 from crossview.evaluation.leaks import explain_leak, find_leaks
 from crossview.evaluation.summaries import Target
 from crossview.evaluation.table_summary import TableSummary
+from crossview.labels import has_label, places_of
+from crossview.streams.arrow import floats, kind_of_labels, labels_as, pyarrow
 from crossview.streams.dates import split_format
 
 __all__ = ["LeakCheck"]
@@ -56,8 +58,6 @@ class LeakCheck:
 
     def see(self, batch: LabeledBatch) -> None:
         """Look at a batch, as far as there is room."""
-        import pyarrow as pa
-
         n = min(self._room(), len(batch))
         if not n:
             return
@@ -72,7 +72,8 @@ class LeakCheck:
             )
         done = 0
         for piece in X.combine_chunks().to_batches():
-            self._summary.add(piece, pa.array(y[done : done + len(piece)].tolist()))
+            labels = _labels(y[done : done + len(piece)], self._source.classes)
+            self._summary.add(piece, labels)
             done += len(piece)
 
     def sample(self, rows: LabeledBatch) -> None:
@@ -91,3 +92,14 @@ class LeakCheck:
             self.found.append(f"{column}: {explain_leak(leak, column, rows)}")
             warnings.warn(self.found[-1], LeakWarning, stacklevel=3)
         return self.found
+
+
+def _labels(y: np.ndarray, classes: np.ndarray) -> Any:
+    """Labels, or numbers where there are no classes, as an Arrow array; without pandas."""
+    if not len(classes):
+        return floats(y)
+    known, places = has_label(y), np.full(len(y), np.nan)
+    places[known] = places_of(y[known], classes)
+    values = classes.tolist()
+    rows = floats(places).cast(pyarrow().int64())
+    return labels_as(values, kind_of_labels(values)).take(rows)

@@ -9,6 +9,7 @@ import numpy as np
 
 from crossview.errors import InputError
 from crossview.evaluation.summaries import MissingSummary, NumberSummary, Target, ValueSummary
+from crossview.streams.arrow import floats
 from crossview.streams.columns import kind_of
 from crossview.streams.dates import DAY, as_times
 
@@ -124,8 +125,5 @@ class TableSummary:
 
 def _as_days(name: str, array: Any, format: str) -> Any:
     """Dates as numbers of days since 1970, null where there is none."""
-    import pyarrow as pa
-
     times = as_times(name, array, format)
-    missing = np.isnat(times)
-    return pa.array(np.where(missing, 0, times.astype(np.int64)) / DAY, mask=missing)
+    return floats(np.where(np.isnat(times), np.nan, times.astype(np.int64) / DAY))

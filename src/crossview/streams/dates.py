@@ -128,7 +128,7 @@ def _read(values: pa.Array, format: str) -> np.ndarray:
         if name not in names:
             return np.full(len(values), usual)
         texts = pc.replace_substring(pc.struct_field(found, name), ",", ".")
-        texts = pc.if_else(pc.equal(texts, ""), str(usual), texts)
+        texts = pc.replace_substring_regex(texts, "^$", str(usual))  # a scalar would import pandas
         return np.nan_to_num(numbers_of(pc.cast(texts, pa.float64())), nan=usual)
 
     years = part("Y") if "Y" in names else part("y")
@@ -200,7 +200,7 @@ def as_times(name: str, array: pa.Array, format: str = "") -> np.ndarray:
             column=name,
         )
     stamps = array.cast(pa.timestamp("us", tz=getattr(array.type, "tz", None)), safe=False)
-    times = numbers_of(stamps.cast(pa.int64()).fill_null(0)).astype("M8[us]")
+    times = codes_of(stamps.cast(pa.int64()), 0).astype("M8[us]")
     return np.where(numbers_of(array.is_null()), np.datetime64("NaT"), times)
 
 
