@@ -38,16 +38,19 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_loads(table)
 
 
 def test_reports_are_written_by_each_command_and_of_a_stored_comparison(capsys, table, tmp_path):
-    source = [table, "--label", "y"]
+    source = [table, "--label", "y", "--null", "k.A."]
     models = ["--model", "pa:squared", "--model", "view:a", "--cv", "2", "--thorough"]
     (tmp_path / "notes.html").write_text("<p>mine</p>")
     status, _, err = run(capsys, "compare", *source, *models, "--report", "notes.html")
     assert status == 2
     assert "notes.html: exists and is not a report of crossview" in err[-1]
     argv = ["compare", *source, *models, "--jobs", "1", "--json", "c.json", "--report", "r.html"]
-    status, _, err = run(capsys, *argv)
+    status, out, err = run(capsys, *argv)
     assert (status, err[-1]) == (0, "wrote r.html")
     html = (tmp_path / "r.html").read_text()
+    (train,) = [line for line in out if line.startswith("crossview train")]
+    assert "--null k.A." in train  # the page reads the file as the comparison did
+    assert f">{train}<" in html
     assert f"crossview {' '.join(argv)}" in html
     assert "predicts y best?" in html
     # stored: the same page, and over the one before

@@ -147,7 +147,8 @@ def test_the_first_screen_has_an_answer_with_its_doubt_three_bars_and_what_to_do
     scores = {"arow": [0.80, 0.83, 0.81], LINEAR: [0.80, 0.82, 0.81], MAJORITY: [0.5, 0.5, 0.5]}
     others = ("perceptron", "pam", "cw", "scw", "sop", "stacking", "view:a", "view:b")
     answer = made_answer(scores | {key: [0.5, 0.6, 0.5] for key in others})
-    html = report_html(answer, Made(source="my file.csv", label="y"))
+    train = "crossview train 'my file.csv' --label y -o MODEL"
+    html = report_html(answer, Made(source="my file.csv", label="y", train=train))
     words = first_screen(html)
     value = f"{answer.recommended.value:.4f}"
     low, high = (f"{end:.4f}" for end in answer.followed.interval)
@@ -155,7 +156,7 @@ def test_the_first_screen_has_an_answer_with_its_doubt_three_bars_and_what_to_do
         f"is recommended: f1 of 'yes' {value} (on new rows {low} to {high}, 95 % interval)" in words
     )
     assert "which cannot be told from" in words
-    assert "crossview train 'my file.csv' --label y" in words
+    assert train in words
     bars = re.search(r'aria-label="(f1: [^"]*)"', html)[1]
     assert [part.rsplit(" ", 1)[1] for part in bars.removesuffix(".").split(", ")] == [
         f"{answer.row(name).value:.4f}" for name in ("arow", LINEAR, MAJORITY)

@@ -127,7 +127,10 @@ def _write_report(
     if answer.mode == "progressive":
         settings = {name: settings[name] for name in ("time", "weight", "threshold")}
     about = {"source": rows.title, "label": rows.columns.label, "settings": settings}
-    write_report(report, answer, about | {"command": command.get("words", [])})
+    about["command"] = command.get("words", [])
+    if answer.entry(answer.recommended) is not None:
+        about["train"] = _command(answer, answer.recommended, rows, command["options"])[1]
+    write_report(report, answer, about)
 
 
 @contextlib.contextmanager

@@ -146,9 +146,8 @@ def _action(c: Comparison, made: Made) -> tuple[str, str]:
     if any(row.model in CONSTANT for row in c.equals):
         advice = "What to do: look for more rows or for other columns before you train a model."
         return advice, ""
-    if options and made.source is not None and made.label is not None:
-        words = ["crossview", "train", made.source, "--label", made.label, *options, "-o", "MODEL"]
-        return "What to do: train it on all rows.", shlex.join(words)
+    if made.train:
+        return "What to do: train it on all rows.", made.train
     if options:
         return "What to do: train it on all rows with these options.", shlex.join(options)
     return f"What to do: train {name_of(c.recommended)} on all rows.", ""

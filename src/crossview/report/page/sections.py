@@ -59,12 +59,15 @@ class Made:
         What was read, and the column that was predicted.
     settings : dict of str to value
         Options that were given.
+    train : str
+        The command that trains what a comparison recommends, and reads the source as it did.
     """
 
     command: Sequence[str] = ()
     source: str | None = None
     label: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    train: str = ""
 
 
 def words_of(names: Sequence[object], most: int = 5) -> str:
