@@ -42,7 +42,6 @@ class LeakCheck:
         self.found: list[str] = []
         self._summary: TableSummary | None = None
         self._source = source
-        self._more_rows = False
         self._left: int | None = None
 
     def _room(self) -> int:
@@ -53,7 +52,6 @@ class LeakCheck:
                 n_columns = sum(len(group) for group in self._source.columns.values())
                 most = max(FEWEST_ROWS, min(MOST_ROWS, MOST_CELLS // max(1, n_columns)))
                 self._left = min(most, self._source.n_rows)  # later passes read them again
-                self._more_rows = most < self._source.n_rows
         return self._left
 
     def see(self, batch: LabeledBatch) -> None:
@@ -87,7 +85,9 @@ class LeakCheck:
         summary, self._summary, self._left = self._summary, None, 0
         if summary is None:
             return self.found
-        rows = f"of {summary.n_rows:,} rows" if self._more_rows else ""
+        # not all were looked at: they are many, or a run that goes on had learned some before
+        fewer = summary.n_rows < self._source.n_rows
+        rows = f"of {summary.n_rows:,} rows" if fewer else ""
         for column, leak in find_leaks(summary).items():
             self.found.append(f"{column}: {explain_leak(leak, column, rows)}")
             warnings.warn(self.found[-1], LeakWarning, stacklevel=3)

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.errors import InputError
 from crossview.estimators.base.probabilities import CalibratedLearner
-from crossview.estimators.base.scoring import ScoredClassifier
+from crossview.estimators.base.scoring import IndexedScore
 from crossview.estimators.targets import (
     class_codes,
     class_weights,
@@ -22,7 +23,7 @@ from crossview.estimators.targets import (
 from crossview.kernels.rows import Rows
 
 
-class ViewClassifier(ScoredClassifier, CalibratedLearner):
+class ViewClassifier(IndexedScore, ClassifierMixin, CalibratedLearner):
     """Base class of the classifiers: labels, classes and predictions."""
 
     threshold_: float | None = None

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.estimators.base.learner import ViewLearner
-from crossview.estimators.base.scoring import ScoredRegressor
+from crossview.estimators.base.scoring import IndexedScore
 
 
-class ViewRegressor(ScoredRegressor, ViewLearner):
+class ViewRegressor(IndexedScore, RegressorMixin, ViewLearner):
     """Base class of the regressors: predictions in the units of the targets."""
 
     def predict(self, X: Any) -> np.ndarray:

@@ -9,14 +9,14 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.kernel.held_out import area_under_curve
 from crossview.batch import views_of
 from crossview.errors import InputError
-from crossview.estimators.base.scoring import ScoredClassifier
+from crossview.estimators.base.scoring import IndexedScore
 from crossview.estimators.kernel.learner import (
     KernelLearner,
     draw_options,
@@ -33,7 +33,7 @@ from crossview.views import ViewLayout, check_rows
 __all__ = ["KernelSearchCV", "grams_of_gammas"]
 
 
-class KernelSearchCV(ScoredClassifier, MetaEstimatorMixin, BaseEstimator):
+class KernelSearchCV(IndexedScore, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Grid search with cross-validation for ``lam`` and ``gamma`` of KeCo or Pegasos.
 
     A faster `GridSearchCV`: inner products of rows are computed once, kernel values once per γ, and
