@@ -59,10 +59,12 @@ def make_problem(
     k: int = 1,
     delta: TableLoss | None = None,
     concave: bool = False,
+    truth: bool = True,
 ) -> Problem:
     """Return the problem of a measure; ``y`` is 1 or -1.
 
-    ``delta`` is a loss of tables in place of the measure, ``concave`` in the false positives.
+    ``delta`` is a loss of tables in place of the measure, ``concave`` in the false positives;
+    ``truth`` says whether the true labeling is one of the labelings.
     """
     positive, negative = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
     P, N, n = len(positive), len(negative), len(y)
@@ -73,13 +75,13 @@ def make_problem(
         if measure == "balanced_accuracy":
             for side in (positive, negative):
                 loss[side] *= 0.5 * total / weight[side].sum()
-        return Problem(lambda f: search_rows(f, y, loss, share), total, total, None)
+        rows = partial(search_rows, y=y, loss=loss, margin=share, truth=truth)
+        return Problem(rows, total, total, None)
+    sides = {"positive": positive, "negative": negative, "truth": truth}
     if measure == "roc_auc":
-        return Problem(
-            lambda f: search_pairs(f, positive, negative, weight), float(P * N), total, P
-        )
+        return Problem(partial(search_pairs, weight=weight, **sides), float(P * N), total, P)
     if measure == "average_precision":
-        return Problem(lambda f: search_rankings(f, positive, negative), float(P * N), total, P)
+        return Problem(partial(search_rankings, **sides), float(P * N), total, P)
     n_predicted = None
     if delta is not None:
         tables = all_tables(partial(delta, P=P, N=N), float(n), (P, N), concave=concave)
@@ -91,7 +93,9 @@ def make_problem(
     else:
         n_predicted = P if measure == "prbep" else k
         tables = tables_at_k(measure, n_predicted, (P, N))
-    best = best_g_mean if measure == "g_mean" else best_table
+    if not truth:
+        tables.lo[P] = max(tables.lo[P], 1)  # the only labeling with all true and no false positives
+    best = best_g_mean if measure == "g_mean" and truth else best_table
 
     def search(f: np.ndarray) -> Cut:
         p, q, cp, cq = sort_sides(f, positive, negative)

@@ -79,8 +79,15 @@ class MachineLearner(MachineModel):
     def _objective(self) -> Objective:
         alpha_bias = self.alpha if getattr(self, "penalize_bias", False) else 0.0
         return Objective(
-            self._loss(), PENALTIES[self.penalty], float(self.alpha), float(alpha_bias)
+            self._loss(),
+            PENALTIES[self.penalty],
+            float(self.alpha),
+            float(alpha_bias),
+            self._has_intercept(),
         )
+
+    def _has_intercept(self) -> bool:
+        return bool(getattr(self, "fit_intercept", True))
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
@@ -222,6 +229,8 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
         return LOSSES[self.loss]
 
     def _init_intercepts(self, target: np.ndarray, weight: np.ndarray) -> None:
+        if not self._has_intercept():
+            return
         # otherwise the weights of the columns would have to learn the class frequencies, and rows
         # with unseen columns would be scored as if all classes were equally frequent
         K = self._n_scores()
