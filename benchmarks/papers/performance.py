@@ -62,12 +62,12 @@ def _printed(rounds: int) -> Way:
 
 
 WAYS: dict[str, dict[str, Way]] = {
-    "for the measure, one round less, views": {"as printed": _printed(ROUNDS - 1)},
     "for the measure, views": {
         "as printed": _printed(ROUNDS),
         "corrected": _way(C1 | {"C2": [0.001]}),
         "tuned": _way(C1 | C2),
     },
+    "for the measure, one round less, views": {"as printed": _printed(ROUNDS - 1)},
     "for the measure, concatenated": {"tuned": _way(C1, views=False)},
     "for the error rate, views": {"tuned": _way(C1 | C2, own=False)},
     "for the error rate, concatenated": {"tuned": _way(C1, views=False, own=False)},
