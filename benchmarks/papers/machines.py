@@ -151,9 +151,7 @@ CLASSIFIERS: dict[str, dict[str, Way]] = {
         "tuned": _way(MVC(), STRENGTHS),
     },
     "STM": {
-        "tuned": Way(
-            SupportTensorMachineClassifier(loss="logistic"), {"alpha": (1e-4, 1e-3, 1e-2)}
-        )
+        "tuned": Way(SupportTensorMachineClassifier(loss="logistic"), {"alpha": (1e-4, 1e-3, 1e-2)})
     },
     "baseline: logistic regression": {
         "tuned": Way(LogisticRegressionCV(Cs=5, cv=3, max_iter=500, scoring="roc_auc"), {})

@@ -106,6 +106,18 @@ def test_published_rounds_stay_above_the_minimum_with_a_warning():
     assert model.objective_history_[-1, 1] > 1.01 * joint.objective_history_[-1, 1]
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_on_web_pages_published_rounds_end_in_a_cycle_of_two():
+    X, y = shared_data.webkb_course()
+    model = MultiViewSVMPerf(
+        C1=0.01, C2=0.001, solver="published", fit_intercept=False, max_iter=50, calibration="none"
+    )
+    bound, value = model.fit(X, y).objective_history_.T
+    np.testing.assert_allclose(value[-4:-2], value[-2:], rtol=1e-9)
+    assert abs(value[-1] - value[-2]) > 0.2 * value[-1]
+    assert value.min() > 1.3 * bound[-1]
+
+
 @pytest.mark.parametrize("C", [0.1, 10.0])
 def test_error_rate_with_one_view_is_the_linear_svm(C):
     X, good = shared_data.ionosphere()

@@ -94,7 +94,9 @@ def make_problem(
         n_predicted = P if measure == "prbep" else k
         tables = tables_at_k(measure, n_predicted, (P, N))
     if not truth:
-        tables.lo[P] = max(tables.lo[P], 1)  # the only labeling with all true and no false positives
+        tables.lo[P] = max(
+            tables.lo[P], 1
+        )  # the only labeling with all true and no false positives
     best = best_g_mean if measure == "g_mean" and truth else best_table
 
     def search(f: np.ndarray) -> Cut:
