@@ -41,7 +41,7 @@ class Metric:
         Whether it evaluates the predicted classes, the ranking by score, the probabilities row by
         row or in bins, or predicted numbers.
     path : str
-        Its function, ``"module:function"``; `crossview.evaluation.metrics` documents the
+        Its function, ``"module:function"``; `crossview.scoring.metrics` documents the
         interface of each kind.
     trains : str or None
         The measure that an SVM optimizes for this metric; None: it cannot be optimized.
@@ -89,10 +89,10 @@ class Metric:
         return load_object(self.path)
 
 
-_DECISION = "crossview.evaluation.metrics.decision"
-_ORDER = "crossview.evaluation.metrics.order"
-_PROBABILITY = "crossview.evaluation.metrics.probability"
-_ERROR = "crossview.evaluation.metrics.error"
+_DECISION = "crossview.scoring.metrics.decision"
+_ORDER = "crossview.scoring.metrics.order"
+_PROBABILITY = "crossview.scoring.metrics.probability"
+_ERROR = "crossview.scoring.metrics.error"
 
 METRICS: dict[str, Metric] = {
     metric.name: metric

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from crossview.data.labeled_batch import LabeledBatch
 from crossview.distributed.mixing import Rounds
 from crossview.distributed.rows import Part, RowWork
 from crossview.distributed.svm import fit_svm
 from crossview.distributed.tasks import compute, share
 from crossview.errors import InputError
-from crossview.evaluation.labeled_batch import LabeledBatch
-from crossview.evaluation.training.result import pipeline, steps
+from crossview.saving.pipelines import pipeline, steps
 from crossview.views import MultiView
 
 __all__ = ["learn_at_once"]
