@@ -6,12 +6,12 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from crossview.data.arrow import first_line, pyarrow, to_arrow
+from crossview.data.labeled_table import LabeledTable
+from crossview.data.readers.memory import MemorySource
+from crossview.data.source import TableBatch
+from crossview.data.table import TableStream
 from crossview.errors import InputError
-from crossview.evaluation.labeled import LabeledTable
-from crossview.streams.arrow import first_line, pyarrow, to_arrow
-from crossview.streams.memory import MemorySource
-from crossview.streams.source import TableBatch
-from crossview.streams.table import TableStream
 
 __all__ = ["FrameSource", "frames_as_table", "is_dask_frame", "open_frame", "with_frames"]
 
@@ -52,20 +52,7 @@ def is_dask_frame(X: Any) -> bool:
 
 
 def open_frame(X: Any) -> tuple[TableStream, list[Any]]:
-    """Return the columns of a Dask data frame, and its partitions.
-
-    Parameters
-    ----------
-    X : dask.dataframe.DataFrame
-        The rows; nothing of them is computed.
-
-    Returns
-    -------
-    stream : TableStream
-        Its blocks are numbers of partitions, and cannot be read.
-    partitions : list of dask.delayed.Delayed
-        The partitions as pandas data frames.
-    """
+    """Return the columns of a Dask data frame, and its partitions."""
     pa = pyarrow()
     import pandas as pd  # type: ignore[import-untyped]
 
