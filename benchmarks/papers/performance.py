@@ -142,11 +142,11 @@ EXPERIMENT = Experiment(
     protocol="""\
 Five folds, binary features; in percent. Three inner folds choose C1 (0.001 to 1 by decades) and
 C2 (0.0001 to 0.01), separately for each measure. As printed: one view after the other, C2 = 0.001,
-no intercept, and the weights after 50 rounds. They do not converge, but end in a cycle of two rounds
-with different weights; "one round less" are those after 49, the other ones. Corrected: all views
-together, C2 = 0.001. a9a has one view, and is 8,000 rows of census data. Settings that are equal to
-a row or two in the inner folds are chosen by the last bits of products of matrices, so another
-processor may move the third digit of a9a.""",
+no intercept, and the weights after 50 rounds. They do not converge, but end in a cycle of two
+rounds; "one round less" has the weights of the other one. Corrected: all views together,
+C2 = 0.001. a9a has one view, and is 8,000 rows of census data. Settings that are equal to a row or
+two in the inner folds are chosen by the last bits of products of matrices, so another processor may
+move the third digit of a9a.""",
     sets={
         "webkb_course": lambda: _two_views(shared_data.webkb_course),
         "internet_ads": lambda: _two_views(shared_data.internet_ads),

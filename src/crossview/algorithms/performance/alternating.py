@@ -105,7 +105,7 @@ def one_view_at_a_time(
     later ones would not.  The dual of all views over the cuts, which are ``joint``, is a bound.
     """
     bound, history = -np.inf, []
-    cut = search(rounds.f.sum(axis=0))
+    cut = search(rounds.f.sum(axis=0), truth=False)
     while True:
         before = rounds.f.copy()
         # 1. a round over the views, with the most violated labeling
@@ -114,7 +114,7 @@ def one_view_at_a_time(
         rounds.update()
         # 2. its value
         f = rounds.f.sum(axis=0)
-        cut = search(f)
+        cut = search(f, truth=False)
         value = rounds.value(cut.delta - float(cut.s @ f))
         bound = max(bound, joint.minimize(rounds.C, free=True)[0])
         history.append((bound, value))

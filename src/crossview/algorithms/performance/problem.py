@@ -59,12 +59,10 @@ def make_problem(
     k: int = 1,
     delta: TableLoss | None = None,
     concave: bool = False,
-    truth: bool = True,
 ) -> Problem:
     """Return the problem of a measure; ``y`` is 1 or -1.
 
-    ``delta`` is a loss of tables in place of the measure, ``concave`` in the false positives;
-    ``truth`` says whether the true labeling is one of the labelings.
+    ``delta`` is a loss of tables in place of the measure, ``concave`` in the false positives.
     """
     positive, negative = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
     P, N, n = len(positive), len(negative), len(y)
@@ -75,9 +73,9 @@ def make_problem(
         if measure == "balanced_accuracy":
             for side in (positive, negative):
                 loss[side] *= 0.5 * total / weight[side].sum()
-        rows = partial(search_rows, y=y, loss=loss, margin=share, truth=truth)
+        rows = partial(search_rows, y=y, loss=loss, margin=share)
         return Problem(rows, total, total, None)
-    sides = {"positive": positive, "negative": negative, "truth": truth}
+    sides = {"positive": positive, "negative": negative}
     if measure == "roc_auc":
         return Problem(partial(search_pairs, weight=weight, **sides), float(P * N), total, P)
     if measure == "average_precision":
@@ -93,15 +91,13 @@ def make_problem(
     else:
         n_predicted = P if measure == "prbep" else k
         tables = tables_at_k(measure, n_predicted, (P, N))
-    if not truth:
-        tables.lo[P] = max(
-            tables.lo[P], 1
-        )  # the only labeling with all true and no false positives
-    best = best_g_mean if measure == "g_mean" and truth else best_table
+    best = best_g_mean if measure == "g_mean" else best_table
+    # no labeling but the truth has all true and no false positives
+    others = tables._replace(lo=np.append(tables.lo[:P], max(tables.lo[P], 1)))
 
-    def search(f: np.ndarray) -> Cut:
+    def search(f: np.ndarray, *, truth: bool = True) -> Cut:
         p, q, cp, cq = sort_sides(f, positive, negative)
-        a, b = best(tables, cp, cq)
+        a, b = best(tables, cp, cq) if truth else best_table(others, cp, cq)
         found = top_of(p, a), top_of(q, b)
         s = label_rows(f, positive, negative, found) / tables.unit
         return Cut(float(tables.delta(a, b)), s)

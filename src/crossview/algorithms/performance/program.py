@@ -2,10 +2,10 @@
 
     max  delta·alpha - ½ alpha'G alpha,   alpha >= 0,  sum alpha <= C
 
-or, with xi free, sum alpha = C.  If only the *members* have a multiplier above 0, theirs are ``G^-1 (delta - xi 1)``, with xi = 0 or
-the sum C.  A cut with ``delta - G alpha > xi`` joins them; one whose multiplier falls to 0 on the
-way leaves.  Both update a Cholesky factor of the members' G, at a cost of the square of their
-number, and the next program begins with the members of the last.
+or, with xi free, sum alpha = C.  If only the *members* have a multiplier above 0, theirs are
+``G^-1 (delta - xi 1)``, with xi = 0 or the sum C.  A cut with ``delta - G alpha > xi`` joins them;
+one whose multiplier falls to 0 on the way leaves.  Both update a Cholesky factor of the members' G,
+at a cost of the square of their number, and the next program begins with the members of the last.
 
 The factor is that of ``G + tau 11'``, which is regular as long as no member is a weighted mean of
 others (P. Wolfe, "Finding the nearest point in a polytope", Mathematical Programming 1976): with

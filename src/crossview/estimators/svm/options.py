@@ -91,7 +91,6 @@ class SVMPerfOptions(LinearClassifier):
     def _problem(self, signs: np.ndarray, weight: np.ndarray) -> Problem:
         """Return the problem of the measure for these labels."""
         n, P = len(signs), int((signs > 0).sum())
-        truth = self.solver == "joint"
         if isinstance(self.measure, str):
             name = "fbeta" if self.measure == "f1" else self.measure
             beta = float(self.beta) if self.measure == "fbeta" else 1.0
@@ -100,12 +99,10 @@ class SVMPerfOptions(LinearClassifier):
                 raise InputError(
                     f"k={k} is more than the {n} rows; give a smaller k, or a fraction of the rows"
                 )
-            return make_problem(name, signs, weight, beta=beta, k=int(k), truth=truth)
+            return make_problem(name, signs, weight, beta=beta, k=int(k))
         measure = self.measure if isinstance(self.measure, Measure) else Measure(self.measure)
         measure.check(P, n - P)
-        return make_problem(
-            "custom", signs, weight, delta=measure.loss, concave=measure.concave, truth=truth
-        )
+        return make_problem("custom", signs, weight, delta=measure.loss, concave=measure.concave)
 
     def _check_weights(self, weight: np.ndarray) -> None:
         if self.measure not in WEIGHTED and np.ptp(weight) > 0.0:
