@@ -75,11 +75,12 @@ def make_problem(
                 loss[side] *= 0.5 * total / weight[side].sum()
         rows = partial(search_rows, y=y, loss=loss, margin=share)
         return Problem(rows, total, total, None)
-    sides = {"positive": positive, "negative": negative}
     if measure == "roc_auc":
-        return Problem(partial(search_pairs, weight=weight, **sides), float(P * N), total, P)
+        pairs = partial(search_pairs, positive=positive, negative=negative, weight=weight)
+        return Problem(pairs, float(P * N), total, P)
     if measure == "average_precision":
-        return Problem(partial(search_rankings, **sides), float(P * N), total, P)
+        orders = partial(search_rankings, positive=positive, negative=negative)
+        return Problem(orders, float(P * N), total, P)
     n_predicted = None
     if delta is not None:
         tables = all_tables(partial(delta, P=P, N=N), float(n), (P, N), concave=concave)

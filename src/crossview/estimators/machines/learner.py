@@ -78,16 +78,9 @@ class MachineLearner(MachineModel):
 
     def _objective(self) -> Objective:
         alpha_bias = self.alpha if getattr(self, "penalize_bias", False) else 0.0
-        return Objective(
-            self._loss(),
-            PENALTIES[self.penalty],
-            float(self.alpha),
-            float(alpha_bias),
-            self._has_intercept(),
-        )
-
-    def _has_intercept(self) -> bool:
-        return bool(getattr(self, "fit_intercept", True))
+        loss, penalty = self._loss(), PENALTIES[self.penalty]
+        fit_intercept = bool(getattr(self, "fit_intercept", True))
+        return Objective(loss, penalty, float(self.alpha), float(alpha_bias), fit_intercept)
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
@@ -229,7 +222,7 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
         return LOSSES[self.loss]
 
     def _init_intercepts(self, target: np.ndarray, weight: np.ndarray) -> None:
-        if not self._has_intercept():
+        if not getattr(self, "fit_intercept", True):
             return
         # otherwise the weights of the columns would have to learn the class frequencies, and rows
         # with unseen columns would be scored as if all classes were equally frequent
