@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from benchmarks import data
 from benchmarks.harness import Table, benchmark, listed, loaded, size, span
 from crossview import AROWClassifier, MultiViewPAClassifier
-from crossview.evaluation.metrics import measure
+from crossview.scoring.metrics import measure
 
 SETS = data.tables("criteo_sample", "ipinyou_sample", "sms_spam", "webkb_course", "uci_mfeat")
 SPLITS = size(5, 1)

@@ -7,8 +7,8 @@ import numpy as np
 import crossview
 from benchmarks import data
 from benchmarks.harness import Table, benchmark, listed, loaded, numbers, size
-from crossview.evaluation.baselines import baselines
-from crossview.evaluation.result import ComparisonRow
+from crossview.baselines import baselines
+from crossview.comparing.comparison import ComparisonRow
 
 SETS = data.tables(
     *("webkb_course", "internet_ads", "uci_mfeat", "breast-cancer", "digits", "bbcsport"),

@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks.evidence.simulated import differences, folds_to_follow, scores_of_folds, stream
 from benchmarks.harness import Table, benchmark, size, span
-from crossview.evaluation.comparing.answer import follow
-from crossview.evaluation.result import ComparisonRow, Followed
-from crossview.evaluation.significance import (
+from crossview.comparing.answer import follow
+from crossview.comparing.comparison import ComparisonRow, Followed
+from crossview.scoring.significance import (
     SIGNIFICANT,
     Posterior,
     correlated_t_posterior,

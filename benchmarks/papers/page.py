@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.harness import ROOT, Table, listed, loaded
 from benchmarks.papers import distribution_aware, keco, machines, performance, two_view
 from benchmarks.papers.experiment import FORMS, Claim, Experiment, Results
-from crossview.evaluation.significance.posterior import Posterior
+from crossview.scoring.significance.posterior import Posterior
 
 PAGE = ROOT / "docs" / "papers" / "results.md"
 EXPERIMENTS = {

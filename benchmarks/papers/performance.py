@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from benchmarks import data as shared_data
 from benchmarks.papers.experiment import Claim, Experiment, Results, in_parallel
 from crossview import MultiViewSVMPerf
-from crossview.evaluation.metrics import measure
+from crossview.scoring.metrics import measure
 
 FOLDS, INNER = 5, 3
 # a gap of a hundredth is enough to choose

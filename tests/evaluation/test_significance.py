@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.evidence.simulated import differences, folds_to_follow, scores_of_folds, stream
+from crossview.comparing.answer import follow
+from crossview.comparing.comparison import ComparisonRow
 from crossview.errors import InputError
-from crossview.evaluation.comparing.answer import follow
-from crossview.evaluation.metrics import BlockTally, measure
-from crossview.evaluation.result import ComparisonRow
-from crossview.evaluation.significance import (
+from crossview.scoring.metrics import BlockTally, measure
+from crossview.scoring.significance import (
     SIGNIFICANT,
     Posterior,
     corrected_t_test,
@@ -21,7 +22,6 @@ from crossview.evaluation.significance import (
     jackknife_posterior,
 )
 from reference import jackknife as reference
-from benchmarks.evidence.simulated import differences, folds_to_follow, scores_of_folds, stream
 
 FIRST = np.array([0.78, 0.81, 0.75, 0.80, 0.77, 0.79, 0.82, 0.76, 0.80, 0.78])
 SECOND = np.array([0.80, 0.82, 0.79, 0.80, 0.80, 0.78, 0.85, 0.78, 0.81, 0.79])
