@@ -213,12 +213,8 @@ class Table:
         """Yield the tables of a page."""
         pattern = r"(?:^\*\*(.+)\*\*\n\n)?^\| (.+) \|\n\| -.*\n((?:\|.*\n?)*)"
         for title, header, rows in re.findall(pattern, text, re.MULTILINE):
-            cells = [[c.strip() for c in row[1:-1].split(" | ")] for row in rows.splitlines()]
-            yield Table(header.split(" | "), [_padded(row, header) for row in cells], title)
-
-
-def _padded(row: list[str], header: str) -> list[str]:
-    return [cell.strip("| ") for cell in row] + [""] * (len(header.split(" | ")) - len(row))
+            cells = [[c.strip() for c in row[2:-2].split(" | ")] for row in rows.splitlines()]
+            yield Table(header.split(" | "), cells, title)
 
 
 def mean_and_error(values: Any) -> str:

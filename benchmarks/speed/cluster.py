@@ -27,7 +27,7 @@ from crossview.distributed import connected, fit_svm, train
 
 PAGE = "docs/scale.md"
 ROWS, TEST_ROWS, FEW, FILES = *size((10_000_000, 200_000, 100_000), (40_000, 4_000, 4_000)), 4
-MODELS = ("pa:squared", "arow:diagonal", "mvm")
+MODELS = size(("pa:squared", "arow:diagonal", "mvm"), ("pa:squared",))
 SVM_ROWS, SVM_COLUMNS = size((2_000_000, 400_000), (20_000,)), 60
 FAN_IN = 8
 
