@@ -34,7 +34,7 @@ def known(room: str) -> dict[str, Benchmark]:
         return EXPERIMENTS
     for module in pkgutil.iter_modules([str(ROOT / "benchmarks" / room)]):
         importlib.import_module(f"benchmarks.{room}.{module.name}")
-    return BENCHMARKS
+    return {name: one for name, one in BENCHMARKS.items() if one.room == room}
 
 
 def result(one: Benchmark, tables: list[Table]) -> str:
