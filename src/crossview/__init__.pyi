@@ -1,5 +1,6 @@
 # Written by `python -m crossview.catalog`: the public names, for type checkers.
 
+from crossview.errors import FirstDownloadWarning as FirstDownloadWarning
 from crossview.errors import GuessedEncodingWarning as GuessedEncodingWarning
 from crossview.errors import InputError as InputError
 from crossview.errors import LabelOrderWarning as LabelOrderWarning

@@ -16,6 +16,7 @@ PUBLIC: dict[str, str] = {
     "ComparisonDisplay": "crossview.plots.comparison",
     "CumulativeErrorDisplay": "crossview.plots.cumulative",
     "ExpertWeightsDisplay": "crossview.plots.experts",
+    "FirstDownloadWarning": "crossview.errors",
     "GuessedEncodingWarning": "crossview.errors",
     "InputError": "crossview.errors",
     "KernelSearchCV": "crossview.estimators.kernel.search",
