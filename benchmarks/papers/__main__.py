@@ -5,7 +5,8 @@
     python benchmarks/papers --only keco --write docs/papers/results.md  # this section anew
 
 The page is written after each experiment, so that nothing is lost where a run is stopped.
-CROSSVIEW_DATA names the folder with the data sets; a set that is absent is left out and named.
+CROSSVIEW_DATA names the folder with the data sets; of a set that is neither there nor downloaded,
+the page has what is printed.
 """
 
 from __future__ import annotations
