@@ -9,13 +9,14 @@ import scipy.sparse as sp
 
 from crossview import InputError, MultiView, datasets
 
-HERE = Path(__file__).parents[2] / "shared" / "data"
+
+def _root():
+    return Path(os.environ.get("CROSSVIEW_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
 def folder(name):
     """Return the folder of a data set; skip the test, with the reason, if it is absent."""
-    root = os.environ.get("CROSSVIEW_DATA") or HERE
-    path = Path(root) / name
+    path = _root() / name
     if not path.is_dir():
         pytest.skip(f"data set {name} is absent (set CROSSVIEW_DATA to the folder that holds it)")
     return path
@@ -25,9 +26,8 @@ def fetch(name):
     """Return `datasets.fetch` of the files there or in the cache; skip the test without them."""
     if name == "usps":
         pytest.importorskip("h5py", reason="usps is an HDF5 file, and h5py is not installed")
-    root = os.environ.get("CROSSVIEW_DATA") or HERE
     try:
-        return datasets.fetch(name, data_home=root, download_if_missing=False)
+        return datasets.fetch(name, data_home=_root(), download_if_missing=False)
     except InputError as error:
         if "is not on this machine" not in str(error):
             raise
