@@ -67,7 +67,7 @@ def test_every_erratum_has_a_test_and_a_line_that_undoes_its_mend():
 @pytest.mark.parametrize("one", ERRATA, ids=NAMES)
 def test_its_test_fails_where_the_mend_is_undone(one, tmp_path):
     """In a copy, without the compiler."""
-    for part in ("src/crossview", "tests", "benchmarks"):
+    for part in ("src/crossview", "tests", "benchmarks", "docs/papers"):
         skipped = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / part, tmp_path / part, ignore=skipped)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
