@@ -93,21 +93,14 @@ def test_its_test_fails_where_the_mend_is_undone(one, tmp_path):
 
 
 @pytest.fixture
-def printed(monkeypatch):
+def printed(papers):
     """What the tables of a paper print, in the units of the benchmark's page."""
-    folder = ROOT / "benchmarks"
-    for path in (ROOT / "tests", folder, folder / "papers"):
-        monkeypatch.syspath_prepend(path)
-    before = set(sys.modules)
 
     def printed(name, data, measure, *methods):
-        experiment = __import__(name).EXPERIMENT
+        experiment = papers(name).EXPERIMENT
         return [experiment.printed[data, one, measure].mean for one in methods]
 
-    yield printed
-    for name in set(sys.modules) - before:
-        if str(folder) in (getattr(sys.modules[name], "__file__", None) or ""):
-            del sys.modules[name]
+    return printed
 
 
 def test_the_two_view_papers_text_says_more_than_its_table(printed):
