@@ -1,9 +1,7 @@
 """Where compiled code is cached, and what the whole suite may have compiled."""
 
-import importlib
 import json
 import os
-import sys
 import tempfile
 from pathlib import Path
 
@@ -31,19 +29,6 @@ if "PYTEST_XDIST_WORKER" in os.environ:
             _save(cache, key, code)
 
     IndexDataCacheFile.save = _save_alone
-
-
-@pytest.fixture
-def papers(monkeypatch):
-    """Import a module of benchmarks/papers, whose names other folders have as well."""
-    folder = Path(__file__).parents[1] / "benchmarks"
-    for path in (folder, folder / "papers"):
-        monkeypatch.syspath_prepend(path)
-    before = set(sys.modules)
-    yield importlib.import_module
-    for name in set(sys.modules) - before:
-        if str(folder) in (getattr(sys.modules[name], "__file__", None) or ""):
-            del sys.modules[name]
 
 
 @pytest.fixture(scope="session", autouse=True)

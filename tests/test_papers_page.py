@@ -1,14 +1,13 @@
 """The page of the papers' tables: what is printed, what was run, and what is said of both."""
 
-import pytest
+from benchmarks.data import AbsentError
+from benchmarks.papers.experiment import Claim, Experiment, Printed
+from benchmarks.papers.page import section
 
 
-def test_the_page_judges_claims_and_shows_what_is_printed_of_absent_sets(papers, tmp_path):
-    experiment = papers("experiment")
-    of = experiment.Printed
-
+def test_the_page_judges_claims_and_shows_what_is_printed_of_absent_sets(tmp_path):
     def absent():
-        pytest.skip("it is elsewhere")
+        raise AbsentError("it is elsewhere")
 
     def run(size):
         """Method one is better by 1 point, but for `view difference`, which is 2 and size."""
@@ -17,25 +16,24 @@ def test_the_page_judges_claims_and_shows_what_is_printed_of_absent_sets(papers,
             "two": {"as printed": {"F1": [0.80, 0.81, 0.82], "view difference": [size] * 3}},
         }
 
-    claim = experiment.Claim
-    page = papers("page").section(
-        experiment.Experiment(
+    page = section(
+        Experiment(
             "name", "Title: Table 1", "Source.", "Protocol.",
             sets={"small": lambda: 0.5, "large": lambda: 9.0, "gone": absent},
             run=run,
             higher={"F1": True, "view difference": False},
             claims=(
-                claim("one", "two", "F1"),
-                claim("one", "two", "view difference"),
-                claim("two", "two", "view difference", ("small", "large")),
-                claim("two", "two", "view difference", ("large", "small")),
-                claim("one", "one", "view difference", ("large", "small")),
+                Claim("one", "two", "F1"),
+                Claim("one", "two", "view difference"),
+                Claim("two", "two", "view difference", ("small", "large")),
+                Claim("two", "two", "view difference", ("large", "small")),
+                Claim("one", "one", "view difference", ("large", "small")),
             ),
             printed={
-                ("small", "one", "F1"): of(90, 1),
-                ("gone", "one", "F1"): of(70),
-                ("gone", "two", "F1"): of(75),
-                ("lost", "two", "F1"): of(25),
+                ("small", "one", "F1"): Printed(90, 1),
+                ("gone", "one", "F1"): Printed(70),
+                ("gone", "two", "F1"): Printed(75),
+                ("lost", "two", "F1"): Printed(25),
             },
             absent={"lost": "it is not public", "a picture": "it has no numbers"},
             scale=100.0,
@@ -43,7 +41,10 @@ def test_the_page_judges_claims_and_shows_what_is_printed_of_absent_sets(papers,
         [],
         tmp_path,
     )  # fmt: skip
-    assert "Not available here: it is elsewhere.\n\n| F1 | printed |" in page
+    assert (
+        "Not available here: `crossview datasets NAME -o FILE` downloads it.\n\n| F1 | printed |"
+        in page
+    )
     assert "| one | 70.0 |\n| two | 75.0 |" in page
     assert (
         "Not run: lost, for it is not public.\n\n| F1 | printed |\n| --- | --- |\n| two | 25.0 |"

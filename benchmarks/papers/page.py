@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
-from experiment import FORMS, NOT_SHARES, Claim, Experiment, Results, say
-
+from benchmarks.harness import ROOT, Table, listed, loaded
+from benchmarks.papers import distribution_aware, keco, machines, performance, two_view
+from benchmarks.papers.experiment import FORMS, NOT_SHARES, Claim, Experiment, Results
 from crossview.scoring.significance.posterior import Posterior
-from harness import table
+
+PAGE = ROOT / "docs" / "papers" / "results.md"
+EXPERIMENTS = {
+    one.name: one
+    for one in (
+        two_view.EXPERIMENT,
+        distribution_aware.EXPERIMENT,
+        keco.EXPERIMENT,
+        machines.EXPERIMENT,
+        machines.CLICKS,
+        performance.EXPERIMENT,
+    )
+}
 
 HEAD = """# The papers' tables, run again
 
@@ -24,28 +39,47 @@ In brackets: the 95 % interval of the mean, by Student's t, corrected for traini
 overlap (Nadeau and Bengio 2003). A claim *holds* if the interval of the paired difference is
 above 0, is *contradicted* if it is below 0, and is *not shown* otherwise.
 """
+ABSENT = "Not available here: `crossview datasets NAME -o FILE` downloads it."
+
+
+def write_section(experiment: Experiment, wanted: list[str], *, write: bool) -> None:
+    """Run an experiment, and print its section, or write it into the page, figures beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        beside = PAGE.parent if write else Path(folder)
+        new = section(experiment, wanted, beside / "figures").strip()
+    if not write:
+        print(new)
+        return
+    before = re.split(r"^## (.+)$", PAGE.read_text(), flags=re.MULTILINE)[1:]
+    sections = {t: f"## {t}{x}".strip() for t, x in zip(before[::2], before[1::2], strict=True)}
+    sections[experiment.title] = new
+    known = (sections[one.title] for one in EXPERIMENTS.values() if one.title in sections)
+    PAGE.write_text("\n\n".join([HEAD.strip(), *known]) + "\n")
 
 
 def section(experiment: Experiment, wanted: list[str], figures: Path) -> str:
     """Run an experiment; return its section."""
     parts = [f"## {experiment.title}", experiment.source, experiment.protocol]
     found: dict[str, Results] = {}
-    for name, data, reason in experiment.sets_that_are_there(wanted):
-        parts += [f"### {experiment.title.partition(':')[0]}: {name}"]
-        if reason:
-            parts += [f"Not available here: {reason}.", *_tables(experiment, name, {})]
-            continue
-        say(experiment.name, name)
+    for name, data in loaded(experiment.sets, wanted):
+        parts += [_heading(experiment, name)]
         found[name] = experiment.run(data)
         parts += _tables(experiment, name, found[name])
         if experiment.pictures is not None:
             for picture in experiment.pictures(name, data, found[name]):
                 parts.append(_drawn(picture, figures))
+    for name in experiment.sets:
+        if name not in found and (name in wanted or not wanted):
+            parts += [_heading(experiment, name), ABSENT, *_tables(experiment, name, {})]
     if found and experiment.claims:
         parts += [_claims_table(experiment, found), _sentences(experiment, found)]
     for name, why in experiment.absent.items():
         parts += [f"Not run: {name}, for {why}.", *_tables(experiment, name, {})]
     return "\n\n".join(parts)
+
+
+def _heading(experiment: Experiment, name: str) -> str:
+    return f"### {experiment.title.partition(':')[0]}: {name}"
 
 
 def _tables(experiment: Experiment, name: str, results: Results) -> list[str]:
@@ -74,7 +108,8 @@ def _table(experiment: Experiment, name: str, results: Results, measure: str) ->
             rows.append([method, shown, *cells])
     columns = [0, *(i for i in range(1, 5) if any(row[i] for row in rows))]
     header = [measure, "printed", *FORMS]
-    return rows and table([header[i] for i in columns], [[row[i] for i in columns] for row in rows])
+    rows = [[row[i] for i in columns] for row in rows]
+    return str(Table([header[i] for i in columns], rows)) if rows else ""
 
 
 def _value(experiment: Experiment, measure: str, values: list[float]) -> str:
@@ -110,7 +145,7 @@ def _claims_table(experiment: Experiment, found: dict[str, Results]) -> str:
                 rows.append([_words(claim), words, printed, *cells])
     columns = [0, 1, *(i for i in range(2, 6) if any(row[i] for row in rows))]
     header = ["better by", "set", "printed", *FORMS]
-    return table([header[i] for i in columns], [[row[i] for i in columns] for row in rows])
+    return str(Table([header[i] for i in columns], [[row[i] for i in columns] for row in rows]))
 
 
 def _printed(experiment: Experiment, claim: Claim, sets: tuple[str, str]) -> str:
@@ -158,7 +193,7 @@ def _sentences(experiment: Experiment, found: dict[str, Results]) -> str:
                     by_verdict.setdefault(_verdict(difference), []).append(name)
             if by_verdict:
                 words = ", ".join(
-                    verdict if claim.sets else f"{verdict} on {_listed(names)}"
+                    verdict if claim.sets else f"{verdict} on {listed(names)}"
                     for verdict, names in sorted(by_verdict.items())
                 )
                 said.append(f"{form} {words}")
@@ -172,10 +207,6 @@ def _sentences(experiment: Experiment, found: dict[str, Results]) -> str:
                 f"- {claim.better} is better {than} in {claim.measure}: {'; '.join(said)}."
             )
     return "What holds:\n\n" + "\n".join(lines)
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _drawn(picture: Any, folder: Path) -> str:
