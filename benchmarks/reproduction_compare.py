@@ -66,15 +66,15 @@ def line(name: str, shape: str, answer: Comparison) -> list[str]:
 
     by_name = {row.model: row for row in answer.rows}
     ours = next(row for row in answer.rows if not row.baseline)
-    followed = answer.followed
-    assert followed is not None
-    low, high = (100 * end for end in followed.interval)
+    expected = answer.expected
+    assert expected is not None
+    low, high = (100 * end for end in expected.interval)
     return [
         name,
         shape,
         f"{answer.seconds:.0f}",
         f"{answer.recommended.model} {100 * answer.recommended.value:.1f}",
-        f"{100 * followed.value:.1f} ({low:.1f} to {high:.1f})",
+        f"{100 * expected.value:.1f} ({low:.1f} to {high:.1f})",
         f"{ours.model} {cell(ours)}",
         *(cell(by_name.get(model)) for model in BASELINES),
         str(len({one.model for one in answer.left_out if one.what.startswith("not compared")})),
@@ -98,7 +98,7 @@ def section(names: list[str], sets: dict[str, Callable[[], tuple]]) -> str:
         shape = f"{answer.n_rows:,} x {len(answer.views)}"
         rows.append(line(name, shape, answer))
         say(*rows[-1], f"{time.perf_counter() - start:.0f} s")
-    header = ["set", "rows x views", "s", "recommended", "following the answer", "best of ours"]
+    header = ["set", "rows x views", "s", "recommended", "expected score", "best of ours"]
     header += [model.partition(":")[2] for model in BASELINES] + ["left out"]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
@@ -122,7 +122,7 @@ Command: `python benchmarks/reproduction.py --only compare`
 
 Nothing is tuned for a set: the default budget of 60 s, 5 folds, F1 (of the positive class; with
 more classes the mean over them), all cores. The table has the seconds by the clock, the
-recommended model, what it gives to follow the answer (the model itself chosen anew in each
+recommended model, the expected score of this procedure (the model itself chosen anew in each
 training part, 95 % interval), the best model of this package, and the baselines. Bold: not worse
 than the best model of the table by more than 0.01. "Left out" counts the models that the budget
 did not allow."""

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from crossview.comparing.answer import follow
-from crossview.comparing.comparison import ComparisonRow, Followed
+from crossview.comparing.answer import estimate_selection
+from crossview.comparing.comparison import ComparisonRow, SelectionEstimate
 from crossview.scoring.significance import (
     SIGNIFICANT,
     Posterior,
@@ -124,7 +124,7 @@ def of_a_lead(found: list[Posterior], truth: float) -> list[str]:
 def of_following(
     rng: np.random.Generator, metric: str, n: int, repeats: int, signals: np.ndarray
 ) -> list[str]:
-    """Return the cells on following the answer, and on believing the best row."""
+    """Return the cells on the expected score, and on believing the best row."""
     followed, best = [], []
     for _ in range(DRAWS):
         inner, scores, truth = folds_to_follow(rng, metric, n, signals, repeats=repeats)
@@ -138,8 +138,8 @@ def of_following(
             )
             for m in range(MODELS)
         ]
-        found = follow(metric, rows, ROPE, 1 / 5)
-        assert isinstance(found, Followed)
+        found = estimate_selection(metric, rows, ROPE, 1 / 5)
+        assert isinstance(found, SelectionEstimate)
         true = truth[range(len(truth)), [int(m) for m in found.models]].mean()
         followed.append((found.value, true, *found.interval))
         m = scores.mean(axis=0).argmax()
@@ -193,7 +193,7 @@ def section(names: list[str]) -> str:
 EQUAL = ["comparison", "two: p < .05", "two: P ≥ .95", "ten: Holm, 9 tests",
          "ten: Holm, 45 pairs", "ten: some P ≥ .95", "ten: each P ≥ .95", "interval"]  # fmt: skip
 LEAD = ["comparison", "true lead", "p < .05", "P(better) ≥ .95", "interval"]
-FOLLOW = ["comparison", "following", "true", "interval", "best row", "true", "interval"]
+FOLLOW = ["comparison", "expected", "true", "interval", "best row", "true", "interval"]
 
 HEAD = f"""## What the tests of compare declare
 
@@ -218,8 +218,8 @@ contains 0."""
 LEADS = """Now one of two models is better by the true lead, the mean over the draws. How often
 is that found, and is the true lead in the interval?"""
 
-FOLLOWING = """Is `compare` right about what following its answer gives? The ten models are those of
-the folds above: equal ones, or each with a stronger signal than the one before. In each training
+FOLLOWING = """Is `compare` right about its expected score? The ten models are those
+of the folds above: equal ones, or each with a stronger signal than the one before. In each training
 part a model is chosen as `compare` does: the cheapest of those within the rope of the best, on the
 held-out rows of three inner folds; which model is cheap is drawn at random. The distribution of the
 rows is known, so the true value of each fitted model is computed. *Following*: the mean over the

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import math
 import typing
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,15 +27,17 @@ __all__ = [
     "Comparison",
     "ComparisonRow",
     "CurvePoint",
-    "Followed",
     "LearningCurve",
     "LeftOut",
+    "SelectionEstimate",
 ]
 
 # of the JSON form: a file of another one is refused
-FORMAT = 2
+FORMAT = 3
 # the keys of an array in it
 ARRAY = {"dtype", "shape", "base64"}
+# what a row has fold by fold
+BY_FOLD = ("scores", "inner", "chosen", "thresholds", "untuned_scores", "passes", "shares")
 
 
 @dataclass
@@ -94,9 +97,14 @@ class ComparisonRow:
         The parameters fold by fold.
     thresholds, untuned_scores : list of float
         ``threshold`` and ``untuned`` fold by fold.
+    passes : list of int
+        ``epochs`` fold by fold.
+    shares : list of float
+        ``learned`` fold by fold.
     confusion : list of list of int or None
         Over all folds, or of the stream: rows of each class (in a line) that were predicted as each
-        class.
+        class.  None where a number is predicted, and for a row of an earlier comparison that
+        had more folds.
     """
 
     model: str
@@ -126,15 +134,34 @@ class ComparisonRow:
     chosen: list[dict[str, Any]] = field(default_factory=list)
     thresholds: list[float] = field(default_factory=list)
     untuned_scores: list[float] = field(default_factory=list)
+    passes: list[int] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
     confusion: list[list[int]] | None = None
+
+    def by_folds(self, n: int) -> ComparisonRow:
+        """Return the row with its means, medians and lists over its first ``n`` folds."""
+        row = replace(self, **{name: getattr(self, name)[:n] for name in BY_FOLD})
+        row.others = {name: values[:n] for name, values in self.others.items()}
+        for name, values in row.others.items():
+            setattr(row, name, float(np.mean(values)))
+        row.value, row.learned = float(np.mean(row.scores)), float(np.mean(row.shares))
+        row.std = float(np.std(row.scores, ddof=1)) if len(row.scores) > 1 else math.nan
+        row.threshold = float(np.median(row.thresholds)) if row.thresholds else math.nan
+        row.untuned = float(np.mean(row.untuned_scores)) if row.untuned_scores else math.nan
+        row.epochs = round(float(np.median(row.passes)))
+        # the setting that was chosen most often, the first of equals
+        row.setting = dict(Counter(tuple(one.items()) for one in row.chosen).most_common(1)[0][0])
+        if n < len(self.scores):
+            row.confusion = None  # it was added up over more folds
+        return row
 
 
 @dataclass(frozen=True)
-class Followed:
-    """What it gives to follow the answer: the model itself is chosen in each training part.
+class SelectionEstimate:
+    """Expected score of the whole procedure, which chooses the model, too, in each training part.
 
-    The best of many rows is at its own mean too good, because it was chosen by it.  Here the rows
-    that score a model have no part in choosing it.
+    The mean of the best row is too good, because the row was chosen by it.  Here the rows that
+    score a model have no part in choosing it, as in nested cross-validation.
 
     Attributes
     ----------
@@ -319,8 +346,9 @@ class Comparison(_Ranked, Pictured):
         Number of labeled rows of each class.
     unlabeled_benefit_p : float or None
         p of the test of a learner that uses unlabeled rows against the same without them.
-    followed : Followed or None
-        What it gives to follow the answer; None in progressive mode, and for a single model.
+    expected : SelectionEstimate or None
+        Expected score of this procedure, with the choice of the model; None in progressive mode,
+        and for a single model.
     left_out : list of LeftOut
         What the budget did not allow.
     in_order : bool
@@ -365,7 +393,7 @@ class Comparison(_Ranked, Pictured):
     class_rows: list[int] | None = None
     unlabeled: int = 0
     unlabeled_benefit_p: float | None = None
-    followed: Followed | None = None
+    expected: SelectionEstimate | None = None
     left_out: list[LeftOut] = field(default_factory=list)
     in_order: bool = False
     planned_folds: int = 0
@@ -488,6 +516,8 @@ def _of_json(kind: Any, value: Any) -> Any:
         return value
     if typing.get_origin(kind) is list:
         return [_of_json(inner[0], item) for item in value]
+    if typing.get_origin(kind) is dict:
+        return {key: _of_json(inner[1], item) for key, item in value.items()}
     if typing.get_origin(kind) is tuple:
         return tuple(map(_of_json, inner, value))
     some = [one for one in inner if is_dataclass(one)]

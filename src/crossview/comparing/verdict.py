@@ -41,11 +41,11 @@ def verdict(c: Comparison) -> list[str]:
     if len(c.rows) == 1:
         return [f"{c.best.model}: {c.metric} {short_value(c, c.best.value)}"]
     sentences = [_recommendation(c), *_about_baselines(c)]
-    if c.followed is not None:
-        low, high = (short_value(c, end) for end in c.followed.interval)
+    if c.expected is not None:
+        low, high = (short_value(c, end) for end in c.expected.interval)
         sentences.append(
-            f"following this answer gives {c.metric} {short_value(c, c.followed.value)} (95 % "
-            f"interval {low} to {high}): the model, too, chosen anew in each training part"
+            f"expected score of this procedure: {c.metric} {short_value(c, c.expected.value)} (95 "
+            f"% interval {low} to {high}), with the model, too, chosen anew in each training part"
         )
     return sentences
 

@@ -31,7 +31,7 @@ class Planner:
     n_workers : int
         How many tasks run at a time.
     deadline : float
-        By the clock; infinity: nothing is left out.
+        By ``time.monotonic()`` of this process; infinity: nothing is left out.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Planner:
 
     def _seconds_left(self, n_folds: int) -> float:
         """Seconds of all workers, if so many folds are still to be encoded."""
-        seconds = self.n_workers * (self.deadline - time.time()) - self.encoding * n_folds
+        seconds = self.n_workers * self.remaining - self.encoding * n_folds
         return max(0.0, EFFICIENCY * seconds)
 
     def _note_what_is_left_out(self, plan: Plan, finished: int, left: int) -> None:
@@ -187,6 +187,11 @@ class Planner:
         cost = self.costs.known[name]
         return self.n_folds * (cost.n_splits + 1) * cost.fit(cost.n_train)
 
+    @property
+    def remaining(self) -> float:
+        """Seconds until the deadline."""
+        return self.deadline - time.monotonic()
+
     def allows(self, seconds: float, n_folds: int) -> bool:
         """Return whether there is time for something more, and to encode so many folds for it."""
-        return time.time() + seconds + self.encoding * n_folds < self.deadline
+        return seconds + self.encoding * n_folds < self.remaining

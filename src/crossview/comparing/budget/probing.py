@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Iterator
 
 from crossview.catalog.learner import LEARNS_NOTHING
 from crossview.comparing.budget.planner import Planner
@@ -42,17 +44,19 @@ def probe(
         "estimating the cost of each model on a first slice of the rows; the first time on a "
         "machine, the models are compiled"
     )
-    compiled, now = 0.0, time.time()
-    latest = now + MOST_TO_PROBE * (planner.deadline - now)
+    compiled, latest = 0.0, time.monotonic() + MOST_TO_PROBE * planner.remaining
     # what learns nothing takes next to no time
     cheap_first = sorted(run.learners, key=lambda one: one.effort % LEARNS_NOTHING)
     learners = {one.name: one for one in cheap_first}
-    calls = []
-    for i, (name, learner) in enumerate(learners.items()):
-        # what ours are measured by is tried in any case
-        given = (run, learner, first, latest, i == 0 or learner.baseline)
-        calls.append(Call(("probe", name), probe_learner, given))
-    for (_, name), found in planner.failed.drop(jobs.run(calls)):
+
+    def calls() -> Iterator[Call]:
+        for i, (name, learner) in enumerate(learners.items()):
+            # what ours are measured by is tried in any case
+            must = i == 0 or learner.baseline
+            seconds = math.inf if must else latest + compiled - time.monotonic()
+            yield Call(("probe", name), probe_learner, (run, learner, first, seconds))
+
+    for (_, name), found in planner.failed.drop(jobs.run(calls())):
         if found is None:
             planner.give_up(name)
             continue

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from crossview.comparing.answer import (
+    estimate_selection,
     fingerprint,
     fold_difference,
-    follow,
     make_answer,
 )
 from crossview.comparing.candidates import choose_learners
@@ -67,7 +67,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     Comparison
         The answer.
     """
-    begin = time.time()
+    begin = time.monotonic()
     resources.observer.say("reading the rows")
     leaks = LeakCheck(source)
     data, protocol = _load(run, source, wanted.protocol, leaks)
@@ -100,7 +100,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
             *(run, data, splits, comparison, earlier, wanted.rope),
             in_order=protocol.in_order,
             planned_folds=len(splits),
-            seconds=time.time() - begin,
+            seconds=time.monotonic() - begin,
             fingerprint=known,
             warnings=leaks.found,
         )
@@ -144,7 +144,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
         if wanted.ablate:
             resources.observer.say(f"{learner.name} without each view")
             final.ablation = ablate(again)
-    final.seconds = time.time() - begin
+    final.seconds = time.monotonic() - begin
     return final
 
 
@@ -182,7 +182,7 @@ def _answer(
         errors = (f"{one.model} failed: {one.what}" for one in comparison.planner.left_out)
         raise InputError(f"no model is left to compare: {'; '.join(errors)}")
     names = {row.model for row in mine}
-    rows = [_first_folds(row, n) for row in earlier if row.model not in names] + mine
+    rows = [row.by_folds(n) for row in earlier if row.model not in names] + mine
     answer = make_answer(
         run,
         data.layout,
@@ -199,20 +199,8 @@ def _answer(
         left_out=comparison.planner.left_out,
         **known,
     )
-    answer.followed = follow(run.metric, answer.rows, rope, share) if n > 1 else None
+    answer.expected = estimate_selection(run.metric, answer.rows, rope, share) if n > 1 else None
     return answer
-
-
-def _first_folds(row: ComparisonRow, n: int) -> ComparisonRow:
-    """A copy of a row, by its first folds: the others may not have finished more."""
-    row = dataclasses.replace(row)
-    if n < len(row.scores):
-        row.scores, row.inner, row.chosen = row.scores[:n], row.inner[:n], row.chosen[:n]
-        row.value, row.std = float(np.mean(row.scores)), float(np.std(row.scores, ddof=1))
-        row.others = {name: values[:n] for name, values in row.others.items()}
-        for name, values in row.others.items():
-            setattr(row, name, float(np.mean(values)))
-    return row
 
 
 def _options(run: Run) -> dict[str, Any]:

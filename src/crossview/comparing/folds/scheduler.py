@@ -44,7 +44,7 @@ class Resources(NamedTuple):
     observer : ComparisonObserver
         Is told how it goes.
     deadline : float
-        By the clock; infinity: it may take whatever it takes.
+        By ``time.monotonic()`` of this process; infinity: it may take whatever it takes.
     """
 
     jobs: Jobs
@@ -133,11 +133,11 @@ class NextFold:
             self._rows = thread.submit(self._encode, bins)
 
     def _encode(self, bins: bool) -> Fold:
-        start = time.time()
+        start = time.monotonic()
         fold, self.first = self.first, None
         if fold is None:
             fold = self.source.encode(self.number, bins)
-            self.seconds = time.time() - start
+            self.seconds = time.monotonic() - start
         elif bins:
             self.source.add_bins(self.number, fold)
         return fold
@@ -254,12 +254,13 @@ class FoldComparison:
         while self.queue:
             call = self.queue.popleft()
             if not self.planner.is_dropped(call.key.name):
-                yield call
+                # a duration: the clock of a worker may be another one
+                yield call._replace(arguments=(*call.arguments, self.planner.remaining))
 
     def _begin(self) -> bool:
         """Put the tasks of the next fold into the queue; False if there is none, or no time."""
         f = self.next.number
-        late = f >= FEWEST_FOLDS and time.time() > self.planner.deadline
+        late = f >= FEWEST_FOLDS and self.planner.remaining < 0.0
         fold = None if late else self.next.take()
         if fold is None:
             return False
@@ -280,7 +281,7 @@ class FoldComparison:
                 some = [setting for group in groups[part::parts] for setting in group]
                 expected = self.planner.expect(name, "tune") / parts
                 task = Task("tune", f, *self.planner.of_slices(expected, name, "tune"), name)
-                given = (fold.rows, some, tuning, self.planner.deadline)
+                given = (fold.rows, some, tuning)
                 tasks.append((expected, self._call(task, tune_settings, *given)))
         tasks.sort(key=lambda one: -one[0])
         self.queue.extend(call for _, call in tasks)
@@ -308,7 +309,7 @@ class FoldComparison:
             tuning = self.planner.tuning(name)
             expected = self.planner.expect(name, "finish")
             finish = Task("finish", f, *self.planner.of_slices(expected, name, "finish"), name)
-            given = (self.open[f].rows, chosen, tuning, self.planner.deadline)
+            given = (self.open[f].rows, chosen, tuning)
             self.queue.appendleft(self._call(finish, finish_fold, *given))
 
     @property
@@ -350,38 +351,22 @@ def _seconds_of(
 
 
 def _summary(learner: Learner, scores: list[FoldScore], run: Run) -> ComparisonRow:
-    """The row of a learner, with its means over the folds."""
-    values = [score.value for score in scores]
-    thresholds = [score.threshold for score in scores if score.threshold is not None]
-    untuned = [score.untuned for score in scores if not math.isnan(score.untuned)]
-    others = {name: [score.others[name] for score in scores] for name in run.task.shown}
+    """Return the row of a learner, with its means over the folds."""
     confusions = [score.confusion for score in scores if score.confusion is not None]
-    means: dict[str, Any] = {name: float(np.mean(some)) for name, some in others.items()}
     return ComparisonRow(
         title=learner.title,
         model=learner.name,
         effort=learner.effort,
-        learned=float(np.mean([score.learned for score in scores])),
         baseline=learner.baseline,
-        value=float(np.mean(values)),
-        std=float(np.std(values, ddof=1)) if len(values) > 1 else math.nan,
-        **means,
-        threshold=float(np.median(thresholds)) if thresholds else math.nan,
-        untuned=float(np.mean(untuned)) if untuned else math.nan,
-        epochs=round(float(np.median([score.passes for score in scores]))),
         rows_per_second=float(np.median([score.rows_per_second for score in scores])),
         predicted_per_second=float(np.median([score.predicted_per_second for score in scores])),
-        setting=_most_frequent([score.setting for score in scores]),
-        scores=values,
+        scores=[score.value for score in scores],
         inner=[score.inner for score in scores],
-        others=others,
+        others={name: [score.others[name] for score in scores] for name in run.task.shown},
         chosen=[score.setting for score in scores],
-        thresholds=thresholds,
-        untuned_scores=untuned,
+        thresholds=[score.threshold for score in scores if score.threshold is not None],
+        untuned_scores=[score.untuned for score in scores if not math.isnan(score.untuned)],
+        passes=[score.passes for score in scores],
+        shares=[score.learned for score in scores],
         confusion=np.sum(confusions, axis=0).tolist() if confusions else None,
-    )
-
-
-def _most_frequent(choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """The setting that was chosen most often; the first of equals."""
-    return dict(Counter(tuple(c.items()) for c in choices).most_common(1)[0][0])
+    ).by_folds(len(scores))

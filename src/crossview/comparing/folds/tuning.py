@@ -212,8 +212,9 @@ class Tuner:
         The training part, with the rows that are learned and held out.
     tuning : Tuning
         What it may spend.
-    deadline : float
-        No setting is started after this time of the clock, but one is always tried.
+    seconds : float
+        No setting is started later than this, but one is always tried.  It is a duration, because
+        the clock of a worker may be another one.
     """
 
     def __init__(
@@ -222,10 +223,10 @@ class Tuner:
         learner: Learner,
         fold: Fold,
         tuning: Tuning = Tuning(),  # noqa: B008 (a tuple)
-        deadline: float = math.inf,
+        seconds: float = math.inf,
     ) -> None:
         self.run, self.learner, self.fold = run, learner, fold
-        self.deadline = deadline
+        self.deadline = time.monotonic() + seconds
         self.labels = fold.y_train
         once = learner.stops_early or not learner.streams
         self.inner = fold.inner[: 1 if once else tuning.splits]
@@ -251,7 +252,7 @@ class Tuner:
         for name, values in self.learner.refined.items() if self.tuning.refined else ():
             for value in self.run.grid.get(name, values):
                 setting = {**chosen.setting, name: value}
-                start, passes = time.time(), setting.get("epochs", 1)
+                start, passes = time.monotonic(), setting.get("epochs", 1)
                 if (
                     start + of_a_pass * passes > self.deadline
                     or not can_refine(self.run, self.learner, self.fold, name)
@@ -260,7 +261,7 @@ class Tuner:
                     break
                 order += 1
                 other = self.evaluate([(order, setting)], self.inner, self.tuning.share)[0]
-                of_a_pass = (time.time() - start) / passes
+                of_a_pass = (time.monotonic() - start) / passes
                 if not other.value > chosen.value + LEAST_GAIN * self._unit(chosen.value):
                     break
                 chosen = other
@@ -290,7 +291,7 @@ class Tuner:
         """
         found: list[Chosen] = []
         for path in paths(self.learner, settings):
-            if found and time.time() > self.deadline:
+            if found and time.monotonic() > self.deadline:
                 break
             together = [setting for _, setting in path]
             scored = [self._score(together, split, i, share) for i, split in enumerate(inner)]

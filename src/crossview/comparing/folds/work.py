@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,19 +128,15 @@ class FoldScore:
 
 
 @or_failure
-def probe_learner(
-    run: Run, learner: Learner, fold: Fold, latest: float, must: bool = False
-) -> Probe | None:
+def probe_learner(run: Run, learner: Learner, fold: Fold, seconds_left: float) -> Probe | None:
     """Fit slices of the training rows to see what a learner costs, and how it does.
 
     Seconds of compiling do not count.  Where two passes over the smallest slice say that more would
-    take too long, they are all that is tried.  None after the ``latest`` time of the clock, unless
-    it must be done.
+    take too long, they are all that is tried.  None where no seconds are left.
     """
-    before = seconds_of_compiling()
-    late = time.time() - (before - _compiled_before(latest)) > latest
-    if late and not must:
+    if seconds_left <= 0.0:
         return None
+    before = seconds_of_compiling()
     with threadpool_limits(1):
         candidates = learner.candidates(run.grid)
         ends = [(0, candidates[0]), (1, candidates[-1])]
@@ -171,18 +166,12 @@ def probe_learner(
         return Probe(tuple(rows), tuple(seconds), value, seconds_of_compiling() - before)
 
 
-@lru_cache(maxsize=1)
-def _compiled_before(latest: float) -> float:
-    """Seconds that this process had compiled at its first task of a comparison."""
-    return seconds_of_compiling()
-
-
 def _probe(
     tuner: Tuner, settings: Sequence[tuple[int, dict[str, Any]]], share: float
 ) -> tuple[float, float]:
     """The seconds of one setting on a share of the rows, and the best value."""
     start, compiled = time.perf_counter(), seconds_of_compiling()
-    tuner.deadline = time.time() + MOST_FOR_ONE
+    tuner.deadline = time.monotonic() + MOST_FOR_ONE
     found = tuner.evaluate(settings, tuner.fold.inner[:1], min(1.0, share))
     took = time.perf_counter() - start - (seconds_of_compiling() - compiled)
     return took / len(found), best_of(found).value
@@ -195,23 +184,23 @@ def tune_settings(
     fold: Fold,
     settings: Sequence[tuple[int, dict[str, Any]]],
     tuning: Tuning,
-    deadline: float,
+    seconds_left: float,
 ) -> tuple[Chosen, float]:
     """Return the best of some settings on the inner validation, and the seconds it took."""
     start = time.perf_counter()
     with threadpool_limits(1):
-        tuner = Tuner(run, learner, fold, tuning, deadline)
+        tuner = Tuner(run, learner, fold, tuning, seconds_left)
         return tuner.choose(settings), time.perf_counter() - start
 
 
 @or_failure
 def finish_fold(
-    run: Run, learner: Learner, fold: Fold, chosen: Chosen, tuning: Tuning, deadline: float
+    run: Run, learner: Learner, fold: Fold, chosen: Chosen, tuning: Tuning, seconds_left: float
 ) -> tuple[FoldScore, float]:
     """Try what refines the setting, train with it, and score the rows held out."""
     begin = time.perf_counter()
     with threadpool_limits(1):
-        tuner = Tuner(run, learner, fold, tuning, deadline)
+        tuner = Tuner(run, learner, fold, tuning, seconds_left)
         chosen = tuner.settle(tuner.refine(chosen))
         del tuner  # with its rows
         fold = fold.of_setting(chosen.setting)
