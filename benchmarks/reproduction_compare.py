@@ -20,7 +20,8 @@ import reproduction_intercept
 import reproduction_thresholds
 from crossview import MultiView, compare
 from crossview.baselines import baselines
-from crossview.comparing.comparison import Comparison, ComparisonRow
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.ranking import ComparisonRow
 from harness import table
 
 BASELINES = [entry.name for entry in baselines()]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from crossview.comparing.answer import estimate_selection
-from crossview.comparing.comparison import ComparisonRow, SelectionEstimate
+from crossview.comparing.ranking import ComparisonRow, SelectionEstimate
 from crossview.scoring.significance import (
     SIGNIFICANT,
     Posterior,

@@ -10,7 +10,7 @@ import crossview
 from crossview import MultiView, ViewLayout
 from crossview.catalog.learners import find_learner
 from crossview.comparing.answer import estimate_selection, fold_difference, make_answer
-from crossview.comparing.comparison import ComparisonRow
+from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.scoring.problems import Classification, Regression
 

@@ -15,11 +15,11 @@ from crossview import PassiveAggressiveClassifier
 from crossview.catalog.learners import find_learner
 from crossview.comparing.budget.plan import LEVELS, Cost, in_words, make_plan
 from crossview.comparing.budget.planner import Planner
+from crossview.comparing.comparison import ComparisonObserver
 from crossview.comparing.folds.parts import Data
 from crossview.comparing.folds.splits import Protocol, draw_rows, split_rows
 from crossview.comparing.folds.tuning import Tuner, Tuning
 from crossview.comparing.folds.work import Probe, probe_learner
-from crossview.comparing.observer import ComparisonObserver
 from crossview.comparing.run import Run
 from crossview.reporting.tables import comparison_notes
 from crossview.scoring.problems import Classification

@@ -10,7 +10,8 @@ from scipy import stats
 from comparing import ONE, made_answer, made_row, make_noisy, make_views, thorough
 from crossview import InputError
 from crossview.comparing.answer import estimate_selection
-from crossview.comparing.comparison import Comparison, LeftOut
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.ranking import LeftOut
 from crossview.reporting.tables import comparison_notes, to_markdown
 from crossview.scoring.significance import holm
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from crossview.comparing.answer import estimate_selection
-from crossview.comparing.comparison import ComparisonRow
+from crossview.comparing.ranking import ComparisonRow
 from crossview.errors import InputError
 from crossview.scoring.metrics import BlockTally, measure
 from crossview.scoring.significance import (

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from crossview.comparing.comparison import Comparison, ComparisonRow, SelectionEstimate
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.ranking import ComparisonRow, SelectionEstimate
 from crossview.comparing.run import Run
 from crossview.scoring.metrics import is_bounded, signed_score
 from crossview.scoring.significance import (

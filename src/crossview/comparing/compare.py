@@ -14,12 +14,11 @@ from crossview.catalog.learner import Learner
 from crossview.catalog.learners import known_learners
 from crossview.catalog.metrics import check_metric
 from crossview.comparing.candidates import choose_learners
-from crossview.comparing.comparison import Comparison
+from crossview.comparing.comparison import Comparison, ComparisonObserver
 from crossview.comparing.folds.by_folds import Wanted, compare_folds
 from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.scheduler import Resources
 from crossview.comparing.folds.splits import Protocol
-from crossview.comparing.observer import ComparisonObserver
 from crossview.comparing.run import Run
 from crossview.comparing.stream import compare_stream
 from crossview.data.joined import open_views

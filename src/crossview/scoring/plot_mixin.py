@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 from crossview.catalog.displays import DISPLAYS, NOTEBOOK
 from crossview.catalog.names import load_object, unknown_name
 
-__all__ = ["Pictured"]
+__all__ = ["PlotMixin"]
 
 
-class Pictured:
+class PlotMixin:
     """Base class of results that can be drawn."""
 
     # of `plot`

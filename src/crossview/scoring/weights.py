@@ -95,6 +95,11 @@ class ColumnNames:
         Where columns were dropped: the positions of those that are left in each view, -1 for one
         that stands for all others.
 
+    Attributes
+    ----------
+    columns : mapping of str to sequence of str
+        The columns of a table that the encoder reads for each view; empty where rows are views.
+
     Examples
     --------
     >>> from crossview.scoring.weights import ColumnNames
@@ -110,6 +115,10 @@ class ColumnNames:
     ) -> None:
         self._encoder = encoder if hasattr(encoder, "explain_columns") else None
         self._given, self._kept = given or {}, kept
+        self.columns: Mapping[str, Sequence[str]] = {}
+        if hasattr(encoder, "view_columns"):
+            views = encoder.view_columns() if hasattr(encoder, "layout_") else encoder.views
+            self.columns = views if isinstance(views, Mapping) else {}
 
     @classmethod
     def of_model(cls, learner: Any, encoder: Any = None) -> ColumnNames:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 from crossview.comparing.budget.costs import Costs
 from crossview.comparing.budget.plan import LEVELS, Plan, in_words, make_plan
-from crossview.comparing.comparison import LeftOut
 from crossview.comparing.folds.failures import Failures
 from crossview.comparing.folds.tuning import Tuning
+from crossview.comparing.ranking import LeftOut
 from crossview.comparing.run import Run
 
 __all__ = ["Planner"]

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from crossview.catalog.learner import LEARNS_NOTHING
 from crossview.comparing.budget.planner import Planner
+from crossview.comparing.comparison import ComparisonObserver
 from crossview.comparing.folds.jobs import Call, Jobs
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.work import probe_learner
-from crossview.comparing.observer import ComparisonObserver
 from crossview.comparing.run import Run
 
 __all__ = ["probe"]

@@ -16,7 +16,8 @@ from crossview.comparing.answer import (
     make_answer,
 )
 from crossview.comparing.candidates import choose_learners
-from crossview.comparing.comparison import Comparison, ComparisonRow, LeftOut
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.folds.held_out import diagnose, sample_rows
 from crossview.comparing.folds.parts import Data, Fold, FoldSource
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
 from crossview.comparing.folds.splits import FoldRows, Protocol, split_rows
@@ -24,7 +25,7 @@ from crossview.comparing.followup.ablation import ablate
 from crossview.comparing.followup.explaining import explain, has_weights
 from crossview.comparing.followup.learning_curve import learning_curve
 from crossview.comparing.followup.refit import Again
-from crossview.comparing.held_out_scores import keep, sample_rows
+from crossview.comparing.ranking import ComparisonRow, LeftOut
 from crossview.comparing.run import Run
 from crossview.data.labeled_source import Labeled
 from crossview.data.summaries.leak_check import LeakCheck
@@ -108,15 +109,8 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     for _ in comparison.rounds():
         resources.observer.partial(answer())
     final = answer()
-    recommended = final.recommended.model
-    final.diagnostics = keep(
-        *(run, data, splits, comparison.scores, [row.model for row in final.rows]),
-        {
-            "model": recommended,
-            "views": of_views,
-            "views_of": "the training rows of the first fold",
-        },
-    )
+    models = [row.model for row in (final.recommended, *final.rows)]
+    final.diagnostics = diagnose(run, data, splits, comparison.scores, models, of_views)
 
     def folds() -> Iterator[Fold]:
         for f in range(min(protocol.cv, final.folds)):

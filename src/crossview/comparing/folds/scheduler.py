@@ -16,7 +16,7 @@ import numpy as np
 from crossview.catalog.learner import Learner
 from crossview.comparing.budget.planner import Planner
 from crossview.comparing.budget.probing import probe
-from crossview.comparing.comparison import ComparisonRow
+from crossview.comparing.comparison import ComparisonObserver
 from crossview.comparing.folds.jobs import Call, Jobs
 from crossview.comparing.folds.parts import Fold, FoldSource
 from crossview.comparing.folds.tuning import Chosen, best_of, paths
@@ -25,7 +25,7 @@ from crossview.comparing.folds.work import (
     finish_fold,
     tune_settings,
 )
-from crossview.comparing.observer import ComparisonObserver
+from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 
 __all__ = ["FoldComparison", "Resources"]

@@ -11,11 +11,11 @@ from threadpoolctl import threadpool_limits
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.comparing.answer import posterior_of
-from crossview.comparing.comparison import Ablation
 from crossview.comparing.folds.jobs import Call
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.work import score_model
 from crossview.comparing.followup.refit import Again, fit_again, score_again
+from crossview.comparing.ranking import Ablation
 from crossview.comparing.run import Run
 from crossview.data.labeled_source import hide_views
 

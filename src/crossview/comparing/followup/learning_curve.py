@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from crossview.comparing.answer import posterior_of
-from crossview.comparing.comparison import CurvePoint, LearningCurve
 from crossview.comparing.folds.jobs import Call
 from crossview.comparing.folds.splits import draw_rows
 from crossview.comparing.followup.refit import Again, score_again
+from crossview.comparing.ranking import CurvePoint, LearningCurve
 
 __all__ = ["learning_curve"]
 

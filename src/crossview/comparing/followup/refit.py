@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learner import Learner
-from crossview.comparing.comparison import ComparisonRow
 from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.tuning import Chosen, Tuner
 from crossview.comparing.folds.work import fit_model, score_model
+from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 
 __all__ = ["Again", "fit_again", "score_again"]

@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from crossview.comparing.comparison import Comparison, ComparisonRow
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.verdict import CONSTANT, best_baseline, is_clear, name_of, short_value
 from crossview.reporting.displays.comparison import AnswerDisplay, ComparisonDisplay
 from crossview.reporting.displays.contributions import ViewContributionDisplay
