@@ -21,10 +21,7 @@ from crossview.comparing.folds.held_out import diagnose, sample_rows
 from crossview.comparing.folds.parts import Data, Fold, FoldSource
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
 from crossview.comparing.folds.splits import FoldRows, Protocol, split_rows
-from crossview.comparing.followup.ablation import ablate
-from crossview.comparing.followup.explaining import explain, has_weights
-from crossview.comparing.followup.learning_curve import learning_curve
-from crossview.comparing.followup.refit import Again
+from crossview.comparing.followup import Refit, ablate, explain, has_weights, learning_curve
 from crossview.comparing.ranking import ComparisonRow, LeftOut
 from crossview.comparing.run import Run
 from crossview.data.labeled_source import Labeled
@@ -118,13 +115,13 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
 
     learner = comparison.learners.get(final.recommended.model)
     if learner is not None and final.folds > 1:
-        again = Again(run, final.recommended, learner, folds, resources.jobs, final.test_share)
+        refit = Refit(run, final.recommended, learner, folds, resources.jobs, final.test_share)
         setting, planner = final.recommended.chosen[0], comparison.planner
         explained = has_weights(learner, setting)
         if explained and planner.allows(planner.costs.fit(learner.name), 1):
             resources.observer.say(f"strongest columns of {learner.name}")
             kept = final.diagnostics
-            kept.columns, kept.interactions = explain(again, *data.named(splits[0], setting))
+            kept.columns, kept.interactions = explain(refit, *data.named(splits[0], setting))
             kept.columns_of = "the rows held out of the first fold"
         elif explained:
             final.left_out.append(LeftOut(learner.name, "no strongest columns", 0.0))
@@ -132,12 +129,12 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
         seconds = planner.curve(learner.name) / planner.n_workers
         if wanted.curve and whole and planner.allows(seconds, planner.n_folds):
             resources.observer.say(f"learning curve of {learner.name}")
-            final.curve = learning_curve(again)
+            final.curve = learning_curve(refit)
         elif wanted.curve:
             final.left_out.append(LeftOut(learner.name, "no learning curve", 0.0))
         if wanted.ablate:
             resources.observer.say(f"{learner.name} without each view")
-            final.ablation = ablate(again)
+            final.ablation = ablate(refit)
     final.seconds = time.monotonic() - begin
     return final
 

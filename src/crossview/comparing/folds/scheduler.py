@@ -52,8 +52,8 @@ class Resources(NamedTuple):
     deadline: float = math.inf
 
 
-class Task(NamedTuple):
-    """What a task is for: its key.
+class Job(NamedTuple):
+    """Key of a call to a worker: a part of one fold for one learner.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class FoldComparison:
         self.learners = {learner.name: learner for learner in run.learners}
         self.scores: dict[str, dict[int, FoldScore]] = {name: {} for name in self.learners}
         self.queue: deque[Call] = deque()
-        self.pending: Counter[Task] = Counter()
+        self.pending: Counter[Job] = Counter()
         self.open: dict[int, OpenFold] = {}
         self.total = math.nan
 
@@ -230,8 +230,8 @@ class FoldComparison:
             self._look_ahead(thread)
             while self.queue or self._begin():
                 results = self.jobs.run(self._waiting())
-                for task, (result, seconds) in self.planner.failed.drop(results):
-                    self._handle(task, result, seconds)
+                for job, (result, seconds) in self.planner.failed.drop(results):
+                    self._handle(job, result, seconds)
                     if len(self.queue) < few and self.next.is_there:
                         self._begin()
                     self._look_ahead(thread)
@@ -269,7 +269,7 @@ class FoldComparison:
             self.planner.replan(f, _seconds_of(self.pending, self.open.values(), self.planner))
         self.total = self.planner.costs.done + self.planner.plan.seconds
         self.open[f] = fold
-        tasks = []
+        jobs = []
         for name in self._kept_names():
             learner = self.learners[name]
             tuning = self.planner.tuning(name)
@@ -280,23 +280,23 @@ class FoldComparison:
             for part in range(parts):
                 some = [setting for group in groups[part::parts] for setting in group]
                 expected = self.planner.expect(name, "tune") / parts
-                task = Task("tune", f, *self.planner.of_slices(expected, name, "tune"), name)
+                job = Job("tune", f, *self.planner.of_slices(expected, name, "tune"), name)
                 given = (fold.rows, some, tuning)
-                tasks.append((expected, self._call(task, tune_settings, *given)))
-        tasks.sort(key=lambda one: -one[0])
-        self.queue.extend(call for _, call in tasks)
+                jobs.append((expected, self._call(job, tune_settings, *given)))
+        jobs.sort(key=lambda one: -one[0])
+        self.queue.extend(call for _, call in jobs)
         return True
 
-    def _call(self, task: Task, function: Callable[..., Any], *given: Any) -> Call:
-        """Return a task as a call."""
-        self.pending[task] += 1
-        return Call(task, function, (self.run, self.learners[task.name], *given))
+    def _call(self, job: Job, function: Callable[..., Any], *given: Any) -> Call:
+        """Return a job as a call."""
+        self.pending[job] += 1
+        return Call(job, function, (self.run, self.learners[job.name], *given))
 
-    def _handle(self, task: Task, result: Any, seconds: float) -> None:
-        """Take a result, and put the task that follows from it at the head of the queue."""
-        kind, f, _, _, name = task
-        self.pending[task] -= 1
-        self.planner.costs.add(name, seconds, task.seconds, task.rows)
+    def _handle(self, job: Job, result: Any, seconds: float) -> None:
+        """Take a result, and put the job that follows from it at the head of the queue."""
+        kind, f, _, _, name = job
+        self.pending[job] -= 1
+        self.planner.costs.add(name, seconds, job.seconds, job.rows)
         if self.planner.is_dropped(name):
             return
         done = self.planner.costs.done
@@ -308,7 +308,7 @@ class FoldComparison:
         if (chosen := self.open[f].add(name, result)) is not None:
             tuning = self.planner.tuning(name)
             expected = self.planner.expect(name, "finish")
-            finish = Task("finish", f, *self.planner.of_slices(expected, name, "finish"), name)
+            finish = Job("finish", f, *self.planner.of_slices(expected, name, "finish"), name)
             given = (self.open[f].rows, chosen, tuning)
             self.queue.appendleft(self._call(finish, finish_fold, *given))
 
@@ -334,15 +334,13 @@ class FoldComparison:
 
 
 def _seconds_of(
-    pending: Mapping[Task, int], folds: Iterable[OpenFold], planner: Planner
+    pending: Mapping[Job, int], folds: Iterable[OpenFold], planner: Planner
 ) -> dict[str, float]:
     """Seconds that learners have still to take for the folds that have begun."""
     seconds: dict[str, float] = defaultdict(float)
-    for task, n in pending.items():
-        cost = planner.costs.known.get(task.name)
-        seconds[task.name] += (
-            n * task.seconds * (1.0 if cost is None else cost.correction(task.rows))
-        )
+    for job, n in pending.items():
+        cost = planner.costs.known.get(job.name)
+        seconds[job.name] += n * job.seconds * (1.0 if cost is None else cost.correction(job.rows))
     for fold in folds:
         for name in fold.parts:
             if fold.still_tunes(name) and not planner.is_dropped(name):
