@@ -305,7 +305,7 @@ def costs(monkeypatch):
         seconds, value, compiled = made[learner.name]
         return Probe((10, 100), (seconds / 10, seconds), value, compiled)
 
-    monkeypatch.setattr("crossview.comparing.budget.probing.probe_learner", probe)
+    monkeypatch.setattr("crossview.comparing.budget.planner.probe_learner", probe)
     return made
 
 
@@ -387,7 +387,7 @@ def test_a_model_may_be_left_out_later(costs, monkeypatch):
     def slower(self, *given):
         rounds.append(self)
         if len(rounds) == 3:  # when the third fold begins
-            cost = self.costs.known["pa:squared"]
+            cost = self.costs["pa:squared"]
             cost.add(cost.n_train, 1e20, 0.0)
         plan(self, *given)
 

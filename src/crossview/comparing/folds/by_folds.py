@@ -118,7 +118,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
         refit = Refit(run, final.recommended, learner, folds, resources.jobs, final.test_share)
         setting, planner = final.recommended.chosen[0], comparison.planner
         explained = has_weights(learner, setting)
-        if explained and planner.allows(planner.costs.fit(learner.name), 1):
+        if explained and planner.allows(planner.fit(learner.name), 1):
             resources.observer.say(f"strongest columns of {learner.name}")
             kept = final.diagnostics
             kept.columns, kept.interactions = explain(refit, *data.named(splits[0], setting))

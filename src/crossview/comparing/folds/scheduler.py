@@ -15,7 +15,6 @@ import numpy as np
 
 from crossview.catalog.learner import Learner
 from crossview.comparing.budget.planner import Planner
-from crossview.comparing.budget.probing import probe
 from crossview.comparing.comparison import ComparisonObserver
 from crossview.comparing.folds.jobs import Call, Jobs
 from crossview.comparing.folds.parts import Fold, FoldSource
@@ -200,10 +199,10 @@ class FoldComparison:
         """Run all tasks; yield the number of finished folds, from two to all but one."""
         if self.planner.deadline < math.inf:
             first = self.next.first = self.next.first or self.source.encode(0)
-            probe(self.run, first, self.planner, self.jobs, self.observer)
+            self.planner.probe(first, self.jobs, self.observer)
             del first  # it is kept until it is used
         yield from self._all_folds()
-        if self.planner.costs.known and self.n_folds == self.n_splits:
+        if self.planner.costs and self.n_folds == self.n_splits:
             kept = self._kept()
             best = max(kept, key=lambda name: sum(one.inner for one in kept[name]))
             if names := self.planner.that_fit(self.planner.curve(best)):
@@ -267,7 +266,7 @@ class FoldComparison:
         self.planner.encoding = self.next.seconds or self.planner.encoding
         if f:
             self.planner.replan(f, _seconds_of(self.pending, self.open.values(), self.planner))
-        self.total = self.planner.costs.done + self.planner.plan.seconds
+        self.total = self.planner.done + self.planner.plan.seconds
         self.open[f] = fold
         jobs = []
         for name in self._kept_names():
@@ -296,10 +295,10 @@ class FoldComparison:
         """Take a result, and put the job that follows from it at the head of the queue."""
         kind, f, _, _, name = job
         self.pending[job] -= 1
-        self.planner.costs.add(name, seconds, job.seconds, job.rows)
+        self.planner.add(name, seconds, job.seconds, job.rows)
         if self.planner.is_dropped(name):
             return
-        done = self.planner.costs.done
+        done = self.planner.done
         words = f"fold {f + 1} of {self.n_splits}: {name}"
         self.observer.progress(done, max(self.total, done), words)
         if kind == "finish":
@@ -339,7 +338,7 @@ def _seconds_of(
     """Seconds that learners have still to take for the folds that have begun."""
     seconds: dict[str, float] = defaultdict(float)
     for job, n in pending.items():
-        cost = planner.costs.known.get(job.name)
+        cost = planner.costs.get(job.name)
         seconds[job.name] += n * job.seconds * (1.0 if cost is None else cost.correction(job.rows))
     for fold in folds:
         for name in fold.parts:
