@@ -19,7 +19,7 @@ from crossview import (
 from crossview.catalog.learners import find_learner
 from crossview.comparing.candidates import compared_learners
 from crossview.reporting.tables import comparison_notes, to_markdown
-from crossview.scoring.significance import corrected_t_test
+from crossview.scoring.significance import correlated_t_posterior
 from reference.jackknife import block_jackknife
 
 
@@ -74,7 +74,9 @@ def test_keco_by_hand():
             assert row.chosen[f] == settings[int(np.argmax(values))]
             assert row.scores[f] == pytest.approx(score(learner, row.chosen[f], train, test))
     keco, pegasos = (np.asarray(answer.row(name).scores) for name in ("keco", "pegasos"))
-    assert answer.unlabeled_benefit_p == pytest.approx(corrected_t_test(keco - pegasos, 1 / 2))
+    assert answer.unlabeled_benefit_p == pytest.approx(
+        correlated_t_posterior(keco - pegasos, 1 / 3).p
+    )
 
 
 def test_what_unlabeled_rows_bring_is_told(few):

@@ -142,12 +142,12 @@ def choose_learners(
 
 
 def _takes_weights(learner: Learner) -> bool:
-    """Whether its loss is a sum over rows."""
+    """Return whether the loss of a learner is a sum over rows."""
     return learner.fixed.get("measure") in (None, *WEIGHTED)
 
 
 def _suits(learner: Learner, metric: str | None) -> bool:
-    """Whether one that needs all rows is compared by this metric."""
+    """Return whether a learner that needs all rows is compared by this metric."""
     if metric is None:
         return False
     trains = metric_of(metric).trains

@@ -15,7 +15,7 @@ from crossview.catalog.learners import known_learners
 from crossview.catalog.metrics import check_metric
 from crossview.comparing.candidates import choose_learners
 from crossview.comparing.comparison import Comparison, ComparisonObserver
-from crossview.comparing.folds.by_folds import Wanted, compare_folds
+from crossview.comparing.folds.by_folds import CompareOptions, compare_folds
 from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.scheduler import Resources
 from crossview.comparing.folds.splits import Protocol
@@ -321,8 +321,8 @@ def compare(
         groups = read_groups(source.table, groups)
     groups = None if groups is None else np.asarray(groups)
     protocol = Protocol(cv, repeats, groups, in_order or time is not None)
-    wanted = Wanted(models, baselines, protocol, rope, extend, ablate, curve)
-    return compare_folds(run, source, wanted, resources)
+    options = CompareOptions(models, baselines, protocol, rope, extend, ablate, curve)
+    return compare_folds(run, source, options, resources)
 
 
 def _check_options(

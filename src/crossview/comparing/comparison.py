@@ -223,12 +223,12 @@ class Comparison(Ranking, PlotMixin):
 
     @property
     def verdict(self) -> list[str]:
-        """The answer in plain words: sentences, of which the first one names a model."""
+        """The result in plain words: sentences, of which the first one names a model."""
         return verdict(self)
 
     @property
     def unlabeled_benefit(self) -> str | None:
-        """How much unlabeled rows help, in plain words; None where that is not known."""
+        """The benefit of unlabeled rows in plain words; None where that is not known."""
         return unlabeled_benefit(self)
 
     def __str__(self) -> str:

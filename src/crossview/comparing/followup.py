@@ -1,4 +1,4 @@
-"""What follows a comparison by folds: refits of its recommended model on other rows or views.
+"""Refits of a recommended model on other rows or views, after a comparison by folds.
 
 `ablate` says what each view is worth, `learning_curve` whether more rows would help, and `explain`
 which columns contribute most.

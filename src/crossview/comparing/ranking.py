@@ -173,7 +173,7 @@ class SelectionEstimate:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What a comparison left out: to keep within its budget, or because it failed.
+    """A part that a comparison left out to keep within its budget, or that failed.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Ablation:
-    """What the recommended model loses without a view.
+    """Loss of the recommended model without a view.
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ class Ranking(SaysMetric):
 
     @property
     def predicted_rows(self) -> list[int] | None:
-        """How many rows the recommended model predicts as each class."""
+        """Number of rows that the recommended model predicts as each class."""
         confusion = self.recommended.confusion
         return None if confusion is None else list(np.sum(confusion, axis=0).tolist())
 

@@ -1,4 +1,4 @@
-"""What stays the same for all rows of one comparison."""
+"""The settings that all models of a comparison share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Run"]
 
 @dataclass
 class Run:
-    """What stays the same for all rows of one comparison; it travels to the workers.
+    """Settings that all models of a comparison share; sent to the workers.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The answer of a comparison in plain words."""
+"""The result of a comparison in plain words."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _recommendation(c: Ranking) -> str:
 
 
 def _lead(c: Ranking, row: ComparisonRow) -> str:
-    """How far the best row is ahead of one that is not practically equal to it."""
+    """Return by how much the best row leads one that is not practically equal to it."""
     away = short_value(c, abs(c.best.value - row.value))
     if is_clear(c, row):
         return f"ahead of {row.model} by {away}; {_chance(c, row, row.model)}"
@@ -92,7 +92,7 @@ def name_of(row: ComparisonRow) -> str:
 
 
 def _chance(c: Ranking, row: ComparisonRow, name: str) -> str:
-    """How likely a row is worse than the best, for practical purposes."""
+    """Return the probability that a row is worse than the best by more than the rope."""
     assert row.difference is not None
     worse = row.difference.areas(c.rope).worse
     if worse != worse:

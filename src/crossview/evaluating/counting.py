@@ -100,7 +100,7 @@ class PartCounts:
 
 @dataclass
 class Counts:
-    """What was counted of some rows; those of consecutive rows add up.
+    """Counts of some rows; those of consecutive rows add up.
 
     Attributes
     ----------

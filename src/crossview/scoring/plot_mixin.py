@@ -1,4 +1,4 @@
-"""What results can show of themselves; the code that draws is named, and loaded when it is used."""
+"""Plots of results; the code that draws is loaded when it is used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["PlotMixin"]
 
 
 class PlotMixin:
-    """Base class of results that can be drawn."""
+    """Mixin of results that can be plotted."""
 
     # of `plot`
     PICTURE: ClassVar[str]

@@ -1,4 +1,4 @@
-"""What rows hold, and what contributes to their scores, by the names of the columns."""
+"""Cells of rows, and the columns that contribute to their scores, by name."""
 
 from __future__ import annotations
 

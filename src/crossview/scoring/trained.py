@@ -1,4 +1,4 @@
-"""What `train` returns, and whom it tells."""
+"""The result of `train`, and the observer of its progress."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class ColumnNames:
         return [next(known) if i >= 0 else OTHERS for i in columns]
 
     def _of_source(self, view: str, columns: Sequence[int]) -> list[Meaning]:
-        """What columns mean, by their positions in the view as it was encoded."""
+        """Return the meanings of columns, by their positions in the view as it was encoded."""
         if self._encoder is not None:
             return list(self._encoder.explain_columns(view, columns))
         given = self._given.get(view)

@@ -278,7 +278,7 @@ class Planner:
 
     @property
     def left_out(self) -> list[LeftOut]:
-        """What failed, and what the budget did not allow, in the order of the learners."""
+        """Failures and parts that the budget did not allow, in the order of the learners."""
         names = [one.name for one in self.run.learners if one.name not in self.failed]
         return self.failed.left_out() + [
             LeftOut(name, *self.saved[name]) for name in names if name in self.saved

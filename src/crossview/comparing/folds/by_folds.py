@@ -1,4 +1,4 @@
-"""From a source of rows to an answer, by folds."""
+"""Comparison of models by folds."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from crossview.errors import InputError
 from crossview.labels import known_labels
 from crossview.scoring.row_values import numbers_of
 
-__all__ = ["Wanted", "compare_folds"]
+__all__ = ["CompareOptions", "compare_folds"]
 
 
 @dataclasses.dataclass
-class Wanted:
-    """What is asked of a comparison by folds; as the parameters of `crossview.compare`."""
+class CompareOptions:
+    """Options of a comparison by folds; as the parameters of `crossview.compare`."""
 
     models: Sequence[str] | None
     baselines: Sequence[str] | None
@@ -46,7 +46,9 @@ class Wanted:
     curve: bool = False
 
 
-def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resources) -> Comparison:
+def compare_folds(
+    run: Run, source: Labeled, options: CompareOptions, resources: Resources
+) -> Comparison:
     """Compare by folds that are the same for every learner.
 
     Parameters
@@ -55,7 +57,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
         What is predicted, and how; its learners are chosen here.
     source : LabeledTable or LabeledRows
         The rows.
-    wanted : Wanted
+    options : CompareOptions
         What is asked for.
     resources : Resources
         Workers, observer and deadline.
@@ -68,11 +70,11 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     begin = time.monotonic()
     resources.observer.say("reading the rows")
     leaks = LeakCheck(source)
-    data, protocol = _load(run, source, wanted.protocol, leaks)
+    data, protocol = _load(run, source, options.protocol, leaks)
     splits = split_rows(run, data.y, protocol, len(data.unlabeled))
     given: dict[str, Any] = {
-        "models": wanted.models,
-        "baselines": wanted.baselines,
+        "models": options.models,
+        "baselines": options.baselines,
         "unlabeled": source.some_unlabeled,
     }
     run.learners = choose_learners(run, source.layout, None, **given)
@@ -89,13 +91,13 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
         *(repr(one) for one in (_options(run), _encoding(source))),
         *(array for array in (protocol.groups, data.weight) if array is not None),
     )
-    earlier = _earlier_rows(run, wanted.extend, known)
+    earlier = _earlier_rows(run, options.extend, known)
     comparison = FoldComparison(run, encoded, first, resources)
     del first  # the comparison keeps it as long as it needs it
 
     def answer() -> Comparison:
         return _answer(
-            *(run, data, splits, comparison, earlier, wanted.rope),
+            *(run, data, splits, comparison, earlier, options.rope),
             in_order=protocol.in_order,
             planned_folds=len(splits),
             seconds=time.monotonic() - begin,
@@ -127,12 +129,12 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
             final.left_out.append(LeftOut(learner.name, "no strongest columns", 0.0))
         whole = final.recommended.learned == 1.0
         seconds = planner.curve(learner.name) / planner.n_workers
-        if wanted.curve and whole and planner.allows(seconds, planner.n_folds):
+        if options.curve and whole and planner.allows(seconds, planner.n_folds):
             resources.observer.say(f"learning curve of {learner.name}")
             final.curve = learning_curve(refit)
-        elif wanted.curve:
+        elif options.curve:
             final.left_out.append(LeftOut(learner.name, "no learning curve", 0.0))
-        if wanted.ablate:
+        if options.ablate:
             resources.observer.say(f"{learner.name} without each view")
             final.ablation = ablate(refit)
     final.seconds = time.monotonic() - begin
@@ -140,7 +142,7 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
 
 
 def _load(run: Run, source: Labeled, protocol: Protocol, leaks: LeakCheck) -> tuple[Data, Protocol]:
-    """All rows, and the protocol for the labeled ones."""
+    """Return all rows, and the protocol for the labeled ones."""
     rows = source.load()
     leaks.sample(rows)
     leaks.finish()
@@ -165,7 +167,7 @@ def _answer(
     rope: float,
     **known: Any,
 ) -> Comparison:
-    """The answer by the folds that are finished."""
+    """Return the answer by the folds that are finished."""
     n = comparison.n_folds
     share = float(np.mean([fold.test_share for fold in splits]))
     mine = comparison.rows()
@@ -195,7 +197,7 @@ def _answer(
 
 
 def _options(run: Run) -> dict[str, Any]:
-    """What changes the scores of a model, besides rows and folds; as attributes of the answer."""
+    """Return what changes the scores besides rows and folds; as attributes of the answer."""
     return {
         "task": run.task.name,
         "metric": run.metric,
@@ -207,14 +209,14 @@ def _options(run: Run) -> dict[str, Any]:
 
 
 def _encoding(source: Labeled) -> tuple[str, Any]:
-    """How the rows become views: by which encoder, with which parameters."""
+    """Return the class of the encoder and its parameters."""
     encoder = source.encoder
     params = {} if encoder is None else encoder.get_params()
     return type(encoder).__name__, sorted(params.items())
 
 
 def _earlier_rows(run: Run, extend: Comparison | None, known: str) -> list[ComparisonRow]:
-    """The rows of a comparison of the same rows by the same folds."""
+    """Return the rows of an earlier comparison, of the same rows by the same folds."""
     if extend is None:
         return []
     for name, value in _options(run).items():

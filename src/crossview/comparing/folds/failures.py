@@ -1,4 +1,4 @@
-"""Baselines that fail: they are code of others, and must not end a comparison."""
+"""Failures of baselines, which are code of others and must not end a comparison."""
 
 from __future__ import annotations
 

@@ -279,7 +279,7 @@ def kept_columns(learned: MultiView) -> dict[str, np.ndarray] | None:
 
 
 def _occurring(learned: MultiView) -> np.ndarray | None:
-    """Which columns have an entry; None for dense rows, and where most columns have one."""
+    """Return the mask of columns with an entry; None for dense rows, and if most have one."""
     if not sp.issparse(learned.matrix):
         return None
     occurs = np.zeros(learned.layout.n_columns, dtype=bool)

@@ -1,4 +1,4 @@
-"""Comparing by folds: one queue of tasks, within a budget of time."""
+"""Scheduler of a comparison by folds: one queue of jobs within a budget of time."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ FEWEST_FOLDS = 2
 
 
 class Resources(NamedTuple):
-    """What a comparison may use.
+    """Workers, observer and deadline of a comparison.
 
     Attributes
     ----------
     jobs : Jobs
         The workers.
     observer : ComparisonObserver
-        Is told how it goes.
+        Receives progress events.
     deadline : float
         By ``time.monotonic()`` of this process; infinity: it may take whatever it takes.
     """
@@ -143,7 +143,7 @@ class NextFold:
 
     @property
     def is_there(self) -> bool:
-        """Whether it is encoded."""
+        """True if the fold is encoded."""
         return self._rows is not None and self._rows.done()
 
     def take(self) -> OpenFold | None:
@@ -158,9 +158,9 @@ class NextFold:
 class FoldComparison:
     """A comparison by folds, as far as it has come.
 
-    The tasks wait in one queue.  A fold begins with those that choose settings.  When the setting
+    The jobs wait in one queue.  A fold begins with those that choose settings.  When the setting
     of a learner is chosen, it is trained and scored next.  The next fold begins before the queue is
-    empty, so that no worker waits for the last task of a fold.
+    empty, so that no worker waits for the last job of a fold.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which rows train, which choose parameters, and which are scored."""
+"""Splits of the rows: into training and test parts, and these for tuning."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Split = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Protocol:
-    """How the rows are split.
+    """Protocol of the folds.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Choosing the setting of a learner inside a training part."""
+"""Tuning of a learner inside a training part."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LEAST_GAIN = 0.002
 
 
 class Tuning(NamedTuple):
-    """How much a learner may spend on choosing its setting.
+    """Effort that a learner may spend on tuning.
 
     Attributes
     ----------
@@ -278,7 +278,7 @@ class Tuner:
         return self.evaluate([(chosen.order, chosen.setting)], self.inner, whole)[0]
 
     def _unit(self, value: float) -> float:
-        """What a gain is a share of."""
+        """Return the unit of a gain: 1, or the value where the metric has no bound."""
         return 1.0 if is_bounded(self.run.metric) else abs(value)
 
     def evaluate(
@@ -361,7 +361,7 @@ class Tuner:
         return Chosen(setting, value, order, threshold, together, y, weight)
 
     def _calibrates(self, setting: dict[str, Any]) -> bool:
-        """Whether the held-out rows calibrate the learner."""
+        """Return whether the held-out rows calibrate the learner."""
         in_pass = calibrates_in_pass(self.run, self.learner, setting)
         return self.run.task.needs_probabilities and not in_pass
 

@@ -58,14 +58,14 @@ SHORT = 0.1
 
 
 class Probe(NamedTuple):
-    """What a first slice of the rows says of a learner.
+    """Cost and value of a learner on first slices of the rows.
 
     Attributes
     ----------
     rows : tuple of int
         Rows of the slices.
     seconds : tuple of float
-        What a fit of each took.
+        Time of a fit of each.
     value : float
         The metric on other rows, higher is better.
     compiled : float
@@ -80,7 +80,7 @@ class Probe(NamedTuple):
 
 @dataclass
 class FoldScore:
-    """What one learner did on one fold.
+    """Scores of one learner on one fold.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class FoldScore:
 
 @or_failure
 def probe_learner(run: Run, learner: Learner, fold: Fold, seconds_left: float) -> Probe | None:
-    """Fit slices of the training rows to see what a learner costs, and how it does.
+    """Fit slices of the training rows to measure the cost of a learner and its value.
 
     Seconds of compiling do not count.  Where two passes over the smallest slice say that more would
     take too long, they are all that is tried.  None where no seconds are left.
@@ -277,7 +277,7 @@ def _keep(
 
 
 def _is_calibrated(run: Run, learner: Learner, model: Any, chosen: Chosen) -> bool:
-    """Whether the model has probabilities of all classes, although nobody asked for them."""
+    """Return whether the model has probabilities of all classes though the metric needs none."""
     return (
         isinstance(run.task, Classification)
         and calibrates_in_pass(run, learner, chosen.setting)
