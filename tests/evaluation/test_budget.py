@@ -86,8 +86,9 @@ def made_fold(n=600):
     """The rows of the first of two folds, and of its three inner ones."""
     X, y = make_noisy(n)
     run = Run([], Classification(np.unique(y), threshold=None), 0, None, ONE)
-    data = Data(X, y, np.arange(n), np.arange(0), None, X.layout)
-    return run, data.fold(split_rows(run, y, Protocol(2))[0])
+    splits = split_rows(run, y, Protocol(2))
+    data = Data(X, y, np.arange(n), np.arange(0), None, X.layout, splits=splits)
+    return run, data.encode(0)
 
 
 def f1_of(fold, rows, C):

@@ -18,9 +18,9 @@ from crossview.comparing.answer import (
 from crossview.comparing.candidates import choose_learners
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.folds.held_out import diagnose, sample_rows
-from crossview.comparing.folds.parts import Data, Fold, FoldSource
+from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
-from crossview.comparing.folds.splits import FoldRows, Protocol, split_rows
+from crossview.comparing.folds.splits import Protocol, split_rows
 from crossview.comparing.followup import Refit, ablate, explain, has_weights, learning_curve
 from crossview.comparing.ranking import ComparisonRow, LeftOut
 from crossview.comparing.run import Run
@@ -71,7 +71,7 @@ def compare_folds(
     resources.observer.say("reading the rows")
     leaks = LeakCheck(source)
     data, protocol = _load(run, source, options.protocol, leaks)
-    splits = split_rows(run, data.y, protocol, len(data.unlabeled))
+    data.splits, data.jobs = split_rows(run, data.y, protocol, len(data.unlabeled)), resources.jobs
     given: dict[str, Any] = {
         "models": options.models,
         "baselines": options.baselines,
@@ -81,8 +81,7 @@ def compare_folds(
     some_learn = any(one.learns_unlabeled for one in run.learners)
     data.with_unlabeled = len(data.unlabeled) > 0 and some_learn
     data.sampled = sample_rows(run, len(data.y), source.layout.n_views)
-    encoded = FoldSource(data, splits, resources.jobs)
-    first = encoded.encode(0)
+    first = data.encode(0)
     of_views = numbers_of(source, first.X_train)
     # which ones are affordable depends on the columns that occur
     run.learners = choose_learners(run, first.X_train.layout, len(data.y), **given)
@@ -92,14 +91,14 @@ def compare_folds(
         *(array for array in (protocol.groups, data.weight) if array is not None),
     )
     earlier = _earlier_rows(run, options.extend, known)
-    comparison = FoldComparison(run, encoded, first, resources)
+    comparison = FoldComparison(run, data, first, resources)
     del first  # the comparison keeps it as long as it needs it
 
     def answer() -> Comparison:
         return _answer(
-            *(run, data, splits, comparison, earlier, options.rope),
+            *(run, data, comparison, earlier, options.rope),
             in_order=protocol.in_order,
-            planned_folds=len(splits),
+            planned_folds=len(data.splits),
             seconds=time.monotonic() - begin,
             fingerprint=known,
             warnings=leaks.found,
@@ -109,11 +108,11 @@ def compare_folds(
         resources.observer.partial(answer())
     final = answer()
     models = [row.model for row in (final.recommended, *final.rows)]
-    final.diagnostics = diagnose(run, data, splits, comparison.scores, models, of_views)
+    final.diagnostics = diagnose(run, data, comparison.scores, models, of_views)
 
     def folds() -> Iterator[Fold]:
         for f in range(min(protocol.cv, final.folds)):
-            yield encoded.encode(f, any(one.get("bins") for one in final.recommended.chosen))
+            yield data.encode(f, any(one.get("bins") for one in final.recommended.chosen))
 
     learner = comparison.learners.get(final.recommended.model)
     if learner is not None and final.folds > 1:
@@ -123,7 +122,7 @@ def compare_folds(
         if explained and planner.allows(planner.fit(learner.name), 1):
             resources.observer.say(f"strongest columns of {learner.name}")
             kept = final.diagnostics
-            kept.columns, kept.interactions = explain(refit, *data.named(splits[0], setting))
+            kept.columns, kept.interactions = explain(refit, *data.named(0, setting))
             kept.columns_of = "the rows held out of the first fold"
         elif explained:
             final.left_out.append(LeftOut(learner.name, "no strongest columns", 0.0))
@@ -161,7 +160,6 @@ def _load(run: Run, source: Labeled, protocol: Protocol, leaks: LeakCheck) -> tu
 def _answer(
     run: Run,
     data: Data,
-    splits: Sequence[FoldRows],
     comparison: FoldComparison,
     earlier: list[ComparisonRow],
     rope: float,
@@ -169,7 +167,7 @@ def _answer(
 ) -> Comparison:
     """Return the answer by the folds that are finished."""
     n = comparison.n_folds
-    share = float(np.mean([fold.test_share for fold in splits]))
+    share = float(np.mean([fold.test_share for fold in data.splits]))
     mine = comparison.rows()
     if not mine:
         errors = (f"{one.model} failed: {one.what}" for one in comparison.planner.left_out)

@@ -50,7 +50,6 @@ def sample_rows(run: Run, n_rows: int, n_views: int) -> np.ndarray:
 def diagnose(
     run: Run,
     data: Data,
-    splits: Sequence[FoldRows],
     scores: Mapping[str, Mapping[int, FoldScore]],
     models: Sequence[str],
     views: list[ViewNumbers],
@@ -63,8 +62,6 @@ def diagnose(
         What was compared.
     data : Data
         All rows.
-    splits : list of FoldRows
-        The folds.
     scores : mapping of str to mapping of int to FoldScore
         By model and fold; rows of an earlier comparison have none.
     models : sequence of str
@@ -81,10 +78,10 @@ def diagnose(
     if K := len(run.task.classes):
         found.class_rows = np.bincount(run.task.encode(data.y), minlength=K).tolist()
     mine = scores.get(found.model, {})
-    found.scored = join_folds(splits, mine)
+    found.scored = join_folds(data.splits, mine)
     found.experts = mine[0].experts if 0 in mine else None
     for model in models:
-        kept = join_folds(splits, scores.get(model, {}))
+        kept = join_folds(data.splits, scores.get(model, {}))
         if kept is not None and kept.view_scores is not None:
             found.view_model, found.by_view = model, kept
             collector = DiagnosticsCollector(run.task, data.layout.names)

@@ -17,7 +17,7 @@ from crossview.catalog.learner import Learner
 from crossview.comparing.budget.planner import Planner
 from crossview.comparing.comparison import ComparisonObserver
 from crossview.comparing.folds.jobs import Call, Jobs
-from crossview.comparing.folds.parts import Fold, FoldSource
+from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.tuning import Chosen, best_of, paths
 from crossview.comparing.folds.work import (
     FoldScore,
@@ -108,7 +108,7 @@ class NextFold:
 
     Parameters
     ----------
-    source : FoldSource
+    data : Data
         The rows of all folds.
     first : Fold or None
         The rows of the first one, if it is encoded already.
@@ -121,24 +121,24 @@ class NextFold:
         What encoding took.
     """
 
-    def __init__(self, source: FoldSource, first: Fold | None) -> None:
-        self.source, self.first = source, first
+    def __init__(self, data: Data, first: Fold | None) -> None:
+        self.data, self.first = data, first
         self.number, self.seconds = 0, 0.0
         self._rows: Future[Fold] | None = None
 
     def encode(self, thread: ThreadPoolExecutor, bins: bool) -> None:
         """Let the thread encode it, with bins of the numbers if they are asked for."""
-        if self._rows is None and self.number < len(self.source):
+        if self._rows is None and self.number < len(self.data.splits):
             self._rows = thread.submit(self._encode, bins)
 
     def _encode(self, bins: bool) -> Fold:
         start = time.monotonic()
         fold, self.first = self.first, None
         if fold is None:
-            fold = self.source.encode(self.number, bins)
+            fold = self.data.encode(self.number, bins)
             self.seconds = time.monotonic() - start
         elif bins:
-            self.source.add_bins(self.number, fold)
+            self.data.add_bins(self.number, fold)
         return fold
 
     @property
@@ -166,7 +166,7 @@ class FoldComparison:
     ----------
     run : Run
         What is compared, and how.
-    source : FoldSource
+    data : Data
         The rows of all folds.
     first : Fold or None
         The rows of the first one, if it is encoded already; it is kept until it is used.
@@ -181,11 +181,9 @@ class FoldComparison:
         What the budget allows.
     """
 
-    def __init__(
-        self, run: Run, source: FoldSource, first: Fold | None, resources: Resources
-    ) -> None:
-        self.run, self.source, self.n_splits = run, source, len(source)
-        self.next = NextFold(source, first)
+    def __init__(self, run: Run, data: Data, first: Fold | None, resources: Resources) -> None:
+        self.run, self.data, self.n_splits = run, data, len(data.splits)
+        self.next = NextFold(data, first)
         self.jobs, self.observer, deadline = resources
         self.planner = Planner(run, self.n_splits, self.jobs.n_workers, deadline)
         self.learners = {learner.name: learner for learner in run.learners}
@@ -198,7 +196,7 @@ class FoldComparison:
     def rounds(self) -> Iterator[int]:
         """Run all tasks; yield the number of finished folds, from two to all but one."""
         if self.planner.deadline < math.inf:
-            first = self.next.first = self.next.first or self.source.encode(0)
+            first = self.next.first = self.next.first or self.data.encode(0)
             self.planner.probe(first, self.jobs, self.observer)
             del first  # it is kept until it is used
         yield from self._all_folds()
@@ -213,7 +211,7 @@ class FoldComparison:
         """Compare learners that were dropped, because there is time left."""
         run = replace(self.run, learners=[self.learners[name] for name in names])
         resources = Resources(self.jobs, self.observer, self.planner.deadline)
-        others = FoldComparison(run, self.source, None, resources)
+        others = FoldComparison(run, self.data, None, resources)
         others.planner = self.planner.go_on(run)
         for _ in others._all_folds():
             pass
