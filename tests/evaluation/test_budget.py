@@ -124,7 +124,7 @@ def test_halving_tries_all_settings_on_a_quarter_of_the_rows():
         tuner = Tuner(run, learner, fold, tuning)
         chosen = tuner.choose(tried)
         part, quarter = (
-            train[draw_rows(run.task, y[train], round(n * share), 0)]
+            train[draw_rows(run.problem, y[train], round(n * share), 0)]
             for n in (len(train), len(train) / 4)
         )
         rough = [f1_of(fold, quarter, C) for C in grid]

@@ -67,14 +67,14 @@ def make_answer(
     for row, p in zip(rows[1:], _adjusted(rows, difference, known["mode"]), strict=True):
         row.p_adjusted = p
     answer = Comparison(
-        task=run.task.name,
+        task=run.problem.name,
         metric=run.metric,
-        positive=run.task.positive_label,
-        positive_by=run.task.positive_by,
-        class_rows=run.task.class_rows,
-        threshold=run.task.threshold,
-        threshold_for=run.task.tuned_for,
-        classes=run.task.classes.tolist(),
+        positive=run.problem.positive_label,
+        positive_by=run.problem.positive_by,
+        class_rows=run.problem.class_rows,
+        threshold=run.problem.threshold,
+        threshold_for=run.problem.tuned_for,
+        classes=run.problem.classes.tolist(),
         views=dict(zip(layout.names, layout.widths, strict=True)),
         seed=run.seed,
         epochs=run.epochs,

@@ -116,7 +116,7 @@ def choose_learners(
     learners : list of Learner
         Entries of the catalog, for the metric.
     """
-    task, metric = run.task.name, run.metric
+    task, metric = run.problem.name, run.metric
     if models is None:
         known = None if stream else metric
         found = compared_learners(
@@ -131,7 +131,7 @@ def choose_learners(
         if entry.name not in [one.name for one in measures]:
             measures.append(entry)
     found += measures
-    found = [learner.for_metric(metric, run.task.positive_label) for learner in found]
+    found = [learner.for_metric(metric, run.problem.positive_label) for learner in found]
     without = [one for one in found if run.weighted and not _takes_weights(one)]
     if without and models is not None:
         raise InputError(

@@ -131,7 +131,7 @@ def learning_curve(refit: Refit) -> LearningCurve | None:
     for f, fold in enumerate(folds()):
         calls = []
         for share in list(values):
-            some = draw_rows(run.task, fold.y_train, round(share * len(fold.y_train)), run.seed)
+            some = draw_rows(run.problem, fold.y_train, round(share * len(fold.y_train)), run.seed)
             part = fold.take(some)
             if len(some) < FEWEST_ROWS or part is None:
                 del values[share]  # a point is the mean over all folds
@@ -211,8 +211,8 @@ def _without(run: Run, learner: Learner, views: list[str]) -> Learner:
     """The learner on the other views: its entry may name them."""
     if learner.baseline:
         return learner
-    entry = find_learner(learner.name, run.task.name, views)
-    return entry.for_metric(run.metric, run.task.positive_label)
+    entry = find_learner(learner.name, run.problem.name, views)
+    return entry.for_metric(run.metric, run.problem.positive_label)
 
 
 # --- what workers run --------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def compare_stream(
         of_views = numbers_of(source, X)
         known, rest = run.by_label(y)
         n_tuned, n_unlabeled = len(known), len(rest)
-        run.task.check_first(y[known], len(rest))
+        run.problem.check_first(y[known], len(rest))
         for model in models:
             observer.say(f"choosing on the first {len(y)} rows: {model.learner.title}")
             model.choose(X, y, weight)
@@ -149,13 +149,13 @@ class _StreamedModel:
     def __init__(self, run: Run, learner: Learner, views: Sequence[str]) -> None:
         self.run, self.learner, self.name = run, learner, learner.name
         self.setting: dict[str, Any] = {}
-        self.tally: Any = run.task.tally()
-        self.untuned: Any = run.task.tally()
+        self.tally: Any = run.problem.tally()
+        self.untuned: Any = run.problem.tally()
         # by the rows that choose the parameters, then by those scored so far
-        self.threshold = run.task.running_threshold()
+        self.threshold = run.problem.running_threshold()
         self.blocks: Any = None
         self.n_timed, self.seconds = 0, 0.0
-        given = (run.task, views, MOST_ROWS_OF_STREAM)
+        given = (run.problem, views, MOST_ROWS_OF_STREAM)
         self.collector = DiagnosticsCollector(*given, seed=run.seed)
         # the last rows with the scores of their views, before any of them was learned
         self.last: ScoredRows | None = None
@@ -167,24 +167,24 @@ class _StreamedModel:
 
         Where the model gets a threshold, it is judged at its best one.
         """
-        task = self.run.task
+        problem = self.run.problem
         targets = y[self.run.by_label(y)[0]]
         best: tuple | None = None
         for setting in self.learner.candidates(self.run.grid):
             model = self.run.make(self.learner, self.learner.on_stream(setting))
             scored = self._score_then_learn(model, X, y, weight)
-            if isinstance(task, Classification) and task.tunes:
-                _, value = task.tune(targets, scored)
+            if isinstance(problem, Classification) and problem.tunes:
+                _, value = problem.tune(targets, scored)
             else:
                 value = self.run.score(targets, scored)
             # few rows leave many equals: the smaller loss decides
-            rank = (value, -float(task.losses(targets, scored).sum()))
+            rank = (value, -float(problem.losses(targets, scored).sum()))
             if best is None or rank > best[0]:
                 best = (rank, model, setting, scored)
         assert best is not None
         _, self.model, self.setting, scored = best
-        task.decide_by(self.threshold, targets, scored)
-        self.blocks = task.block_tally(scored)
+        problem.decide_by(self.threshold, targets, scored)
+        self.blocks = problem.block_tally(scored)
 
     def _score_then_learn(
         self, model: Any, X: MultiView, y: np.ndarray, weight: np.ndarray | None
@@ -192,17 +192,17 @@ class _StreamedModel:
         """Return the scores of the rows with a label, each before it is learned."""
         seen, (known, _) = self.learner.select_view(X), self.run.by_label(y)
         if len(known) == len(y) or self.learner.learns_unlabeled:
-            return self.run.task.score_then_learn(model, seen, y, weight).take(known)
+            return self.run.problem.score_then_learn(model, seen, y, weight).take(known)
         if not len(known):
             return Scored(np.empty(0))
         own = None if weight is None else weight[known]
-        return self.run.task.score_then_learn(model, seen[known], y[known], own)
+        return self.run.problem.score_then_learn(model, seen[known], y[known], own)
 
     def score_then_learn(
         self, X: MultiView, y: np.ndarray, weight: np.ndarray | None, known: np.ndarray
     ) -> None:
         """Score rows, of which some have a known label, then learn and count them."""
-        targets, task = y[known], self.run.task
+        targets, problem = y[known], self.run.problem
         if self.couples and len(known):
             rows = X if len(known) == len(y) else X[known]
             scored = self._learn_in_pieces(rows, targets, None if weight is None else weight[known])
@@ -213,11 +213,11 @@ class _StreamedModel:
             self.n_timed += len(y) if self.learner.learns_unlabeled else len(known)
         if not len(known):
             return
-        if task.judged_by_threshold:
-            task.count(self.untuned, targets, scored)
-        scored = task.decide_by(self.threshold, targets, scored)
-        task.count(self.tally, targets, scored)
-        task.count(self.blocks, targets, scored)
+        if problem.judged_by_threshold:
+            problem.count(self.untuned, targets, scored)
+        scored = problem.decide_by(self.threshold, targets, scored)
+        problem.count(self.tally, targets, scored)
+        problem.count(self.blocks, targets, scored)
         self.collector.add(targets, scored)
 
     def _learn_in_pieces(self, X: MultiView, y: np.ndarray, weight: np.ndarray | None) -> Scored:
@@ -235,7 +235,7 @@ class _StreamedModel:
             some, targets = X[piece], y[piece]
             own = None if weight is None else weight[piece]
             start = time.perf_counter()
-            parts.append(self.run.task.score_then_learn(self.model, some, targets, own))
+            parts.append(self.run.problem.score_then_learn(self.model, some, targets, own))
             if len(targets) > timed[0]:
                 timed = len(targets), time.perf_counter() - start
             done = piece.stop
@@ -246,15 +246,15 @@ class _StreamedModel:
         """Score the last rows, before they are learned, by view; a threshold may decide."""
         if self.learner.view is not None or not hasattr(self.model, "view_scores"):
             return
-        task, running = self.run.task, self.threshold
-        threshold = task.fixed_threshold if running is None else running.threshold
-        scored = task.scores(self.model, end.X, probabilities=threshold is not None)
+        problem, running = self.run.problem, self.threshold
+        threshold = problem.fixed_threshold if running is None else running.threshold
+        scored = problem.scores(self.model, end.X, probabilities=threshold is not None)
         if threshold is not None and scored.probabilities is not None:
             p = scored.probabilities[:, 1]
             scored = scored._replace(predicted=decide(scored.scores, p, threshold))
         self.last = make_scored(
             np.arange(len(end.y)),
-            task.encode(end.y),
+            problem.encode(end.y),
             scored.scores,
             scored.predicted,
             view_scores=scores_of_views(self.model, end.X),
@@ -262,21 +262,21 @@ class _StreamedModel:
 
     def row(self) -> ComparisonRow:
         """Return the row of the answer by the rows so far."""
-        task, metric = self.run.task, self.run.metric
+        problem, metric = self.run.problem, self.run.metric
         # a table of the rows so far must not move the threshold of the next row
         running = self.threshold
-        last = task.fixed_threshold if running is None else copy.copy(running).place()
-        tuned = task.judged_by_threshold
+        last = problem.fixed_threshold if running is None else copy.copy(running).place()
+        tuned = problem.judged_by_threshold
         counted = isinstance(self.tally, Tally)
         return ComparisonRow(
             model=self.name,
             title=self.learner.title,
             effort=self.learner.effort,
             value=self.tally.value(metric),
-            **{name: self.tally.value(name) for name in task.shown},
+            **{name: self.tally.value(name) for name in problem.shown},
             rows_per_second=self.n_timed / self.seconds if self.seconds else math.nan,
             setting=self.setting,
-            threshold=math.nan if last is None else task.of_other_side(last),
+            threshold=math.nan if last is None else problem.of_other_side(last),
             untuned=self.untuned.value(metric) if tuned else math.nan,
             chosen=[self.setting],
             confusion=self.tally.confusion.tolist() if counted else None,

@@ -197,10 +197,10 @@ def _answer(
 def _options(run: Run) -> dict[str, Any]:
     """Return what changes the scores besides rows and folds; as attributes of the answer."""
     return {
-        "task": run.task.name,
+        "task": run.problem.name,
         "metric": run.metric,
-        "positive": run.task.positive_label,
-        "threshold": run.task.threshold,
+        "positive": run.problem.positive_label,
+        "threshold": run.problem.threshold,
         "seed": run.seed,
         "epochs": run.epochs,
     }

@@ -40,7 +40,7 @@ def sample_rows(run: Run, n_rows: int, n_views: int) -> np.ndarray:
     sampled : ndarray of bool of shape (n_rows,)
         At most 20,000, fewer with many classes.
     """
-    most, sampled = n_sampled(len(run.task.classes), n_views), np.zeros(n_rows, dtype=bool)
+    most, sampled = n_sampled(len(run.problem.classes), n_views), np.zeros(n_rows, dtype=bool)
     if n_rows <= most:
         return ~sampled
     sampled[np.random.default_rng(run.seed).choice(n_rows, most, replace=False)] = True
@@ -75,8 +75,8 @@ def diagnose(
         Without curves, which a comparison in stream order has.
     """
     found = Diagnostics(models[0], views, "the training rows of the first fold")
-    if K := len(run.task.classes):
-        found.class_rows = np.bincount(run.task.encode(data.y), minlength=K).tolist()
+    if K := len(run.problem.classes):
+        found.class_rows = np.bincount(run.problem.encode(data.y), minlength=K).tolist()
     mine = scores.get(found.model, {})
     found.scored = join_folds(data.splits, mine)
     found.experts = mine[0].experts if 0 in mine else None
@@ -84,7 +84,7 @@ def diagnose(
         kept = join_folds(data.splits, scores.get(model, {}))
         if kept is not None and kept.view_scores is not None:
             found.view_model, found.by_view = model, kept
-            collector = DiagnosticsCollector(run.task, data.layout.names)
+            collector = DiagnosticsCollector(run.problem, data.layout.names)
             collector.add_scored(kept, _cells_of(data, data.labeled[kept.rows].tolist()))
             found.differing = collector.differing
             break

@@ -357,7 +357,7 @@ def _summary(learner: Learner, scores: list[FoldScore], run: Run) -> ComparisonR
         predicted_per_second=float(np.median([score.predicted_per_second for score in scores])),
         scores=[score.value for score in scores],
         inner=[score.inner for score in scores],
-        others={name: [score.others[name] for score in scores] for name in run.task.shown},
+        others={name: [score.others[name] for score in scores] for name in run.problem.shown},
         chosen=[score.setting for score in scores],
         thresholds=[score.threshold for score in scores if score.threshold is not None],
         untuned_scores=[score.untuned for score in scores if not math.isnan(score.untuned)],

@@ -196,7 +196,7 @@ class SplitRows:
         if not self.learner.streams:
             most = min(most, max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.run.metric)))
         labels = self.fold.y_train[train]
-        return train[draw_rows(self.run.task, labels, most, self.run.seed)]
+        return train[draw_rows(self.run.problem, labels, most, self.run.seed)]
 
 
 class Tuner:
@@ -320,11 +320,12 @@ class Tuner:
             else:
                 models = [model.fit(X_train, y_train, weight)]
         calibrates = self._calibrates(common)
-        if not (calibrates or run.task.tunes) and run.task.fixed_threshold is not None:
+        problem = run.problem
+        if not (calibrates or problem.tunes) and problem.fixed_threshold is not None:
             for model in models:
-                model.set_threshold(run.task.fixed_threshold)
-        wanted = run.task.needs_probabilities and not calibrates
-        return [(model, run.task.scores(model, X_test, probabilities=wanted)) for model in models]
+                model.set_threshold(problem.fixed_threshold)
+        wanted = problem.needs_probabilities and not calibrates
+        return [(model, problem.scores(model, X_test, probabilities=wanted)) for model in models]
 
     def _judge(
         self,
@@ -336,11 +337,11 @@ class Tuner:
         run, calibrates = self.run, self._calibrates(setting)
         value: float | None = None
         # scores of different models have no common order
-        if not run.task.judged_by_threshold and (run.task.ranks or not calibrates):
+        if not run.problem.judged_by_threshold and (run.problem.ranks or not calibrates):
             value = _mean_of_splits(run, [self.labels[test] for _, test in inner], scored)
-        if value is not None and not (calibrates or run.task.tunes):
+        if value is not None and not (calibrates or run.problem.tunes):
             return Chosen(setting, value, order)
-        assert isinstance(run.task, Classification)
+        assert isinstance(run.problem, Classification)
         together = join([one for _, one in scored])
         held_out = np.concatenate([test for _, test in inner])
         y = known_labels(self.labels[held_out])
@@ -354,16 +355,16 @@ class Tuner:
                     "class out"
                 )
             model.set_threshold(None).calibrate(together.scores, y, weight)
-            together = run.task.decide(together.scores, model.probabilities(together.scores))
-        threshold, best = run.task.tune(y, together) if run.task.tunes else (None, math.nan)
+            together = run.problem.decide(together.scores, model.probabilities(together.scores))
+        threshold, best = run.problem.tune(y, together) if run.problem.tunes else (None, math.nan)
         if value is None:
-            value = best if run.task.tunes else run.score(y, together)
+            value = best if run.problem.tunes else run.score(y, together)
         return Chosen(setting, value, order, threshold, together, y, weight)
 
     def _calibrates(self, setting: dict[str, Any]) -> bool:
         """Return whether the held-out rows calibrate the learner."""
         in_pass = calibrates_in_pass(self.run, self.learner, setting)
-        return self.run.task.needs_probabilities and not in_pass
+        return self.run.problem.needs_probabilities and not in_pass
 
 
 def _mean_of_splits(
@@ -379,6 +380,6 @@ def make_model(run: Run, learner: Learner, setting: dict[str, Any]) -> Any:
 
     Unless one pass calibrates it, the rows held out by the inner validation do.
     """
-    if run.task.name == "classification" and not calibrates_in_pass(run, learner, setting):
+    if run.problem.name == "classification" and not calibrates_in_pass(run, learner, setting):
         setting = {**setting, "calibration": "none"}
     return run.make(learner, setting)

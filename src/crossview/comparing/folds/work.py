@@ -224,7 +224,7 @@ def fit_model(
     """
     X, y, weight = fold.training_rows(learner)
     if learned < 1.0:
-        rows = draw_rows(run.task, y, round(learned * len(y)), run.seed)
+        rows = draw_rows(run.problem, y, round(learned * len(y)), run.seed)
         X, y, weight = X[rows], y[rows], None if weight is None else weight[rows]
     model = make_model(run, learner, chosen.setting)
     start = time.perf_counter()
@@ -238,23 +238,23 @@ def score_model(
     run: Run, learner: Learner, model: Any, fold: Fold, chosen: Chosen, *, keep: bool = False
 ) -> FoldScore:
     """Return the metrics of a fitted model on the test rows, and keep what pictures need."""
-    task, y = run.task, fold.y_test
-    X_test, needed = learner.select_view(fold.X_test), task.needs_probabilities
+    problem, y = run.problem, fold.y_test
+    X_test, needed = learner.select_view(fold.X_test), problem.needs_probabilities
     start = time.perf_counter()
-    scored = task.scores(model, X_test, probabilities=needed)
+    scored = problem.scores(model, X_test, probabilities=needed)
     seconds = time.perf_counter() - start
     score = FoldScore(
-        value=task.measure(run.metric, y, scored),
+        value=problem.measure(run.metric, y, scored),
         inner=chosen.value,
         setting=chosen.setting,
-        others={name: task.measure(name, y, scored) for name in task.shown},
-        confusion=task.confusion(y, scored),
+        others={name: problem.measure(name, y, scored) for name in problem.shown},
+        confusion=problem.confusion(y, scored),
         predicted_per_second=len(y) / seconds,
     )
-    if task.judged_by_threshold:
-        score.untuned = task.measure(run.metric, y, scored._replace(predicted=None))
-    if isinstance(task, Classification) and model.threshold_ is not None:
-        score.threshold = task.of_other_side(model.threshold_)
+    if problem.judged_by_threshold:
+        score.untuned = problem.measure(run.metric, y, scored._replace(predicted=None))
+    if isinstance(problem, Classification) and model.threshold_ is not None:
+        score.threshold = problem.of_other_side(model.threshold_)
     if keep and fold.sampled is not None:
         score.kept = _keep(run, learner, model, fold, chosen, scored)
         score.experts = expert_weights(model)
@@ -266,34 +266,34 @@ def _keep(
 ) -> ScoredRows:
     """The scores of a sample of the test rows, by view where the model has such scores."""
     assert fold.sampled is not None
-    rows, task, each = fold.sampled, run.task, None
+    rows, problem, each = fold.sampled, run.problem, None
     scored = scored.take(rows)
     if scored.probabilities is None and _is_calibrated(run, learner, model, chosen):
         scored = scored._replace(probabilities=model.probabilities(scored.scores))
     if learner.view is None and hasattr(model, "view_scores") and len(rows):
         each = scores_of_views(model, fold.X_test[rows])
-    y = task.encode(fold.y_test[rows])
+    y = problem.encode(fold.y_test[rows])
     return make_scored(rows, y, scored.scores, scored.predicted, scored.probabilities, each)
 
 
 def _is_calibrated(run: Run, learner: Learner, model: Any, chosen: Chosen) -> bool:
     """Return whether the model has probabilities of all classes though the metric needs none."""
     return (
-        isinstance(run.task, Classification)
+        isinstance(run.problem, Classification)
         and calibrates_in_pass(run, learner, chosen.setting)
         and gives_probabilities(model)
-        and len(model.classes_) == len(run.task.classes)
+        and len(model.classes_) == len(run.problem.classes)
     )
 
 
 def _set_threshold(run: Run, learner: Learner, model: Any, chosen: Chosen) -> None:
     """Calibrate the model unless its pass did, and set its threshold."""
-    if not run.task.needs_probabilities:
+    if not run.problem.needs_probabilities:
         return
     if not calibrates_in_pass(run, learner, chosen.setting):
         if chosen.held_out is None:
             raise InputError(f"model {learner.name!r} has no held-out rows to be calibrated by")
         model.calibrate(chosen.held_out.scores, chosen.y, chosen.weight)
-    threshold = chosen.threshold if run.task.tunes else run.task.fixed_threshold
+    threshold = chosen.threshold if run.problem.tunes else run.problem.fixed_threshold
     if threshold is not None:
         model.set_threshold(threshold)
