@@ -345,8 +345,7 @@ def _refuse_options_of_folds(*given: tuple[str, Any]) -> None:
         default = inspect.signature(compare).parameters[name].default
         if value is not None and (default is None or value != default):
             raise InputError(
-                f"{name}= is for a comparison by folds; leave it out where progressive, or leave "
-                "progressive out"
+                f"{name}= is for a comparison by folds; leave it out, or leave progressive out"
             )
 
 

@@ -103,58 +103,6 @@ class OpenFold:
         return len(self.found[name]) < self.parts[name]
 
 
-class NextFold:
-    """The fold after those that have begun; a thread encodes it while the workers work.
-
-    Parameters
-    ----------
-    data : Data
-        The rows of all folds.
-    first : Fold or None
-        The rows of the first one, if it is encoded already.
-
-    Attributes
-    ----------
-    number : int
-        Its position.
-    seconds : float
-        What encoding took.
-    """
-
-    def __init__(self, data: Data, first: Fold | None) -> None:
-        self.data, self.first = data, first
-        self.number, self.seconds = 0, 0.0
-        self._rows: Future[Fold] | None = None
-
-    def encode(self, thread: ThreadPoolExecutor, bins: bool) -> None:
-        """Let the thread encode it, with bins of the numbers if they are asked for."""
-        if self._rows is None and self.number < len(self.data.splits):
-            self._rows = thread.submit(self._encode, bins)
-
-    def _encode(self, bins: bool) -> Fold:
-        start = time.monotonic()
-        fold, self.first = self.first, None
-        if fold is None:
-            fold = self.data.encode(self.number, bins)
-            self.seconds = time.monotonic() - start
-        elif bins:
-            self.data.add_bins(self.number, fold)
-        return fold
-
-    @property
-    def is_there(self) -> bool:
-        """True if the fold is encoded."""
-        return self._rows is not None and self._rows.done()
-
-    def take(self) -> OpenFold | None:
-        """Return it once it is encoded, and go on to the next one; None if nothing is encoded."""
-        if self._rows is None:
-            return None
-        fold, self._rows = OpenFold(self._rows.result()), None
-        self.number += 1
-        return fold
-
-
 class FoldComparison:
     """A comparison by folds, as far as it has come.
 
@@ -183,7 +131,8 @@ class FoldComparison:
 
     def __init__(self, run: Run, data: Data, first: Fold | None, resources: Resources) -> None:
         self.run, self.data, self.n_splits = run, data, len(data.splits)
-        self.next = NextFold(data, first)
+        self.first, self.number = first, 0
+        self._next: Future[Fold] | None = None
         self.jobs, self.observer, deadline = resources
         self.planner = Planner(run, self.n_splits, self.jobs.n_workers, deadline)
         self.learners = {learner.name: learner for learner in run.learners}
@@ -196,9 +145,8 @@ class FoldComparison:
     def rounds(self) -> Iterator[int]:
         """Run all tasks; yield the number of finished folds, from two to all but one."""
         if self.planner.deadline < math.inf:
-            first = self.next.first = self.next.first or self.data.encode(0)
-            self.planner.probe(first, self.jobs, self.observer)
-            del first  # it is kept until it is used
+            self.first = self.first or self.data.encode(0)
+            self.planner.probe(self.first, self.jobs, self.observer)
         yield from self._all_folds()
         if self.planner.costs and self.n_folds == self.n_splits:
             kept = self._kept()
@@ -229,7 +177,7 @@ class FoldComparison:
                 results = self.jobs.run(self._waiting())
                 for job, (result, seconds) in self.planner.failed.drop(results):
                     self._handle(job, result, seconds)
-                    if len(self.queue) < few and self.next.is_there:
+                    if len(self.queue) < few and self._next is not None and self._next.done():
                         self._begin()
                     self._look_ahead(thread)
                     if done < self.n_folds < self.n_splits:
@@ -243,8 +191,20 @@ class FoldComparison:
         self.open = {
             f: fold for f, fold in self.open.items() if any(f not in scores for scores in kept)
         }
-        if len(self.open) < 2:
-            self.next.encode(thread, self.planner.tries("bins"))
+        there = self._next is not None or self.number == self.n_splits
+        if len(self.open) < 2 and not there:
+            self._next = thread.submit(self._encode, self.number, self.planner.tries("bins"))
+
+    def _encode(self, f: int, bins: bool) -> Fold:
+        """Encode a fold, with bins of the numbers if they are tried; the first one may be there."""
+        start = time.monotonic()
+        fold, self.first = self.first, None
+        if fold is None:
+            fold = self.data.encode(f, bins)
+            self.planner.encoding = time.monotonic() - start
+        elif bins:
+            self.data.add_bins(f, fold)
+        return fold
 
     def _waiting(self) -> Iterator[Call]:
         """Yield tasks as long as there are any; threads of joblib ask for them."""
@@ -256,12 +216,11 @@ class FoldComparison:
 
     def _begin(self) -> bool:
         """Put the tasks of the next fold into the queue; False if there is none, or no time."""
-        f = self.next.number
-        late = f >= FEWEST_FOLDS and self.planner.remaining < 0.0
-        fold = None if late else self.next.take()
-        if fold is None:
+        f, rows = self.number, self._next
+        if rows is None or (f >= FEWEST_FOLDS and self.planner.remaining < 0.0):
             return False
-        self.planner.encoding = self.next.seconds or self.planner.encoding
+        fold = OpenFold(rows.result())
+        self._next, self.number = None, f + 1
         if f:
             self.planner.replan(f, _seconds_of(self.pending, self.open.values(), self.planner))
         self.total = self.planner.done + self.planner.plan.seconds

@@ -151,54 +151,6 @@ def can_refine(run: Run, learner: Learner, fold: Fold, name: str) -> bool:
     return name != "epochs" or run.epochs is None
 
 
-class SplitRows:
-    """The rows of the inner splits, kept for the settings of the same share and encoding.
-
-    Parameters
-    ----------
-    run : Run
-        What is compared.
-    learner : Learner
-        The entry.
-    fold : Fold
-        The training part.
-    """
-
-    def __init__(self, run: Run, learner: Learner, fold: Fold) -> None:
-        self.run, self.learner, self.fold = run, learner, fold
-        self.taken: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any, Any]] = {}
-
-    def take(
-        self, number: int, split: Split, share: float, setting: dict[str, Any]
-    ) -> tuple[Any, np.ndarray, Any, Any]:
-        """Return a share of the rows to learn, their labels and weights, and the rows held out.
-
-        All unlabeled rows are among them.
-        """
-        fold = self.fold.of_setting(setting)
-        key = number, share, fold is self.fold
-        if any(other[1:] != key[1:] for other in self.taken):
-            self.taken.clear()
-        if key not in self.taken:
-            X, y, weight = fold.training_rows(self.learner)
-            unlabeled = np.arange(len(fold.y_train), len(y))
-            rows = np.concatenate([self._draw(split[0], share), unlabeled])
-            own = None if weight is None else weight[rows]
-            self.taken[key] = X[rows], y[rows], own, X[split[1]]
-        return self.taken[key]
-
-    def count(self, share: float) -> int:
-        """Return how many labeled rows a share of the first split is: some of each class."""
-        return len(self._draw(self.fold.inner[0][0], share))
-
-    def _draw(self, train: np.ndarray, share: float) -> np.ndarray:
-        most = max(1, round(share * len(train)))
-        if not self.learner.streams:
-            most = min(most, max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.run.metric)))
-        labels = self.fold.y_train[train]
-        return train[draw_rows(self.run.problem, labels, most, self.run.seed)]
-
-
 class Tuner:
     """The inner validation of one learner in one training part.
 
@@ -231,7 +183,8 @@ class Tuner:
         once = learner.stops_early or not learner.streams
         self.inner = fold.inner[: 1 if once else tuning.splits]
         self.tuning = tuning
-        self.rows = SplitRows(run, learner, fold)
+        # the rows of the inner splits, kept for the settings of the same share and encoding
+        self._taken: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any, Any]] = {}
 
     def choose(self, settings: Sequence[tuple[int, dict[str, Any]]]) -> Chosen:
         """Return the best of some settings, each with its position among all of them."""
@@ -303,12 +256,41 @@ class Tuner:
                     one.held_out = one.y = one.weight = None
         return found
 
+    def _take(
+        self, number: int, split: Split, share: float, setting: dict[str, Any]
+    ) -> tuple[Any, np.ndarray, Any, Any]:
+        """Return a share of the rows to learn, their labels and weights, and the rows held out.
+
+        All unlabeled rows are among them.
+        """
+        fold = self.fold.of_setting(setting)
+        key = number, share, fold is self.fold
+        if any(other[1:] != key[1:] for other in self._taken):
+            self._taken.clear()
+        if key not in self._taken:
+            X, y, weight = fold.training_rows(self.learner)
+            unlabeled = np.arange(len(fold.y_train), len(y))
+            rows = np.concatenate([self._draw(split[0], share), unlabeled])
+            own = None if weight is None else weight[rows]
+            self._taken[key] = X[rows], y[rows], own, X[split[1]]
+        return self._taken[key]
+
+    def count(self, share: float) -> int:
+        """Return how many labeled rows a share of the first split is: some of each class."""
+        return len(self._draw(self.fold.inner[0][0], share))
+
+    def _draw(self, train: np.ndarray, share: float) -> np.ndarray:
+        most = max(1, round(share * len(train)))
+        if not self.learner.streams:
+            most = min(most, max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.run.metric)))
+        return train[draw_rows(self.run.problem, self.labels[train], most, self.run.seed)]
+
     def _score(
         self, settings: Sequence[dict[str, Any]], split: Split, number: int, share: float
     ) -> list[tuple[Any, Scored]]:
         """A model for each setting that learned one part, and its scores of the other."""
         run, common = self.run, settings[0]
-        X_train, y_train, weight, X_test = self.rows.take(number, split, share, common)
+        X_train, y_train, weight, X_test = self._take(number, split, share, common)
         model = make_model(run, self.learner, {**common, **self.learner.tuning_params})
         with warnings.catch_warnings():  # a setting that takes too long is judged as it is
             warnings.simplefilter("ignore", ConvergenceWarning)

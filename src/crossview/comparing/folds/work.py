@@ -142,7 +142,7 @@ def probe_learner(run: Run, learner: Learner, fold: Fold, seconds_left: float) -
         ends = [(0, candidates[0]), (1, candidates[-1])]
         tuner = Tuner(run, learner, fold)
         n_rows = len(fold.inner[0][0])
-        rows = [tuner.rows.count(min(1.0, SLICES[0] / n_rows))]
+        rows = [tuner.count(min(1.0, SLICES[0] / n_rows))]
         seconds: list[float] = []
         if learner.stops_early and run.epochs is None:
             short = Tuner(replace(run, epochs=2), learner, fold)
@@ -158,7 +158,7 @@ def probe_learner(run: Run, learner: Learner, fold: Fold, seconds_left: float) -
             if seconds:
                 if rows[-1] == n_rows or len(ends) * seconds[-1] * n / rows[-1] > most:
                     break
-                rows.append(tuner.rows.count(share))
+                rows.append(tuner.count(share))
             took, value = _probe(tuner, ends, share)
             if took < SHORT:
                 took = min(took, _probe(tuner, ends, share)[0])
