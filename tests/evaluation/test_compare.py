@@ -228,11 +228,11 @@ def test_several_classes_and_every_metric():
     for metric in ("f1", "roc_auc", "average_precision", "accuracy", "prbep"):
         # every way of using the views once, and some of them for the other metrics
         models = None if metric == "f1" else ["view:a", "view:b", "pa:squared"]
-        for stream in (False, True):
+        for stream, how in ((False, {"cv": 2}), (True, {"progressive": True})):
             some = [*models, "svmperf"] if models and not stream else models
             if stream and metric == "f1":
                 some = ["view:a", "pa:squared", "pa:absolute", "scw", "pam:squared", "mvm"]
-            answer = thorough(X, y, cv=2, metric=metric, grid=ONE, progressive=stream, models=some)
+            answer = thorough(X, y, metric=metric, grid=ONE, models=some, **how)
             assert answer.positive is None
             json.dumps(answer.to_dict())
             if not stream:

@@ -169,10 +169,8 @@ def test_several_classes_with_rows_without_label():
         {"a": rng.normal(size=(120, 3)) + 3 * np.eye(3)[k], "b": rng.normal(size=(120, 3))}
     )
     y = np.where(rng.random(120) < 0.5, k, np.nan)
-    for stream in (False, True):
-        answer = thorough(
-            X, y, cv=3, grid=ONE, models=["pa:squared", "pegasos", "keco"], progressive=stream
-        )
+    for how in ({"cv": 3}, {"progressive": True}):
+        answer = thorough(X, y, grid=ONE, models=["pa:squared", "pegasos", "keco"], **how)
         assert answer.row("pegasos").value > 0.6
         assert answer.unlabeled_benefit is not None
 
