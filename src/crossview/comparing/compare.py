@@ -325,6 +325,9 @@ def compare(
     return compare_folds(run, source, options, resources)
 
 
+_DEFAULTS = inspect.signature(compare).parameters
+
+
 def _check_options(
     task: str, grid: Mapping[str, Any], epochs: int | None, progressive: bool
 ) -> None:
@@ -342,7 +345,7 @@ def _check_options(
 def _refuse_options_of_folds(*given: tuple[str, Any]) -> None:
     """Raise an error for options that a progressive comparison has no use for."""
     for name, value in given:
-        default = inspect.signature(compare).parameters[name].default
+        default = _DEFAULTS[name].default
         if value is not None and (default is None or value != default):
             raise InputError(
                 f"{name}= is for a comparison by folds; leave it out, or leave progressive out"
