@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 from contract.instances import make_rows, new, params, scores_of, streams
 from crossview import InputError, ViewEncoder
-from crossview.estimators.base import rows as reading
+from crossview.estimators.base import learner as reading
 from crossview.streams.plan import Plan
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,12 +12,13 @@ from crossview.algorithms.couplings import Coupling
 from crossview.algorithms.online import Examples, learn, learn_one_view
 from crossview.algorithms.rules import Rule
 from crossview.errors import InputError
-from crossview.estimators.covariance import COVARIANCE, COVARIANCE_ATTRIBUTES, CovarianceClassifier
+from crossview.estimators.covariance import CovarianceClassifier
 from crossview.estimators.documentation import document_parameters
 from crossview.estimators.linear import SLACKS
-from crossview.estimators.parameters import LINEAR, VIEWS
+from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR, VIEWS
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
+from crossview.views import ViewLayout
 
 __all__ = ["MultiViewPAClassifier"]
 
@@ -26,7 +26,9 @@ COUPLINGS = {
     "independent": couplings.INDEPENDENT,
     "absolute": couplings.ABSOLUTE,
     "squared": couplings.SQUARED,
+    "concatenated": couplings.INDEPENDENT,  # of one view
 }
+PUBLISHED = "update='published' is the paper's Algorithm 1"
 
 
 @document_parameters(VIEWS, LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
@@ -119,14 +121,12 @@ class MultiViewPAClassifier(CovarianceClassifier):
 
     _parameter_constraints: ClassVar[dict] = {
         **CovarianceClassifier._parameter_constraints,
-        "views": [Mapping, "array-like", None],
         "variant": [StrOptions(set(SLACKS))],
-        "C": [Interval(Real, 0, None, closed="neither")],
         "disagreement": [
             Interval(Real, 0, None, closed="left"),
             Interval(Integral, 0, None, closed="left"),
         ],
-        "coupling": [StrOptions({*COUPLINGS, "concatenated"})],
+        "coupling": [StrOptions(set(COUPLINGS))],
         "update": [StrOptions({"exact", "published"})],
         "geometry": [StrOptions({"euclidean", "mahalanobis"})],
     }
@@ -174,42 +174,44 @@ class MultiViewPAClassifier(CovarianceClassifier):
         self.calibration = calibration
         self.random_state = random_state
 
+    # --- parameters ------------------------------------------------------------------
+
+    def _check_combination(self) -> None:
+        if self.update == "published" and (self.coupling, self.variant) != ("absolute", "PA-I"):
+            raise InputError(
+                f"{PUBLISHED}: set coupling='absolute' and variant='PA-I', and give two views"
+            )
+
+    def _check_columns(self, slots: ViewLayout) -> None:
+        super()._check_columns(slots)
+        if self.update == "published" and slots.n_views != 2:
+            raise InputError(f"{PUBLISHED}: give two views (there are {slots.n_views})")
+
     def _has_covariance(self) -> bool:
         return bool(self.geometry == "mahalanobis")
 
-    def _n_biases(self) -> int:
-        return 1 if self.coupling == "concatenated" else self._slots.n_views
+    def _per_view(self) -> bool:
+        return bool(self.coupling != "concatenated")
+
+    # --- learning and scoring ----------------------------------------------------------
+
+    def _learn(
+        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
+    ) -> int:
+        examples = Examples(rows, order, y, weight, scores)
+        kind = rules.PAM if self._has_covariance() else rules.PA
+        rule = Rule(kind, SLACKS[self.variant], float(self.C), 0.0)
+        kind = couplings.PUBLISHED if self.update == "published" else COUPLINGS[self.coupling]
+        coupling = Coupling(kind, float(self.disagreement))
+        if self._has_covariance():
+            return self._covariance(self._state).learn(examples, rule, coupling)
+        weights, scaling = self._weights(self._state).for_loops(), self._scaling()
+        if self.coupling == "concatenated":
+            return int(learn_one_view(examples, weights, scaling, rule))
+        return int(learn(examples, weights, scaling, rule, coupling))
 
     def _combine(self, view_scores: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
         total = view_scores.sum(axis=1)
         if self.coupling in ("independent", "concatenated"):
             return total
         return total / np.maximum(takes_part.sum(axis=1), 1)[:, None]
-
-    def _learn(
-        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
-    ) -> int:
-        coupling = self._coupling()
-        if self._has_covariance():
-            return super()._learn(rows, order, y, weight, scores)
-        examples = Examples(rows, order, y, weight, scores)
-        model, scaling, rule = self._weights(), self._scaling(), self._rule()
-        if self.coupling == "concatenated":
-            return int(learn_one_view(examples, model, scaling, rule))
-        return int(learn(examples, model, scaling, rule, coupling))
-
-    def _rule(self) -> Rule:
-        kind = rules.PAM if self._has_covariance() else rules.PA
-        return Rule(kind, SLACKS[self.variant], float(self.C), 0.0)
-
-    def _coupling(self) -> Coupling:
-        kind = COUPLINGS.get(self.coupling, couplings.INDEPENDENT)
-        if self.update == "published":
-            n_views = len(self._slots.names)
-            if self.coupling != "absolute" or self.variant != "PA-I" or n_views != 2:
-                raise InputError(
-                    "update='published' is the paper's Algorithm 1: set coupling='absolute' and "
-                    f"variant='PA-I', and give two views (there are {n_views})"
-                )
-            kind = couplings.PUBLISHED
-        return Coupling(kind, float(self.disagreement))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from crossview.algorithms.rules import Rule
 from crossview.estimators.base import LinearOnlineClassifier
 from crossview.estimators.documentation import document_parameters
 from crossview.estimators.parameters import ATTRIBUTES, LINEAR
-from crossview.estimators.validation import Interval, StrOptions
+from crossview.estimators.validation import StrOptions
 from crossview.kernels.rows import Rows
 
 __all__ = ["PassiveAggressiveClassifier", "Perceptron"]
@@ -32,7 +31,8 @@ class FirstOrderClassifier(LinearOnlineClassifier):
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
         examples = Examples(rows, order, y, weight, scores)
-        return int(learn_one_view(examples, self._weights(), self._scaling(), self._rule()))
+        weights = self._weights(self._state).for_loops()
+        return int(learn_one_view(examples, weights, self._scaling(), self._rule()))
 
 
 @document_parameters(LINEAR, attributes=ATTRIBUTES)
@@ -161,7 +161,6 @@ class PassiveAggressiveClassifier(FirstOrderClassifier):
     _parameter_constraints: ClassVar[dict] = {
         **LinearOnlineClassifier._parameter_constraints,
         "variant": [StrOptions(set(SLACKS))],
-        "C": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(

@@ -31,8 +31,8 @@ class _FactorizationMachine(MachineLearner):
     def _model(self) -> int:
         return CROSS_PAIRS if self.cross_view_only else ALL_PAIRS
 
-    def _check_optimizer(self) -> None:
-        super()._check_optimizer()
+    def _check_combination(self) -> None:
+        super()._check_combination()
         if self.optimizer == "als" and not self.cross_view_only:
             raise InputError(
                 "optimizer='als' with cross_view_only=False; "

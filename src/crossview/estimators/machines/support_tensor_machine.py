@@ -137,7 +137,7 @@ class SupportTensorMachineClassifier(MachineClassifier):
     def _model(self) -> int:
         return TENSOR
 
-    def _check_optimizer(self) -> None:
+    def _check_combination(self) -> None:
         if self.optimizer == "alternating" and (self.penalty != "l2" or self.alpha == 0.0):
             raise InputError(
                 f"optimizer='alternating' with penalty={self.penalty!r} and alpha={self.alpha!r}; "

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from crossview.algorithms import rules
 from crossview.algorithms.rules import Rule
-from crossview.estimators.covariance import COVARIANCE, COVARIANCE_ATTRIBUTES, CovarianceClassifier
+from crossview.estimators.covariance import CovarianceClassifier
 from crossview.estimators.documentation import document_parameters
-from crossview.estimators.parameters import LINEAR
+from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR
 from crossview.estimators.validation import Interval
 
 __all__ = ["AROWClassifier"]

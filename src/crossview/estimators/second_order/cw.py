@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from crossview.algorithms import rules
 from crossview.algorithms.rules import Rule
-from crossview.estimators.covariance import (
-    COVARIANCE,
-    COVARIANCE_ATTRIBUTES,
-    CovarianceClassifier,
-    normal_quantile,
-)
+from crossview.estimators.covariance import CovarianceClassifier, normal_quantile
 from crossview.estimators.documentation import document_parameters
-from crossview.estimators.parameters import LINEAR
-from crossview.estimators.validation import Interval, StrOptions
+from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR
+from crossview.estimators.validation import StrOptions
 
 __all__ = ["ConfidenceWeightedClassifier"]
 
@@ -91,7 +85,6 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
 
     _parameter_constraints: ClassVar[dict] = {
         **CovarianceClassifier._parameter_constraints,
-        "confidence": [Interval(Real, 0.5, 1, closed="neither")],
         "form": [StrOptions(set(KINDS))],
     }
 

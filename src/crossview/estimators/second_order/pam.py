@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 from crossview.algorithms import rules
 from crossview.algorithms.rules import Rule
-from crossview.estimators.covariance import COVARIANCE, COVARIANCE_ATTRIBUTES, CovarianceClassifier
+from crossview.estimators.covariance import CovarianceClassifier
 from crossview.estimators.documentation import document_parameters
-from crossview.estimators.parameters import LINEAR
-from crossview.estimators.validation import Interval, StrOptions
+from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR
+from crossview.estimators.validation import StrOptions
 
 __all__ = ["PAMClassifier"]
 
@@ -83,7 +82,6 @@ class PAMClassifier(CovarianceClassifier):
     _parameter_constraints: ClassVar[dict] = {
         **CovarianceClassifier._parameter_constraints,
         "variant": [StrOptions(set(SLACKS))],
-        "C": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from crossview.estimators.base import OnlineClassifier
 from crossview.estimators.documentation import document_parameters
 from crossview.estimators.second_order.arow import AROWClassifier
 from crossview.estimators.stacking import parameters
-from crossview.estimators.stacking import state as states
 from crossview.estimators.stacking.base import Stacking
 from crossview.estimators.stacking.defaults import default_classifiers
 
@@ -105,10 +104,6 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
 
     scores_are_log_odds = True
     _expert_kind = OnlineClassifier
-    _parameter_constraints: ClassVar[dict] = {
-        **{k: v for k, v in OnlineClassifier._parameter_constraints.items() if k != "n_epochs"},
-        **Stacking._parameter_constraints,
-    }
 
     def __init__(
         self,
@@ -177,7 +172,3 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
                 missing = ~np.isfinite(scores).all(axis=1)
                 scores = np.where(missing[:, None], 0.0, scores)
             yield scores, missing, self._state["calibrations"][k]
-
-    def _insert_class(self, old: np.ndarray, position: int) -> None:
-        self._experts.insert_class(old, self.classes_, position)
-        states.insert_class(self._state, float(self.ridge), len(old), position)

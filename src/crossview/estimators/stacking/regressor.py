@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from crossview.estimators.machines import MultiViewMachineRegressor
 from crossview.estimators.stacking import parameters
 from crossview.estimators.stacking.base import Stacking
 from crossview.estimators.stacking.defaults import default_regressors
+from crossview.views import ViewLayout
 
 __all__ = ["OnlineStackingRegressor"]
 
@@ -86,7 +87,6 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
     """
 
     _expert_kind = OnlineRegressor
-    _parameter_constraints: ClassVar[dict] = Stacking._parameter_constraints
 
     def __init__(
         self,
@@ -121,7 +121,6 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
 
     def _start_state(self) -> None:
         super()._start_state()
-        self._state["units"] = np.zeros(3)
         self._share_units()
 
     def _share_units(self) -> None:
@@ -129,14 +128,11 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
         for expert in self._experts:
             expert.learner._state["units"] = self._state["units"]
 
-    def _grow_state(self, moved: np.ndarray) -> None:
-        super()._grow_state(moved)
+    def _grow_state(self, moved: np.ndarray, before: ViewLayout) -> None:
+        super()._grow_state(moved, before)
         self._share_units()
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore the state that `get_state` returned."""
         super().set_state(state)
         self._share_units()
-
-    def _in_units(self, score: np.ndarray) -> np.ndarray:
-        return OnlineRegressor._in_units(self, score)

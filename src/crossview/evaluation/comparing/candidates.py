@@ -9,7 +9,7 @@ from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner, known_learners
 from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
-from crossview.estimators.svm.options import WEIGHTED
+from crossview.estimators.svm.measure import WEIGHTED
 from crossview.evaluation.baselines import baselines as usual_baselines
 from crossview.evaluation.baselines import find_baseline, find_model
 from crossview.evaluation.comparing.run import Run
