@@ -13,7 +13,7 @@ from crossview.batch import rows_at
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.targets import class_codes
 from crossview.labels import known_labels
-from crossview.schema import MAX_FINITE, Array
+from crossview.saving.schema import MAX_FINITE, Array
 
 __all__ = ["Calibrator", "calibration_schema", "out_of_fold_scores"]
 

@@ -21,8 +21,8 @@ from crossview.estimators.base.names import NamedColumns, features_by_view
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.parameters import RANGES
 from crossview.kernels.rows import Rows
-from crossview.schema import MAX_COUNT, check_header, check_state
-from crossview.touched import new_array
+from crossview.saving.schema import MAX_COUNT, check_header, check_state
+from crossview.saving.touched import new_array
 from crossview.views import MultiView, ViewLayout, as_views, check_rows
 
 __all__ = ["ColumnWeights", "ViewLearner", "scores_of_views_alone"]

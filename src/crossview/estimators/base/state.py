@@ -9,7 +9,7 @@ import numpy as np
 
 from crossview.algorithms import merging
 from crossview.kernels.merged import total
-from crossview.schema import Array
+from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
 __all__ = ["Models", "Schema", "State", "StatePart"]

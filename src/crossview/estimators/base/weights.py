@@ -18,8 +18,8 @@ from crossview.batch import read_only
 from crossview.errors import InputError
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.kernels.rows import Rows, score_views
-from crossview.schema import MAX_COUNT, Array
-from crossview.touched import zeros
+from crossview.saving.schema import MAX_COUNT, Array
+from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
 
 __all__ = [

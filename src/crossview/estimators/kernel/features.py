@@ -17,7 +17,7 @@ from crossview.estimators.kernel.approximation import ViewApproximation, approxi
 from crossview.estimators.kernel.model import KernelModel
 from crossview.kernels.merged import total
 from crossview.kernels.rows import Rows, score_views
-from crossview.schema import Array
+from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
 __all__ = ["STEPS_AT_ONCE", "FeatureWeights"]

@@ -9,7 +9,7 @@ import numpy as np
 from crossview.estimators.base import Schema, State, StatePart
 from crossview.estimators.kernel.bandwidth import later_gammas
 from crossview.estimators.kernel.values import KernelFunction, ViewKernels
-from crossview.schema import MAX_COUNT, Array
+from crossview.saving.schema import MAX_COUNT, Array
 from crossview.views import ViewLayout
 
 __all__ = ["KernelModel", "ModelOptions"]

@@ -29,7 +29,7 @@ from crossview.estimators.kernel.features import STEPS_AT_ONCE
 from crossview.estimators.kernel.model import KernelModel
 from crossview.kernels.gram import ViewRows
 from crossview.kernels.rows import Rows
-from crossview.schema import Array
+from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
 __all__ = ["MAINTENANCE", "SupportVectors"]

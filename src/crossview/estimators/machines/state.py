@@ -24,8 +24,8 @@ from crossview.algorithms.machines.state import (
 from crossview.batch import read_only
 from crossview.errors import InputError, closest_names
 from crossview.estimators.base import Models, Schema, State, StatePart
-from crossview.schema import Array
-from crossview.touched import zeros
+from crossview.saving.schema import Array
+from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
 
 __all__ = ["Design", "MachineState", "as_machine", "part_slots", "resolve_groups"]

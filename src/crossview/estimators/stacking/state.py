@@ -16,7 +16,7 @@ from crossview.algorithms.stacking.stack import Stack
 from crossview.estimators.base import Models, Schema, State, StatePart
 from crossview.estimators.base.calibration import calibration_schema
 from crossview.estimators.stacking.experts import Experts
-from crossview.schema import MAX_COUNT, Array
+from crossview.saving.schema import MAX_COUNT, Array
 
 __all__ = ["StackState", "as_history", "as_stack", "keep_experts", "make_state"]
 

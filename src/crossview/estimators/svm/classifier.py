@@ -31,7 +31,7 @@ from crossview.estimators.targets import row_weights
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 from crossview.labels import choose_positive
-from crossview.schema import Array
+from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
 __all__ = ["MultiViewSVMPerf"]
