@@ -157,14 +157,13 @@ class Columns:
         positions = header["column_map"]
         positions = None if positions is None else np.asarray(positions, dtype=np.int64)
         self = cls(layout, layout if named is None else named.slots, positions, named)
-        if positions is not None and named is None:
-            used = np.sort(positions[positions >= 0])
-            consistent = np.array_equal(used, np.arange(layout.n_columns))
+        slots = np.arange(layout.n_columns)
+        if named is not None:
+            given: Any = [] if positions is None else positions
+            consistent = named.layout == layout and np.array_equal(named.column_map, given)
         else:
-            expected = cls(layout, layout) if named is None else cls.of_names(named)
-            consistent = expected.layout == layout and (
-                positions is expected.positions or np.array_equal(positions, expected.positions)
-            )
+            used = slots if positions is None else np.sort(positions[positions >= 0])
+            consistent = np.array_equal(used, slots)
         if not consistent:
             raise InputError("the columns contradict each other")
         return self

@@ -238,7 +238,7 @@ def _cast(state: State, design: Design) -> State:
     layers, dtype = design.layers, design.dtype
     if state["A"].dtype == dtype and state["A"].shape[1] == layers:
         return {}
-    cast = {}
+    cast: State = {}
     for name, axis in (("A", 1), ("B", 1), ("c", 0)):
         value = state[name]
         if value.shape[axis] > layers:
