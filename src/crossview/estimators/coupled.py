@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from crossview.algorithms.online import Examples, learn, learn_one_view
 from crossview.algorithms.rules import Rule
 from crossview.errors import InputError
 from crossview.estimators.covariance import CovarianceClassifier
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.linear import SLACKS
 from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR, VIEWS
 from crossview.estimators.validation import Interval, StrOptions
@@ -32,6 +33,7 @@ PUBLISHED = "update='published' is the paper's Algorithm 1"
 
 
 @document_parameters(VIEWS, LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@with_parameters
 class MultiViewPAClassifier(CovarianceClassifier):
     """Passive-aggressive learning on several views, with a disagreement penalty.
 
@@ -131,48 +133,13 @@ class MultiViewPAClassifier(CovarianceClassifier):
         "geometry": [StrOptions({"euclidean", "mahalanobis"})],
     }
 
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        variant: str = "PA-I",
-        C: float = 1.0,
-        disagreement: float = 0.1,
-        coupling: str = "squared",
-        update: str = "exact",
-        geometry: str = "euclidean",
-        covariance: str = "auto",
-        rank: int = 256,
-        diagonal: str = "precision",
-        initial_variance: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = True,
-        average: bool = False,
-        class_weight: Any = None,
-        calibration: str = "sigmoid",
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.variant = variant
-        self.C = C
-        self.disagreement = disagreement
-        self.coupling = coupling
-        self.update = update
-        self.geometry = geometry
-        self.covariance = covariance
-        self.rank = rank
-        self.diagonal = diagonal
-        self.initial_variance = initial_variance
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.random_state = random_state
+    views: Any = field(default=None, kw_only=False)
+    variant: str = "PA-I"
+    C: float = 1.0
+    disagreement: float = 0.1
+    coupling: str = "squared"
+    update: str = "exact"
+    geometry: str = "euclidean"
 
     # --- parameters ------------------------------------------------------------------
 

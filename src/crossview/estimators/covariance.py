@@ -19,6 +19,7 @@ from crossview.estimators.base.weights import (
     WeightCovariance,
     check_memory,
 )
+from crossview.estimators.documentation import with_parameters
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
@@ -32,8 +33,14 @@ FORMS = {
 }
 
 
+@with_parameters
 class CovarianceClassifier(LinearOnlineClassifier):
     """Base class of the learners that keep a covariance of their weights, one or one per view."""
+
+    covariance: str = "auto"
+    rank: int = 256
+    diagonal: str = "precision"
+    initial_variance: float = 1.0
 
     # --- to be implemented by subclasses ---------------------------------------------
 

@@ -13,6 +13,7 @@ from crossview.estimators.base.learner import ColumnWeights
 from crossview.estimators.base.online import OnlineClassifier
 from crossview.estimators.base.state import State, StatePart
 from crossview.estimators.base.weights import LinearWeights
+from crossview.estimators.documentation import with_parameters
 from crossview.kernels.rows import Rows
 
 __all__ = ["LinearClassifier", "LinearOnlineClassifier"]
@@ -21,7 +22,7 @@ __all__ = ["LinearClassifier", "LinearOnlineClassifier"]
 class LinearClassifier(ViewClassifier):
     """Base class of the classifiers with a weight per column."""
 
-    average: Any = False
+    average = False
 
     # --- to be implemented by subclasses -----------------------------------------
 
@@ -117,11 +118,18 @@ class LinearClassifier(ViewClassifier):
         return scores, takes_part, missing
 
 
+@with_parameters
 class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
     """Base class of the linear online classifiers."""
 
-    fit_intercept: Any
-    intercept_scaling: Any
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    n_epochs: int = 1
+    shuffle: bool = True
+    average: bool = False
+    class_weight: Any = None
+    calibration: str = "sigmoid"
+    random_state: Any = None
 
     def _takes_part(self, norms: np.ndarray, missing: np.ndarray) -> np.ndarray:
         # the intercepts alone score a row without a nonempty view

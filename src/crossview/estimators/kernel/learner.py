@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -20,6 +21,7 @@ from crossview.batch import entries_of, read_only, rows_at
 from crossview.errors import InputError
 from crossview.estimators.base import Columns, ColumnWeights, OnlineClassifier, State, StatePart
 from crossview.estimators.base.online import check_learned
+from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.bandwidth import view_gammas
 from crossview.estimators.kernel.features import FeatureWeights
 from crossview.estimators.kernel.model import ModelOptions
@@ -42,6 +44,7 @@ from crossview.views import MultiView, ViewLayout
 __all__ = ["KernelLearner", "draw_options", "read_training_set", "training_kernels"]
 
 
+@with_parameters
 class KernelLearner(OnlineClassifier):
     """Base class of KeCo and Pegasos: `fit` on drawn rows, passes over a stream, scores.
 
@@ -71,56 +74,29 @@ class KernelLearner(OnlineClassifier):
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "median",
-        degree: float = 3,
-        coef0: float = 1.0,
-        lam: float = 1e-3,
-        n_iterations: int | str = "auto",
-        schedule: str = "rounds",
-        unlabeled_ratio: float = 1 / 3,
-        include_self: bool = True,
-        average: bool = True,
-        fit_intercept: bool = True,
-        random_views: tuple[int, float] | None = None,
-        unlabeled: Any = None,
-        budget: int | None = None,
-        maintenance: str = "removal",
-        approximation: str | None = None,
-        n_components: int = 100,
-        class_weight: Any = None,
-        calibration: str = "sigmoid",
-        cache_size: float = 200,
-        verbose: Any = False,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.lam = lam
-        self.n_iterations = n_iterations
-        self.schedule = schedule
-        self.unlabeled_ratio = unlabeled_ratio
-        self.include_self = include_self
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.random_views = random_views
-        self.unlabeled = unlabeled
-        self.budget = budget
-        self.maintenance = maintenance
-        self.approximation = approximation
-        self.n_components = n_components
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.random_state = random_state
+    views: Any = field(default=None, kw_only=False)
+    kernel: Any = "rbf"
+    gamma: Any = "median"
+    degree: float = 3
+    coef0: float = 1.0
+    lam: float = 1e-3
+    n_iterations: int | str = "auto"
+    schedule: str = "rounds"
+    unlabeled_ratio: float = 1 / 3
+    include_self: bool = True
+    average: bool = True
+    fit_intercept: bool = True
+    random_views: tuple[int, float] | None = None
+    unlabeled: Any = None
+    budget: int | None = None
+    maintenance: str = "removal"
+    approximation: str | None = None
+    n_components: int = 100
+    class_weight: Any = None
+    calibration: str = "sigmoid"
+    cache_size: float = 200
+    verbose: Any = False
+    random_state: Any = None
 
     def _check_combination(self) -> None:
         wrong = self._wrong_approximation() or self._wrong_budget() or self._wrong_random_views()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from crossview.algorithms.machines.state import ALL_PAIRS, CROSS_PAIRS
 from crossview.errors import InputError
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.machines import parameters
 from crossview.estimators.machines.learner import (
     MachineClassifier,
@@ -25,8 +25,12 @@ _CONSTRAINTS: dict[str, list] = {
 }
 
 
+@with_parameters
 class _FactorizationMachine(MachineLearner):
     """The model of the classifier and the regressor."""
+
+    n_factors: int = 16
+    cross_view_only: bool = False
 
     def _model(self) -> int:
         return CROSS_PAIRS if self.cross_view_only else ALL_PAIRS
@@ -41,6 +45,7 @@ class _FactorizationMachine(MachineLearner):
 
 
 @document_parameters(parameters.CLASSIFIER, parameters.FACTORIZED, attributes=parameters.ATTRIBUTES)
+@with_parameters
 class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     """Factorization machine for classification: factorized interactions of pairs of columns.
 
@@ -106,53 +111,9 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
         **_CONSTRAINTS,
     }
 
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        n_factors: int = 16,
-        cross_view_only: bool = False,
-        loss: str = "logistic",
-        penalty: str = "l2",
-        alpha: float = 0.001,
-        optimizer: str = "adagrad",
-        learning_rate: float = 0.1,
-        init_scale: float = 0.02,
-        n_epochs: int = 100,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        tol: float = 1e-4,
-        shuffle: bool = True,
-        deterministic: bool = True,
-        class_weight: Any = None,
-        calibration: str = "sigmoid",
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.n_factors = n_factors
-        self.cross_view_only = cross_view_only
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.init_scale = init_scale
-        self.n_epochs = n_epochs
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.shuffle = shuffle
-        self.deterministic = deterministic
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.warm_start = warm_start
-        self.random_state = random_state
-
 
 @document_parameters(parameters.REGRESSOR, parameters.FACTORIZED, attributes=parameters.ATTRIBUTES)
+@with_parameters
 class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
     """Factorization machine for regression: factorized interactions of pairs of columns.
 
@@ -218,44 +179,3 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
         **MachineRegressor._parameter_constraints,
         **_CONSTRAINTS,
     }
-
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        n_factors: int = 16,
-        cross_view_only: bool = False,
-        loss: str = "squared",
-        penalty: str = "l2",
-        alpha: float = 0.001,
-        optimizer: str = "adagrad",
-        learning_rate: float = 0.1,
-        init_scale: float = 0.02,
-        n_epochs: int = 100,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        tol: float = 1e-4,
-        shuffle: bool = True,
-        deterministic: bool = True,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.n_factors = n_factors
-        self.cross_view_only = cross_view_only
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.init_scale = init_scale
-        self.n_epochs = n_epochs
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.shuffle = shuffle
-        self.deterministic = deterministic
-        self.warm_start = warm_start
-        self.random_state = random_state

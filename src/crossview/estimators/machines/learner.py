@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -43,6 +44,7 @@ from crossview.estimators.base import (
 )
 from crossview.estimators.base.learner import scores_of_views_alone
 from crossview.estimators.base.online import check_learned, pass_over
+from crossview.estimators.documentation import with_parameters
 from crossview.estimators.machines.early_stopping import EarlyStopping, split_held_out
 from crossview.estimators.machines.interactions import Interaction
 from crossview.estimators.machines.state import Design, MachineState, part_slots, resolve_groups
@@ -69,6 +71,7 @@ SOLVERS = {
 }
 
 
+@with_parameters
 class MachineLearner(ViewLearner):
     """Base class of the machines: passes with early stopping and solvers, scores and state."""
 
@@ -85,6 +88,22 @@ class MachineLearner(ViewLearner):
         "deterministic": ["boolean"],
         "warm_start": ["boolean"],
     }
+
+    views: Any = field(default=None, kw_only=False)
+    penalty: str = "l2"
+    alpha: float = 0.001
+    optimizer: str = "adagrad"
+    learning_rate: float = 0.1
+    init_scale: float = 0.02
+    n_epochs: int = 100
+    early_stopping: bool = True
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+    tol: float = 1e-4
+    shuffle: bool = True
+    deterministic: bool = True
+    warm_start: bool = False
+    random_state: Any = None
 
     # --- to be implemented by subclasses --------------------------------------
 
@@ -472,14 +491,18 @@ class MachineLearner(ViewLearner):
         }
 
 
+@with_parameters
 class MachineClassifier(MachineLearner, OnlineClassifier):
     """Base class of the machines for classification."""
 
     _parameter_constraints: ClassVar[dict] = {
         **MachineLearner._parameter_constraints,
-        **OnlineClassifier._parameter_constraints,
         "loss": [StrOptions({"logistic", "hinge", "squared"})],
     }
+
+    loss: str = "logistic"
+    class_weight: Any = None
+    calibration: str = "sigmoid"
 
     # as in scikit-learn: a learner that cannot stream has no partial_fit
     partial_fit = available_if(lambda self: _streams(self))(OnlineClassifier.partial_fit)
@@ -520,6 +543,7 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
         return bool(self.loss == "logistic")
 
 
+@with_parameters
 class MachineRegressor(MachineLearner, OnlineRegressor):
     """Base class of the machines for regression."""
 
@@ -527,6 +551,8 @@ class MachineRegressor(MachineLearner, OnlineRegressor):
         **MachineLearner._parameter_constraints,
         "loss": [StrOptions({"squared", "huber"})],
     }
+
+    loss: str = "squared"
 
     partial_fit = available_if(lambda self: _streams(self))(OnlineRegressor.partial_fit)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from crossview.algorithms import rules
 from crossview.algorithms.rules import Rule
 from crossview.estimators.covariance import CovarianceClassifier
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR
 from crossview.estimators.validation import Interval
 
@@ -16,6 +16,7 @@ __all__ = ["AROWClassifier"]
 
 
 @document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@with_parameters
 class AROWClassifier(CovarianceClassifier):
     """Adaptive regularization of weight vectors (AROW).
 
@@ -80,36 +81,7 @@ class AROWClassifier(CovarianceClassifier):
         "r": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(
-        self,
-        *,
-        r: float = 1.0,
-        covariance: str = "auto",
-        rank: int = 256,
-        diagonal: str = "precision",
-        initial_variance: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = True,
-        average: bool = False,
-        class_weight: Any = None,
-        calibration: str = "sigmoid",
-        random_state: Any = None,
-    ) -> None:
-        self.r = r
-        self.covariance = covariance
-        self.rank = rank
-        self.diagonal = diagonal
-        self.initial_variance = initial_variance
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.random_state = random_state
+    r: float = 1.0
 
     def _rule(self) -> Rule:
         return Rule(rules.AROW, rules.HARD, 1.0 / float(self.r), 0.0)

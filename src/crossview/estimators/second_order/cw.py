@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from crossview.algorithms import rules
 from crossview.algorithms.rules import Rule
 from crossview.estimators.covariance import CovarianceClassifier, normal_quantile
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR
 from crossview.estimators.validation import StrOptions
 
@@ -19,6 +19,7 @@ KINDS = {"stdev": rules.CW_STDEV, "variance": rules.CW_VARIANCE}
 
 
 @document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@with_parameters
 class ConfidenceWeightedClassifier(CovarianceClassifier):
     """Confidence-weighted learning (CW): a normal distribution over the weights.
 
@@ -88,38 +89,8 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
         "form": [StrOptions(set(KINDS))],
     }
 
-    def __init__(
-        self,
-        *,
-        confidence: float = 0.7,
-        form: str = "stdev",
-        covariance: str = "auto",
-        rank: int = 256,
-        diagonal: str = "precision",
-        initial_variance: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = True,
-        average: bool = False,
-        class_weight: Any = None,
-        calibration: str = "sigmoid",
-        random_state: Any = None,
-    ) -> None:
-        self.confidence = confidence
-        self.form = form
-        self.covariance = covariance
-        self.rank = rank
-        self.diagonal = diagonal
-        self.initial_variance = initial_variance
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.random_state = random_state
+    confidence: float = 0.7
+    form: str = "stdev"
 
     def _rule(self) -> Rule:
         return Rule(KINDS[self.form], rules.HARD, np.inf, normal_quantile(self.confidence))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from crossview.algorithms import rules
 from crossview.algorithms.rules import Rule
 from crossview.estimators.covariance import CovarianceClassifier, normal_quantile
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR
 from crossview.estimators.validation import StrOptions
 
@@ -17,6 +17,7 @@ SLACKS = {"SCW-I": rules.LINEAR, "SCW-II": rules.QUADRATIC}
 
 
 @document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@with_parameters
 class SoftConfidenceWeightedClassifier(CovarianceClassifier):
     """Soft confidence-weighted learning (SCW).
 
@@ -80,40 +81,9 @@ class SoftConfidenceWeightedClassifier(CovarianceClassifier):
         "variant": [StrOptions(set(SLACKS))],
     }
 
-    def __init__(
-        self,
-        *,
-        variant: str = "SCW-I",
-        confidence: float = 0.7,
-        C: float = 1.0,
-        covariance: str = "auto",
-        rank: int = 256,
-        diagonal: str = "precision",
-        initial_variance: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = True,
-        average: bool = False,
-        class_weight: Any = None,
-        calibration: str = "sigmoid",
-        random_state: Any = None,
-    ) -> None:
-        self.variant = variant
-        self.confidence = confidence
-        self.C = C
-        self.covariance = covariance
-        self.rank = rank
-        self.diagonal = diagonal
-        self.initial_variance = initial_variance
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.random_state = random_state
+    variant: str = "SCW-I"
+    confidence: float = 0.7
+    C: float = 1.0
 
     def _rule(self) -> Rule:
         phi = normal_quantile(self.confidence)

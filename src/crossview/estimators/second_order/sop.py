@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from crossview.algorithms import rules
 from crossview.algorithms.rules import Rule
 from crossview.estimators.covariance import CovarianceClassifier
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR
 
 __all__ = ["SecondOrderPerceptron"]
 
 
 @document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@with_parameters
 class SecondOrderPerceptron(CovarianceClassifier):
     """The second-order perceptron (SOP): a perceptron in the geometry of its mistakes.
 
@@ -74,35 +73,6 @@ class SecondOrderPerceptron(CovarianceClassifier):
     >>> model.covariance_form_
     'full'
     """
-
-    def __init__(
-        self,
-        *,
-        covariance: str = "auto",
-        rank: int = 256,
-        diagonal: str = "precision",
-        initial_variance: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = True,
-        average: bool = False,
-        class_weight: Any = None,
-        calibration: str = "sigmoid",
-        random_state: Any = None,
-    ) -> None:
-        self.covariance = covariance
-        self.rank = rank
-        self.diagonal = diagonal
-        self.initial_variance = initial_variance
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.random_state = random_state
 
     def _rule(self) -> Rule:
         return Rule(rules.SOP, rules.HARD, np.inf, 0.0)

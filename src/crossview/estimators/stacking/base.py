@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -17,6 +18,7 @@ from crossview.batch import entries_of, make_rows, read_only, rows_at, whole_mat
 from crossview.errors import InputError
 from crossview.estimators.base import ColumnWeights, State, StatePart, ViewLearner
 from crossview.estimators.base.learner import scores_of_views_alone
+from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.values import without_overflowing_rows
 from crossview.estimators.stacking import state as states
 from crossview.estimators.stacking.defaults import EXPERT_CLASSES, MAX_VIEWS_ALONE, view_expert
@@ -51,6 +53,7 @@ class WeightHistory(NamedTuple):
     stacking_decides: np.ndarray  # bool (n_snapshots,): else the mixture decides
 
 
+@with_parameters
 class Stacking(ViewLearner):
     """Base class of the stacks: experts, and the combination of their scores."""
 
@@ -65,9 +68,15 @@ class Stacking(ViewLearner):
         "prune": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    experts: Any
+    views: Any = field(default=None, kw_only=False)
+    experts: Any = None
+    share: float = 0.001
+    ridge: float = 100.0
+    prune: int | None = None
+    shuffle: bool = True
+    random_state: Any = None
+
     _expert_kind: ClassVar[Any]  # what every expert is an instance of
-    _experts: Experts
 
     # --- to be implemented by subclasses ------------------------------------------------
 

@@ -10,7 +10,7 @@ import numpy as np
 from crossview.algorithms import calibration
 from crossview.algorithms.stacking import several_classes, two_classes
 from crossview.estimators.base import OnlineClassifier
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.second_order.arow import AROWClassifier
 from crossview.estimators.stacking import parameters
 from crossview.estimators.stacking.base import Stacking
@@ -20,6 +20,7 @@ __all__ = ["OnlineStackingClassifier"]
 
 
 @document_parameters(parameters.STACK, attributes=parameters.ATTRIBUTES)
+@with_parameters
 class OnlineStackingClassifier(Stacking, OnlineClassifier):
     """Several learners in one pass, weighted by how well they predict: nothing to tune.
 
@@ -105,28 +106,8 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     scores_are_log_odds = True
     _expert_kind = OnlineClassifier
 
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        experts: Any = None,
-        share: float = 0.001,
-        ridge: float = 100.0,
-        prune: int | None = None,
-        shuffle: bool = True,
-        class_weight: Any = None,
-        calibration: str = "none",
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.experts = experts
-        self.share = share
-        self.ridge = ridge
-        self.prune = prune
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.random_state = random_state
+    class_weight: Any = None
+    calibration: str = "none"
 
     def _default_experts(self) -> list[tuple[str, Any, str | None]]:
         return default_classifiers(self.layout_, len(self.classes_))

@@ -9,7 +9,7 @@ import numpy as np
 
 from crossview.algorithms.stacking import numbers
 from crossview.estimators.base import OnlineRegressor
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.machines import MultiViewMachineRegressor
 from crossview.estimators.stacking import parameters
 from crossview.estimators.stacking.base import Stacking
@@ -20,6 +20,7 @@ __all__ = ["OnlineStackingRegressor"]
 
 
 @document_parameters(parameters.STACK, attributes=parameters.ATTRIBUTES)
+@with_parameters
 class OnlineStackingRegressor(Stacking, OnlineRegressor):
     """Several learners in one pass, weighted by how well they predict numbers: nothing to tune.
 
@@ -87,25 +88,6 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
     """
 
     _expert_kind = OnlineRegressor
-
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        experts: Any = None,
-        share: float = 0.001,
-        ridge: float = 100.0,
-        prune: int | None = None,
-        shuffle: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.experts = experts
-        self.share = share
-        self.ridge = ridge
-        self.prune = prune
-        self.shuffle = shuffle
-        self.random_state = random_state
 
     def _default_experts(self) -> list[tuple[str, Any, str | None]]:
         return default_regressors(self.layout_)

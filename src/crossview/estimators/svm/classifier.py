@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -23,7 +24,7 @@ from crossview.algorithms.performance.working_set import WorkingSet
 from crossview.batch import rows_at
 from crossview.errors import InputError
 from crossview.estimators.base import LinearClassifier, Schema, State, StatePart
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, VIEWS
 from crossview.estimators.svm.constants import ConstantFeatures
 from crossview.estimators.svm.measure import AT_K, MEASURES, WEIGHTED, Measure
@@ -95,6 +96,7 @@ class _SolutionState(StatePart):
 
 
 @document_parameters(VIEWS, {"calibration": CALIBRATION}, attributes=ATTRIBUTES)
+@with_parameters
 class MultiViewSVMPerf(LinearClassifier):
     """Linear SVMs, one per view, jointly trained for F1, precision at k, ROC AUC and others.
 
@@ -243,36 +245,19 @@ class MultiViewSVMPerf(LinearClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        measure: Any = "f1",
-        beta: float = 1.0,
-        k: float = 0.1,
-        C1: float = 1.0,
-        C2: float = 0.1,
-        solver: str = "joint",
-        scaling: str = "rows",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        pos_label: Any = None,
-        calibration: str = "sigmoid",
-    ) -> None:
-        self.views = views
-        self.measure = measure
-        self.beta = beta
-        self.k = k
-        self.C1 = C1
-        self.C2 = C2
-        self.solver = solver
-        self.scaling = scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.pos_label = pos_label
-        self.calibration = calibration
+    views: Any = field(default=None, kw_only=False)
+    measure: Any = "f1"
+    beta: float = 1.0
+    k: float = 0.1
+    C1: float = 1.0
+    C2: float = 0.1
+    solver: str = "joint"
+    scaling: str = "rows"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    fit_intercept: bool = True
+    pos_label: Any = None
+    calibration: str = "sigmoid"
 
     # --- learned state -----------------------------------------------------------
 
