@@ -98,7 +98,7 @@ def calibration_schema(n_scores: int, *, each: tuple[int, ...] = ()) -> Array:
 
 
 def _can_continue(states: np.ndarray) -> bool:
-    """Whether the rows of the block, and those to leave out, are such as a pass can count on."""
+    """Return True if a pass can go on from the rows of the block, and those to leave out."""
     N, rows, skip = (states[..., at] for at in (calibration.N, calibration.ROWS, calibration.SKIP))
     counts = np.stack([rows, skip])
     most = np.vectorize(calibration.rows_of_block, otypes=[float])(N)

@@ -29,7 +29,7 @@ CSR = (sp.csr_array, sp.csr_matrix)
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Where the columns of X are in the learned state.
+    """The columns of a learner: views, and the positions of the columns of X in the state.
 
     Attributes
     ----------

@@ -61,7 +61,7 @@ class Models(NamedTuple):
 
 
 class StatePart:
-    """Some arrays of a learned state, by what a learner composes its state.
+    """Base class of the parts of a learned state, each with arrays of its own.
 
     A learner makes its parts from its parameters and columns whenever it needs them; all that is
     learned is in ``state``, the arrays of the learner by name, which the parts share.

@@ -55,7 +55,7 @@ class SupportVectors(KernelModel):
 
     @property
     def maintenance(self) -> int:
-        """How the budget is kept."""
+        """The rule by which the budget is kept."""
         return MAINTENANCE[self.options.maintenance]
 
     @property

@@ -56,9 +56,6 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
 
     Parameters
     ----------
-    cross_view_only : bool, default=False
-        Whether to use only the pairs of columns of different views, equation (27) of the
-        paper, instead of all pairs.  ``optimizer="als"`` requires it.
 
     Attributes
     ----------
@@ -117,16 +114,10 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
 class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
     """Factorization machine for regression: factorized interactions of pairs of columns.
 
-    Each column i has a linear weight w_i and a vector v_i of k factors.  The score is
-    ``c + sum_i w_i x_i + sum_i<j v_i·v_j x_i x_j`` (equation 26 of the paper), where the second sum
-    runs over all pairs of columns, or over the pairs of columns of different views.  The cost is
-    linear in the number of nonzero columns and in k.
+    The score is that of `FactorizationMachineClassifier`, for a numeric target.
 
     Parameters
     ----------
-    cross_view_only : bool, default=False
-        Whether to use only the pairs of columns of different views, equation (27) of the
-        paper, instead of all pairs.  ``optimizer="als"`` requires it.
 
     Attributes
     ----------
@@ -146,7 +137,7 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
 
     See Also
     --------
-    FactorizationMachineClassifier : For classes.
+    FactorizationMachineClassifier : For classes; it has the references.
     MultiViewMachineRegressor : Interactions of every order between views.
 
     Notes
@@ -156,11 +147,6 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
 
     The learner standardizes the target internally.  On a stream, mean and standard deviation are
     those of all rows up to the current one, so that the result does not depend on the batch size.
-
-    References
-    ----------
-    B. Cao, H. Zhou, G. Li, P. S. Yu, "Multi-View Machines", WSDM 2016, equations (26)
-    and (27).  S. Rendle, "Factorization Machines", ICDM 2010.
 
     Examples
     --------

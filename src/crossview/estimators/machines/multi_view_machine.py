@@ -117,11 +117,8 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
 class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
     """Multi-view machine for regression: factorized interactions of all orders.
 
-    Each column i of view v has a vector A_v[i] of k factors, and each view a bias row b_v.  With
-    ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f`` (equation 6):
-    the interactions of one column per view, over all subsets of the views, share the
-    same factors.  The cost is linear in the number of nonzero columns, in the views and in k.  With
-    one view it is a linear model.
+    The score is that of `MultiViewMachineClassifier`, for a numeric target.  With one view it is a
+    linear model.
 
     Parameters
     ----------
@@ -147,7 +144,7 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
 
     See Also
     --------
-    MultiViewMachineClassifier : For classes.
+    MultiViewMachineClassifier : For classes; it has the references.
     FactorizationMachineRegressor : Interactions of order 2 only, with separate linear weights.
 
     Notes
@@ -157,12 +154,6 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
 
     The learner standardizes the target internally.  On a stream, mean and standard deviation are
     those of all rows up to the current one, so that the result does not depend on the batch size.
-
-    References
-    ----------
-    B. Cao, H. Zhou, G. Li, P. S. Yu, "Multi-View Machines", WSDM 2016, equations (5)
-    to (21), with products over the other views in place of the paper's division by S_v,
-    and with other initial weights (``init``).
 
     Examples
     --------

@@ -11,7 +11,7 @@ from crossview.algorithms import calibration
 from crossview.algorithms.stacking import several_classes, two_classes
 from crossview.estimators.base import OnlineClassifier
 from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.second_order.arow import AROWClassifier
+from crossview.estimators.second_order import AROWClassifier
 from crossview.estimators.stacking import parameters
 from crossview.estimators.stacking.base import Stacking
 from crossview.estimators.stacking.defaults import default_classifiers
