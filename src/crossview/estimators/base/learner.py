@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import pairwise
 from operator import is_not
 from typing import Any, ClassVar, NamedTuple, Self
@@ -203,8 +202,12 @@ class ViewLearner(BaseEstimator):
         from_scratch = not self._warm_starts()
         if from_scratch:
             self._forget()
-        with self._forgetting_if_it_fails(from_scratch):
+        try:
             self._fit(as_views(X), y, sample_weight)
+        except ValueError:
+            if from_scratch:
+                self._forget()
+            raise
         return self
 
     def _warm_starts(self) -> bool:
@@ -218,19 +221,9 @@ class ViewLearner(BaseEstimator):
             part.start()
 
     def _forget(self) -> None:
-        """Delete the learned state."""
+        """Delete what was learned, as from first rows that are refused."""
         for name in ("_state", "_columns", "classes_", "threshold_", "feature_names_in_"):
             self.__dict__.pop(name, None)
-
-    @contextmanager
-    def _forgetting_if_it_fails(self, forgets: bool) -> Iterator[None]:
-        """Delete what a learner has learned from its first rows, if they are refused."""
-        try:
-            yield
-        except ValueError:
-            if forgets:
-                self._forget()
-            raise
 
     # --- columns and rows ---------------------------------------------------------------
 

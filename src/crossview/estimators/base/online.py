@@ -169,13 +169,17 @@ class OnlineClassifier(ViewClassifier):
         first = not hasattr(self, "classes_")
         self._check_classes(first, classes)
         check_rows(X, y=y, sample_weight=sample_weight)
-        with self._forgetting_if_it_fails(first):
+        try:
             rows = self._read(X, reset=first)
             y = self._labels(y, rows)
             if first:
                 self._set_classes(np.unique(np.asarray(classes)))
             codes, weight = self._targets(y, sample_weight, self.class_weight)
             scores, nonfinite_row = pass_over(self, rows, np.arange(len(codes)), codes, weight)
+        except ValueError:
+            if first:
+                self._forget()
+            raise
         p = self._calibrate_in_pass(scores, codes, sample_weight, return_proba)
         check_learned(nonfinite_row)
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
@@ -212,7 +216,7 @@ class OnlineClassifier(ViewClassifier):
             check_label(y, getattr(self, "classes_", None))
         elif first:
             return self  # an unlabeled row has no effect before the first label
-        with self._forgetting_if_it_fails(first):
+        try:
             rows = self._read_one(x, learn=True)
             if labeled:
                 self._add_class(y)
@@ -220,6 +224,10 @@ class OnlineClassifier(ViewClassifier):
             scores, nonfinite_row = pass_over(self, rows, np.zeros(1, np.int64), codes, weight)
             check_learned(nonfinite_row, alone=True)
             self._calibrate_in_pass(scores, codes, sample_weight)
+        except ValueError:
+            if first:
+                self._forget()
+            raise
         return self
 
     # --- calibrating ------------------------------------------------------------------------

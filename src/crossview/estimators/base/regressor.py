@@ -149,12 +149,16 @@ class OnlineRegressor(ViewRegressor):
         self.check_streams()
         first = not hasattr(self, "_state")
         check_rows(X, y=y, sample_weight=sample_weight)
-        with self._forgetting_if_it_fails(first):
+        try:
             rows = self._read(X, reset=first)
             y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
             weight = row_weights(sample_weight, len(y))
             if first:
                 self._start_state()
+        except ValueError:
+            if first:
+                self._forget()
+            raise
         return self._learn_in_order(rows, y, weight)
 
     def learn_one(self, x: Any, y: float, sample_weight: float = 1.0) -> Self:
@@ -185,11 +189,15 @@ class OnlineRegressor(ViewRegressor):
             raise InputError(f"the target {y!r:.60} is no single number")
         target = read_numbers([y], 1, type(self).__name__)
         weight = row_weights(sample_weight, 1)
-        with self._forgetting_if_it_fails(first):
+        try:
             rows = self._read_one(x, learn=True)
             if first:
                 self._start_state()
             self._learn_in_order(rows, target, weight, alone=True)
+        except ValueError:
+            if first:
+                self._forget()
+            raise
         return self
 
     def _learn_in_order(

@@ -56,6 +56,9 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
 
     Parameters
     ----------
+    cross_view_only : bool, default=False
+        Whether to use only the pairs of columns of different views, equation (27) of the
+        paper, instead of all pairs.  ``optimizer="als"`` requires it.
 
     Attributes
     ----------
@@ -118,6 +121,9 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
 
     Parameters
     ----------
+    cross_view_only : bool, default=False
+        Whether to use only the pairs of columns of different views, equation (27) of the
+        paper, instead of all pairs.  ``optimizer="als"`` requires it.
 
     Attributes
     ----------

@@ -142,12 +142,13 @@ class MachineLearner(ViewLearner):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        self._machine_state(self._state).cast()
+        state = self._machine_state(self._state)
+        state.cast()
         learn = online.learn if self.deterministic else partial(hogwild.learn, cpu_count())
         nonfinite_row = learn(
             rows,
             Examples(order, read_only(np.asarray(y, dtype=np.float64)), weight),
-            self._machine(),
+            state.machine(),
             self._objective(),
             STREAMING[self.optimizer],
             float(self.learning_rate),

@@ -119,13 +119,6 @@ FACTORIZED: dict[str, ParameterDoc] = {
         Typical values: 4 to 64.
         """,
     ),
-    "cross_view_only": (
-        "bool",
-        """
-        Whether to use only the pairs of columns of different views, equation (27) of the paper,
-        instead of all pairs.  ``optimizer="als"`` requires it.
-        """,
-    ),
     "optimizer": (
         '{"adagrad", "sgd", "lbfgs", "als"}',
         """
