@@ -99,9 +99,7 @@ class Columns:
         return make_rows(X, self.slots, present, **given)
 
     def with_names(self, names: Any) -> Self:
-        """Return the columns with the names of their features; a matrix has fixed ones."""
-        if self.named is not None:
-            return self
+        """Return the columns of a matrix with the names of its features, which are fixed."""
         return replace(self, named=NamedColumns.of_fitted(self.layout, self.positions, names))
 
     # --- positions ---------------------------------------------------------------------

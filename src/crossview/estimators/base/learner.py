@@ -277,7 +277,8 @@ class ViewLearner(BaseEstimator):
                 raise InputError(f"x has {row.shape[0]} rows; give one")
             return self._read(row, reset=not fitted)
         if fitted:
-            self._columns = self._columns.with_names(getattr(self, "feature_names_in_", None))
+            if self._columns.named is None:
+                self._columns = self._columns.with_names(getattr(self, "feature_names_in_", None))
             named = self._columns.named
         else:
             views = getattr(self, "views", None)
