@@ -148,7 +148,7 @@ class Columns:
         }
 
     @classmethod
-    def from_json(cls, header: Mapping[str, Any]) -> Self:
+    def from_json(cls, header: Mapping[str, Any], owner: str) -> Self:
         """Undo `to_json`; `InputError` if the entries contradict each other."""
         layout = ViewLayout(header["views"]["names"], header["views"]["widths"])
         named = None if header["named"] is None else NamedColumns.from_json(header["named"])
@@ -163,7 +163,7 @@ class Columns:
             used = slots if positions is None else np.sort(positions[positions >= 0])
             consistent = np.array_equal(used, slots)
         if not consistent:
-            raise InputError("the columns contradict each other")
+            raise InputError(f"the columns of {owner} contradict each other")
         return self
 
 

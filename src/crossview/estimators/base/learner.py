@@ -392,7 +392,7 @@ class ViewLearner(BaseEstimator):
 
     def _columns_from(self, header: Mapping[str, Any]) -> Columns:
         """Return the columns of a header."""
-        return Columns.from_json(header)
+        return Columns.from_json(header, type(self).__name__)
 
     def _header_schema(self) -> dict[str, Any]:
         """Return the types of the header, for `check_header`."""

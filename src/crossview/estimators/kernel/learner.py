@@ -168,7 +168,7 @@ class KernelLearner(OnlineClassifier):
 
     def _columns_from(self, header: Mapping[str, Any]) -> Columns:
         kind = Columns if self.random_views is None else RandomColumns
-        return kind.from_json(header)
+        return kind.from_json(header, type(self).__name__)
 
     def get_header(self) -> dict[str, Any]:
         """Return the part of the state that is not arrays."""

@@ -87,7 +87,7 @@ class RandomColumns(Columns):
         return {**super().to_json(), "subsets": [own.tolist() for own in self.subsets]}
 
     @classmethod
-    def from_json(cls, header: Mapping[str, Any]) -> Self:
+    def from_json(cls, header: Mapping[str, Any], owner: str) -> Self:
         """Undo `to_json`; `InputError` if the entries contradict each other."""
         subsets = [np.asarray(own, dtype=np.int64) for own in header["subsets"]]
         width, given = header["n_features_in"], header["views"]
@@ -95,5 +95,5 @@ class RandomColumns(Columns):
         in_range = all(len(own) and 0 <= own.min() <= own.max() < width for own in subsets)
         same = ViewLayout(given["names"], given["widths"]) == self.layout
         if not (in_range and same and header["named"] is None and header["column_map"] is None):
-            raise InputError("the columns contradict each other")
+            raise InputError(f"the columns of {owner} contradict each other")
         return self
