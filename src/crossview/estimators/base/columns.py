@@ -155,13 +155,14 @@ class Columns:
         positions = header["column_map"]
         positions = None if positions is None else np.asarray(positions, dtype=np.int64)
         self = cls(layout, layout if named is None else named.slots, positions, named)
-        slots = np.arange(layout.n_columns)
+        consistent = True  # the learner has the number of columns, and compares it
         if named is not None:
             given: Any = [] if positions is None else positions
             consistent = named.layout == layout and np.array_equal(named.column_map, given)
-        else:
-            used = slots if positions is None else np.sort(positions[positions >= 0])
-            consistent = np.array_equal(used, slots)
+        elif positions is not None:
+            used = np.sort(positions[positions >= 0])
+            consistent = len(used) == layout.n_columns
+            consistent = consistent and np.array_equal(used, np.arange(len(used)))
         if not consistent:
             raise InputError(f"the columns of {owner} contradict each other")
         return self

@@ -23,6 +23,7 @@ _CONSTRAINTS: dict[str, list] = {
     "groups": ["array-like", None],
     "init": [StrOptions({"signs", "published"})],
     "penalize_bias": ["boolean"],
+    "fit_intercept": ["boolean"],
     "optimizer": [StrOptions({"adagrad", "sgd", "lbfgs", "als"})],
 }
 
@@ -35,6 +36,7 @@ class _MultiViewMachine(MachineLearner):
     groups: Sequence[Sequence[str]] | None = None
     init: str = "signs"
     penalize_bias: bool = False
+    fit_intercept: bool = True
 
     def _model(self) -> int:
         # one view alone has no interactions: a linear model, without a bias row
@@ -57,6 +59,9 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
     ----------
     penalize_bias : bool, default=False
         Whether the penalty includes the bias rows, as in the paper.
+    fit_intercept : bool, default=True
+        Whether the score has an intercept c.  The paper has none: the product of the bias rows is
+        its global bias.
 
     Attributes
     ----------
@@ -124,6 +129,9 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
     ----------
     penalize_bias : bool, default=False
         Whether the penalty includes the bias rows, as in the paper.
+    fit_intercept : bool, default=True
+        Whether the score has an intercept c.  The paper has none: the product of the bias rows is
+        its global bias.
 
     Attributes
     ----------
