@@ -26,6 +26,8 @@ from crossview.estimators.stacking.classifier import OnlineStackingClassifier as
 from crossview.estimators.stacking.regressor import OnlineStackingRegressor as OnlineStackingRegressor
 from crossview.estimators.svm.classifier import MultiViewSVMPerf as MultiViewSVMPerf
 from crossview.estimators.svm.measure import Measure as Measure
+from crossview.estimators.trees.learner import MultiViewTreesClassifier as MultiViewTreesClassifier
+from crossview.estimators.trees.learner import MultiViewTreesRegressor as MultiViewTreesRegressor
 from crossview.evaluation.compare import compare as compare
 from crossview.evaluation.convert import convert as convert
 from crossview.evaluation.describe import describe as describe
