@@ -175,7 +175,7 @@ def draw(found: dict[str, dict[str, float]], file: Path) -> None:
     """Draw the rates: one line per model, for cores and for workers."""
     import matplotlib.pyplot as plt
 
-    from crossview.plots.style import COLORS, label_ends, styled
+    from crossview.reporting.displays.style import COLORS, label_ends, styled
 
     highest = max(rate for by_place in found.values() for rate in by_place.values())
     with styled():

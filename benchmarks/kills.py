@@ -33,12 +33,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from crossview.persistence import load_progress
+from crossview.saving.model_files import load_progress
 
 COMMAND = (
     "import sys; from crossview.cli import main; "
-    "from crossview.evaluation.labeled import LabeledTable; LabeledTable.batch_rows = 2000; "
-    "from crossview.evaluation.rows import LabeledRows; LabeledRows.batch_rows = 2000; "
+    "from crossview.data.labeled_table import LabeledTable; LabeledTable.batch_rows = 2000; "
+    "from crossview.data.labeled_rows import LabeledRows; LabeledRows.batch_rows = 2000; "
     "sys.exit(main(sys.argv[1:]))"
 )
 # a temporary folder, which is there while a file is written

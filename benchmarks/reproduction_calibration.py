@@ -21,7 +21,7 @@ from sklearn.preprocessing import scale
 import reproduction_thresholds as tables
 import shared_data
 from crossview import AROWClassifier, MultiView, MultiViewPAClassifier, ViewEncoder
-from crossview.evaluation.metrics import measure
+from crossview.scoring.metrics import measure
 from harness import table
 
 SETS = ("criteo_sample", "ipinyou_sample", "sms_spam", "webkb_course", "uci_mfeat")

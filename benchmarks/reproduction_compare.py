@@ -19,8 +19,8 @@ import labeled_streams
 import reproduction_intercept
 import reproduction_thresholds
 from crossview import MultiView, compare
-from crossview.evaluation.baselines import baselines
-from crossview.evaluation.result import Comparison, ComparisonRow
+from crossview.baselines import baselines
+from crossview.comparing.comparison import Comparison, ComparisonRow
 from harness import table
 
 BASELINES = [entry.name for entry in baselines()]

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from crossview.evaluation.comparing.answer import follow
-from crossview.evaluation.result import ComparisonRow, Followed
-from crossview.evaluation.significance import (
+from crossview.comparing.answer import follow
+from crossview.comparing.comparison import ComparisonRow, Followed
+from crossview.scoring.significance import (
     SIGNIFICANT,
     Posterior,
     correlated_t_posterior,

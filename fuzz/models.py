@@ -132,11 +132,11 @@ def probe(path: Path) -> str:
 
     import crossview
     from crossview.errors import InputError
-    from crossview.report.model import model_tables
+    from crossview.reporting.model import model_tables
 
     try:
         model = crossview.load(path)
-        info = crossview.persistence.read_info(path)
+        info = crossview.saving.model_files.read_info(path)
     except InputError as error:
         if "\n" in str(error):
             raise ValueError(f"more than one line: {error}") from error
@@ -245,7 +245,7 @@ def mutate(model: Model, rng: np.random.Generator) -> bytes:
 
 def sealed(arrays: dict, metadata: dict) -> bytes:
     """Return a model file with these arrays and this header, and a checksum that is right."""
-    from crossview.persistence import checksum, content_of
+    from crossview.saving.model_files import checksum, content_of
 
     metadata = {key: value for key, value in metadata.items() if key != "sha256"}
     return b"".join(content_of(arrays, metadata | {"sha256": checksum(arrays, metadata)}))

@@ -135,8 +135,8 @@ def describe(folder: Path, path: Path, kind: str, rng: np.random.Generator) -> s
     """Say what it holds."""
     from rich.console import Console
 
-    from crossview.evaluation.describe_rows import describe_rows
-    from crossview.report.description import rows_table
+    from crossview.describing.describe_rows import describe_rows
+    from crossview.reporting.description import rows_table
 
     found = describe_rows(rows_of(path, kind, rng))
     Console(file=io.StringIO()).print(rows_table(found))
@@ -157,7 +157,7 @@ def train(folder: Path, path: Path, kind: str, rng: np.random.Generator) -> str:
 
 def predict(folder: Path, path: Path, kind: str, rng: np.random.Generator) -> str:
     """Predict its rows."""
-    from crossview.evaluation.predict import Predictions
+    from crossview.predicting.predict import Predictions
 
     model = folder / f"model{kind if rng.random() < 0.9 else '.svm'}"
     rows = sum(batch.num_rows for batch in Predictions(model, str(path)))

@@ -220,7 +220,7 @@ def describe(folder: Path, table: Any, rng: np.random.Generator) -> str:
     from rich.console import Console
 
     import crossview
-    from crossview.report.description import description_table
+    from crossview.reporting.description import description_table
 
     label = [None, None, "label", "label", "label", "x"][rng.integers(6)]
     found = crossview.describe(table, label, **columns_options(rng, table.column_names))
@@ -259,8 +259,8 @@ def train(folder: Path, table: Any, rng: np.random.Generator) -> str:
 
 def predict(folder: Path, table: Any, rng: np.random.Generator) -> str:
     """Predict its rows, and write them."""
-    from crossview.evaluation.predict import Predictions
-    from crossview.streams.write import writing
+    from crossview.data.write import writing
+    from crossview.predicting.predict import Predictions
 
     names = [str(name) for name in rng.permutation([*table.column_names] * 9 + ["none"])]
     keep = list(dict.fromkeys(names[: rng.integers(3)]))
@@ -280,7 +280,7 @@ def evaluate(folder: Path, table: Any, rng: np.random.Generator) -> str:
     from rich.console import Console
 
     import crossview
-    from crossview.report.evaluation import evaluation_tables
+    from crossview.reporting.evaluation import evaluation_tables
 
     names = [str(name) for name in rng.permutation([*table.column_names, "none"])]
     found = crossview.evaluate(

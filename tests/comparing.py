@@ -9,10 +9,10 @@ from sklearn.base import BaseEstimator
 import crossview
 from crossview import MultiView, ViewLayout
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.comparing.answer import fold_difference, follow, make_answer
-from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.result import ComparisonRow
-from crossview.evaluation.tasks import Classification, Regression
+from crossview.comparing.answer import fold_difference, follow, make_answer
+from crossview.comparing.comparison import ComparisonRow
+from crossview.comparing.run import Run
+from crossview.scoring.problems import Classification, Regression
 
 # a budget makes the answer depend on the clock, a learning curve fits further models, and what
 # tests compute by hand is about rows as they are

@@ -18,8 +18,12 @@ from pathlib import Path
 # what every command loads before it looks at its arguments, and some tables
 LIGHT = ["crossview.cli.app", "crossview.cli.opening", "duckdb", "pyarrow.csv", "pyarrow.parquet"]
 # what training, predicting and comparing load
-HEAVY = [*LIGHT, "crossview.evaluation.compare", "crossview.evaluation.predict"]
-HEAVY += ["crossview.evaluation.train", "crossview.persistence", "crossview.estimators.coupled"]
+HEAVY = [*LIGHT, "crossview.comparing.compare", "crossview.predicting.predict"]
+HEAVY += [
+    "crossview.training.train",
+    "crossview.saving.model_files",
+    "crossview.estimators.coupled",
+]
 
 
 class Fork:

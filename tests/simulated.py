@@ -6,8 +6,8 @@ import numpy as np
 from scipy.signal import lfilter
 from scipy.special import ndtr
 
-from crossview.evaluation.metrics import BlockTally, measure
-from crossview.evaluation.significance import Posterior, jackknife_posterior
+from crossview.scoring.metrics import BlockTally, measure
+from crossview.scoring.significance import Posterior, jackknife_posterior
 
 # of the noise that all columns of all models have in common
 COMMON = 0.35

@@ -7,47 +7,41 @@ import sys
 from package_source import assert_no, imported_modules, modules, where
 
 # what each part of the package may import of the others, besides itself
+VERBS = {"comparing", "training", "predicting", "evaluating", "describing", "converting"}
+BELOW_VERBS = {
+    *("errors", "labels", "lazily", "views", "batch", "estimators"),
+    *("catalog", "saving", "data", "scoring", "baselines", "crossview"),
+}
 MAY_IMPORT = {
     "errors": set(),
     "labels": set(),
     "lazily": set(),
-    "files": {"errors"},
-    "pipelines": set(),
-    "schema": {"errors", "touched"},
-    "touched": set(),
-    "catalog": {"errors"},
-    "views": {"errors"},
     "_jit": set(),
+    "catalog": {"errors"},
+    "saving": {"errors", "catalog"},
+    "views": {"errors"},
     "kernels": {"_jit"},
     "algorithms": {"_jit", "kernels"},
     "batch": {"errors", "views", "kernels"},
     "estimators": {
-        *("errors", "schema", "touched", "labels", "views"),
+        *("errors", "labels", "saving", "views"),
         *("batch", "kernels", "algorithms"),
     },
-    "streams": {
-        *("errors", "labels", "files", "schema", "catalog", "views"),
+    "merging": {"errors", "estimators"},
+    "datasets": {"errors", "saving", "views"},
+    "data": {
+        *("errors", "labels", "catalog", "saving", "views"),
         *("_jit", "kernels", "batch"),
     },
-    "datasets": {"errors", "files", "views"},
-    "model_header": {"errors", "files"},
-    "merging": {"errors", "estimators"},
-    "persistence": {"errors", "files", "catalog", "model_header", "pipelines", "touched"},
-    "evaluation": {
-        *("errors", "labels", "lazily", "files", "schema", "catalog", "views"),
-        *("batch", "estimators", "streams", "model_header", "persistence", "pipelines"),
+    "scoring": {
+        *("errors", "labels", "catalog", "saving", "views"),
+        *("batch", "estimators", "data"),
     },
-    "distributed": {
-        *("errors", "labels", "files", "catalog", "views"),
-        *("estimators", "algorithms", "streams", "persistence", "evaluation", "merging"),
-    },
-    "plots": {"errors", "catalog", "evaluation"},
-    "report": {"errors", "catalog", "views", "evaluation", "plots"},
-    "cli": {
-        *("errors", "labels", "lazily", "files", "catalog", "views"),
-        *("streams", "datasets", "model_header", "persistence", "evaluation", "report"),
-        "distributed",
-    },
+    "baselines": {"errors", "catalog", "saving", "views", "batch", "estimators", "data"},
+    **dict.fromkeys(VERBS, BELOW_VERBS),  # a verb imports no other: what two share goes down
+    "distributed": BELOW_VERBS | {"merging", "training", "evaluating"},
+    "reporting": BELOW_VERBS | VERBS,
+    "cli": BELOW_VERBS | VERBS | {"datasets", "reporting", "distributed"},
     "crossview": {"catalog"},  # public names load on first use
     "__main__": {"cli"},
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from command_line import HERE, run
-from crossview.persistence import read_info
+from crossview.saving.model_files import read_info
 from shared_data import folder as shared
 
 SCRIPT = (HERE / "examples" / "daily.sh").read_text()

@@ -110,7 +110,7 @@ def test_a_learner_is_its_files_and_one_entry(add, here, capsys):
     # in the full table and in stream order, too
     views = answer.views
     layout = crossview.ViewLayout(list(views), list(views.values()))
-    from crossview.evaluation.comparing.candidates import compared_learners
+    from crossview.comparing.candidates import compared_learners
 
     assert "widrow-hoff" in [one.name for one in compared_learners(layout, 120)]
     stream = crossview.compare(
@@ -150,7 +150,7 @@ def test_a_metric_is_one_function_and_one_entry(add, here, capsys):
     assert 0.3 < answer.best.value < 1.0
     trained = crossview.train("t.parquet", "diagnosis", model="pa:squared", metric="mcc")
     table = pa.parquet.read_table("t.parquet")
-    from crossview.evaluation.metrics import Tally, measure
+    from crossview.scoring.metrics import Tally, measure
 
     y = np.asarray(table["diagnosis"].to_pylist()) == "malignant"
     scores = trained.fitted.decision_function(table)

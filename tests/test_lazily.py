@@ -70,7 +70,7 @@ def test_training_waits_for_nothing_that_only_comparing_needs(tmp_path):
     rows = "".join(f"{i % 7},{'uvw'[i % 3]},{'pq'[i % 2]}\n" for i in range(20))
     (tmp_path / "t.csv").write_text("a__x,b__z,y\n" + rows)
     argv = ["train", "t.csv", "--label", "y", "-o", "m.safetensors"]
-    heavy = ["scipy.stats._stats_py", "sklearn.model_selection", "crossview.evaluation.compare"]
+    heavy = ["scipy.stats._stats_py", "sklearn.model_selection", "crossview.comparing.compare"]
     heavy += ["pandas._libs", "sklearn.pipeline", "sklearn.preprocessing", "scipy.optimize"]
     heavy += ["scipy.special._ufuncs", "numpy.f2py.f2py2e", "unittest.case", "asyncio.events"]
     code = (
@@ -116,7 +116,7 @@ def test_the_workers_of_a_comparison_load_no_pandas(tmp_path):
     )
     code = (
         "from looking import look\n"
-        "from crossview.evaluation.comparing.jobs import Call, Jobs\n"
+        "from crossview.comparing.folds.jobs import Call, Jobs\n"
         "print(sorted(Jobs(2).run([Call(k, look, ()) for k in range(2)])))"
     )
     done = python("-c", code, cwd=tmp_path)

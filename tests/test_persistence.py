@@ -26,7 +26,7 @@ from crossview import (
     ViewScaler,
     persistence,
 )
-from crossview.touched import Touched, zeros
+from crossview.saving.touched import Touched, zeros
 
 X = np.random.default_rng(0).normal(size=(60, 5))
 Y = (X[:, 0] + X[:, 3] > 0).astype(int)
@@ -229,7 +229,7 @@ def test_a_model_has_one_file(tmp_path):
     assert a == b
     # another process orders sets and hashes in another way
     script = "import crossview, sys; crossview.save(crossview.load(sys.argv[1]), sys.argv[2], "
-    script += "info=crossview.persistence.read_info(sys.argv[1]))"
+    script += "info=crossview.saving.model_files.read_info(sys.argv[1]))"
     subprocess.run([sys.executable, "-c", script, tmp_path / "a", tmp_path / "b"], check=True)
     assert (tmp_path / "b").read_bytes() == a
     with safe_open(tmp_path / "a", framework="numpy") as file:  # as any other tool reads it
@@ -385,7 +385,7 @@ def test_other_arrays_stay_whole(array):
 
 def test_untouched_zeros_are_of_this_process():
     script = (
-        "import os, sys; from crossview.touched import zeros\n"
+        "import os, sys; from crossview.saving.touched import zeros\n"
         "a = zeros((2**19, 2)); a[5, 1] = 3.0\n"
         "child = os.fork()\n"
         "a[7] = 1.0\n"

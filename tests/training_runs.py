@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from crossview.evaluation.training.result import TrainingObserver
+from crossview.scoring.trained import TrainingObserver
 
 
 def contents(path):

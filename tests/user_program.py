@@ -19,10 +19,10 @@ from crossview import (
     predict,
     train,
 )
-from crossview.evaluation.describe import Description
-from crossview.evaluation.result import Comparison
-from crossview.evaluation.training.result import Trained
-from crossview.streams.table import TableStream
+from crossview.comparing.comparison import Comparison
+from crossview.data.table import TableStream
+from crossview.describing.describe import Description
+from crossview.scoring.trained import Trained
 
 
 def program(X: np.ndarray, y: np.ndarray, table: Any) -> None:

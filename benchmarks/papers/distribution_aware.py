@@ -20,7 +20,7 @@ from crossview import (
     PassiveAggressiveClassifier,
     SoftConfidenceWeightedClassifier,
 )
-from crossview.evaluation.diagnostics import Curve
+from crossview.scoring.diagnostics import Curve
 
 REPEATS = range(10)
 PRICES = [2.0**k for k in range(-10, 7, 2)]

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from joblib import Parallel, delayed
 
-from crossview.evaluation.significance.correlated_t import correlated_t_posterior
-from crossview.evaluation.significance.posterior import Posterior
+from crossview.scoring.significance.correlated_t import correlated_t_posterior
+from crossview.scoring.significance.posterior import Posterior
 
 # how a method is run; a baseline is always tuned
 FORMS = ("as printed", "corrected", "tuned")

@@ -7,7 +7,7 @@ from typing import Any
 
 from experiment import FORMS, Claim, Experiment, Results, say
 
-from crossview.evaluation.significance.posterior import Posterior
+from crossview.scoring.significance.posterior import Posterior
 from harness import table
 
 HEAD = """# The papers' tables, run again

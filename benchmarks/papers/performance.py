@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 import shared_data
 from crossview import MultiViewSVMPerf
-from crossview.evaluation.metrics import measure
+from crossview.scoring.metrics import measure
 
 FOLDS, INNER = 5, 3
 # a gap of a hundredth is enough to choose

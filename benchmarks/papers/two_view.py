@@ -20,7 +20,7 @@ from crossview import (
     PassiveAggressiveClassifier,
     ViewDifferenceDisplay,
 )
-from crossview.evaluation.diagnostics import Curve
+from crossview.scoring.diagnostics import Curve
 
 SEEDS, FOLDS, INNER = range(3), 5, 3
 PRINTED = {"C": 0.1, "fit_intercept": False}

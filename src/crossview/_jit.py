@@ -49,8 +49,8 @@ def sources_digest(package: Path = Path(__file__).parent) -> str:
     digest = hashlib.sha256()
     for pattern in (
         *("_jit.py", "kernels/**/*.py", "algorithms/**/*.py"),
-        *("streams/document_frequency.py", "streams/fill.py"),
-        *("streams/moments.py", "streams/scale.py"),
+        *("data/encoding/document_frequency.py", "data/encoding/fill.py"),
+        *("data/encoding/moments.py", "data/encoding/scale.py"),
     ):
         for path in sorted(package.glob(pattern)):
             digest.update(path.read_bytes())

@@ -7,7 +7,7 @@ import pytest
 from crossview import datasets
 from crossview.cli import main, progress
 from crossview.cli.commands import train
-from crossview.evaluation import compiling
+from crossview.scoring import compiling
 
 
 @pytest.fixture(scope="session")

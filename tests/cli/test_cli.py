@@ -15,7 +15,7 @@ import crossview
 from command_line import read_csv, run
 from crossview.catalog.learners import model_names
 from crossview.cli import main
-from crossview.evaluation.comparing.observer import ComparisonObserver
+from crossview.comparing.observer import ComparisonObserver
 
 # --- compare ------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ def test_the_highest_scores_decide(here, capsys):
     _, _, err = run(capsys, *train, "--k", "50", "--progress")
     assert "recall_at_50" in err[0]
     assert err[1].split()[3] == "nan"  # one row, and no 50
-    info = crossview.persistence.read_info(Path("x.st"))
+    info = crossview.saving.model_files.read_info(Path("x.st"))
     assert info["metric"]["name"] == "recall_at_50"
     assert 0.0 < info["metric"]["value"] < 0.25  # of 212 malignant ones
 
@@ -237,13 +237,13 @@ def test_training_in_batches_is_progressive_and_learns(here, capsys):
     once = ["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "569"]
     assert counts == [*once, *once, "569"]
     assert "pass 2 of 2, over rows seen before" in err
-    info = crossview.persistence.read_info("x.st")
+    info = crossview.saving.model_files.read_info("x.st")
     assert info["rows"] == 569
     assert info["passes"] == 2
     assert info["label"] == "diagnosis"
     assert (crossview.load("x.st")[0].count_ == 569).all()
     run(capsys, "train", *arguments, "-o", "once.st")
-    once = crossview.persistence.read_info("once.st")
+    once = crossview.saving.model_files.read_info("once.st")
     assert info["accuracy"] == once["accuracy"] > 0.9
     assert info["loss"] == once["loss"]
     assert sum(info["view_shares"].values()) == pytest.approx(1)
@@ -306,7 +306,7 @@ def test_further_passes_of_the_stack_teach_the_experts_alone(here, capsys):
         status, _, err = run(capsys, "train", *arguments, "x.st", "--epochs", str(epochs))
         assert status == 0
         assert f"{epochs} pass" in " ".join(err)
-        kept += [crossview.load("x.st")[-1], crossview.persistence.read_info("x.st")]
+        kept += [crossview.load("x.st")[-1], crossview.saving.model_files.read_info("x.st")]
     (one, of_one), (three, of_three) = once, more
     before, after = one.get_state(), three.get_state()
     own = [name for name in before if "/" not in name]
@@ -391,7 +391,7 @@ def test_an_svm_is_compared_trained_for_the_metric_and_scores(model, here, capsy
     _, out, _ = run(capsys, "inspect", "x.st", "--top", 1)
     assert out[1] == f"learned 569 rows in {done}; label: diagnosis"
     assert sum("__" in line for line in out) == 3
-    info = crossview.persistence.read_info("x.st")
+    info = crossview.saving.model_files.read_info("x.st")
     assert (info["model"], info["passes"]) == (model, None)
     assert info["metric"] == {"name": "prbep", "value": None}
 
@@ -462,7 +462,7 @@ def test_compare_says_what_rows_without_label_bring(few, capsys):
         words = [word for model in models for word in ("--model", model)]
         _, out, _ = run(capsys, *command, *words)
         assert run(capsys, *shlex.split(out[-1])[1:-1], "x.st")[0] == 0
-        info = crossview.persistence.read_info("x.st")
+        info = crossview.saving.model_files.read_info("x.st")
         assert (info["model"], info["rows"], info["unlabeled"]) == (models[0], n, left)
 
 
@@ -514,7 +514,7 @@ def test_keco_learns_a_stream_with_bounded_memory(few, capsys):
     assert (model.budget, model.unlabeled_ratio) == (500, 1 / 3)
     assert 2 * n < model.n_steps_ < 3 * n
     run(capsys, *train, "--model", "pegasos", "--set", "budget=7")
-    info, model = crossview.persistence.read_info("x.st"), crossview.load("x.st")[-1]
+    info, model = crossview.saving.model_files.read_info("x.st"), crossview.load("x.st")[-1]
     assert (info["rows"], info["unlabeled"], model.n_steps_) == (n, 0, n)
     assert max(model.n_support_.values()) == 7
     run(capsys, *train, "--model", "keco", "--set", "approximation=fourier")
@@ -561,7 +561,7 @@ def test_a_number_is_compared_trained_predicted_and_inspected(ratings, capsys):
     assert err[-3].startswith("rmse ")
     assert "loss" in err[-3]
     assert "accuracy" not in err[-3]
-    info = crossview.persistence.read_info("x.st")
+    info = crossview.saving.model_files.read_info("x.st")
     assert info["metric"]["name"] == "rmse"
     assert info["metric"]["value"] == pytest.approx(np.sqrt(info["loss"]))
     assert info["accuracy"] is None
@@ -719,7 +719,7 @@ def test_a_glob_passes_the_label_over(here, capsys):
 
 def test_classes_may_be_named_instead_of_searched(here, capsys, monkeypatch):
     monkeypatch.setattr(
-        "crossview.streams.table.TableStream.value_counts", lambda *a: pytest.fail("scanned")
+        "crossview.data.table.TableStream.value_counts", lambda *a: pytest.fail("scanned")
     )
     arguments = ["digits.parquet", "--label", "digit", "--model", "perceptron", "-o", "x.st"]
     assert run(capsys, "train", *arguments, "--classes", "0,1,2,3,4,5,6,7,8,9,10")[0] == 0

@@ -7,10 +7,10 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 import crossview
+from crossview.baselines import find_baseline
 from crossview.catalog.learners import find_learner
 from crossview.cli import main
-from crossview.evaluation.baselines import find_baseline
-from crossview.evaluation.comparing.parts import drop_empty_columns
+from crossview.comparing.folds.parts import drop_empty_columns
 
 # columns without a view, of which each test names other ones
 pytestmark = pytest.mark.filterwarnings("ignore:not used:crossview.UnusedColumnsWarning")
@@ -105,7 +105,7 @@ def test_a_column_of_times_that_is_none_is_one_line(table, capsys, monkeypatch):
         status, _, err = run(capsys, "train", *words)
         assert status == 2
         assert message in err[-1]
-    monkeypatch.setattr("crossview.streams.shuffle.MAX_BYTES", 100)
+    monkeypatch.setattr("crossview.data.shuffle.MAX_BYTES", 100)
     err = run(capsys, "train", "rows.parquet", *train, "times")[2]
     assert "sorted by --time in memory; leave it out, and give a query with ORDER BY" in err[-1]
     views = crossview.MultiView({"a": np.eye(4), "b": np.eye(4)})

@@ -11,7 +11,7 @@ import crossview
 from command_line import run
 from crossview.cli import main
 from crossview.cli.commands import compare
-from crossview.persistence import VERSION
+from crossview.saving.model_files import VERSION
 
 TRAIN = ["--label", "l", "--model", "pa:squared", "-o", "out/x.st"]
 KECO = ["--label", "l", "--model", "keco", "-o", "out/x.st"]

@@ -12,8 +12,8 @@ PROGRAM = """
 import re, sys
 from pathlib import Path
 from crossview.cli import main
-from crossview.evaluation.labeled import LabeledTable
-from crossview.streams import shuffle
+from crossview.data.labeled_table import LabeledTable
+from crossview.data import shuffle
 shuffle.MAX_BYTES = 16 * 2**20
 LabeledTable.batch_rows = 4096
 for more in (["--in-order"], []):

@@ -11,8 +11,9 @@ import pytest
 
 import crossview
 from command_line import python, read_csv, run
-from crossview import InputError, files
-from crossview.streams.duck import connection
+from crossview import InputError
+from crossview.data.readers.duck import connection
+from crossview.saving import files
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="links and devices of POSIX")
 LABEL = ["--label", "diagnosis"]
@@ -122,7 +123,7 @@ def test_folders_of_dead_processes_go_and_those_of_others_stay(tmp_path):
         for folder in (live, dead):
             os.utime(folder, (0, 0))
         script = (
-            "import sys; from crossview.files import replacing\n"
+            "import sys; from crossview.saving.files import replacing\n"
             "with replacing(sys.argv[1]) as unfinished: unfinished.write_text('other')"
         )
         done = python("-c", script, str(output))
@@ -137,7 +138,7 @@ def test_folders_of_dead_processes_go_and_those_of_others_stay(tmp_path):
 def test_the_folder_of_a_query_that_was_killed_goes_with_the_next_one(tmp_path, monkeypatch):
     script = (
         "import os\n"
-        "from crossview.streams.duck import connection\n"
+        "from crossview.data.readers.duck import connection\n"
         "with connection() as duck:\n"
         "    (folder,) = duck.execute(\"SELECT current_setting('temp_directory')\").fetchone()\n"
         "    open(folder + '/spilled', 'w').close()\n"

@@ -201,9 +201,9 @@ CASES = {
 
 # public estimators that are no learner of rows and labels, and where they are tested
 NO_LEARNERS = {
-    "ViewEncoder": "it turns raw columns into rows; see the tests of streams.encode",
-    "ViewReader": "it reads text as rows; see the tests of streams.text_rows",
-    "ViewScaler": "it scales rows; see the tests of streams.view_scaler",
+    "ViewEncoder": "it turns raw columns into rows; see the tests of data.encoding.encode",
+    "ViewReader": "it reads text as rows; see the tests of data.readers.text_rows",
+    "ViewScaler": "it scales rows; see the tests of data.encoding.view_scaler",
     "KernelSearchCV": "it searches for a KeCoClassifier's parameters; see the tests of KeCo",
 }
 

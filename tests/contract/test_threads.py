@@ -9,8 +9,8 @@ from sklearn.base import is_classifier
 
 from contract.instances import make_rows, new, params, scores_of, streams
 from crossview import InputError, ViewEncoder
+from crossview.data.encoding.plan import Plan
 from crossview.estimators.base import rows as reading
-from crossview.streams.plan import Plan
 
 
 def named_row(seed):

@@ -123,8 +123,8 @@ def test_blocks_and_samples_are_those_of_one_machine_where_rows_are_many(
     client, folder, monkeypatch
 ):
     """Of numbers, of rows for pictures, and of rows in a window, more than fit in one sample."""
-    monkeypatch.setattr("crossview.evaluation.evaluating.slices.MOST_SAMPLED", 64)
-    monkeypatch.setattr("crossview.evaluation.diagnostics.MOST_ROWS", 50)
+    monkeypatch.setattr("crossview.evaluating.slices.MOST_SAMPLED", 64)
+    monkeypatch.setattr("crossview.scoring.diagnostics.MOST_ROWS", 50)
     files, given = str(folder / "*.parquet"), {"by": ["user__age", "price"], "time": "when"}
     found = evaluate(folder / "classes", files, client=client, n_partitions=5, **given)
     expected = crossview.evaluate(folder / "classes", files, **given)

@@ -30,18 +30,18 @@ from crossview import (
     train,
     weights,
 )
-from crossview.catalog.learners import LEARNERS
-from crossview.cli import main
-from crossview.evaluation.baselines import (
+from crossview.baselines import (
     Shape,
     ViewMatrix,
     baselines,
     find_baseline,
     training_code,
 )
-from crossview.evaluation.result import Comparison
-from crossview.model_header import read_header
-from crossview.report.tables import comparison_notes
+from crossview.catalog.learners import LEARNERS
+from crossview.cli import main
+from crossview.comparing.comparison import Comparison
+from crossview.reporting.tables import comparison_notes
+from crossview.saving.model_header import read_header
 
 CLASSES, NUMBERS = baselines("classification"), baselines("regression")
 GIVEN = [

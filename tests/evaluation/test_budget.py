@@ -12,16 +12,16 @@ from sklearn.metrics import f1_score
 from comparing import ONE, make_noisy, make_views, thorough
 from crossview import PassiveAggressiveClassifier
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.comparing.observer import ComparisonObserver
-from crossview.evaluation.comparing.parts import Data
-from crossview.evaluation.comparing.plan import LEVELS, Cost, in_words, make_plan
-from crossview.evaluation.comparing.planner import Planner
-from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.comparing.splits import Protocol, draw_rows, split_rows
-from crossview.evaluation.comparing.tuning import Tuner, Tuning
-from crossview.evaluation.comparing.work import Probe, probe_learner
-from crossview.evaluation.tasks import Classification
-from crossview.report.tables import comparison_notes
+from crossview.comparing.budget.plan import LEVELS, Cost, in_words, make_plan
+from crossview.comparing.budget.planner import Planner
+from crossview.comparing.folds.parts import Data
+from crossview.comparing.folds.splits import Protocol, draw_rows, split_rows
+from crossview.comparing.folds.tuning import Tuner, Tuning
+from crossview.comparing.folds.work import Probe, probe_learner
+from crossview.comparing.observer import ComparisonObserver
+from crossview.comparing.run import Run
+from crossview.reporting.tables import comparison_notes
+from crossview.scoring.problems import Classification
 
 
 def make_cost(seconds=1.0, n_settings=9, n_splits=3, n_inner=6400, growth=1.0, n_refined=0):
@@ -304,7 +304,7 @@ def costs(monkeypatch):
         seconds, value, compiled = made[learner.name]
         return Probe((10, 100), (seconds / 10, seconds), value, compiled)
 
-    monkeypatch.setattr("crossview.evaluation.comparing.probing.probe_learner", probe)
+    monkeypatch.setattr("crossview.comparing.budget.probing.probe_learner", probe)
     return made
 
 

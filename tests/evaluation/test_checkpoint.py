@@ -16,14 +16,14 @@ import pytest
 import forks
 from crossview import InputError, MultiView, Perceptron, ViewEncoder, load, save, train
 from crossview.cli.progress import watching
-from crossview.evaluation.label_order import LabelOrder
-from crossview.evaluation.labeled import LabeledTable
-from crossview.evaluation.metrics import ErrorTally, RunningThreshold, Tally
-from crossview.evaluation.rows import LabeledRows
-from crossview.evaluation.train import settings_of
-from crossview.evaluation.training.checkpoint import Checkpoint, Kept, Position, shown_apart
-from crossview.evaluation.training.result import TrainingObserver
-from crossview.persistence import load_progress
+from crossview.data.labeled_rows import LabeledRows
+from crossview.data.labeled_table import LabeledTable
+from crossview.saving.model_files import load_progress
+from crossview.scoring.label_order import LabelOrder
+from crossview.scoring.metrics import ErrorTally, RunningThreshold, Tally
+from crossview.scoring.trained import TrainingObserver
+from crossview.training.checkpoint import Checkpoint, Kept, Position, shown_apart
+from crossview.training.train import settings_of
 from training_runs import COLUMNS, KINDS, Killed, Killer, contents, make_table
 
 
@@ -101,7 +101,7 @@ def test_a_run_that_was_stopped_gives_the_same_model(model, options, tmp_path):
 
 
 def test_views_in_memory_and_more_rows_than_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr("crossview.streams.shuffle.MAX_BYTES", 4000)
+    monkeypatch.setattr("crossview.data.shuffle.MAX_BYTES", 4000)
     X, y, given = arguments("pa:squared", {"epochs": 2}, tmp_path / "whole.st")
     pq.write_table(X, tmp_path / "rows.parquet", row_group_size=90)
     rng = np.random.default_rng(1)
@@ -422,7 +422,7 @@ def test_kill_9_at_random_moments(tmp_path):
     pq.write_table(table.filter(table["y"].is_valid()), tmp_path / "rows.parquet")
     small_batches = (
         "import sys; from crossview.cli import main; "
-        "from crossview.evaluation.labeled import LabeledTable; LabeledTable.batch_rows = 1000; "
+        "from crossview.data.labeled_table import LabeledTable; LabeledTable.batch_rows = 1000; "
         "sys.exit(main(sys.argv[1:]))"
     )
     options = {"model": "pa:squared", "hash_bits": 8}

@@ -21,13 +21,13 @@ from crossview import (
     ViewEncoder,
     open_table,
 )
+from crossview.baselines import baselines
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.baselines import baselines
-from crossview.evaluation.comparing.candidates import choose_learners
-from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.significance import holm
-from crossview.evaluation.tasks import Classification
-from crossview.report.tables import comparison_notes, to_markdown
+from crossview.comparing.candidates import choose_learners
+from crossview.comparing.run import Run
+from crossview.reporting.tables import comparison_notes, to_markdown
+from crossview.scoring.problems import Classification
+from crossview.scoring.significance import holm
 
 ALL = [
     *("view:strong", "view:weak", "view:noise"),
@@ -180,7 +180,7 @@ def test_parameters_are_chosen_inside_the_training_part():
 
 
 def test_a_large_training_part_is_validated_by_one_split(monkeypatch):
-    monkeypatch.setattr("crossview.evaluation.comparing.splits.MOST_ROWS_FOR_INNER_FOLDS", 10)
+    monkeypatch.setattr("crossview.comparing.folds.splits.MOST_ROWS_FOR_INNER_FOLDS", 10)
     fits = []
     fit = PassiveAggressiveClassifier.fit
 

@@ -3,7 +3,7 @@
 import numba
 import pytest
 
-from crossview.evaluation import compiling
+from crossview.scoring import compiling
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing compiles")
 

@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 from crossview import InputError, describe, open_table
-from crossview.evaluation import summaries
-from crossview.evaluation.describe import describe_head
-from crossview.report.description import description_table
+from crossview.data.summaries import columns as summaries
+from crossview.describing.describe import describe_head
+from crossview.reporting.description import description_table
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -84,7 +84,7 @@ def test_relations_are_those_of_the_textbook(monkeypatch):
     within = sum(((g - g.mean()) ** 2).sum() for g in groups) / (N - 3)
     ratio_of_number = np.sqrt(1.0 - within / numbers.var(ddof=1))
     for cells in (summaries.MOST_DISTINCT * 100, 4 * 97):
-        monkeypatch.setattr("crossview.evaluation.table_summary.MOST_CELLS", cells)
+        monkeypatch.setattr("crossview.data.summaries.table.MOST_CELLS", cells)
         answer = describe(table, "y")
         assert column(answer, "v__x").relation == pytest.approx(ratio)
         assert column(answer, "v__c").relation == pytest.approx(v, abs=1e-9)

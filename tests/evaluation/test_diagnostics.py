@@ -17,9 +17,11 @@ from comparing import (
 )
 from crossview import MultiView, ViewEncoder, evaluate
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.comparing.explaining import has_weights
-from crossview.evaluation.comparing.planner import Planner
-from crossview.evaluation.diagnostics import (
+from crossview.comparing.budget.planner import Planner
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.followup.explaining import has_weights
+from crossview.data.labeled_table import LabeledTable
+from crossview.scoring.diagnostics import (
     ErrorCurve,
     RowSample,
     ViewDifferences,
@@ -28,10 +30,8 @@ from crossview.evaluation.diagnostics import (
     n_sampled,
     view_numbers,
 )
-from crossview.evaluation.labeled import LabeledTable
-from crossview.evaluation.result import Comparison
-from crossview.evaluation.row_values import cells_of_row, strong_columns
-from crossview.evaluation.weights import ColumnNames
+from crossview.scoring.row_values import cells_of_row, strong_columns
+from crossview.scoring.weights import ColumnNames
 
 MODELS = ["pa:squared", "view:strong"]
 GRID = {"C": [0.1], "disagreement": [0.1], "average": [], "epochs": []}
@@ -252,7 +252,7 @@ def people():
 def test_rows_that_differ_are_shown_as_they_are_in_the_source(make, people, monkeypatch):
     """Not as they are encoded: a number has its unit, a category its name."""
     monkeypatch.setattr(LabeledTable, "batch_rows", 37)
-    monkeypatch.setattr("crossview.evaluation.training.last_rows.N_ROWS", 100)
+    monkeypatch.setattr("crossview.training.last_rows.N_ROWS", 100)
     found = make(people).diagnostics.differing
     assert len(found) == 8
     for one in found:

@@ -6,7 +6,7 @@ import pytest
 
 import crossview
 from crossview import InputError, evaluate, open_table, predict, train
-from crossview.model_header import read_tables
+from crossview.saving.model_header import read_tables
 
 HEADER = "Nr;ware__Preis;ware__Größe;kunde__Alter;Kauf"
 HOW = {"null": ["k.A."], "decimal": ","}

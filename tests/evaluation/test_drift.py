@@ -5,8 +5,8 @@ import pytest
 
 import crossview
 from crossview import InputError, MultiView
-from crossview.evaluation import drift
-from crossview.evaluation.drift import (
+from crossview.scoring import drift
+from crossview.scoring.drift import (
     DriftCounter,
     drift_warnings,
     find_parts,

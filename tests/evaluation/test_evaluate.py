@@ -13,9 +13,9 @@ from rich.console import Console
 import crossview
 from command_line import run
 from crossview import InputError, MultiView, datasets, evaluate
-from crossview.evaluation.evaluating.slices import NumberSample
-from crossview.evaluation.metrics import measure
-from crossview.report.evaluation import evaluation_tables
+from crossview.evaluating.slices import NumberSample
+from crossview.reporting.evaluation import evaluation_tables
+from crossview.scoring.metrics import measure
 
 RNG = np.random.default_rng(0)
 N = 1200

@@ -5,10 +5,10 @@ import pyarrow as pa
 import pytest
 
 from crossview import InputError, LeakWarning, compare, describe, train
-from crossview.evaluation import leak_check
-from crossview.evaluation.result import Comparison
-from crossview.report.page.comparison import comparison_page
-from crossview.report.page.training import training_page
+from crossview.comparing.comparison import Comparison
+from crossview.data.summaries import leak_check
+from crossview.reporting.page.comparison import comparison_page
+from crossview.reporting.page.training import training_page
 
 RNG = np.random.default_rng(0)
 N = 3000

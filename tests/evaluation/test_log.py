@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.metrics import f1_score, log_loss
 
 from crossview import InputError, train
-from crossview.evaluation.labeled import LabeledTable
+from crossview.data.labeled_table import LabeledTable
 from training_runs import COLUMNS, Killed, Killer, contents, make_table
 
 

@@ -15,7 +15,7 @@ from crossview import (
     PassiveAggressiveClassifier,
 )
 from crossview.catalog.metrics import check_metric, metric_names
-from crossview.evaluation.metrics import (
+from crossview.scoring.metrics import (
     ErrorTally,
     Tally,
     decide,
@@ -24,8 +24,8 @@ from crossview.evaluation.metrics import (
     measure,
     signed_score,
 )
-from crossview.evaluation.progressive import History, ProgressiveValidation, progressive
-from crossview.evaluation.tasks import Classification
+from crossview.scoring.problems import Classification
+from crossview.scoring.progressive import History, ProgressiveValidation, progressive
 
 WITH_PARAMETERS = {"f_beta": "f2", "cost": "cost:fp=1,fn=20"}
 METRICS = [WITH_PARAMETERS.get(name, name) for name in metric_names("classification")]

@@ -15,9 +15,9 @@ from crossview import (
     MultiView,
     open_table,
 )
+from crossview.baselines import baselines
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.baselines import baselines
-from crossview.report.tables import comparison_notes, to_markdown
+from crossview.reporting.tables import comparison_notes, to_markdown
 from reference.jackknife import block_jackknife
 
 
@@ -137,7 +137,7 @@ def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
         assert row.difference.location == pytest.approx(expected.location)
         assert row.difference.scale == pytest.approx(expected.scale)
         assert row.p == pytest.approx(expected.p)
-    monkeypatch.setattr("crossview.evaluation.rows.LabeledRows.batch_rows", 13)
+    monkeypatch.setattr("crossview.data.labeled_rows.LabeledRows.batch_rows", 13)
     pieces = thorough(X, y, grid=OF_MACHINES, **given)
     for row, other in zip(answer.rows, pieces.rows, strict=True):
         assert other.value == pytest.approx(row.value)

@@ -19,9 +19,9 @@ from crossview import (
     progressive,
     train,
 )
+from crossview.data import shuffle
 from crossview.estimators.linear import PassiveAggressiveClassifier
-from crossview.evaluation.label_order import LabelOrder
-from crossview.streams import shuffle
+from crossview.scoring.label_order import LabelOrder
 from shared_data import webkb_course
 
 
@@ -112,7 +112,7 @@ def test_a_query_keeps_the_order_it_asks_for(here):
 
 def test_more_rows_than_the_buffer_are_shuffled_by_blocks(here, monkeypatch):
     monkeypatch.setattr(shuffle, "MAX_BYTES", here.nbytes // 5)
-    monkeypatch.setattr("crossview.evaluation.labeled.LabeledTable.batch_rows", 16)
+    monkeypatch.setattr("crossview.data.labeled_table.LabeledTable.batch_rows", 16)
     options = {"model": "pa:concatenated", "settings": {"C": 0.1}}
     trained = train(open_table("t.parquet", batch_rows=16), "answer", **options)
     assert (trained.rows, trained.order) == (400, "shuffled by blocks")

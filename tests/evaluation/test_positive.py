@@ -19,16 +19,16 @@ from crossview import (
     progressive,
     train,
 )
-from crossview.evaluation.metric_words import metric_words, one_class_warning, positive_note
-from crossview.evaluation.metrics import RunningThreshold
-from crossview.evaluation.result import Comparison
-from crossview.evaluation.sources import open_labeled
+from crossview.comparing.comparison import Comparison
+from crossview.data.labeled_source import open_labeled
 from crossview.labels import choose_positive
-from crossview.report.evaluation import evaluation_tables
-from crossview.report.page.comparison import comparison_page
-from crossview.report.page.evaluation import evaluation_page
-from crossview.report.page.training import training_page
-from crossview.report.tables import comparison_head, to_markdown
+from crossview.reporting.evaluation import evaluation_tables
+from crossview.reporting.page.comparison import comparison_page
+from crossview.reporting.page.evaluation import evaluation_page
+from crossview.reporting.page.training import training_page
+from crossview.reporting.tables import comparison_head, to_markdown
+from crossview.scoring.metric_words import metric_words, one_class_warning, positive_note
+from crossview.scoring.metrics import RunningThreshold
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from scipy import stats
 
 from comparing import ONE, made_answer, made_row, make_noisy, make_views, thorough
 from crossview import InputError
-from crossview.evaluation.comparing.answer import follow
-from crossview.evaluation.result import Comparison, LeftOut
-from crossview.evaluation.significance import holm
-from crossview.report.tables import comparison_notes, to_markdown
+from crossview.comparing.answer import follow
+from crossview.comparing.comparison import Comparison, LeftOut
+from crossview.reporting.tables import comparison_notes, to_markdown
+from crossview.scoring.significance import holm
 
 BEST, NEAR = [0.90, 0.91, 0.92, 0.91, 0.90], [0.90, 0.90, 0.92, 0.91, 0.89]
 WORSE = [0.80, 0.82, 0.81, 0.80, 0.81]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from crossview.comparing.answer import follow
+from crossview.comparing.comparison import ComparisonRow
 from crossview.errors import InputError
-from crossview.evaluation.comparing.answer import follow
-from crossview.evaluation.metrics import BlockTally, measure
-from crossview.evaluation.result import ComparisonRow
-from crossview.evaluation.significance import (
+from crossview.scoring.metrics import BlockTally, measure
+from crossview.scoring.significance import (
     SIGNIFICANT,
     Posterior,
     corrected_t_test,

@@ -20,11 +20,11 @@ from crossview import (
     PassiveAggressiveClassifier,
 )
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.comparing.jobs import Jobs
-from crossview.evaluation.comparing.parts import Fold, drop_empty_columns
-from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.comparing.splits import Protocol, split_rows
-from crossview.evaluation.tasks import Classification, Regression
+from crossview.comparing.folds.jobs import Jobs
+from crossview.comparing.folds.parts import Fold, drop_empty_columns
+from crossview.comparing.folds.splits import Protocol, split_rows
+from crossview.comparing.run import Run
+from crossview.scoring.problems import Classification, Regression
 
 GRID = {"C": [0.001, 0.1, 1000.0], "average": [], "epochs": [], "bins": []}
 
@@ -98,7 +98,7 @@ def test_groups_belong_to_all_rows_also_to_those_without_label():
 @pytest.mark.parametrize("n_groups", [30, None])
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_inner_splits_of_many_rows_keep_groups_together(task, n_groups, monkeypatch):
-    monkeypatch.setattr("crossview.evaluation.comparing.splits.MOST_ROWS_FOR_INNER_FOLDS", 50)
+    monkeypatch.setattr("crossview.comparing.folds.splits.MOST_ROWS_FOR_INNER_FOLDS", 50)
     y = np.arange(120) % 2
     groups = None if n_groups is None else np.arange(120) % n_groups
     kind = Regression("rmse") if task == "regression" else Classification(np.unique(y))

@@ -15,10 +15,10 @@ from crossview import (
     open_table,
 )
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.comparing.observer import ComparisonObserver
-from crossview.evaluation.diagnostics import ViewDifferences
-from crossview.evaluation.significance import holm
-from crossview.evaluation.tasks import Classification
+from crossview.comparing.observer import ComparisonObserver
+from crossview.scoring.diagnostics import ViewDifferences
+from crossview.scoring.problems import Classification
+from crossview.scoring.significance import holm
 from reference.jackknife import block_jackknife
 
 
@@ -102,7 +102,7 @@ def test_a_stream_tells_the_table_so_far_at_each_doubling_of_its_rows(monkeypatc
 
     frame = make_frame(400)
     given = {"grid": ONE, "models": ["view:weak", "view:strong"], "progressive": True}
-    monkeypatch.setattr("crossview.evaluation.labeled.LabeledTable.batch_rows", 50)
+    monkeypatch.setattr("crossview.data.labeled_table.LabeledTable.batch_rows", 50)
     answer = compare(frame, "answer", observer=Observer(), **given)
     assert [one.n_scored for one in told] == [50, 100, 200]
     for one in (*told, answer):
@@ -128,8 +128,8 @@ def test_looking_at_the_views_does_not_slow_a_model_in_the_table(monkeypatch):
         return slow
 
     clock = SimpleNamespace(perf_counter=lambda: now)
-    for module in ("stream", "comparing.keeping_stream"):
-        monkeypatch.setattr(f"crossview.evaluation.{module}.time", clock)
+    for module in ("stream", "keeping_stream"):
+        monkeypatch.setattr(f"crossview.comparing.{module}.time", clock)
     learn = takes(Classification.score_then_learn, lambda task, model, X, *_: 1 + len(X) / 100)
     monkeypatch.setattr(Classification, "score_then_learn", learn)
     look = takes(ViewDifferences.add, lambda *_: 1000)

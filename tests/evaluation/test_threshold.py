@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crossview import InputError
-from crossview.evaluation.metrics import RunningThreshold, best_threshold, measure
+from crossview.scoring.metrics import RunningThreshold, best_threshold, measure
 from reference import threshold as reference
 
 METRICS = ["f1", "f0.5", "f2", "accuracy", "balanced_accuracy", "g_mean", "cost:fp=1,fn=7"]

@@ -14,9 +14,9 @@ from crossview import (
     MultiViewSVMPerf,
 )
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.comparing.candidates import compared_learners
-from crossview.evaluation.comparing.splits import draw_rows
-from crossview.evaluation.tasks import Classification, Regression, Scored
+from crossview.comparing.candidates import compared_learners
+from crossview.comparing.folds.splits import draw_rows
+from crossview.scoring.problems import Classification, Regression, Scored
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_one_inner_split_and_a_coarse_gap_choose_for_the_svm():
 
 
 def test_some_of_many_rows_choose_for_the_svm(monkeypatch):
-    monkeypatch.setattr("crossview.evaluation.comparing.tuning.MOST_ROWS_AT_ONCE", 30)
+    monkeypatch.setattr("crossview.comparing.folds.tuning.MOST_ROWS_AT_ONCE", 30)
     fits = []
     fit = MultiViewSVMPerf.fit
 

@@ -19,10 +19,10 @@ from crossview import (
 )
 from crossview.catalog.learners import find_learner
 from crossview.catalog.names import load_object
-from crossview.evaluation.metrics import RunningThreshold, best_threshold
-from crossview.evaluation.progressive import progressive
-from crossview.persistence import read_info
-from crossview.report.tables import comparison_notes, to_markdown
+from crossview.reporting.tables import comparison_notes, to_markdown
+from crossview.saving.model_files import read_info
+from crossview.scoring.metrics import RunningThreshold, best_threshold
+from crossview.scoring.progressive import progressive
 from reference.jackknife import block_jackknife
 
 RARE = {"metric": "f2", "positive": "no"}

@@ -17,9 +17,9 @@ from crossview import (
     progressive,
 )
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.comparing.candidates import compared_learners
-from crossview.evaluation.significance import corrected_t_test
-from crossview.report.tables import comparison_notes, to_markdown
+from crossview.comparing.candidates import compared_learners
+from crossview.reporting.tables import comparison_notes, to_markdown
+from crossview.scoring.significance import corrected_t_test
 from reference.jackknife import block_jackknife
 
 
@@ -178,7 +178,7 @@ def test_several_classes_with_rows_without_label():
 @pytest.mark.parametrize("rows_at_once", [10_000, 7])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypatch):
-    monkeypatch.setattr("crossview.evaluation.rows.LabeledRows.batch_rows", rows_at_once)
+    monkeypatch.setattr("crossview.data.labeled_rows.LabeledRows.batch_rows", rows_at_once)
     X, y, known = make_few()
     grid = ONE | {"kernel": [kernel]}
     models = ["pa:squared", "pegasos", "keco"]

@@ -9,17 +9,17 @@ from sklearn.model_selection import StratifiedKFold
 from comparing import ONE, made_answer, made_row, make_frame, make_views, thorough
 from crossview import InputError, MultiView, PassiveAggressiveClassifier, ViewEncoder
 from crossview.catalog.learners import find_learner
-from crossview.evaluation.comparing.ablation import ablate
-from crossview.evaluation.comparing.again import Again
-from crossview.evaluation.comparing.jobs import Jobs
-from crossview.evaluation.comparing.learning_curve import learning_curve
-from crossview.evaluation.comparing.parts import Fold
-from crossview.evaluation.comparing.run import Run
-from crossview.evaluation.comparing.splits import draw_rows
-from crossview.evaluation.result import Comparison
-from crossview.evaluation.significance import correlated_t_posterior
-from crossview.evaluation.tasks import Classification
-from crossview.report.tables import class_table, comparison_notes
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.folds.jobs import Jobs
+from crossview.comparing.folds.parts import Fold
+from crossview.comparing.folds.splits import draw_rows
+from crossview.comparing.followup.ablation import ablate
+from crossview.comparing.followup.learning_curve import learning_curve
+from crossview.comparing.followup.refit import Again
+from crossview.comparing.run import Run
+from crossview.reporting.tables import class_table, comparison_notes
+from crossview.scoring.problems import Classification
+from crossview.scoring.significance import correlated_t_posterior
 
 GIVEN = {"grid": ONE, "cv": 2, "threshold": None, "models": ["pa:concatenated"]}
 

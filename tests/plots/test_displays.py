@@ -29,20 +29,20 @@ from crossview import (
     ViewContributionDisplay,
     ViewDifferenceDisplay,
 )
-from crossview.evaluation.diagnostics import (
-    Diagnostics,
-    ExpertWeights,
-    ScoredRows,
-    mean_difference,
-)
-from crossview.plots.ranking import (
+from crossview.reporting.displays.ranking import (
     PrecisionRecall,
     Ranked,
     ReliabilityDisplay,
     Roc,
     ThresholdDisplay,
 )
-from crossview.report.svg import svg_of
+from crossview.reporting.svg import svg_of
+from crossview.scoring.diagnostics import (
+    Diagnostics,
+    ExpertWeights,
+    ScoredRows,
+    mean_difference,
+)
 
 mpl.use("agg")
 

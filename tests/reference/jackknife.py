@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from crossview.evaluation.significance import Posterior
+from crossview.scoring.significance import Posterior
 
 
 def block_jackknife(n, difference):

@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 import pytest
 
 from comparing import made_answer
-from crossview.evaluation.diagnostics import StrongInteraction
-from crossview.report.notebook import notebook_html
-from crossview.report.page.sections import Made
-from crossview.report.page.write import report_html
+from crossview.reporting.notebook import notebook_html
+from crossview.reporting.page.sections import Made
+from crossview.reporting.page.write import report_html
+from crossview.scoring.diagnostics import StrongInteraction
 
 SECTIONS = {
     "folds": "models worth rows predictions columns differences data made",

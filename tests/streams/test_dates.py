@@ -18,8 +18,8 @@ from crossview import (
     predict,
     train,
 )
-from crossview.persistence import load, save
-from crossview.streams.dates import PARTS, as_times, check_format, date_numbers, find_formats
+from crossview.data.encoding.dates import PARTS, as_times, check_format, date_numbers, find_formats
+from crossview.saving.model_files import load, save
 
 RNG = np.random.default_rng(0)
 N = 300

@@ -32,9 +32,9 @@ from crossview import (
     ViewScaler,
     open_table,
 )
-from crossview.streams import fill, hashing
-from crossview.streams.columns import Column, as_matrix, as_numbers
-from crossview.streams.plan import Plan
+from crossview.data import fill, hashing
+from crossview.data.encoding.columns import Column, as_matrix, as_numbers
+from crossview.data.encoding.plan import Plan
 
 BITS = 10
 PLAIN = [Column(f"v__{name}", "v", "numeric", False) for name in "ab"]
@@ -956,7 +956,7 @@ def test_the_loop_is_compiled_once_and_equals_plain_python(monkeypatch):
     compiled = encoder().fit_transform(table)
     assert len(getattr(fill.fill_rows, "signatures", [0])) == 1
     plain = getattr(fill.fill_rows, "py_func", fill.fill_rows)
-    monkeypatch.setattr("crossview.streams.encode.fill_rows", plain)
+    monkeypatch.setattr("crossview.data.encoding.encode.fill_rows", plain)
     same(encoder().fit_transform(table), compiled)
 
 

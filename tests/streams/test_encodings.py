@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from crossview import GuessedEncodingWarning, InputError, open_table
-from crossview.files import close_process_folder
-from crossview.streams import encodings, wide
-from crossview.streams import text as text_module
+from crossview.data import encodings, wide
+from crossview.data import text as text_module
+from crossview.saving.files import close_process_folder
 
 TEXTS = {
     "german": ("cp1252", "Müller;Köln;groß\nJäger;Düsseldorf;übergroß\n"),

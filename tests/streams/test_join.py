@@ -9,7 +9,7 @@ import pytest
 
 from command_line import run
 from crossview import InputError, describe, evaluate, join_tables, load, open_table, predict, train
-from crossview.streams.join import join_sources
+from crossview.data.joining.join import join_sources
 
 SHOWN = pa.table({"id": [7, 8, 9], "ad__size": [1.0, 2.0, 3.0]})
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crossview.streams.quantiles import FIRST_PLACED, LAST_PLACED, Quantiles
+from crossview.data.encoding.quantiles import FIRST_PLACED, LAST_PLACED, Quantiles
 
 
 def knots_of(values, n):

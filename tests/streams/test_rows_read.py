@@ -8,9 +8,9 @@ import pytest
 import scipy.sparse as sp
 
 from crossview import InputError, MultiView
-from crossview.streams.content import MANY, ContentHash, hash_of
-from crossview.streams.rows_read import RowsRead
-from crossview.streams.source import RowBatch, TableBatch
+from crossview.data.content import MANY, ContentHash, hash_of
+from crossview.data.rows_read import RowsRead
+from crossview.data.source import RowBatch, TableBatch
 
 N = 60
 RNG = np.random.default_rng(0)

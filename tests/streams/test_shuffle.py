@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from crossview.streams import shuffle
-from crossview.streams.shuffle import Shuffled, regroup
+from crossview.data import shuffle
+from crossview.data.shuffle import Shuffled, regroup
 
 
 @dataclass

@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crossview import InputError, open_table
-from crossview.streams import text as text_module
-from crossview.streams import wide
-from crossview.streams.prefetch import prefetch
-from crossview.streams.table import TableStream
+from crossview.data import text as text_module
+from crossview.data import wide
+from crossview.data.prefetch import prefetch
+from crossview.data.table import TableStream
 
 
 def rows(stream):
@@ -666,5 +666,5 @@ def test_a_missing_package_is_answered_with_its_name(absent, monkeypatch, tmp_pa
 
 def test_importing_the_module_loads_no_optional_package():
     heavy = "{'pyarrow', 'duckdb', 'numba', 'sklearn', 'pandas', 'polars'}"
-    code = f"import sys, crossview.streams.table; assert not {heavy} & set(sys.modules)"
+    code = f"import sys, crossview.data.table; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -32,13 +32,13 @@ from crossview import (
     weights,
 )
 from crossview.cli import main
-from crossview.evaluation.rows import LabeledRows
-from crossview.evaluation.train import TrainingObserver
+from crossview.data.labeled_rows import LabeledRows
+from crossview.data.readers.libffm import LibffmSource
+from crossview.data.readers.svmlight import SvmlightSource
+from crossview.data.readers.vw import VwSource
 from crossview.kernels.text.numbers import read_number
 from crossview.kernels.text.rows import LONG, TextRows, sort_buffers, sort_rows
-from crossview.streams.libffm import LibffmSource
-from crossview.streams.svmlight import SvmlightSource
-from crossview.streams.vw import VwSource
+from crossview.training.train import TrainingObserver
 from reference import text_rows as reference
 from shared_data import folder
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from crossview import InputError, convert, open_rows, open_table, train
-from crossview.streams import text_rows
-from crossview.streams.unchanged import UnchangedFiles
+from crossview.data import text_rows
+from crossview.data.unchanged import UnchangedFiles
 
 N = 3000
 

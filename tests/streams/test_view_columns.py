@@ -11,8 +11,8 @@ from crossview import (
     UnusedColumnsWarning,
     ViewEncoder,
 )
+from crossview.data.encoding.view_columns import columns_of_views, suggested_views
 from crossview.errors import InputError
-from crossview.streams.view_columns import columns_of_views, suggested_views
 
 PREFIXED = ["user__age", "ad__size", "user__income"]
 FITTED = [

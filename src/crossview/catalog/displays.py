@@ -6,17 +6,17 @@ __all__ = ["DISPLAYS", "NOTEBOOK"]
 
 # the class has a method `of`, which takes a result
 DISPLAYS: dict[str, str] = {
-    "comparison": "crossview.plots.comparison:ComparisonDisplay",
-    "errors": "crossview.plots.cumulative:CumulativeErrorDisplay",
-    "view differences": "crossview.plots.differences:ViewDifferenceDisplay",
-    "views": "crossview.plots.contributions:ViewContributionDisplay",
-    "experts": "crossview.plots.experts:ExpertWeightsDisplay",
-    "learning curve": "crossview.plots.curves:LearningCurveDisplay",
-    "time": "crossview.plots.curves:MetricOverTimeDisplay",
-    "precision recall": "crossview.plots.ranking:PrecisionRecall",
-    "roc": "crossview.plots.ranking:Roc",
-    "calibration": "crossview.plots.ranking:ReliabilityDisplay",
-    "threshold": "crossview.plots.ranking:ThresholdDisplay",
-    "targets": "crossview.plots.ranking:TargetDisplay",
+    "comparison": "crossview.reporting.displays.comparison:ComparisonDisplay",
+    "errors": "crossview.reporting.displays.cumulative:CumulativeErrorDisplay",
+    "view differences": "crossview.reporting.displays.differences:ViewDifferenceDisplay",
+    "views": "crossview.reporting.displays.contributions:ViewContributionDisplay",
+    "experts": "crossview.reporting.displays.experts:ExpertWeightsDisplay",
+    "learning curve": "crossview.reporting.displays.curves:LearningCurveDisplay",
+    "time": "crossview.reporting.displays.curves:MetricOverTimeDisplay",
+    "precision recall": "crossview.reporting.displays.ranking:PrecisionRecall",
+    "roc": "crossview.reporting.displays.ranking:Roc",
+    "calibration": "crossview.reporting.displays.ranking:ReliabilityDisplay",
+    "threshold": "crossview.reporting.displays.ranking:ThresholdDisplay",
+    "targets": "crossview.reporting.displays.ranking:TargetDisplay",
 }
-NOTEBOOK = "crossview.report.notebook:notebook_html"
+NOTEBOOK = "crossview.reporting.notebook:notebook_html"

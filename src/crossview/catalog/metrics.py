@@ -41,7 +41,7 @@ class Metric:
         Whether it evaluates the predicted classes, the ranking by score, the probabilities row by
         row or in bins, or predicted numbers.
     path : str
-        Its function, ``"module:function"``; `crossview.evaluation.metrics` documents the
+        Its function, ``"module:function"``; `crossview.scoring.metrics` documents the
         interface of each kind.
     trains : str or None
         The measure that an SVM optimizes for this metric; None: it cannot be optimized.
@@ -71,17 +71,17 @@ class Metric:
 
     @property
     def task(self) -> str:
-        """What is predicted."""
+        """The problem that it measures: classification or regression."""
         return "regression" if self.kind == "error" else "classification"
 
     @property
     def takes_k(self) -> bool:
-        """Whether it is about the k rows with the highest scores."""
+        """Return whether it measures the k rows with the highest scores."""
         return self.name.endswith("_at_k")
 
     @property
     def mean_over_rows(self) -> bool:
-        """Whether it is the mean of a loss or cost of each row, or the root of a mean square."""
+        """Return whether it is a mean over rows of a loss or cost, or the root of a mean square."""
         return self.kind in ("probability", "error") or self.name == "cost"
 
     def function(self) -> Any:
@@ -89,10 +89,10 @@ class Metric:
         return load_object(self.path)
 
 
-_DECISION = "crossview.evaluation.metrics.decision"
-_ORDER = "crossview.evaluation.metrics.order"
-_PROBABILITY = "crossview.evaluation.metrics.probability"
-_ERROR = "crossview.evaluation.metrics.error"
+_DECISION = "crossview.scoring.metrics.decision"
+_ORDER = "crossview.scoring.metrics.order"
+_PROBABILITY = "crossview.scoring.metrics.probability"
+_ERROR = "crossview.scoring.metrics.error"
 
 METRICS: dict[str, Metric] = {
     metric.name: metric

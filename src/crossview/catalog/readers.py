@@ -16,7 +16,7 @@ class Reader:
     name : str
         Name of the format in messages.
     path : str
-        Its class, ``"module:Class"``, made from the list of files; `crossview.streams.source`
+        Its class, ``"module:Class"``, made from the list of files; `crossview.data.source`
         documents its interface.
     suffixes : tuple of str
         Suffixes of the files that it reads; none for a query and a table in memory.
@@ -37,21 +37,21 @@ class Reader:
     takes_views: bool = False
 
 
-_STREAMS = "crossview.streams"
+_READERS = "crossview.data.readers"
 
 
 def _text_rows(name: str, path: str, suffixes: tuple[str, ...]) -> Reader:
     """A format of text whose rows have labels and views."""
-    return Reader(name, f"{_STREAMS}.{path}", suffixes, "sparse", compressed=True, takes_views=True)
+    return Reader(name, f"{_READERS}.{path}", suffixes, "sparse", compressed=True, takes_views=True)
 
 
 READERS: list[Reader] = [
-    Reader("parquet", f"{_STREAMS}.parquet:ParquetSource", (".parquet", ".pq")),
-    Reader("csv", f"{_STREAMS}.text:CsvSource", (".csv", ".tsv"), compressed=True),
-    Reader("json", f"{_STREAMS}.text:JsonSource", (".jsonl", ".ndjson", ".json"), compressed=True),
+    Reader("parquet", f"{_READERS}.parquet:ParquetSource", (".parquet", ".pq")),
+    Reader("csv", f"{_READERS}.text:CsvSource", (".csv", ".tsv"), compressed=True),
+    Reader("json", f"{_READERS}.text:JsonSource", (".jsonl", ".ndjson", ".json"), compressed=True),
     _text_rows("svmlight", "svmlight:SvmlightSource", (".svm", ".svmlight", ".libsvm")),
     _text_rows("libffm", "libffm:LibffmSource", (".ffm",)),
     _text_rows("vw", "vw:VwSource", (".vw",)),
-    Reader("query", f"{_STREAMS}.query:QuerySource"),
-    Reader("memory", f"{_STREAMS}.memory:MemorySource"),
+    Reader("query", f"{_READERS}.query:QuerySource"),
+    Reader("memory", f"{_READERS}.memory:MemorySource"),
 ]

@@ -6,7 +6,7 @@ import sys
 from contextlib import AbstractContextManager
 from typing import TextIO
 
-from crossview.evaluation.compiling import telling_of_compiling
+from crossview.scoring.compiling import telling_of_compiling
 
 __all__ = ["compiling_as_line"]
 

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import NoReturn, ParamSpec, TypeVar
 
-from crossview.files import close_process_folder
+from crossview.saving.files import close_process_folder
 
 __all__ = ["after_loading", "as_process", "is_own_process", "loading_meanwhile"]
 

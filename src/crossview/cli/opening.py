@@ -28,11 +28,14 @@ from crossview.catalog.metrics import check_metric
 from crossview.catalog.readers import READERS
 from crossview.cli.loading import loading_meanwhile
 from crossview.cli.words import as_options
-from crossview.errors import GuessedEncodingWarning, InputError, closest_names
-from crossview.evaluation import describe as describing
-from crossview.evaluation.describe_rows import describe_rows
-from crossview.evaluation.evaluating.windows import parse_window
-from crossview.evaluation.table_columns import (
+from crossview.data.encoding.dates import split_format
+from crossview.data.encoding.view_columns import KINDS, plan_columns
+from crossview.data.joining.join import join_sources
+from crossview.data.readers.duck import named_files
+from crossview.data.rows import RowStream, open_rows
+from crossview.data.source import find_format, find_reader, is_query
+from crossview.data.table import TableStream, open_table
+from crossview.data.table_columns import (
     check_label,
     columns_of_model,
     dates_in_views,
@@ -42,7 +45,12 @@ from crossview.evaluation.table_columns import (
     with_dates,
     without_ignored,
 )
-from crossview.files import (
+from crossview.describing import describe as describing
+from crossview.describing.describe_rows import describe_rows
+from crossview.errors import GuessedEncodingWarning, InputError, closest_names
+from crossview.evaluating.windows import parse_window
+from crossview.reporting.description import description_table, rows_table
+from crossview.saving.files import (
     DESCRIPTION,
     REPORT,
     Kind,
@@ -51,15 +59,7 @@ from crossview.files import (
     naming,
     replacing,
 )
-from crossview.model_header import ReadsTables, read_label, read_tables
-from crossview.report.description import description_table, rows_table
-from crossview.streams.dates import split_format
-from crossview.streams.duck import named_files
-from crossview.streams.join import join_sources
-from crossview.streams.rows import RowStream, open_rows
-from crossview.streams.source import find_format, find_reader, is_query
-from crossview.streams.table import TableStream, open_table
-from crossview.streams.view_columns import KINDS, plan_columns
+from crossview.saving.model_header import ReadsTables, read_label, read_tables
 
 __all__ = [
     "STANDARD",

@@ -22,18 +22,18 @@ from rich.progress import (
 from rich.table import Column
 
 from crossview.cli.words import as_options
+from crossview.comparing.observer import ComparisonObserver
 from crossview.errors import (
     LabelOrderWarning,
     LeakWarning,
     OneClassWarning,
     UnusedColumnsWarning,
 )
-from crossview.evaluation.comparing.observer import ComparisonObserver
-from crossview.evaluation.training.result import TrainingObserver
+from crossview.scoring.trained import TrainingObserver
 
 if TYPE_CHECKING:
-    from crossview.evaluation.progressive import Record
-    from crossview.evaluation.result import Comparison
+    from crossview.comparing.comparison import Comparison
+    from crossview.scoring.progressive import Record
 
 __all__ = ["warnings_as_lines", "watching", "watching_comparison"]
 
@@ -131,7 +131,7 @@ def watching(*, show: bool | None = None, file: TextIO | None = None) -> Iterato
     Examples
     --------
     >>> import sys
-    >>> from crossview.evaluation.progressive import Record
+    >>> from crossview.scoring.progressive import Record
     >>> from crossview.cli.progress import watching
     >>> with watching(show=True, file=sys.stdout) as observer:
     ...     observer.start_pass(1, 1, 2)

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from crossview.cli.opening import STANDARD, Report, write_text
-from crossview.files import REPORT
+from crossview.saving.files import REPORT
 
 __all__ = ["to_stdout", "write_report"]
 
@@ -34,8 +34,8 @@ def write_report(report: Report | None, result: Any, about: dict[str, Any], **mo
     if report is None:
         return
     os.environ.setdefault("MPLBACKEND", "agg")  # of a terminal without a screen
-    from crossview.report.page.sections import Made
-    from crossview.report.page.write import report_html
+    from crossview.reporting.page.sections import Made
+    from crossview.reporting.page.write import report_html
 
     made = Made(**{"command": report.command, **about})
     write_text(report.file, report_html(result, made, **more), REPORT)

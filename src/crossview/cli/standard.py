@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from crossview.files import naming
+from crossview.saving.files import naming
 
 __all__ = ["STANDARD_OUTPUT", "check_streams"]
 

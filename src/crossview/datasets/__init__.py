@@ -15,7 +15,7 @@ from crossview.datasets.bundled import BUNDLED
 from crossview.datasets.fetching import Files, local_folder
 from crossview.datasets.sources import PUBLIC
 from crossview.errors import InputError, closest_names
-from crossview.files import CSV, PARQUET, replacing
+from crossview.saving.files import CSV, PARQUET, replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa

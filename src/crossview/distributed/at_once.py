@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from crossview.data.labeled_batch import LabeledBatch
 from crossview.distributed.mixing import Rounds
 from crossview.distributed.rows import Part, RowWork
 from crossview.distributed.svm import fit_svm
 from crossview.distributed.tasks import compute, share
 from crossview.errors import InputError
-from crossview.evaluation.labeled_batch import LabeledBatch
-from crossview.evaluation.training.result import pipeline, steps
+from crossview.saving.pipelines import pipeline, steps
 from crossview.views import MultiView
 
 __all__ = ["learn_at_once"]
@@ -64,7 +64,7 @@ def learn_at_once(
 
 
 def _statistics(work: RowWork, part: Part, encoder: Any) -> Any:
-    """What an encoder learns of the rows of a part."""
+    """Return what an encoder learns from the rows of a part."""
     seen, source = copy.deepcopy(encoder), part.rows()
     for batch in work.learned(part):
         source.encode(batch, seen, True)

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from crossview.data.read_labels import with_row_location
+from crossview.data.table import TableStream
 from crossview.distributed.cluster import check_client
 from crossview.distributed.frames import frames_as_table, is_dask_frame, open_frame
 from crossview.distributed.sources import (
@@ -21,20 +23,20 @@ from crossview.distributed.sources import (
 )
 from crossview.distributed.tasks import compute, compute_sum, share
 from crossview.errors import InputError
-from crossview.evaluation.evaluate import evaluate as evaluate_here
-from crossview.evaluation.evaluating.answer import make_evaluation, nothing_to_evaluate
-from crossview.evaluation.evaluating.asked import (
+from crossview.evaluating.counting import Counts, RowCounter
+from crossview.evaluating.counts import ROWS_FOR_SCALE
+from crossview.evaluating.evaluate import evaluate as evaluate_here
+from crossview.evaluating.evaluation import Evaluation
+from crossview.evaluating.keeping import Start, start_of
+from crossview.evaluating.make_evaluation import make_evaluation, nothing_to_evaluate
+from crossview.evaluating.spec import (
     Asked,
     ask,
     labeled_batches,
     open_rows_to_evaluate,
     window_of_rows,
 )
-from crossview.evaluation.evaluating.counting import Counts, RowCounter
-from crossview.evaluation.evaluating.counts import ROWS_FOR_SCALE
-from crossview.evaluation.evaluating.keeping import Start, start_of
-from crossview.evaluation.evaluating.result import Evaluation
-from crossview.evaluation.evaluating.survey import (
+from crossview.evaluating.survey import (
     LABELED,
     ROWS,
     Position,
@@ -43,10 +45,8 @@ from crossview.evaluation.evaluating.survey import (
     positions,
     sample_numbers,
 )
-from crossview.evaluation.evaluating.windows import ByRows
-from crossview.evaluation.fitted_model import ModelColumns, ModelRows
-from crossview.evaluation.read_labels import with_row_location
-from crossview.streams.table import TableStream
+from crossview.evaluating.windows import ByRows
+from crossview.scoring.fitted_model import ModelColumns, ModelRows
 from crossview.views import MultiView
 
 __all__ = ["evaluate"]
@@ -173,7 +173,7 @@ class _Part(NamedTuple):
 
 
 def _parts(rows: Any, frames: list[Any], n: int) -> list[list[_Part]]:
-    """What each partition reads: of a data frame one of its partitions after the other."""
+    """Return the source of each partition; the partitions of a data frame in order."""
 
     def part(a: int, b: int) -> _Part:
         return _Part(rows.source.of_blocks(slice(a, b)), frames[a:b], a)

@@ -6,12 +6,12 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from crossview.data.arrow import first_line, pyarrow, to_arrow
+from crossview.data.labeled_table import LabeledTable
+from crossview.data.readers.memory import MemorySource
+from crossview.data.source import TableBatch
+from crossview.data.table import TableStream
 from crossview.errors import InputError
-from crossview.evaluation.labeled import LabeledTable
-from crossview.streams.arrow import first_line, pyarrow, to_arrow
-from crossview.streams.memory import MemorySource
-from crossview.streams.source import TableBatch
-from crossview.streams.table import TableStream
 
 __all__ = ["FrameSource", "frames_as_table", "is_dask_frame", "open_frame", "with_frames"]
 

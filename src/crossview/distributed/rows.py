@@ -10,21 +10,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from crossview.data.labeled_batch import LabeledBatch
+from crossview.data.labeled_source import Labeled
+from crossview.data.labeled_table import LabeledTable
+from crossview.data.prefetch import prefetch
+from crossview.data.rows import RowStream
+from crossview.data.shuffle import regroup
+from crossview.data.table import TableStream
 from crossview.distributed.fitting import WithoutCalibration, losses
 from crossview.distributed.frames import frames_as_table, with_frames
 from crossview.distributed.mixing import Learned, merge_learned
 from crossview.distributed.sources import check_blocks, cut_evenly
 from crossview.errors import InputError
-from crossview.evaluation.labeled import LabeledTable
-from crossview.evaluation.labeled_batch import LabeledBatch
-from crossview.evaluation.sources import Labeled
-from crossview.evaluation.tasks import Task
-from crossview.evaluation.training.result import pipeline, steps
 from crossview.labels import has_label
-from crossview.streams.prefetch import prefetch
-from crossview.streams.rows import RowStream
-from crossview.streams.shuffle import regroup
-from crossview.streams.table import TableStream
+from crossview.saving.pipelines import pipeline, steps
+from crossview.scoring.problems import Task
 from crossview.views import MultiView
 
 __all__ = ["HeldOut", "Part", "RowWork", "label_counts", "parts_of"]
@@ -119,7 +119,7 @@ class Kept(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """What a model says of held-out rows, and what the rows say of the views."""
+    """Scores of held-out rows, and statistics of their views."""
 
     scores: np.ndarray
     y: np.ndarray
@@ -144,7 +144,7 @@ class HeldOut(NamedTuple):
 
 @dataclass(frozen=True)
 class RowWork:
-    """What workers do with the rows of files; models are pipelines of encoder and learner.
+    """Work on the rows of files; models are pipelines of encoder and learner.
 
     Attributes
     ----------

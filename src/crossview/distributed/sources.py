@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+from crossview.data.rows import RowStream, open_rows
+from crossview.data.source import find_reader
+from crossview.data.table import TableStream, open_table
 from crossview.distributed.cluster import n_threads
 from crossview.distributed.frames import is_dask_frame, open_frame
 from crossview.errors import InputError
-from crossview.streams.rows import RowStream, open_rows
-from crossview.streams.source import find_reader
-from crossview.streams.table import TableStream, open_table
 
 __all__ = ["check_blocks", "check_partitions", "cut_evenly", "find_partitions", "open_source"]
 

@@ -13,6 +13,10 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.learners import LEARNERS
+from crossview.data.encoding.quantiles import LAST_PLACED
+from crossview.data.labeled_source import input_files
+from crossview.data.rows import RowStream
+from crossview.data.table import TableStream
 from crossview.distributed.at_once import learn_at_once
 from crossview.distributed.cluster import check_client
 from crossview.distributed.frames import is_dask_frame
@@ -32,19 +36,16 @@ from crossview.distributed.sources import (
 )
 from crossview.distributed.tasks import compute
 from crossview.errors import InputError
-from crossview.evaluation.sources import input_files
-from crossview.evaluation.tasks import Classification, Scored
-from crossview.evaluation.train import DEFAULT_MODEL
-from crossview.evaluation.train import train as train_here
-from crossview.evaluation.training.held_out import threshold_of, tune
-from crossview.evaluation.training.job import Job, new_job
-from crossview.evaluation.training.last_rows import LastRows
-from crossview.evaluation.training.result import Trained, pipeline, steps
-from crossview.files import MODEL, check_writable
-from crossview.persistence import save
-from crossview.streams.quantiles import LAST_PLACED
-from crossview.streams.rows import RowStream
-from crossview.streams.table import TableStream
+from crossview.saving.files import MODEL, check_writable
+from crossview.saving.model_files import save
+from crossview.saving.pipelines import pipeline, steps
+from crossview.scoring.problems import Classification, Scored
+from crossview.scoring.trained import Trained
+from crossview.training.held_out import threshold_of, tune
+from crossview.training.job import Job, new_job
+from crossview.training.last_rows import LastRows
+from crossview.training.train import DEFAULT_MODEL
+from crossview.training.train import train as train_here
 
 __all__ = ["NOT_DISTRIBUTED", "train"]
 
@@ -228,7 +229,7 @@ def _job(
     n: int | None,
     options: dict[str, Any],
 ) -> tuple[Job, int]:
-    """What is trained on which rows, and the number of partitions."""
+    """Return the training job, its rows, and the number of partitions."""
     file = stream.files[0] if stream.files else None
     n = find_partitions(client, stream.n_blocks, n, file)
     task, classes, counts = options["task"], options["classes"], None

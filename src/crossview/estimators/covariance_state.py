@@ -13,7 +13,7 @@ from crossview.algorithms.geometries import covariance as forms
 from crossview.algorithms.geometries.covariance import Covariance
 from crossview.errors import InputError
 from crossview.estimators.base import LinearOnlineClassifier
-from crossview.schema import Array
+from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
 __all__ = [

@@ -14,6 +14,7 @@ from typing import Any
 
 import typer
 
+from crossview.baselines import Shape, find_baseline, training_code
 from crossview.cli.loading import after_loading, is_own_process
 from crossview.cli.opening import (
     STANDARD,
@@ -30,30 +31,29 @@ from crossview.cli.opening import (
 from crossview.cli.progress import warnings_as_lines, watching_comparison
 from crossview.cli.report import to_stdout, write_report
 from crossview.cli.words import as_options
-from crossview.errors import InputError
-from crossview.evaluation import compare as comparing
-from crossview.evaluation.baselines import Shape, find_baseline, training_code
-from crossview.evaluation.comparing.allocator import give_back
-from crossview.evaluation.result import Comparison, ComparisonRow
-from crossview.evaluation.sources import input_files
-from crossview.evaluation.table_columns import (
+from crossview.comparing import compare as comparing
+from crossview.comparing.comparison import Comparison, ComparisonRow
+from crossview.comparing.folds.allocator import give_back
+from crossview.data.labeled_source import input_files
+from crossview.data.readers.csv_format import CsvFormat
+from crossview.data.readers.duck import identifier, literal
+from crossview.data.source import find_reader, is_query
+from crossview.data.table import open_table
+from crossview.data.table_columns import (
     dates_in_views,
     match_ignored,
     predictors,
     with_dates,
     without_ignored,
 )
-from crossview.files import COMPARISON, check_writable
-from crossview.report.tables import (
+from crossview.errors import InputError
+from crossview.reporting.tables import (
     class_table,
     comparison_head,
     comparison_notes,
     comparison_table,
 )
-from crossview.streams.csv_format import CsvFormat
-from crossview.streams.duck import identifier, literal
-from crossview.streams.source import find_reader, is_query
-from crossview.streams.table import open_table
+from crossview.saving.files import COMPARISON, check_writable
 
 __all__ = ["run"]
 

@@ -7,7 +7,7 @@ import sys
 
 from crossview.cli.loading import after_loading
 from crossview.cli.opening import Rows, warn
-from crossview.evaluation.convert import Converted, convert
+from crossview.converting.convert import Converted, convert
 
 __all__ = ["lines_about", "run", "view_options"]
 

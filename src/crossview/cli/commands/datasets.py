@@ -10,7 +10,7 @@ from crossview.catalog.readers import READERS
 from crossview.cli.loading import after_loading
 from crossview.cli.opening import STANDARD, make_console, standard_output
 from crossview.errors import InputError
-from crossview.report.fitting_table import FittingTable
+from crossview.reporting.fitting_table import FittingTable
 
 __all__ = ["run", "show"]
 
@@ -61,7 +61,7 @@ def _task(name: str) -> str:
 def _write_rows(name: str, output: str) -> tuple[list[str], list[str]]:
     """Write a data set as text with views; returns what was written, and how it is read."""
     from crossview.cli.commands.convert import lines_about, view_options
-    from crossview.evaluation.convert import convert
+    from crossview.converting.convert import convert
 
     if name in datasets.names():
         table = datasets.load(name)

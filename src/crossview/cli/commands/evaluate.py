@@ -19,13 +19,13 @@ from crossview.cli.opening import (
     write_text,
 )
 from crossview.cli.report import to_stdout, write_report
-from crossview.evaluation import evaluate as evaluating
-from crossview.evaluation.evaluating.result import Evaluation
-from crossview.evaluation.fitted_model import FittedModel
-from crossview.evaluation.predict import predict_inputs
-from crossview.evaluation.training.result import pipeline
-from crossview.files import EVALUATION, check_writable
-from crossview.report.evaluation import evaluation_tables
+from crossview.evaluating import evaluate as evaluating
+from crossview.evaluating.evaluation import Evaluation
+from crossview.predicting.predict import predict_inputs
+from crossview.reporting.evaluation import evaluation_tables
+from crossview.saving.files import EVALUATION, check_writable
+from crossview.saving.pipelines import pipeline
+from crossview.scoring.fitted_model import FittedModel
 
 __all__ = ["run"]
 

@@ -6,13 +6,13 @@ import sys
 
 from sklearn.pipeline import Pipeline
 
-from crossview import persistence
 from crossview.cli.loading import after_loading
 from crossview.cli.opening import STANDARD, make_console, standard_output
 from crossview.errors import InputError
-from crossview.evaluation.training.info import read_training_info
-from crossview.evaluation.weights import weights as write_weights
-from crossview.report.model import model_tables
+from crossview.reporting.model import model_tables
+from crossview.saving import model_files
+from crossview.saving.training_info import read_training_info
+from crossview.scoring.weights import weights as write_weights
 
 __all__ = ["run"]
 
@@ -28,7 +28,7 @@ def run(model: str, top: int, weights: str | None) -> None:
         if weights != STANDARD:
             print(f"{n_rows:,} weights, wrote {weights}", file=sys.stderr)
         return
-    fitted = persistence.load(model)
+    fitted = model_files.load(model)
     encoder, learner = None, fitted
     if isinstance(fitted, Pipeline):
         encoder, learner = fitted[0], fitted[-1]

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from crossview.cli.first_use import compiling_as_line
 from crossview.cli.loading import after_loading
 from crossview.cli.opening import STANDARD, Rows, literal_value
-from crossview.evaluation.drift import drift_warnings
-from crossview.evaluation.predict import Predictions, predict_inputs, with_id
-from crossview.streams.write import check_table, write_csv, writing
+from crossview.data.write import check_table, write_csv, writing
+from crossview.predicting.predict import Predictions, predict_inputs, with_id
+from crossview.scoring.drift import drift_warnings
 
 __all__ = ["run"]
 

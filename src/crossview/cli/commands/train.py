@@ -23,9 +23,9 @@ from crossview.cli.opening import (
 from crossview.cli.progress import warnings_as_lines, watching
 from crossview.cli.report import write_report
 from crossview.cli.words import as_options
-from crossview.evaluation import train as training
-from crossview.evaluation.compiling import SECONDS_UNTOLD
-from crossview.report.model import training_summary
+from crossview.reporting.model import training_summary
+from crossview.scoring.compiling import SECONDS_UNTOLD
+from crossview.training import train as training
 
 __all__ = ["run"]
 

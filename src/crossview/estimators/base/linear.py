@@ -18,8 +18,8 @@ from crossview.estimators.base.merged import Parts
 from crossview.estimators.base.online_classifier import OnlineClassifier
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows, score_views
-from crossview.schema import MAX_COUNT, Array
-from crossview.touched import zeros
+from crossview.saving.schema import MAX_COUNT, Array
+from crossview.saving.touched import zeros
 
 
 class LinearClassifier(ViewClassifier):

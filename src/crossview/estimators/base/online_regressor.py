@@ -16,7 +16,7 @@ from crossview.estimators.targets import read_numbers, row_weights
 from crossview.kernels.merged import merged_moments
 from crossview.kernels.moments import running_units, units_of
 from crossview.kernels.rows import Rows
-from crossview.schema import MAX_FINITE, Array
+from crossview.saving.schema import MAX_FINITE, Array
 from crossview.views import check_rows
 
 

@@ -17,7 +17,7 @@ from crossview.estimators.base.learner import ViewLearner
 from crossview.estimators.targets import class_codes, read_labels, row_weights
 from crossview.estimators.validation import StrOptions, available_if
 from crossview.labels import known_labels
-from crossview.schema import MAX_FINITE, Array
+from crossview.saving.schema import MAX_FINITE, Array
 
 __all__ = ["CalibratedLearner", "calibration_schema", "check_probabilities"]
 

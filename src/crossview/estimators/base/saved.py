@@ -12,8 +12,8 @@ from crossview.errors import InputError
 from crossview.estimators.base.rows import RowReader
 from crossview.estimators.columns import NamedColumns
 from crossview.kernels.rows import Rows
-from crossview.schema import MAX_COUNT, Array, check_header, check_state
-from crossview.touched import new_array
+from crossview.saving.schema import MAX_COUNT, Array, check_header, check_state
+from crossview.saving.touched import new_array
 from crossview.views import ViewLayout
 
 

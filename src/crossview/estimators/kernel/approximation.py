@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from crossview.batch import make_rows, matrix_of, views_of
 from crossview.kernels.rows import Rows
-from crossview.schema import Array
+from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
 __all__ = ["ApproximatedKernel", "ViewApproximation", "approximation_schema", "view_matrices"]

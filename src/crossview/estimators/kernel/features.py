@@ -18,7 +18,7 @@ from crossview.estimators.kernel.approximation import (
     approximation_schema,
 )
 from crossview.kernels.rows import Rows, score_views
-from crossview.schema import Array
+from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
 __all__ = ["STEPS_AT_ONCE", "FeatureWeights", "explicit_schema"]

@@ -19,7 +19,7 @@ from crossview.estimators.kernel.support_vectors import support_schema
 from crossview.estimators.kernel.values import ViewKernels
 from crossview.kernels.merged import total
 from crossview.kernels.rows import Rows
-from crossview.schema import MAX_COUNT, Array
+from crossview.saving.schema import MAX_COUNT, Array
 from crossview.views import ViewLayout
 
 __all__ = ["KernelState"]

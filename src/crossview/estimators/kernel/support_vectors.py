@@ -13,7 +13,7 @@ from crossview.errors import InputError
 from crossview.estimators.kernel.values import ViewKernels
 from crossview.kernels.gram import ViewRows
 from crossview.kernels.rows import Rows
-from crossview.schema import Array
+from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
 __all__ = ["MAINTENANCE", "SupportVectors", "support_schema"]

@@ -25,7 +25,7 @@ from crossview.estimators.machines.state import (
     state_schema,
 )
 from crossview.kernels.rows import Rows
-from crossview.schema import Array
+from crossview.saving.schema import Array
 
 __all__ = ["MachineModel"]
 

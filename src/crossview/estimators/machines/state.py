@@ -21,8 +21,8 @@ from crossview.algorithms.machines.state import (
 )
 from crossview.batch import read_only
 from crossview.errors import InputError, closest_names
-from crossview.schema import Array
-from crossview.touched import zeros
+from crossview.saving.schema import Array
+from crossview.saving.touched import zeros
 
 __all__ = [
     "Design",

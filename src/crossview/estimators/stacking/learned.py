@@ -22,7 +22,7 @@ from crossview.estimators.stacking.experts import (
     own_layout,
 )
 from crossview.estimators.stacking.given import ExpertParameters
-from crossview.schema import Array
+from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
 __all__ = ["LearnedStack", "WeightHistory"]

@@ -14,7 +14,7 @@ from crossview.algorithms.stacking.history import MAX_SNAPSHOTS, History
 from crossview.algorithms.stacking.stack import Stack
 from crossview.estimators.base import Parts
 from crossview.estimators.base.probabilities import calibration_schema
-from crossview.schema import MAX_COUNT, Array
+from crossview.saving.schema import MAX_COUNT, Array
 
 __all__ = [
     "as_history",

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.estimators.svm.options import SVMPerfOptions
-from crossview.schema import Array
+from crossview.saving.schema import Array
 
 __all__ = ["SVMPerfAttributes"]
 

@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from crossview.algorithms.trees.scores import WORDS_OF_SET, Trees
 from crossview.estimators.trees.features import LearnedFeatures, Targets
-from crossview.schema import Array
+from crossview.saving.schema import Array
 
 __all__ = ["FittedTree", "fit_bags", "gains_of", "trees_in", "trees_of", "trees_schema"]
 

@@ -36,7 +36,7 @@ from crossview.algorithms.trees.target_statistics import (
 )
 from crossview.batch import whole_matrix
 from crossview.kernels.rows import Rows
-from crossview.schema import Array
+from crossview.saving.schema import Array
 
 __all__ = [
     "MOST_CODES",

@@ -32,7 +32,7 @@ from crossview.estimators.trees.features import (
 from crossview.estimators.trees.parameters import PARAMETERS
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
-from crossview.schema import Array
+from crossview.saving.schema import Array
 from crossview.views import MultiView
 
 __all__ = ["MultiViewTreesClassifier", "MultiViewTreesRegressor"]

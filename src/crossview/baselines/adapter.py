@@ -1,0 +1,179 @@
+"""scikit-learn models as learners of a comparison."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from crossview.baselines.matrix import ViewMatrix
+from crossview.batch import rows_at, whole_matrix
+from crossview.errors import InputError
+from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
+from crossview.estimators.targets import class_codes, read_numbers, row_weights
+from crossview.views import MultiView, ViewLayout
+
+__all__ = ["PipelineClassifier", "PipelineLearner", "PipelineRegressor", "Shape"]
+
+# rows that are scored at a time, so that a dense matrix of them stays small
+ROWS_AT_ONCE = 10_000
+# a probability of 0 has finite log odds
+LEAST_PROBABILITY = float(np.finfo(float).eps)
+
+
+class Shape(NamedTuple):
+    """What a pipeline depends on.
+
+    Attributes
+    ----------
+    views : tuple of str
+        Names of the views.
+    n_rows : int
+        Number of rows to learn from.
+    n_classes : int
+        Number of classes; 0 for a regression.
+    """
+
+    views: tuple[str, ...]
+    n_rows: int
+    n_classes: int = 0
+
+
+class PipelineLearner(ViewLearner):
+    """Base class of both adapters: rows to views, views to the pipeline."""
+
+    _parameter_constraints: ClassVar[dict] = {}  # the models check their own
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline, not fitted; its input is a `MultiView`.
+
+        Parameters
+        ----------
+        data : Shape
+            What is known of the rows that it will learn from.
+
+        Returns
+        -------
+        Pipeline
+            It works without the adapter, too.
+        """
+        raise NotImplementedError
+
+    def _weighted_rows(
+        self, rows: Any, sample_weight: Any
+    ) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        """Return the rows whose weight is not 0, their positions and, if they differ, weights."""
+        weight = row_weights(sample_weight, len(rows.indptr) - 1)
+        used = np.flatnonzero(weight)
+        different = len(np.unique(weight[used])) > 1
+        rows = rows if len(used) == len(weight) else rows_at(rows, used)
+        return rows, used, weight[used] if different else None
+
+    def _fit_pipeline(
+        self, model: Pipeline, rows: Any, y: np.ndarray, weight: np.ndarray | None
+    ) -> None:
+        name, last = model.steps[-1]
+        if weight is not None and not _takes_weights(last):
+            raise InputError(f"{type(last).__name__} takes no weights")
+        given = {} if weight is None else {f"{name}__sample_weight": weight}
+        with warnings.catch_warnings():  # a setting that takes too long is judged as it is
+            warnings.simplefilter("ignore")
+            self.pipeline_ = model.fit(_views_of(rows, self.layout_), y, **given)
+
+    def _joint_scores(self, rows: Any) -> np.ndarray:
+        n, parts = len(rows.indptr) - 1, []
+        for start in range(0, n, ROWS_AT_ONCE):
+            part = rows_at(rows, np.arange(start, min(n, start + ROWS_AT_ONCE)))
+            parts.append(self._output(_views_of(part, self.layout_)))
+        return np.concatenate(parts).reshape(n, -1)
+
+    def _output(self, X: MultiView) -> np.ndarray:
+        """Return the outputs of the model for some rows."""
+        raise NotImplementedError
+
+    def _start_state(self) -> None:
+        self._state = {}
+
+
+class PipelineClassifier(ViewClassifier, PipelineLearner):
+    """Base class of the adapters for classifiers.
+
+    The classes are numbers from 0 for the model inside.  Its scores are those of its
+    ``decision_function``.  Without one they are log odds of ``predict_proba`` (log probabilities
+    for more than two classes), and for a model with `predict` alone -1 and 1 (0 and 1).
+    """
+
+    calibration = "none"
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        rows = self._read(X, reset=True)
+        labels = self._labels(y, rows)
+        rows, used, weight = self._weighted_rows(rows, sample_weight)
+        classes = np.unique(labels[used])
+        if len(classes) < 2:
+            raise InputError(f"y has one class, {classes.tolist()}; a classifier needs two or more")
+        self._set_classes(classes)
+        codes = class_codes(labels[used], classes)
+        model = self.pipeline(Shape(self.layout_.names, len(codes), len(classes)))
+        if np.bincount(codes).min() < self._least_rows_of_a_class():
+            model = make_pipeline(ViewMatrix(), DummyClassifier(strategy="prior"))
+        self._fit_pipeline(model, rows, codes, weight)
+        self._calibrate_by_folds(X, y, sample_weight)
+
+    def _least_rows_of_a_class(self) -> int:
+        """Return how many rows of a class the model needs; with fewer it is the class ratio."""
+        return 1
+
+    @property
+    def scores_are_log_odds(self) -> bool:
+        """Whether the loss makes scores log odds."""
+        return True
+
+    def _n_scores(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _output(self, X: MultiView) -> np.ndarray:
+        model, n_classes = self.pipeline_, len(self.classes_)
+        if hasattr(model, "decision_function"):
+            scores = np.asarray(model.decision_function(X), dtype=np.float64)
+            if scores.size == len(X) * self._n_scores():  # otherwise one per pair of classes
+                return scores
+        if hasattr(model, "predict_proba"):
+            p = np.log(np.maximum(model.predict_proba(X), LEAST_PROBABILITY))
+            return p[:, 1] - p[:, 0] if n_classes == 2 else p
+        codes = np.asarray(model.predict(X)).astype(np.intp)
+        return 2.0 * codes - 1.0 if n_classes == 2 else np.eye(n_classes)[codes]
+
+
+class PipelineRegressor(ViewRegressor, PipelineLearner):
+    """Base class of the adapters for regressors."""
+
+    def _n_scores(self) -> int:
+        return 1
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        rows = self._read(X, reset=True)
+        y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+        rows, used, weight = self._weighted_rows(rows, sample_weight)
+        self._start_state()
+        model = self.pipeline(Shape(self.layout_.names, len(used)))
+        self._fit_pipeline(model, rows, y[used], weight)
+
+    def _output(self, X: MultiView) -> np.ndarray:
+        return np.asarray(self.pipeline_.predict(X), dtype=np.float64)
+
+
+def _takes_weights(model: Any) -> bool:
+    """Whether `fit` takes sample weights, as itself or among any arguments."""
+    kinds = inspect.signature(model.fit).parameters
+    return "sample_weight" in kinds or any(one.kind == one.VAR_KEYWORD for one in kinds.values())
+
+
+def _views_of(rows: Any, layout: ViewLayout) -> MultiView:
+    """Return the rows as views; shares their memory."""
+    present = rows.present if len(rows.present) else None
+    return MultiView.from_matrix(whole_matrix(rows), layout, present=present)

@@ -1,0 +1,254 @@
+"""Entries of the baselines, in the form of the catalog, and how a user names another one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
+
+from crossview.catalog import SAVED_BASELINES
+from crossview.catalog.learner import BASELINE, LEARNS_NOTHING, Learner
+from crossview.catalog.learners import find_learner
+from crossview.catalog.names import check_task, load_object, unknown_name
+from crossview.errors import InputError
+
+__all__ = ["PREFIX", "baselines", "check_trainable", "find_baseline", "find_model", "is_trainable"]
+
+PREFIX = BASELINE
+
+C = (0.01, 0.1, 1.0, 10.0, 100.0)
+FEW_C = (0.1, 1.0, 10.0)
+ALPHA = (0.1, 1.0, 10.0, 100.0, 1000.0)
+LEAVES = (8, 31)
+
+# as in the catalog; who always says the same takes nothing, but is no model to recommend
+EFFORT = {
+    "logistic-regression": 4,
+    "ridge": 4,
+    "late-fusion": 6,
+    "majority": LEARNS_NOTHING,
+    "mean": LEARNS_NOTHING,
+}
+EFFORT_OF_ANOTHER = 6
+# scikit-learn's words
+TASK_TYPES = {"classification": "classifier", "regression": "regressor"}
+
+_MODELS = "crossview.baselines.models"
+# of classes that are elsewhere
+_PATHS = {name: f"{module}:{name}" for name, module in SAVED_BASELINES.items()}
+_MOST_INFORMATIVE = "scikit-learn, on all columns; of more than 250 on the most informative"
+_GIVEN = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+)(?P<call>\(.*\))?", re.DOTALL)
+
+
+def _entry(task: str, name: str, class_name: str, about: str, grid: dict[str, tuple]) -> Learner:
+    return Learner(
+        f"{PREFIX}{name}",
+        name.replace("-", " "),
+        _PATHS.get(class_name, f"{_MODELS}:{class_name}"),
+        about,
+        task=task,
+        grid=grid,
+        streams=False,
+        random=False,
+        effort=EFFORT.get(name, EFFORT_OF_ANOTHER),
+        min_views=2 if name == "late-fusion" else 1,
+        baseline=True,
+    )
+
+
+_BASELINES = [
+    *(
+        _entry("classification", *entry)
+        for entry in (
+            (
+                *("logistic-regression", "LogisticClassifier"),
+                *("scikit-learn, on all columns", {"C": C}),
+            ),
+            (
+                *("gradient-boosting", "BoostingClassifier"),
+                *(_MOST_INFORMATIVE, {"max_leaf_nodes": LEAVES}),
+            ),
+            (
+                *("late-fusion", "FusionClassifier"),
+                *("scikit-learn, one logistic regression per view, stacked", {"C": FEW_C}),
+            ),
+            ("majority", "MajorityClassifier", "the most frequent class", {}),
+        )
+    ),
+    *(
+        _entry("regression", *entry)
+        for entry in (
+            ("ridge", "RidgeRegressor", "scikit-learn, on all columns", {"alpha": ALPHA}),
+            (
+                *("gradient-boosting", "BoostingRegressor"),
+                *(_MOST_INFORMATIVE, {"max_leaf_nodes": LEAVES}),
+            ),
+            (
+                *("late-fusion", "FusionRegressor"),
+                *("scikit-learn, one ridge regression per view, stacked", {"alpha": ALPHA}),
+            ),
+            ("mean", "MeanRegressor", "the mean of the training rows", {}),
+        )
+    ),
+]
+
+
+def baselines(task: str = "classification") -> list[Learner]:
+    """Return the baselines: what somebody would do without Crossview, with scikit-learn alone.
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}, default="classification"
+        What is predicted.
+
+    Returns
+    -------
+    entries : list of Learner
+        Logistic (ridge) regression, gradient boosting, late fusion, and the majority class (the
+        mean).  They are not in ``LEARNERS``: `compare` measures them, and `train` knows those of
+        `is_trainable`.
+
+    Examples
+    --------
+    >>> from crossview.baselines import baselines
+    >>> [entry.name for entry in baselines("regression")][:2]
+    ['baseline:ridge', 'baseline:gradient-boosting']
+    """
+    return [entry for entry in _BASELINES if entry.task == check_task(task)]
+
+
+def find_baseline(name: str, task: str = "classification") -> Learner:
+    """Return the baseline of this name, or one of any class that has `fit` and `predict`.
+
+    Parameters
+    ----------
+    name : str
+        The name of an entry of `baselines`, with or without ``baseline:``; or
+        ``"package.module:Class"``, if needed with keyword arguments that are plain values:
+        ``"sklearn.ensemble:RandomForestClassifier(n_estimators=50)"``.
+    task : {"classification", "regression"}, default="classification"
+        What is predicted.
+
+    Returns
+    -------
+    entry : Learner
+        The entry.
+
+    Raises
+    ------
+    InputError
+        There is no such name, module or class, the arguments do not fit, or the class predicts
+        something else.
+
+    Examples
+    --------
+    >>> from crossview.baselines import find_baseline
+    >>> find_baseline("sklearn.naive_bayes:GaussianNB").title
+    'GaussianNB'
+    """
+    short = name.removeprefix(PREFIX).strip()
+    for entry in baselines(task):
+        if entry.name == PREFIX + short:
+            return entry
+    match = _GIVEN.fullmatch(short)
+    if match is None:
+        known = [entry.name.removeprefix(PREFIX) for entry in baselines(task)]
+        raise unknown_name("baseline", short, [*known, "package.module:Class"])
+    path = f"{match['module']}:{match['name']}"
+    arguments = _arguments(short, match["call"])
+    _check_model(_make(short, path, arguments), short, task)
+    kind = "GivenClassifier" if task == "classification" else "GivenRegressor"
+    return Learner(
+        PREFIX + short,
+        match["name"] + (match["call"] or ""),
+        f"{_MODELS}:{kind}",
+        "given by name",
+        task=task,
+        fixed={"model": path, "arguments": arguments},
+        streams=False,
+        baseline=True,
+    )
+
+
+def find_model(name: str, task: str, views: Sequence[str]) -> Learner:
+    """Return a learner of the catalog, or a baseline by its whole name.
+
+    Parameters
+    ----------
+    name : str
+        As for `find_learner`, or for `find_baseline` with ``baseline:`` in front.
+    task : {"classification", "regression"}
+        What is predicted.
+    views : sequence of str
+        Names of the views.
+
+    Returns
+    -------
+    entry : Learner
+        The entry.
+    """
+    if name.startswith(PREFIX):
+        return find_baseline(name, task)
+    return find_learner(name, task, views)
+
+
+def is_trainable(entry: Learner) -> bool:
+    """Return whether `train` knows a model, so that a model file holds it."""
+    return not entry.baseline or entry.class_name in SAVED_BASELINES
+
+
+def check_trainable(entry: Learner) -> None:
+    """Raise `InputError` for a baseline that no model file holds."""
+    if is_trainable(entry):
+        return
+    able = [one.name for one in baselines(entry.task) if is_trainable(one)]
+    raise InputError(
+        f"model {entry.name!r} is a model of scikit-learn that no model file holds; crossview "
+        f"compare prints the Python that trains it (of the baselines train knows {', '.join(able)})"
+    )
+
+
+def _arguments(name: str, call: str | None) -> dict[str, Any]:
+    """Return the keyword arguments of ``Class(a=1, b='x')``."""
+    try:
+        node = ast.parse(f"f{call or '()'}", mode="eval").body
+        assert isinstance(node, ast.Call)
+        if node.args or any(k.arg is None for k in node.keywords):
+            raise ValueError
+        return {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
+    except (SyntaxError, ValueError):
+        raise InputError(
+            f"baseline {name!r}: arguments are keywords with plain values, such as "
+            "Class(alpha=0.1, kind='a')"
+        ) from None
+
+
+def _make(name: str, path: str, arguments: dict[str, Any]) -> Any:
+    """Return an object of a class that a user names."""
+    module, _, class_name = path.partition(":")
+    try:
+        cls = load_object(path)
+    except ImportError as error:
+        raise InputError(f"baseline {name!r}: cannot import {module!r} ({error})") from None
+    except AttributeError:
+        raise InputError(f"baseline {name!r}: {module!r} has no {class_name!r}") from None
+    try:
+        return cls(**arguments)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"baseline {name!r}: cannot be made ({error})") from None
+
+
+def _check_model(model: Any, name: str, task: str) -> None:
+    """Refuse an object that does not learn, or predicts something else."""
+    lacks = [method for method in ("fit", "predict") if not callable(getattr(model, method, None))]
+    if lacks:
+        raise InputError(f"baseline {name!r} has no {' and no '.join(lacks)}; it is no model")
+    if not isinstance(model, BaseEstimator):
+        raise InputError(f"baseline {name!r} is no sklearn.base.BaseEstimator; derive it from one")
+    kind = get_tags(model).estimator_type
+    if kind not in (None, TASK_TYPES[task]):
+        raise InputError(f"baseline {name!r} is a {kind}; for {task} name a {TASK_TYPES[task]}")

@@ -1,0 +1,181 @@
+"""Views to one matrix, for models that know no views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_selection import f_classif
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.batch import make_rows, whole_matrix
+from crossview.views import MultiView
+
+__all__ = ["ViewMatrix"]
+
+# entries of a dense matrix: 160 MB
+MAX_ENTRIES = 20_000_000
+
+
+class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
+    """Transformer of a `MultiView` to one matrix, the first step of a scikit-learn pipeline.
+
+    Columns without an entry in the fitted rows are left out, as are those of hashed views.
+
+    Parameters
+    ----------
+    view : str, default=None
+        The only view to use.  None: all views.
+    scale : bool, default=False
+        Whether to scale the columns.  Columns of an array get mean 0 and variance 1.  Those of a
+        sparse matrix stay sparse: counts and words, which are never negative, are divided by their
+        maximum, and numbers by the root mean square of their nonzero values.
+    dense : bool, default=False
+        Whether to return an array.  A missing view is NaN in it.  Otherwise a missing view is 0
+        (after scaling), and one more column per view is 1 where it is missing.
+    max_columns : int, default=None
+        The most columns to keep.  If there are more, those with the highest ``score_func`` stay.
+        With ``dense``, also at most 20 million divided by the number of rows, but at least 20.
+    score_func : callable, default=f_classif
+        Score of each column, as for scikit-learn's ``SelectKBest``.
+
+    Attributes
+    ----------
+    columns_ : ndarray of int
+        The columns that stay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview import MultiView
+    >>> from crossview.baselines import ViewMatrix
+    >>> present = np.array([[True, True], [True, False]])
+    >>> X = MultiView({"page": [[1.0, 0.0], [3.0, 2.0]], "link": [[5.0], [0.0]]}, present=present)
+    >>> ViewMatrix().fit_transform(X)
+    array([[1., 0., 5., 0.],
+           [3., 2., 0., 1.]])
+    >>> ViewMatrix(dense=True).fit_transform(X)
+    array([[ 1.,  0.,  5.],
+           [ 3.,  2., nan]])
+    """
+
+    def __init__(
+        self,
+        view: str | None = None,
+        *,
+        scale: bool = False,
+        dense: bool = False,
+        max_columns: int | None = None,
+        score_func: Callable[..., Any] = f_classif,
+    ) -> None:
+        self.view = view
+        self.scale = scale
+        self.dense = dense
+        self.max_columns = max_columns
+        self.score_func = score_func
+
+    def fit(self, X: MultiView, y: Any = None) -> Self:
+        """Choose the columns, and measure them for scaling.
+
+        Parameters
+        ----------
+        X : MultiView
+            The rows.
+        y : array-like of shape (n_samples,), default=None
+            Labels or numbers, for ``score_func``.
+
+        Returns
+        -------
+        ViewMatrix
+            Itself.
+        """
+        X, matrix, missing = self._read(X)
+        self.missing_views_ = np.flatnonzero(missing.any(axis=0))
+        if sp.issparse(matrix):
+            counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
+            columns = np.flatnonzero(counts)
+        else:
+            columns = np.arange(matrix.shape[1])
+        self.columns_ = self._informative(matrix, columns, y) if len(columns) else np.zeros(1, int)
+        self.view_of_column_ = np.searchsorted(X.layout.ptr, self.columns_, side="right") - 1
+        if self.scale:
+            self._measure(matrix[:, self.columns_], missing)
+        return self
+
+    def transform(self, X: MultiView) -> Any:
+        """Return the matrix.
+
+        Parameters
+        ----------
+        X : MultiView
+            The rows.
+
+        Returns
+        -------
+        matrix : ndarray or csr_array of shape (n_samples, n_columns)
+            An array with ``dense``, and where the views are one.
+        """
+        check_is_fitted(self, "columns_")
+        _, matrix, missing = self._read(X)
+        part = matrix[:, self.columns_]
+        if self.dense:
+            part = part.toarray() if sp.issparse(part) else part
+            return (
+                np.where(missing[:, self.view_of_column_], np.nan, part) if len(missing) else part
+            )
+        if self.scale and sp.issparse(part):
+            part.data = part.data / self.scale_[part.indices]
+        elif self.scale:
+            part = (part - self.mean_) / self.scale_
+        indicators = missing[:, self.missing_views_].astype(np.float64)
+        if sp.issparse(part):
+            if not indicators.size:
+                return part
+            return sp.csr_array(sp.hstack([part, sp.csr_array(indicators)], format="csr"))
+        part = np.where(missing[:, self.view_of_column_], 0.0, part)
+        return np.hstack([part, indicators])
+
+    def _read(self, X: MultiView) -> tuple[MultiView, Any, np.ndarray]:
+        """Return the views, their matrix, and which views are missing."""
+        if self.view is not None:
+            X = X.select([self.view])
+        rows = make_rows(X.matrix, X.layout, X.present)
+        there = rows.present if len(rows.present) else np.ones((len(X), X.layout.n_views), bool)
+        matrix = whole_matrix(rows)
+        if sp.issparse(matrix) and max(matrix.nnz, matrix.shape[1]) <= np.iinfo(np.int32).max:
+            # trees take no other type
+            columns, ptr = (a.astype(np.int32) for a in (matrix.indices, matrix.indptr))
+            matrix = sp.csr_array((matrix.data, columns, ptr), shape=matrix.shape)
+        return X, matrix, ~there
+
+    def _informative(self, matrix: Any, columns: np.ndarray, y: Any) -> np.ndarray:
+        """Return the columns with the highest score, in their order."""
+        most = self.max_columns or len(columns)
+        if self.dense:
+            most = min(most, max(20, MAX_ENTRIES // matrix.shape[0]))
+        if len(columns) <= most:
+            return columns
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scores = self.score_func(matrix[:, columns], y)[0]
+        scores = np.where(np.isnan(scores), -1.0, scores)  # a constant column
+        return np.sort(columns[np.argsort(-scores, kind="stable")[:most]])
+
+    def _measure(self, part: Any, missing: np.ndarray) -> None:
+        """Store what the columns are scaled by."""
+        if sp.issparse(part):
+            shape = part.shape[1]
+            squares = np.bincount(part.indices, part.data**2, minlength=shape)
+            count = np.bincount(part.indices, part.data != 0.0, minlength=shape)
+            least, most = (getattr(part, of)(axis=0).toarray().ravel() for of in ("min", "max"))
+            scale = np.where(least < 0.0, np.sqrt(squares / np.maximum(count, 1.0)), most)
+        else:
+            there = ~missing[:, self.view_of_column_]
+            count = np.maximum(there.sum(axis=0), 1)
+            self.mean_ = part.sum(axis=0, where=there) / count
+            scale = np.sqrt(((part - self.mean_) ** 2).sum(axis=0, where=there) / count)
+            # what rounding alone makes of a constant
+            scale[scale <= 10 * np.finfo(float).eps * np.abs(self.mean_)] = 0.0
+        self.scale_ = np.where(scale > 0.0, scale, 1.0)

@@ -1,0 +1,1 @@
+"""Comparing learners: by folds, or on a stream."""

@@ -1,0 +1,194 @@
+"""From scores to an answer: the order of the rows, and how sure it is."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from crossview.comparing.comparison import Comparison, ComparisonRow, Followed
+from crossview.comparing.run import Run
+from crossview.scoring.metrics import is_bounded, signed_score
+from crossview.scoring.significance import (
+    Posterior,
+    correlated_t_posterior,
+    holm,
+    holm_of_pairs,
+)
+from crossview.views import ViewLayout
+
+__all__ = ["fingerprint", "fold_difference", "follow", "make_answer", "posterior_of"]
+
+
+def make_answer(
+    run: Run,
+    layout: ViewLayout,
+    rows: Sequence[ComparisonRow],
+    difference: Callable[[ComparisonRow, ComparisonRow], Posterior],
+    rope: float,
+    **known: Any,
+) -> Comparison:
+    """Return the rows in their order, with the difference of each to the best.
+
+    Parameters
+    ----------
+    run : Run
+        What was compared.
+    layout : ViewLayout
+        The views.
+    rows : sequence of ComparisonRow
+        With their scores.
+    difference : callable
+        Takes a row and another one, and returns the posterior of how much the first is better.
+    rope : float
+        Differences up to this are none; a share of the best value where the metric has no bound.
+    **known
+        Further attributes of the answer.
+
+    Returns
+    -------
+    answer : Comparison
+        The answer.
+    """
+    rows = sorted(rows, key=lambda row: signed_score(run.metric, row.value), reverse=True)
+    best = rows[0]
+    rope = _width(run.metric, rope, best.value)
+    best.equal, best.difference, best.p, best.p_adjusted = True, None, None, None
+    for row in rows[1:]:
+        row.difference = difference(row, best)
+        row.p = None if math.isnan(row.difference.p) else row.difference.p
+        # more likely than not, it is not worse by more than the rope
+        row.equal = not row.difference.location < -rope
+    for row, p in zip(rows[1:], _adjusted(rows, difference, known["mode"]), strict=True):
+        row.p_adjusted = p
+    answer = Comparison(
+        task=run.task.name,
+        metric=run.metric,
+        positive=run.task.positive_label,
+        positive_by=run.task.positive_by,
+        class_rows=run.task.class_rows,
+        threshold=run.task.threshold,
+        threshold_for=run.task.tuned_for,
+        classes=run.task.classes.tolist(),
+        views=dict(zip(layout.names, layout.widths, strict=True)),
+        seed=run.seed,
+        epochs=run.epochs,
+        rows=rows,
+        rope=rope,
+        **known,
+    )
+    answer.warnings = [*answer.warnings, *answer.one_class]
+    if (pair := answer.unlabeled_pair) and answer.unlabeled:
+        answer.unlabeled_benefit_p = difference(*pair).p
+    return answer
+
+
+def _width(metric: str, rope: float, best: float) -> float:
+    """The rope in the unit of the metric: a share of the best value where that has no bound."""
+    return rope if is_bounded(metric) else rope * abs(best)
+
+
+def _adjusted(
+    rows: Sequence[ComparisonRow],
+    difference: Callable[[ComparisonRow, ComparisonRow], Posterior],
+    mode: str,
+) -> list[float | None]:
+    """The p of all rows but the best, adjusted for the number of tests.
+
+    The data choose the best row, so on a stream all pairs count: otherwise ten equal models are
+    declared different in more than a tenth of streams.  The t-test of folds is conservative enough
+    without (docs/reproduction.md).
+    """
+    if mode == "cross-validation" or len(rows) < 2:
+        return holm([row.p for row in rows[1:]])
+    p = np.full((len(rows), len(rows)), np.nan)
+    for i, j in combinations(range(len(rows)), 2):
+        p[i, j] = p[j, i] = difference(rows[i], rows[j]).p
+    return [None if np.isnan(one) else float(one) for one in holm_of_pairs(p)[0, 1:]]
+
+
+def fold_difference(
+    metric: str, test_share: float
+) -> Callable[[ComparisonRow, ComparisonRow], Posterior]:
+    """Return what compares two rows by their scores, fold by fold."""
+
+    def difference(row: ComparisonRow, other: ComparisonRow) -> Posterior:
+        return posterior_of(metric, row.scores, other.scores, test_share)
+
+    return difference
+
+
+def posterior_of(
+    metric: str, scores: Sequence[float], others: Sequence[float], test_share: float
+) -> Posterior:
+    """Return how much better some scores are than others of the same folds.
+
+    Parameters
+    ----------
+    metric : str
+        The metric.
+    scores, others : sequence of float
+        Its values, fold by fold.
+    test_share : float
+        Rows of a test fold, by the rows of a fold.
+
+    Returns
+    -------
+    difference : Posterior
+        Above 0: the first are better.
+    """
+    first = np.array([signed_score(metric, score) for score in scores])
+    second = np.array([signed_score(metric, score) for score in others])
+    return correlated_t_posterior(first - second, test_share)
+
+
+def follow(
+    metric: str, rows: Sequence[ComparisonRow], rope: float, test_share: float
+) -> Followed | None:
+    """Return what it gives to choose the model, too, in each training part.
+
+    The rule is that of the recommendation, on the rows held out by the inner validation: the
+    cheapest of the models within the rope of the best.
+
+    Parameters
+    ----------
+    metric : str
+        The metric.
+    rows : sequence of ComparisonRow
+        All models, with ``inner`` and ``scores``.
+    rope : float
+        As for `make_answer`; a share is one of the best value on the rows held out.
+    test_share : float
+        Rows of a test fold, by the rows of a fold.
+
+    Returns
+    -------
+    followed : Followed or None
+        None for a single model.
+    """
+    if len(rows) < 2:
+        return None
+    scores, models = [], []
+    for f in range(len(rows[0].scores)):
+        best = max(row.inner[f] for row in rows)
+        near = [row for row in rows if not row.inner[f] < best - _width(metric, rope, best)]
+        chosen = min(near, key=lambda row: (row.effort, -row.inner[f], row.model))
+        scores.append(chosen.scores[f])
+        models.append(chosen.model)
+    low, high = correlated_t_posterior(scores, test_share).interval()
+    interval = (max(0.0, low), min(1.0, high)) if is_bounded(metric) else (low, high)
+    return Followed(float(np.mean(scores)), float(np.std(scores, ddof=1)), interval, scores, models)
+
+
+def fingerprint(*parts: Any) -> str:
+    """Return a short hash of labels and protocol."""
+    digest = hashlib.sha256()
+    for part in parts:
+        array = np.asarray(part)
+        digest.update(str(array.dtype).encode())
+        digest.update(repr(array.tolist()).encode() if array.dtype == object else array.tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""The budget of a comparison: costs per learner, and which settings they leave time for."""

@@ -1,0 +1,159 @@
+"""The learners that `compare` includes by default."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from crossview.baselines import baselines as usual_baselines
+from crossview.baselines import find_baseline, find_model
+from crossview.catalog.learner import Learner
+from crossview.catalog.learners import find_learner, known_learners
+from crossview.catalog.metrics import metric_of
+from crossview.comparing.run import Run
+from crossview.errors import InputError
+from crossview.estimators.svm.options import WEIGHTED
+from crossview.views import ViewLayout
+
+__all__ = ["choose_learners", "compared_learners", "quadratic_cost"]
+
+# multiplications that an exact covariance may cost one fit, at most some seconds, and by second of
+# the budget, as there are many fits; data that need more are compared with diagonal ones
+MAX_EXACT_COST, MAX_BY_SECOND = 5e9, 2e6
+
+
+def quadratic_cost(n_columns: int, n_rows: int | None) -> float:
+    """Return the multiplications of a pass with an exact covariance.
+
+    They are the rows times the square of the columns, or of the rows if those are fewer.
+    """
+    rows = n_rows or math.inf
+    return rows * min(rows, n_columns) ** 2
+
+
+def compared_learners(
+    layout: ViewLayout,
+    n_rows: int | None,
+    task: str = "classification",
+    *,
+    unlabeled: bool = False,
+    metric: str | None = None,
+    budget: float = math.inf,
+) -> list[Learner]:
+    """Return the rows of `compare`: each view alone, then the ways of using all of them.
+
+    Of one view those are left out that are the same as another one there.
+
+    Parameters
+    ----------
+    layout : ViewLayout
+        The views.
+    n_rows : int or None
+        Number of rows, if it is known.
+    task : {"classification", "regression"}, default="classification"
+        What is predicted.
+    unlabeled : bool, default=False
+        Whether some rows have no label; then those that learn from them are last, after the same
+        without them.
+    metric : str, default=None
+        The metric that ranks the models.  None on a stream, which excludes learners that need all
+        rows in memory.
+    budget : float, default=inf
+        Seconds for all of them: exact covariances take too many of few.
+
+    Returns
+    -------
+    learners : list of Learner
+        Entries of the catalog.
+    """
+    most = min(MAX_EXACT_COST, MAX_BY_SECOND * budget)
+    found = []
+    for learner in known_learners(task, layout.names):
+        if learner.compared == "never" or (learner.compared == "unlabeled" and not unlabeled):
+            continue
+        if learner.min_views > layout.n_views:
+            continue
+        if not learner.streams and not _suits(learner, metric):
+            continue
+        if learner.cheaper and quadratic_cost(layout.n_columns, n_rows) > most:
+            learner = find_learner(learner.cheaper, task, layout.names)
+        found.append(learner)
+    return found
+
+
+def choose_learners(
+    run: Run,
+    layout: ViewLayout,
+    n_rows: int | None,
+    models: Sequence[str] | None,
+    *,
+    baselines: Sequence[str] | None = None,
+    unlabeled: bool = False,
+    stream: bool = False,
+) -> list[Learner]:
+    """Return the learners of the given models, or all that apply to the data.
+
+    Parameters
+    ----------
+    run : Run
+        What is predicted, and the metric.
+    layout : ViewLayout
+        The views.
+    n_rows : int or None
+        Number of labeled rows, if it is known.
+    models : sequence of str or None
+        Their names; None: `compared_learners`.
+    baselines : sequence of str or None, default=None
+        Names for `find_baseline`, besides the usual ones, which are there where ``models`` is
+        None and the rows are no stream.
+    unlabeled : bool, default=False
+        Whether some rows have no label.
+    stream : bool, default=False
+        Whether the rows are a stream.
+
+    Returns
+    -------
+    learners : list of Learner
+        Entries of the catalog, for the metric.
+    """
+    task, metric = run.task.name, run.metric
+    if models is None:
+        known = None if stream else metric
+        found = compared_learners(
+            layout, n_rows, task, unlabeled=unlabeled, metric=known, budget=run.budget
+        )
+    else:
+        found = [find_model(name, task, layout.names) for name in dict.fromkeys(models)]
+    usual = [] if stream or models is not None else usual_baselines(task)
+    measures = [entry for entry in usual if entry.min_views <= layout.n_views]
+    for name in baselines or ():
+        entry = find_baseline(name, task)
+        if entry.name not in [one.name for one in measures]:
+            measures.append(entry)
+    found += measures
+    found = [learner.for_metric(metric, run.task.positive_label) for learner in found]
+    without = [one for one in found if run.weighted and not _takes_weights(one)]
+    if without and models is not None:
+        raise InputError(
+            f"model {without[0].name!r} is trained for {without[0].fixed['measure']}, which takes "
+            "no weights; leave the model out"
+        )
+    return [learner for learner in found if learner not in without]
+
+
+def _takes_weights(learner: Learner) -> bool:
+    """Whether its loss is a sum over rows."""
+    return learner.fixed.get("measure") in (None, *WEIGHTED)
+
+
+def _suits(learner: Learner, metric: str | None) -> bool:
+    """Whether one that needs all rows is compared by this metric."""
+    if metric is None:
+        return False
+    trains = metric_of(metric).trains
+    if learner.trained_for_metric:
+        return trains is not None
+    if "measure" not in learner.fixed:
+        return True
+    # the same that the metric is trained for would be there twice
+    return learner.fixed.get("measure") != trains

@@ -1,0 +1,338 @@
+"""Comparison of the ways to use several views."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.learner import Learner
+from crossview.catalog.learners import known_learners
+from crossview.catalog.metrics import check_metric
+from crossview.comparing.candidates import choose_learners
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.folds.by_folds import Wanted, compare_folds
+from crossview.comparing.folds.jobs import Jobs
+from crossview.comparing.folds.scheduler import Resources
+from crossview.comparing.folds.splits import Protocol
+from crossview.comparing.observer import ComparisonObserver
+from crossview.comparing.run import Run
+from crossview.comparing.stream import compare_stream
+from crossview.data.joined import open_views
+from crossview.data.labeled_rows import LabeledRows
+from crossview.data.labeled_source import open_labeled
+from crossview.data.labeled_table import LabeledTable
+from crossview.data.read_labels import check_seed
+from crossview.data.row_columns import read_groups
+from crossview.errors import InputError, closest_names
+from crossview.estimators.documentation import document_parameters
+from crossview.scoring.problems import check_classes_only, make_task
+from crossview.scoring.shared_parameters import ENCODING, SCORING
+from crossview.views import check_rows
+
+__all__ = ["compare"]
+
+
+@document_parameters(ENCODING, SCORING)
+def compare(
+    X: Any,
+    y: Any = None,
+    *,
+    on: str | Sequence[str] | None = None,
+    views: Mapping[str, Any] | None = None,
+    text: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    date: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    hash_bits: int = 18,
+    ngrams: int = 1,
+    tf_idf: bool = False,
+    scale_views: bool = True,
+    bins: int | None = None,
+    cv: int = 5,
+    repeats: int = 1,
+    groups: Any = None,
+    in_order: bool = False,
+    time: str | None = None,
+    weight: Any = None,
+    progressive: bool = False,
+    task: str = "classification",
+    metric: str | None = None,
+    k: int | float | None = None,
+    cost: Mapping[str, float] | None = None,
+    positive: Any = None,
+    threshold: float | str | None = "tuned",
+    rope: float = 0.01,
+    seed: int = 0,
+    epochs: int | None = None,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    models: Sequence[str] | None = None,
+    baselines: Sequence[str] | None = None,
+    extend: Comparison | None = None,
+    ablate: bool = False,
+    curve: bool = True,
+    budget: float | None = 60.0,
+    n_jobs: int | None = None,
+    observer: ComparisonObserver | None = None,
+) -> Comparison:
+    """Compare each view alone, all views concatenated, independent, and coupled, within a minute.
+
+    All models are evaluated on the same shuffled, stratified folds.  Nested cross-validation with
+    three inner folds (one split of 80 to 20 beyond 50,000 rows) tunes the parameters of each model
+    within each training part.  The comparison includes
+
+    - passive-aggressive learners: each view alone, and all views concatenated, independent and
+      coupled;
+    - second-order learners: PAM-II, AROW, CW and SCW-I on the concatenated views, and coupled
+      PAM-II; with a diagonal covariance if rows times squared columns exceed 5e9;
+    - `MultiViewSVMPerf`, trained for the metric (for f1 if the metric is precision or recall, which
+      have trivial optima), with a disagreement penalty and on the concatenated views, and trained
+      for the error rate as a baseline.  One inner fold of at most 20,000 training rows (or ten
+      times k, if that is more) tunes it, to a gap of 0.01.  It needs all rows in memory and is not
+      compared progressively;
+    - models with interactions: factorization and multi-view machines, and the linear model, with
+      early stopping on a held-out tenth of the training rows.  One inner fold tunes them;
+    - `OnlineStackingClassifier`, which weighs several of these;
+    - baselines: what somebody would do with scikit-learn alone.
+
+    Unlabeled rows are allowed: NaN or None in ``y``, or an empty field.  They are in no fold and
+    never scored.  Only KeCo learns from them, in each training part; Pegasos, the same model
+    without unlabeled rows, is its baseline.
+
+    With ``task="regression"`` the models are linear models of each view and of all views,
+    factorization and multi-view machines, and `OnlineStackingRegressor`.
+
+    Parameters
+    ----------
+    X : MultiView, data frame, path, glob, query, or mapping of str to these
+        The rows.  Several views may be apart, as a mapping such as ``{"mrna": "mrna.csv", "meth":
+        frame}``; the columns of each are then called ``mrna__x``.  The table of the label gives the
+        rows, in which other views may be missing; without a label all ids are rows.
+        A `ViewEncoder` encodes columns; it is fitted to each training part separately.
+    y : array-like of shape (n_samples,) or str, default=None
+        The labels (regression: numbers), or the name of their column.  None if the file format has
+        labels.
+    on : str or sequence of str, default=None
+        Where ``X`` is a mapping of views to sources: the column, such as an id, by which their rows
+        belong together.  None: frames have the same rows, in one order or by their pandas index.
+    cv : int, default=5
+        Number of folds.
+    repeats : int, default=1
+        How often the folds are drawn anew.  More takes longer and makes smaller differences
+        visible.
+    groups : array-like of shape (n_samples,) or str, default=None
+        Rows of the same group, such as those of one user, are never both learned and scored.  The
+        name of a column: its values; the column is in no view.
+    in_order : bool, default=False
+        Whether the rows are in the order of time: each fold is scored by models that learned the
+        rows before it, and the last fifth of those chooses the parameters.
+    time : str, default=None
+        A column of timestamps, dates or numbers: the rows are put in its order, and then taken in
+        order, as by ``in_order``.  Rows of the same time keep their order.  The column is in no
+        view.
+    weight : array-like of shape (n_samples,) or str, default=None
+        How much each row counts in learning and calibration, 0 or more; 0: not at all.  The name of
+        a column: its values; the column is in no view.  Metrics, thresholds and the encoder count
+        each row once.  Divide them by their mean if that is far from 1.  Models trained for a
+        metric that is no sum over rows are left out.
+    progressive : bool, default=False
+        Whether to use progressive validation in place of folds: predict, score, then learn each
+        row, in order, in memory for one batch.  The first part of the stream (a tenth, at most
+        10,000 rows) tunes the parameters, and is not scored.  KeCo
+        and Pegasos keep at most 500 support vectors per view.
+    rope : float, default=0.01
+        Region of practical equivalence: differences in the metric up to this are none.  Where the
+        metric is not bound to lie between 0 and 1, or lower is better, it is a share of the best
+        value.  A higher value makes more models equal, and recommends simpler ones.
+    seed : int, default=0
+        Seed of the folds and of all shuffling.
+    epochs : int, default=None
+        Number of passes over the training rows.  None: models with interactions use early stopping
+        on a held-out tenth of the rows; linear models make one pass, and 3 and 10 if more is
+        better on the rows held out.  It does not apply to KeCo and Pegasos, which draw rows, nor to
+        the SVMs, which stop at a gap of 0.001.  Progressive validation always makes one pass.
+    grid : mapping of str to sequence, default=None
+        Parameter grid, for example ``{"C": [0.1, 1]}``.  None: the grids of `crossview.catalog`.
+        The values of ``average`` and ``epochs`` are tried from the best setting of the others on,
+        as long as they are better.
+    models : sequence of str, default=None
+        Names of models to compare, as in ``crossview train --model``.  None: all models above;
+        KeCo and Pegasos only if some rows are unlabeled.
+    baselines : sequence of str, default=None
+        Further models to measure the others by, as ``"package.module:Class"``: any scikit-learn
+        classifier (regressor).  Where ``models`` is None, logistic (ridge) regression, gradient
+        boosting, late fusion (one regression per view, stacked) and the majority class (the mean)
+        are always compared, unless progressive.
+    extend : Comparison, default=None
+        An earlier comparison of the same rows by the same folds.  Its rows are kept, and ``models``
+        are added.
+    ablate : bool, default=False
+        Whether to measure the recommended model without each view, and with that view missing in
+        the rows that it predicts (`Comparison.ablation`).
+    curve : bool, default=True
+        Whether to measure the recommended model on an eighth, a quarter and half of the rows
+        (`Comparison.curve`): would more rows help?
+    budget : float, default=60
+        Seconds.  If all of it takes longer, some is left out (`Comparison.left_out`): first
+        settings, then rows that choose between settings, then models.  None: nothing is left out.
+        The budget does not count what compiles at the first use.
+    n_jobs : int, default=None
+        Number of tasks at a time, by joblib; -1: one per core.  None: one, or what
+        `joblib.parallel_config` says, which may be a cluster.  Unless the budget leaves something
+        out, the scores are the same for any number.
+    observer : ComparisonObserver, default=None
+        Object whose methods are called during the comparison.
+
+    Returns
+    -------
+    Comparison
+        One row per model, the best first, with its scores, chosen parameters and difference to the
+        best row.  ``Comparison.recommended`` is the cheapest of those that are practically
+        equal to the best.  `crossview.reporting.tables` formats it as a table.
+
+    Warns
+    -----
+    LeakWarning
+        A column of a table tells the label (`Comparison.warnings`): by where it is missing, or by
+        its values.  Of many rows 100,000 or fewer are looked at.
+
+    Notes
+    -----
+    Each model gets the threshold that is best for the metric on the rows held out by the inner
+    validation, all of them together.  That is the protocol of scikit-learn's
+    `TunedThresholdClassifierCV`, over all thresholds and without its additional fits.  A setting is
+    judged at its best threshold.  That value is optimistic, the more so the fewer positive rows
+    there are, but it only chooses; the table is about the rows of the outer folds.  Progressive
+    validation decides each row by the best threshold for the rows before it.
+    `ComparisonRow.untuned` is the metric without a threshold.
+
+    Online learners calibrate themselves; the SVMs, KeCo and Pegasos are calibrated by the held-out
+    rows of the inner validation.
+
+    Each row is compared with the best one.  Because the training parts of the folds overlap, a
+    plain t-test over folds is too liberal; the t-test here is corrected for the overlap, its p
+    adjusted by Holm for the number of rows, and the posterior of the difference says how probable
+    it is that a row is worse by more than the rope.  Progressive validation takes the standard
+    error of a difference from a jackknife, whatever the metric is: blocks of consecutive rows are
+    left out in turn, because the errors of neighboring rows are correlated.  There p is adjusted
+    for all pairs of rows.
+
+    The value of the best row is too good, because the row was chosen by it.
+    `Comparison.followed` is the value without that: in each fold the model itself is chosen on the
+    rows held out inside the training part.
+
+    With tied scores prbep, precision_at_k and recall_at_k are the mean over all orders of the ties.
+    Progressive validation computes ranking metrics from a histogram of the scores, in which scores
+    of the same bin (about 0.0001 wide near 0) are tied.
+
+    References
+    ----------
+    C. Nadeau, Y. Bengio, "Inference for the Generalization Error", Machine
+    Learning 52 (2003), 239-281. :doi:`10.1023/A:1024068626366`
+
+    A. Benavoli, G. Corani, J. Demšar, M. Zaffalon, "Time for a Change: a Tutorial for Comparing
+    Multiple Classifiers Through Bayesian Analysis", JMLR 18 (2017), 1-36.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import MultiView, compare
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = scale(X)
+    >>> X = MultiView({"mean": X[:, :10], "error": X[:, 10:20], "worst": X[:, 20:]})
+    >>> grid = {"C": [0.01, 0.1], "average": [], "epochs": []}
+    >>> models = ["view:error", "view:worst", "pa:concatenated"]
+    >>> answer = compare(X, y, cv=3, grid=grid, models=models)
+    >>> [row.model for row in answer.rows]
+    ['pa:concatenated', 'view:worst', 'view:error']
+    >>> answer.best.value > 0.95
+    True
+    """
+    start = clock.time()
+    check_metric(metric, task=task, k=k, cost=cost)
+    check_classes_only(task, positive=positive, cost=cost, threshold=threshold)
+    _check_options(task, grid or {}, epochs, progressive)
+    check_seed(seed)
+    if not rope >= 0.0:
+        raise InputError(f"rope={rope}; give 0 or more")
+    if budget is not None and not budget > 0.0:
+        raise InputError(f"budget={budget}; give seconds, or None for whatever it takes")
+    per_row = {"groups": groups, "weight": weight, "time": time}
+    X, y, views = open_views(X, y, on, views=views, per_row=per_row)
+    check_rows(X, groups=groups)
+    source = open_labeled(
+        X,
+        y,
+        task=task,
+        unlabeled=True,
+        views=views,
+        text=text,
+        categorical=categorical,
+        numeric=numeric,
+        date=date,
+        hash_bits=hash_bits,
+        ngrams=ngrams,
+        tf_idf=tf_idf,
+        scale_views=scale_views,
+        bins=bins,
+        ignore=ignore,
+        groups=groups if isinstance(groups, str) else None,
+        time=time,
+        weight=weight,
+    )
+    if ablate and source.layout.n_views == 1:
+        raise InputError(f"ablate= takes views away, and there is one, {source.layout.names[0]!r}")
+    scoring = {"metric": metric, "k": k, "cost": cost, "positive": positive, "threshold": threshold}
+    predicted = make_task(task, source.classes, class_rows=source.class_rows, **scoring)
+    run = Run([], predicted, seed, epochs, grid or {})
+    run.weighted = weight is not None or (isinstance(source, LabeledRows) and source.weighted)
+    if progressive:
+        if extend is not None:
+            raise InputError("a progressive comparison is not extended; compare all models again")
+        run.learners = choose_learners(
+            run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
+        )
+        _refuse_batch_learners(run.learners)
+        return compare_stream(run, source, rope, observer or ComparisonObserver())
+    run.budget = math.inf if budget is None else budget
+    resources = Resources(
+        Jobs(n_jobs),
+        observer or ComparisonObserver(),
+        start + run.budget,
+    )
+    if isinstance(groups, str):
+        if not isinstance(source, LabeledTable):
+            raise InputError(f"groups={groups!r} names a column, and X has views; give an array")
+        groups = read_groups(source.table, groups)
+    groups = None if groups is None else np.asarray(groups)
+    protocol = Protocol(cv, repeats, groups, in_order or time is not None)
+    wanted = Wanted(models, baselines, protocol, rope, extend, ablate, curve)
+    return compare_folds(run, source, wanted, resources)
+
+
+def _check_options(
+    task: str, grid: Mapping[str, Any], epochs: int | None, progressive: bool
+) -> None:
+    """Raise an error for options that contradict each other."""
+    for name in grid:
+        tuned = sorted(
+            {p for one in known_learners(task, ("",)) for p in (*one.grid, *one.refined)}
+        )
+        if name not in tuned:
+            raise InputError(f"grid= names {name!r}{closest_names(name, tuned)}")
+    if epochs is not None and (epochs < 1 or (progressive and epochs > 1)):
+        raise InputError(f"epochs={epochs}; give 1 or more, and 1 where progressive")
+
+
+def _refuse_batch_learners(learners: Sequence[Learner]) -> None:
+    for learner in learners:
+        if not learner.streams:
+            raise InputError(
+                f"model {learner.name!r} needs all rows in memory and cannot learn from a stream; "
+                "compare it by folds, without progressive"
+            )

@@ -1,0 +1,1 @@
+"""Comparison by folds: splits, tuning, and the jobs that all cores share."""

@@ -1,0 +1,72 @@
+"""Baselines that fail: they are code of others, and must not end a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Any, NamedTuple
+
+from crossview.catalog.learner import Learner
+from crossview.comparing.comparison import LeftOut
+
+__all__ = ["Failure", "Failures", "or_failure"]
+
+
+class Failure(NamedTuple):
+    """The error that a baseline raised, in one line."""
+
+    error: str
+
+
+def or_failure(task: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the task with a `Failure` as its result where a baseline raises an error.
+
+    Parameters
+    ----------
+    task : callable
+        Its second argument is the learner.
+
+    Returns
+    -------
+    task : callable
+        Errors of learners of this package are raised as before.
+    """
+
+    @wraps(task)
+    def guarded(run: Any, learner: Learner, *rest: Any) -> Any:
+        try:
+            return task(run, learner, *rest)
+        except Exception as error:
+            if not learner.baseline:
+                raise
+            words = " ".join(str(error).split("\n\n")[0].split())
+            return Failure(f"{type(error).__name__}: {words}")
+
+    return guarded
+
+
+class Failures(dict[str, str]):
+    """The error of each baseline that failed, by its name."""
+
+    def drop(self, results: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+        """Yield results with their keys, but nothing of a baseline that failed.
+
+        Parameters
+        ----------
+        results : iterable of (key, result)
+            The name of the learner is the last part of the key.
+
+        Yields
+        ------
+        key, result
+            Those that are no failures.
+        """
+        for key, result in results:
+            if isinstance(result, Failure):
+                self[key[-1]] = result.error
+            elif key[-1] not in self:
+                yield key, result
+
+    def left_out(self) -> list[LeftOut]:
+        """Return the failures as parts of an answer."""
+        return [LeftOut(name, error, 0.0, failed=True) for name, error in self.items()]

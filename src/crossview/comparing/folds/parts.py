@@ -1,0 +1,307 @@
+"""The rows of one fold as views, without columns that are empty in its training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from crossview.catalog.learner import Learner
+from crossview.comparing.folds.jobs import Jobs
+from crossview.comparing.folds.splits import FoldRows, Split
+from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.labeled_source import encode_parts
+from crossview.scoring.weights import ColumnNames
+from crossview.views import MultiView, ViewLayout
+
+# of each number, where bins are tried; of more numbers they take longer than they are worth
+BINS, MOST_NUMBERS = 10, 100
+
+__all__ = ["Data", "Fold", "FoldSource", "drop_empty_columns", "kept_columns"]
+
+
+@dataclass
+class Data:
+    """All rows and labels of a comparison.
+
+    Attributes
+    ----------
+    X : MultiView or pyarrow.Table
+        The rows.
+    y : ndarray of shape (n_labeled,)
+        The labels of the labeled rows.
+    labeled, unlabeled : ndarray of int
+        Positions of the rows with and without label.
+    encoder : transformer or None
+        Makes views of the columns.
+    layout : ViewLayout
+        The views.
+    with_unlabeled : bool, default=False
+        Whether some learner learns from the unlabeled rows.
+    weight : ndarray of shape (n_rows,) or None
+        How much each row counts in learning.
+    sampled : ndarray of bool of shape (n_labeled,) or None
+        Rows whose scores are kept for pictures.
+    """
+
+    X: Any
+    y: np.ndarray
+    labeled: np.ndarray
+    unlabeled: np.ndarray
+    encoder: Any
+    layout: ViewLayout
+    with_unlabeled: bool = False
+    weight: np.ndarray | None = None
+    sampled: np.ndarray | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, with and without label."""
+        return len(self.labeled) + len(self.unlabeled)
+
+    def fold(self, rows: FoldRows) -> Fold:
+        """Return the rows of a fold, encoded by its training rows."""
+        return replace(self._encode(self.encoder, rows)[0], n_bins=self._n_bins())
+
+    def binned(self, rows: FoldRows) -> Fold:
+        """Return the same with bins of the numbers."""
+        return self._encode(self._with_bins(), rows)[0]
+
+    def named(self, rows: FoldRows, setting: Mapping[str, Any]) -> tuple[Fold, ColumnNames]:
+        """Return the rows of a fold in the encoding of a setting, and the names of its columns."""
+        bins = setting.get("bins") and self._n_bins()
+        return self._encode(self._with_bins() if bins else self.encoder, rows)
+
+    def _with_bins(self) -> Any:
+        return clone(self.encoder).set_params(bins=BINS)
+
+    def _n_bins(self) -> int:
+        """Bins of all numbers; 0 if there are too many, or if they are binned anyway."""
+        encoder = self.encoder
+        if not isinstance(encoder, ViewEncoder) or encoder.bins:
+            return 0
+        return BINS * len(encoder.count_) if len(encoder.count_) <= MOST_NUMBERS else 0
+
+    def _encode(self, encoder: Any, rows: FoldRows) -> tuple[Fold, ColumnNames]:
+        parts = [self.labeled[rows.train], self.labeled[rows.test]]
+        if self.with_unlabeled:  # those with label first, in the order of the fold
+            parts.append(np.concatenate([self.labeled[rows.train], self.unlabeled]))
+        encoder, encoded = encode_parts(self.X, encoder, parts)
+        learned = encoded[2] if self.with_unlabeled else encoded[0]
+        X_train, X_test, *others = drop_empty_columns(encoded, learned)
+        kept = kept_columns(learned)
+        names = ColumnNames(encoder, getattr(self.X, "feature_names", None), kept)
+        y_more = np.concatenate(
+            [self.y[rows.train].astype(object), np.full(len(self.unlabeled), None)]
+        )
+        fold = Fold(
+            X_train,
+            self.y[rows.train],
+            X_test,
+            self.y[rows.test],
+            rows.inner,
+            others[0] if others else None,
+            y_more if others else None,
+            weights=None
+            if self.weight is None
+            else self.weight[np.concatenate([parts[0], self.unlabeled])],
+            sampled=None if self.sampled is None else np.flatnonzero(self.sampled[rows.test]),
+        )
+        return fold, names
+
+
+@dataclass(frozen=True)
+class FoldSource:
+    """The rows of all folds; they are encoded when they are asked for.
+
+    Attributes
+    ----------
+    data : Data
+        All rows.
+    splits : list of FoldRows
+        The folds.
+    jobs : Jobs
+        The workers, which share the rows.
+    """
+
+    data: Data
+    splits: Sequence[FoldRows]
+    jobs: Jobs
+
+    def __len__(self) -> int:
+        return len(self.splits)
+
+    def encode(self, f: int, bins: bool = False) -> Fold:
+        """Return the rows of a fold, with bins of the numbers if they are asked for."""
+        fold = self.jobs.share(self.data.fold(self.splits[f]))
+        if bins:
+            self.add_bins(f, fold)
+        return fold
+
+    def add_bins(self, f: int, fold: Fold) -> None:
+        """Add the rows with bins of the numbers to a fold, if there are any to bin."""
+        if fold.n_bins and fold.binned is None:
+            fold.binned = self.jobs.share(self.data.binned(self.splits[f]))
+
+
+@dataclass
+class Fold:
+    """The rows of one fold, encoded by its training part.
+
+    ``X_more`` and ``y_more`` are the training rows and all unlabeled rows, for learners that learn
+    from those.  ``binned`` has the same rows with bins of their numbers, ``n_bins`` more columns;
+    None where no learner tries them.  ``weights`` are those of the training rows, then those of the
+    unlabeled ones.  ``sampled`` are the test rows whose scores are kept for pictures.
+    """
+
+    X_train: MultiView
+    y_train: np.ndarray
+    X_test: MultiView
+    y_test: np.ndarray
+    inner: list[Split]
+    X_more: MultiView | None = None
+    y_more: np.ndarray | None = None
+    n_bins: int = 0
+    binned: Fold | None = None
+    weights: np.ndarray | None = None
+    sampled: np.ndarray | None = None
+
+    def of_setting(self, setting: Mapping[str, Any]) -> Fold:
+        """Return the rows in the encoding of a setting."""
+        return self.binned if setting.get("bins") and self.binned is not None else self
+
+    def training_rows(self, learner: Learner) -> tuple[MultiView, np.ndarray, np.ndarray | None]:
+        """Return the rows that a learner learns from, with labels and weights."""
+        X, y = self.X_train, self.y_train
+        if self.X_more is not None and self.y_more is not None and learner.learns_unlabeled:
+            X, y = self.X_more, self.y_more
+        return learner.select_view(X), y, None if self.weights is None else self.weights[: len(y)]
+
+    def select(self, views: list[str]) -> Fold:
+        """Return the same rows with some of the views."""
+        more = None if self.X_more is None else self.X_more.select(views)
+        return replace(
+            self,
+            X_train=self.X_train.select(views),
+            X_test=self.X_test.select(views),
+            X_more=more,
+            binned=None if self.binned is None else self.binned.select(views),
+        )
+
+    def with_test(self, X_test: MultiView) -> Fold:
+        """Return the same fold with other rows to score."""
+        return replace(self, X_test=X_test)
+
+    def take(self, rows: np.ndarray) -> Fold | None:
+        """Return the fold with some of its training rows; None if an inner split lacks classes."""
+        position = np.full(len(self.y_train), -1)
+        position[rows] = np.arange(len(rows))
+        inner = [
+            (position[train][position[train] >= 0], position[test][position[test] >= 0])
+            for train, test in self.inner
+        ]
+        if any(len(np.unique(self.y_train[rows][part])) < 2 for both in inner for part in both):
+            return None
+        X_more, y_more, weights = self.X_more, self.y_more, self.weights
+        n = len(self.y_train)
+        if weights is not None:
+            weights = weights[np.concatenate([rows, np.arange(n, len(weights))])]
+        if X_more is not None and y_more is not None:
+            kept = np.concatenate([rows, np.arange(n, len(y_more))])
+            X_more, y_more = X_more[kept], y_more[kept]
+        return replace(
+            self,
+            X_train=self.X_train[rows],
+            y_train=self.y_train[rows],
+            inner=inner,
+            X_more=X_more,
+            y_more=y_more,
+            weights=weights,
+            binned=None if self.binned is None else self.binned.take(rows),
+        )
+
+
+def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[MultiView]:
+    """Return the parts without the columns that have no entry in the rows to learn.
+
+    No weight would be learned for them, and of hashed columns they are the most.  In their place
+    each view gets one column, with the norm of what a row has there: so a row keeps its norm, and
+    its scores are the same.  Dense rows, and rows in which most columns occur, stay as they are.
+
+    Parameters
+    ----------
+    parts : list of MultiView
+        Rows with the same views.
+    learned : MultiView
+        The rows to learn.
+
+    Returns
+    -------
+    parts : list of MultiView
+        The same rows.
+    """
+    layout, occurs = learned.layout, _occurring(learned)
+    if occurs is None:
+        return parts
+    widths = [int(occurs[layout.block(name)].sum()) + 1 for name in layout.names]
+    narrow = ViewLayout(layout.names, widths)
+    # the new column of each: the last one of its view, unless it occurs
+    last = np.cumsum(widths) - 1
+    position = np.repeat(last, layout.widths)
+    views = np.repeat(np.arange(layout.n_views), layout.widths)
+    position[occurs] = np.arange(occurs.sum()) + views[occurs]
+    return [_narrow(part, occurs, position.astype(np.int32), last, narrow) for part in parts]
+
+
+def kept_columns(learned: MultiView) -> dict[str, np.ndarray] | None:
+    """Return which columns `drop_empty_columns` keeps; None where the rows stay as they are.
+
+    Parameters
+    ----------
+    learned : MultiView
+        The rows to learn.
+
+    Returns
+    -------
+    kept : dict of str to ndarray of int or None
+        Of each view the positions of its columns, and -1 for the one in the place of the others.
+    """
+    layout, occurs = learned.layout, _occurring(learned)
+    if occurs is None:
+        return None
+    return {
+        name: np.append(np.flatnonzero(occurs[layout.block(name)]), -1) for name in layout.names
+    }
+
+
+def _occurring(learned: MultiView) -> np.ndarray | None:
+    """Which columns have an entry; None for dense rows, and where most columns have one."""
+    if not sp.issparse(learned.matrix):
+        return None
+    occurs = np.zeros(learned.layout.n_columns, dtype=bool)
+    occurs[learned.matrix.indices] = True
+    return None if 2 * occurs.sum() > len(occurs) else occurs
+
+
+def _narrow(
+    part: MultiView,
+    occurs: np.ndarray,
+    position: np.ndarray,
+    last: np.ndarray,
+    layout: ViewLayout,
+) -> MultiView:
+    """The rows with their entries in new columns; of what does not occur there is the norm."""
+    matrix, known = part.matrix, occurs[part.matrix.indices]
+    data = np.where(known, matrix.data, matrix.data**2)
+    narrow = sp.csr_array(
+        (data, position[matrix.indices], matrix.indptr.copy()), (len(part), layout.n_columns)
+    )
+    narrow.sum_duplicates()
+    of_last = np.isin(narrow.indices, last)
+    narrow.data[of_last] = np.sqrt(narrow.data[of_last])
+    categories = [position[one[occurs[one]]] for one in part.categories]
+    return MultiView.from_matrix(narrow, layout, present=part.present, categories=categories)

@@ -1,0 +1,191 @@
+"""Which rows train, which choose parameters, and which are scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import TimeSeriesSplit
+
+from crossview.comparing.run import Run
+from crossview.errors import InputError
+from crossview.scoring.problems import Classification
+
+__all__ = ["FoldRows", "Protocol", "draw_rows", "split_rows"]
+
+# an inner validation with three folds up to this many rows, one split beyond
+MOST_ROWS_FOR_INNER_FOLDS = 50_000
+# of rows in the order of time, the last ones choose the parameters
+SHARE_AT_THE_END = 0.2
+
+Split = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How the rows are split.
+
+    Attributes
+    ----------
+    cv : int
+        Number of folds.
+    repeats : int
+        How often, each time shuffled anew.
+    groups : ndarray of shape (n_samples,) or None
+        Rows of the same group are never on both sides of a split.
+    in_order : bool
+        Whether the rows are in the order of time: those of a test fold come after all of its
+        training rows.
+    """
+
+    cv: int = 5
+    repeats: int = 1
+    groups: np.ndarray | None = None
+    in_order: bool = False
+
+    def check(self) -> None:
+        """Raise an error for numbers that make no folds."""
+        if self.cv < 2:
+            raise InputError(f"cv={self.cv}; give 2 folds or more")
+        if self.repeats < 1:
+            raise InputError(f"repeats={self.repeats}; give 1 or more")
+        if self.in_order and self.repeats > 1:
+            raise InputError(
+                f"repeats={self.repeats}: folds in the order of time are the same each time; "
+                "leave repeats out"
+            )
+        if self.in_order and self.groups is not None:
+            raise InputError("folds are by groups or in the order of time; leave one of them out")
+
+
+@dataclass(frozen=True)
+class FoldRows:
+    """The rows of one fold: positions among the labeled rows; ``inner`` within ``train``."""
+
+    train: np.ndarray
+    test: np.ndarray
+    inner: list[Split]
+
+    @property
+    def test_share(self) -> float:
+        """Rows of the test fold, by all that the fold uses."""
+        return len(self.test) / (len(self.test) + len(self.train))
+
+
+def split_rows(run: Run, y: np.ndarray, protocol: Protocol, unlabeled: int = 0) -> list[FoldRows]:
+    """Return the folds, the same for every learner.
+
+    Parameters
+    ----------
+    run : Run
+        What is predicted, and the seed.
+    y : ndarray of shape (n_samples,)
+        The labels of the labeled rows.
+    protocol : Protocol
+        How to split.
+    unlabeled : int, default=0
+        Number of rows without label, for messages.
+
+    Returns
+    -------
+    folds : list of FoldRows
+        One for each fold of each repetition.
+    """
+    protocol.check()
+    run.task.check_folds(y, protocol.cv, unlabeled)
+    if protocol.groups is not None:
+        _check_groups(protocol.groups, protocol.cv)
+    folds = []
+    for repeat in range(protocol.repeats):
+        for train, test in _outer(run, y, protocol, run.seed + repeat):
+            _check_classes(run, y[train], y)
+            groups = None if protocol.groups is None else protocol.groups[train]
+            folds.append(FoldRows(train, test, _inner(run, y[train], groups, protocol.in_order)))
+    smallest = min(len(part) for fold in folds for part in (fold.test, *(b for _, b in fold.inner)))
+    run.check_rows(smallest, "a test fold, or a part of the training rows that chooses parameters,")
+    return folds
+
+
+def _outer(run: Run, y: np.ndarray, protocol: Protocol, seed: int) -> list[Split]:
+    if protocol.in_order:
+        return list(TimeSeriesSplit(protocol.cv).split(y))
+    splitter = run.task.folds(protocol.cv, seed, grouped=protocol.groups is not None)
+    return list(splitter.split(np.zeros(len(y)), y, protocol.groups))
+
+
+def _inner(run: Run, y: np.ndarray, groups: np.ndarray | None, in_order: bool) -> list[Split]:
+    """The splits of a training part that choose parameters."""
+    n = len(y)
+    if in_order:
+        first = n - max(1, round(n * SHARE_AT_THE_END))
+        return [(np.arange(first), np.arange(first, n))]
+    if n > MOST_ROWS_FOR_INNER_FOLDS and groups is None:
+        splitter = run.task.one_split(run.seed)
+    else:
+        splitter = run.task.inner_folds(y, run.seed, grouped=groups is not None)
+    splits = list(splitter.split(np.zeros(n), y, groups))
+    if isinstance(run.task, Classification) and groups is not None:
+        # a model of all classes says more
+        splits = [one for one in splits if not len(np.setdiff1d(y, y[one[0]]))] or splits
+    return splits[:1] if n > MOST_ROWS_FOR_INNER_FOLDS else splits
+
+
+def _check_groups(groups: np.ndarray, cv: int) -> None:
+    n = len(np.unique(groups))
+    if n < 2 * cv:
+        raise InputError(f"{n} groups are too few for {cv} folds; take fewer folds")
+
+
+def _check_classes(run: Run, y_train: np.ndarray, y: np.ndarray) -> None:
+    """Refuse a training part that lacks a class, as parts by time or groups may."""
+    if not isinstance(run.task, Classification):
+        return
+    lacking = np.setdiff1d(y, y_train)
+    if len(lacking):
+        raise InputError(
+            f"class {lacking.tolist()[0]!r} is missing in the training rows of a fold; take fewer "
+            "folds, or leave the class out"
+        )
+
+
+def draw_rows(task: Any, y: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """Draw about n rows: each class in proportion, but at least three of it, if it has them.
+
+    Parameters
+    ----------
+    task : Task
+        What is predicted; of numbers any n rows are drawn.
+    y : ndarray of shape (n_samples,)
+        The labels.
+    n : int
+        How many, up to rounding and rare classes.
+    seed : int
+        Seed of the draw.
+
+    Returns
+    -------
+    rows : ndarray of int
+        Their positions, sorted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview.comparing.folds.splits import draw_rows
+    >>> from crossview.scoring.problems import Classification
+    >>> y = np.array(["a"] * 20 + ["b"] * 80 + ["c"] * 2)
+    >>> drawn = draw_rows(Classification(np.unique(y)), y, 20, seed=0)
+    >>> [str(label) for label in y[drawn]].count("b"), len(drawn)
+    (16, 22)
+    """
+    if n >= len(y):
+        return np.arange(len(y))
+    rng = np.random.default_rng(seed)
+    if not isinstance(task, Classification):
+        return np.sort(rng.choice(len(y), n, replace=False))
+    parts = []
+    for label in np.unique(y):
+        here = np.flatnonzero(y == label)
+        size = min(len(here), max(3, round(n * len(here) / len(y))))
+        parts.append(rng.choice(here, size, replace=False))
+    return np.sort(np.concatenate(parts))

@@ -1,0 +1,383 @@
+"""Choosing the setting of a learner inside a training part."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from crossview.catalog.learner import Learner
+from crossview.comparing.candidates import quadratic_cost
+from crossview.comparing.folds.parts import Fold
+from crossview.comparing.folds.splits import Split, draw_rows
+from crossview.comparing.run import Run
+from crossview.errors import InputError
+from crossview.labels import known_labels
+from crossview.scoring.metrics import is_bounded, least_rows
+from crossview.scoring.problems import Classification, Scored, join
+
+__all__ = [
+    "Chosen",
+    "Tuner",
+    "Tuning",
+    "best_of",
+    "calibrates_in_pass",
+    "can_refine",
+    "make_model",
+    "paths",
+]
+
+# rows that choose the parameters of a learner that needs all rows in memory
+MOST_ROWS_AT_ONCE = 20_000
+# in successive halving, the first round has this share of the rows, and lets as many settings pass
+HALVING = 4
+# multiplications of a fit with an exact covariance of bins, at most a part of a second
+MAX_COST_OF_BINS = 5e8
+# a refinement has to gain more than this on the held-out rows
+LEAST_GAIN = 0.002
+
+
+class Tuning(NamedTuple):
+    """How much a learner may spend on choosing its setting.
+
+    Attributes
+    ----------
+    splits : int or None
+        How many of the inner splits; None: all of them.
+    halving : bool
+        Whether all settings are tried on a quarter of the rows first, and the best quarter of
+        them on all rows.
+    share : float
+        Share of the training rows that choose the setting.
+    refined : bool
+        Whether further parameters are tried from the best setting on.
+    learned : float
+        Share of the training rows that the model learns from in the end.
+    middle : bool
+        Whether only the setting in the middle is tried, of two the first.
+    """
+
+    splits: int | None = None
+    halving: bool = False
+    share: float = 1.0
+    refined: bool = True
+    learned: float = 1.0
+    middle: bool = False
+
+    def tried(self, settings: Sequence[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
+        """Return the settings that are tried, each with its position among all of them."""
+        numbered = list(enumerate(settings))
+        return [numbered[(len(numbered) - 1) // 2]] if self.middle else numbered
+
+
+@dataclass
+class Chosen:
+    """A setting, and what the held-out rows of the inner validation say of it.
+
+    Attributes
+    ----------
+    setting : dict
+        The parameters.
+    value : float
+        The metric on the held-out rows, higher is better.
+    order : int
+        Position among the settings that were tried; the first of equals is chosen.
+    threshold : float or None
+        The best one on the held-out rows.
+    held_out : Scored or None
+        Scores of the held-out rows, where they calibrate the learner.
+    y, weight : ndarray or None
+        Their labels and weights.
+    """
+
+    setting: dict[str, Any]
+    value: float = -math.inf
+    order: int = 0
+    threshold: float | None = None
+    held_out: Scored | None = None
+    y: np.ndarray | None = None
+    weight: np.ndarray | None = None
+
+
+def best_of(chosen: Sequence[Chosen]) -> Chosen:
+    """Return the best one; the first of equals, whatever the order in which they come."""
+    return max(chosen, key=lambda one: (one.value, -one.order))
+
+
+def paths(
+    learner: Learner, settings: Sequence[tuple[int, dict[str, Any]]]
+) -> list[list[tuple[int, dict[str, Any]]]]:
+    """Return the settings in groups that are fitted together, each group by itself.
+
+    Parameters
+    ----------
+    learner : Learner
+        The entry; those of one group differ in its
+        ``fitted_together`` only.
+    settings : sequence of (int, dict)
+        Settings, each with its position among all of them.
+
+    Returns
+    -------
+    groups : list of list of (int, dict)
+        One setting each, for most learners.
+    """
+    groups: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
+    for order, setting in settings:
+        common = tuple((k, v) for k, v in setting.items() if k not in learner.fitted_together)
+        groups.setdefault(common if learner.fitted_together else order, []).append((order, setting))
+    return list(groups.values())
+
+
+def calibrates_in_pass(run: Run, learner: Learner, setting: dict[str, Any]) -> bool:
+    """Return whether a classifier is calibrated by the one pass that it makes."""
+    passes = 1 if learner.one_pass else setting.get("epochs", run.epochs) or 1
+    return not (learner.in_memory or learner.stops_early) and passes == 1
+
+
+def can_refine(run: Run, learner: Learner, fold: Fold, name: str) -> bool:
+    """Return whether a parameter of ``Learner.refined`` can be tried on these rows."""
+    if name == "bins":
+        if not fold.n_bins:
+            return False
+        cost = quadratic_cost(fold.X_train.layout.n_columns + fold.n_bins, len(fold.y_train))
+        return not learner.quadratic or cost < MAX_COST_OF_BINS
+    return name != "epochs" or run.epochs is None
+
+
+class SplitRows:
+    """The rows of the inner splits, kept for the settings of the same share and encoding.
+
+    Parameters
+    ----------
+    run : Run
+        What is compared.
+    learner : Learner
+        The entry.
+    fold : Fold
+        The training part.
+    """
+
+    def __init__(self, run: Run, learner: Learner, fold: Fold) -> None:
+        self.run, self.learner, self.fold = run, learner, fold
+        self.taken: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any, Any]] = {}
+
+    def take(
+        self, number: int, split: Split, share: float, setting: dict[str, Any]
+    ) -> tuple[Any, np.ndarray, Any, Any]:
+        """Return a share of the rows to learn, their labels and weights, and the rows held out.
+
+        All unlabeled rows are among them.
+        """
+        fold = self.fold.of_setting(setting)
+        key = number, share, fold is self.fold
+        if any(other[1:] != key[1:] for other in self.taken):
+            self.taken.clear()
+        if key not in self.taken:
+            X, y, weight = fold.training_rows(self.learner)
+            unlabeled = np.arange(len(fold.y_train), len(y))
+            rows = np.concatenate([self._draw(split[0], share), unlabeled])
+            own = None if weight is None else weight[rows]
+            self.taken[key] = X[rows], y[rows], own, X[split[1]]
+        return self.taken[key]
+
+    def count(self, share: float) -> int:
+        """Return how many labeled rows a share of the first split is: some of each class."""
+        return len(self._draw(self.fold.inner[0][0], share))
+
+    def _draw(self, train: np.ndarray, share: float) -> np.ndarray:
+        most = max(1, round(share * len(train)))
+        if not self.learner.streams:
+            most = min(most, max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.run.metric)))
+        labels = self.fold.y_train[train]
+        return train[draw_rows(self.run.task, labels, most, self.run.seed)]
+
+
+class Tuner:
+    """The inner validation of one learner in one training part.
+
+    Parameters
+    ----------
+    run : Run
+        What is compared.
+    learner : Learner
+        The entry.
+    fold : Fold
+        The training part, with the rows that are learned and held out.
+    tuning : Tuning
+        What it may spend.
+    deadline : float
+        No setting is started after this time of the clock, but one is always tried.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        learner: Learner,
+        fold: Fold,
+        tuning: Tuning = Tuning(),  # noqa: B008 (a tuple)
+        deadline: float = math.inf,
+    ) -> None:
+        self.run, self.learner, self.fold = run, learner, fold
+        self.deadline = deadline
+        self.labels = fold.y_train
+        once = learner.stops_early or not learner.streams
+        self.inner = fold.inner[: 1 if once else tuning.splits]
+        self.tuning = tuning
+        self.rows = SplitRows(run, learner, fold)
+
+    def choose(self, settings: Sequence[tuple[int, dict[str, Any]]]) -> Chosen:
+        """Return the best of some settings, each with its position among all of them."""
+        if self.tuning.halving and len(settings) > 1:
+            some = self.evaluate(settings, self.inner[:1], self.tuning.share / HALVING)
+            some.sort(key=lambda one: (-one.value, one.order))
+            best = some[: math.ceil(len(settings) / HALVING)]
+            settings = [(one.order, one.setting) for one in sorted(best, key=lambda c: c.order)]
+        return best_of(self.evaluate(settings, self.inner, self.tuning.share))
+
+    def refine(self, chosen: Chosen) -> Chosen:
+        """Return the setting after trying further parameters, one after the other.
+
+        The values of a parameter are tried as long as each is better than the one before, by more
+        than chance brings about, and as there is time: what is refined costs more.
+        """
+        order, of_a_pass = chosen.order, 0.0
+        for name, values in self.learner.refined.items() if self.tuning.refined else ():
+            for value in self.run.grid.get(name, values):
+                setting = {**chosen.setting, name: value}
+                start, passes = time.time(), setting.get("epochs", 1)
+                if (
+                    start + of_a_pass * passes > self.deadline
+                    or not can_refine(self.run, self.learner, self.fold, name)
+                    or (name == "bins" and self.fold.binned is None)
+                ):
+                    break
+                order += 1
+                other = self.evaluate([(order, setting)], self.inner, self.tuning.share)[0]
+                of_a_pass = (time.time() - start) / passes
+                if not other.value > chosen.value + LEAST_GAIN * self._unit(chosen.value):
+                    break
+                chosen = other
+        return chosen
+
+    def settle(self, chosen: Chosen) -> Chosen:
+        """Return the setting with the threshold and the calibration of all rows that are learned.
+
+        A share of them is enough to choose a setting, and not for these: scores grow with the rows.
+        """
+        whole = self.tuning.learned
+        if self.tuning.share == whole:
+            return chosen
+        return self.evaluate([(chosen.order, chosen.setting)], self.inner, whole)[0]
+
+    def _unit(self, value: float) -> float:
+        """What a gain is a share of."""
+        return 1.0 if is_bounded(self.run.metric) else abs(value)
+
+    def evaluate(
+        self, settings: Sequence[tuple[int, dict[str, Any]]], inner: list[Split], share: float
+    ) -> list[Chosen]:
+        """Return the settings with what the held-out rows say, as far as the deadline allows.
+
+        A setting that gets a threshold is judged at its best one, over the rows of all splits
+        together.  So is one that is calibrated by them.
+        """
+        found: list[Chosen] = []
+        for path in paths(self.learner, settings):
+            if found and time.time() > self.deadline:
+                break
+            together = [setting for _, setting in path]
+            scored = [self._score(together, split, i, share) for i, split in enumerate(inner)]
+            for position, (order, setting) in enumerate(path):
+                own = [of_split[position] for of_split in scored]
+                found.append(self._judge(order, setting, own, inner))
+            for one in found:  # of the others nobody needs the scores
+                if one is not best_of(found):
+                    one.held_out = one.y = one.weight = None
+        return found
+
+    def _score(
+        self, settings: Sequence[dict[str, Any]], split: Split, number: int, share: float
+    ) -> list[tuple[Any, Scored]]:
+        """A model for each setting that learned one part, and its scores of the other."""
+        run, common = self.run, settings[0]
+        X_train, y_train, weight, X_test = self.rows.take(number, split, share, common)
+        model = make_model(run, self.learner, {**common, **self.learner.tuning_params})
+        with warnings.catch_warnings():  # a setting that takes too long is judged as it is
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            if self.learner.fitted_together:
+                values = [
+                    {name: one[name] for name in self.learner.fitted_together} for one in settings
+                ]
+                models = model.fit_path(X_train, y_train, values, weight)
+            else:
+                models = [model.fit(X_train, y_train, weight)]
+        calibrates = self._calibrates(common)
+        if not (calibrates or run.task.tunes) and run.task.fixed_threshold is not None:
+            for model in models:
+                model.set_threshold(run.task.fixed_threshold)
+        wanted = run.task.needs_probabilities and not calibrates
+        return [(model, run.task.scores(model, X_test, probabilities=wanted)) for model in models]
+
+    def _judge(
+        self,
+        order: int,
+        setting: dict[str, Any],
+        scored: list[tuple[Any, Scored]],
+        inner: list[Split],
+    ) -> Chosen:
+        run, calibrates = self.run, self._calibrates(setting)
+        value: float | None = None
+        # scores of different models have no common order
+        if not run.task.judged_by_threshold and (run.task.ranks or not calibrates):
+            value = _mean_of_splits(run, [self.labels[test] for _, test in inner], scored)
+        if value is not None and not (calibrates or run.task.tunes):
+            return Chosen(setting, value, order)
+        assert isinstance(run.task, Classification)
+        together = join([one for _, one in scored])
+        held_out = np.concatenate([test for _, test in inner])
+        y = known_labels(self.labels[held_out])
+        weight = None if self.fold.weights is None else self.fold.weights[held_out]
+        if calibrates:  # the map depends on the scores alone, and any of the models can hold it
+            model = scored[0][0]
+            if len(lacking := np.setdiff1d(self.labels, model.classes_)):
+                raise InputError(
+                    f"class {lacking.tolist()[0]!r} is missing where parameters are chosen, and "
+                    f"metric {run.metric!r} needs its probability; take fewer folds, or leave the "
+                    "class out"
+                )
+            model.set_threshold(None).calibrate(together.scores, y, weight)
+            together = run.task.decide(together.scores, model.probabilities(together.scores))
+        threshold, best = run.task.tune(y, together) if run.task.tunes else (None, math.nan)
+        if value is None:
+            value = best if run.task.tunes else run.score(y, together)
+        return Chosen(setting, value, order, threshold, together, y, weight)
+
+    def _calibrates(self, setting: dict[str, Any]) -> bool:
+        """Whether the held-out rows calibrate the learner."""
+        in_pass = calibrates_in_pass(self.run, self.learner, setting)
+        return self.run.task.needs_probabilities and not in_pass
+
+
+def _mean_of_splits(
+    run: Run, labels: Sequence[np.ndarray], scored: Sequence[tuple[Any, Scored]]
+) -> float:
+    """The metric that decides, as the mean over the splits."""
+    pairs = zip(labels, scored, strict=True)
+    return float(np.mean([run.score(y, one) for y, (_, one) in pairs]))
+
+
+def make_model(run: Run, learner: Learner, setting: dict[str, Any]) -> Any:
+    """Return a new estimator, which fits no other models for its probabilities.
+
+    Unless one pass calibrates it, the rows held out by the inner validation do.
+    """
+    if run.task.name == "classification" and not calibrates_in_pass(run, learner, setting):
+        setting = {**setting, "calibration": "none"}
+    return run.make(learner, setting)

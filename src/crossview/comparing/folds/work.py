@@ -1,0 +1,310 @@
+"""The tasks of a comparison: functions that any process can run, of arguments that travel."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from crossview.catalog.learner import Learner
+from crossview.comparing.folds.failures import or_failure
+from crossview.comparing.folds.parts import Fold
+from crossview.comparing.folds.splits import draw_rows
+from crossview.comparing.folds.tuning import (
+    Chosen,
+    Tuner,
+    Tuning,
+    best_of,
+    calibrates_in_pass,
+    make_model,
+)
+from crossview.comparing.run import Run
+from crossview.errors import InputError
+from crossview.scoring.compiling import seconds_of_compiling
+from crossview.scoring.diagnostics import (
+    ExpertWeights,
+    ScoredRows,
+    expert_weights,
+    make_scored,
+)
+from crossview.scoring.drift import scores_of_views
+from crossview.scoring.problems import Classification, Scored, gives_probabilities
+
+__all__ = [
+    "FoldScore",
+    "Probe",
+    "finish_fold",
+    "fit_model",
+    "probe_learner",
+    "score_model",
+    "tune_settings",
+]
+
+# rows of the slices by which the cost of a learner is estimated
+SLICES = (60, 300, 1200, 5000, 20_000)
+# a slice is not worth more than about this many seconds, and a larger one less
+MOST_TO_PROBE, LARGE, MOST_FOR_LARGE = 4.0, 1200, 1.0
+# after so many seconds no second setting is tried
+MOST_FOR_ONE = 0.5
+# until the loss on held-out rows gets no better
+USUAL_PASSES = 12
+# of fits that take less than this the faster of two counts
+SHORT = 0.1
+
+
+class Probe(NamedTuple):
+    """What a first slice of the rows says of a learner.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Rows of the slices.
+    seconds : tuple of float
+        What a fit of each took.
+    value : float
+        The metric on other rows, higher is better.
+    compiled : float
+        Seconds of compiling, or of loading what is compiled.
+    """
+
+    rows: tuple[int, ...]
+    seconds: tuple[float, ...]
+    value: float
+    compiled: float
+
+
+@dataclass
+class FoldScore:
+    """What one learner did on one fold.
+
+    Attributes
+    ----------
+    value : float
+        The metric on the test rows.
+    inner : float
+        The metric of the chosen setting on the held-out rows of the inner validation, higher is
+        better.
+    untuned : float
+        The metric where a score above 0 decides, if it depends on a threshold that was tuned;
+        otherwise NaN.
+    others : dict of str to float
+        The other metrics.
+    setting : dict
+        The chosen parameters.
+    threshold : float or None
+        Of the positive class.
+    confusion : ndarray or None
+        Rows of each class predicted as each class.
+    passes : int
+        Passes over the training rows.
+    learned : float
+        Share of the training rows that the model learned from.
+    rows_per_second, predicted_per_second : float
+        Of the fit on the training part, and of the scores of the test rows.
+    kept : ScoredRows or None
+        The scores of a sample of the test rows, by their positions among these.
+    experts : ExpertWeights or None
+        Of a stack.
+    """
+
+    value: float
+    inner: float
+    setting: dict[str, Any]
+    untuned: float = math.nan
+    others: dict[str, float] = field(default_factory=dict)
+    threshold: float | None = None
+    confusion: np.ndarray | None = None
+    passes: int = 1
+    learned: float = 1.0
+    rows_per_second: float = math.nan
+    predicted_per_second: float = math.nan
+    kept: ScoredRows | None = None
+    experts: ExpertWeights | None = None
+
+
+@or_failure
+def probe_learner(
+    run: Run, learner: Learner, fold: Fold, latest: float, must: bool = False
+) -> Probe | None:
+    """Fit slices of the training rows to see what a learner costs, and how it does.
+
+    Seconds of compiling do not count.  Where two passes over the smallest slice say that more would
+    take too long, they are all that is tried.  None after the ``latest`` time of the clock, unless
+    it must be done.
+    """
+    before = seconds_of_compiling()
+    late = time.time() - (before - _compiled_before(latest)) > latest
+    if late and not must:
+        return None
+    with threadpool_limits(1):
+        candidates = learner.candidates(run.grid)
+        ends = [(0, candidates[0]), (1, candidates[-1])]
+        tuner = Tuner(run, learner, fold)
+        n_rows = len(fold.inner[0][0])
+        rows = [tuner.rows.count(min(1.0, SLICES[0] / n_rows))]
+        seconds: list[float] = []
+        if learner.stops_early and run.epochs is None:
+            short = Tuner(replace(run, epochs=2), learner, fold)
+            took, value = _probe(short, ends[:1], SLICES[0] / n_rows)
+            took *= USUAL_PASSES / 2
+        else:  # what is loaded at the first time makes it longer
+            took, value = _probe(tuner, ends[:1], SLICES[0] / n_rows)
+        if took > MOST_TO_PROBE:
+            return Probe((rows[0],), (took,), value, seconds_of_compiling() - before)
+        for n in SLICES:
+            share = min(1.0, n / n_rows)
+            most = MOST_FOR_LARGE if n > LARGE else MOST_TO_PROBE
+            if seconds:
+                if rows[-1] == n_rows or len(ends) * seconds[-1] * n / rows[-1] > most:
+                    break
+                rows.append(tuner.rows.count(share))
+            took, value = _probe(tuner, ends, share)
+            if took < SHORT:
+                took = min(took, _probe(tuner, ends, share)[0])
+            seconds.append(took)
+        return Probe(tuple(rows), tuple(seconds), value, seconds_of_compiling() - before)
+
+
+@lru_cache(maxsize=1)
+def _compiled_before(latest: float) -> float:
+    """Seconds that this process had compiled at its first task of a comparison."""
+    return seconds_of_compiling()
+
+
+def _probe(
+    tuner: Tuner, settings: Sequence[tuple[int, dict[str, Any]]], share: float
+) -> tuple[float, float]:
+    """The seconds of one setting on a share of the rows, and the best value."""
+    start, compiled = time.perf_counter(), seconds_of_compiling()
+    tuner.deadline = time.time() + MOST_FOR_ONE
+    found = tuner.evaluate(settings, tuner.fold.inner[:1], min(1.0, share))
+    took = time.perf_counter() - start - (seconds_of_compiling() - compiled)
+    return took / len(found), best_of(found).value
+
+
+@or_failure
+def tune_settings(
+    run: Run,
+    learner: Learner,
+    fold: Fold,
+    settings: Sequence[tuple[int, dict[str, Any]]],
+    tuning: Tuning,
+    deadline: float,
+) -> tuple[Chosen, float]:
+    """Return the best of some settings on the inner validation, and the seconds it took."""
+    start = time.perf_counter()
+    with threadpool_limits(1):
+        tuner = Tuner(run, learner, fold, tuning, deadline)
+        return tuner.choose(settings), time.perf_counter() - start
+
+
+@or_failure
+def finish_fold(
+    run: Run, learner: Learner, fold: Fold, chosen: Chosen, tuning: Tuning, deadline: float
+) -> tuple[FoldScore, float]:
+    """Try what refines the setting, train with it, and score the rows held out."""
+    begin = time.perf_counter()
+    with threadpool_limits(1):
+        tuner = Tuner(run, learner, fold, tuning, deadline)
+        chosen = tuner.settle(tuner.refine(chosen))
+        del tuner  # with its rows
+        fold = fold.of_setting(chosen.setting)
+        model, seconds = fit_model(run, learner, fold, chosen, tuning.learned)
+        score = score_model(run, learner, model, fold, chosen, keep=True)
+        score.learned = tuning.learned
+        made = getattr(model, "n_iter_", getattr(model, "n_epochs", 1))
+        score.passes = made if learner.streams else 1
+        learned = tuning.learned * len(fold.y_train)
+        steps = model.n_steps_ if learner.draws_rows else learned * score.passes
+        score.rows_per_second = steps / seconds
+        return score, time.perf_counter() - begin
+
+
+def fit_model(
+    run: Run, learner: Learner, fold: Fold, chosen: Chosen, learned: float = 1.0
+) -> tuple[Any, float]:
+    """Return a model in the chosen setting, with its threshold, and the seconds of its fit.
+
+    It learns from all training rows, or from a share of them.
+    """
+    X, y, weight = fold.training_rows(learner)
+    if learned < 1.0:
+        rows = draw_rows(run.task, y, round(learned * len(y)), run.seed)
+        X, y, weight = X[rows], y[rows], None if weight is None else weight[rows]
+    model = make_model(run, learner, chosen.setting)
+    start = time.perf_counter()
+    model.fit(X, y, weight)
+    seconds = time.perf_counter() - start
+    _set_threshold(run, learner, model, chosen)
+    return model, seconds
+
+
+def score_model(
+    run: Run, learner: Learner, model: Any, fold: Fold, chosen: Chosen, *, keep: bool = False
+) -> FoldScore:
+    """Return the metrics of a fitted model on the test rows, and keep what pictures need."""
+    task, y = run.task, fold.y_test
+    X_test, needed = learner.select_view(fold.X_test), task.needs_probabilities
+    start = time.perf_counter()
+    scored = task.scores(model, X_test, probabilities=needed)
+    seconds = time.perf_counter() - start
+    score = FoldScore(
+        value=task.measure(run.metric, y, scored),
+        inner=chosen.value,
+        setting=chosen.setting,
+        others={name: task.measure(name, y, scored) for name in task.shown},
+        confusion=task.confusion(y, scored),
+        predicted_per_second=len(y) / seconds,
+    )
+    if task.judged_by_threshold:
+        score.untuned = task.measure(run.metric, y, scored._replace(predicted=None))
+    if isinstance(task, Classification) and model.threshold_ is not None:
+        score.threshold = task.of_other_side(model.threshold_)
+    if keep and fold.sampled is not None:
+        score.kept = _keep(run, learner, model, fold, chosen, scored)
+        score.experts = expert_weights(model)
+    return score
+
+
+def _keep(
+    run: Run, learner: Learner, model: Any, fold: Fold, chosen: Chosen, scored: Scored
+) -> ScoredRows:
+    """The scores of a sample of the test rows, by view where the model has such scores."""
+    assert fold.sampled is not None
+    rows, task, each = fold.sampled, run.task, None
+    scored = scored.take(rows)
+    if scored.probabilities is None and _is_calibrated(run, learner, model, chosen):
+        scored = scored._replace(probabilities=model.probabilities(scored.scores))
+    if learner.view is None and hasattr(model, "view_scores") and len(rows):
+        each = scores_of_views(model, fold.X_test[rows])
+    y = task.encode(fold.y_test[rows])
+    return make_scored(rows, y, scored.scores, scored.predicted, scored.probabilities, each)
+
+
+def _is_calibrated(run: Run, learner: Learner, model: Any, chosen: Chosen) -> bool:
+    """Whether the model has probabilities of all classes, although nobody asked for them."""
+    return (
+        isinstance(run.task, Classification)
+        and calibrates_in_pass(run, learner, chosen.setting)
+        and gives_probabilities(model)
+        and len(model.classes_) == len(run.task.classes)
+    )
+
+
+def _set_threshold(run: Run, learner: Learner, model: Any, chosen: Chosen) -> None:
+    """Calibrate the model unless its pass did, and set its threshold."""
+    if not run.task.needs_probabilities:
+        return
+    if not calibrates_in_pass(run, learner, chosen.setting):
+        if chosen.held_out is None:
+            raise InputError(f"model {learner.name!r} has no held-out rows to be calibrated by")
+        model.calibrate(chosen.held_out.scores, chosen.y, chosen.weight)
+    threshold = chosen.threshold if run.task.tunes else run.task.fixed_threshold
+    if threshold is not None:
+        model.set_threshold(threshold)

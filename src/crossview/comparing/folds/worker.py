@@ -1,0 +1,63 @@
+"""What a worker runs: of our modules the first that its process loads."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from multiprocessing import current_process
+from typing import Any
+
+from crossview.comparing.folds.allocator import give_back
+from crossview.lazily import load_scikit_learn
+from crossview.scoring.compiling import seconds_of_compiling
+
+__all__ = ["call_here", "call_in_worker"]
+
+# before what the tasks need: the process is one of loky, which ran nothing yet
+if current_process().name.startswith("LokyProcess"):
+    load_scikit_learn()
+
+
+def call_in_worker(
+    parent: int, key: Any, function: Callable[..., Any], arguments: tuple
+) -> tuple[Any, Any]:
+    """Return a key, and what a function returns; a worker then gives back free memory.
+
+    Parameters
+    ----------
+    parent : int
+        Number of the process that asks, which may be this one: it is left as it is.
+    key : object
+        Of the task.
+    function : callable
+        What the task is.
+    arguments : tuple
+        What it is called with.
+
+    Returns
+    -------
+    key, result
+    """
+    result = call_here(key, function, arguments)
+    if os.getpid() != parent:
+        _spare_the_collector(seconds_of_compiling())
+    return result
+
+
+def call_here(key: Any, function: Callable[..., Any], arguments: tuple) -> tuple[Any, Any]:
+    """Return a key, and what a function returns."""
+    return key, function(*arguments)
+
+
+@lru_cache(maxsize=1)
+def _spare_the_collector(compiled: float) -> None:
+    """Except what is loaded by now from garbage collection, again when more loops are loaded.
+
+    joblib collects once a second in each worker, which takes a tenth of a second otherwise.
+    Memory that is free goes back to the system, then and later.
+    """
+    gc.collect()
+    give_back()
+    gc.freeze()

@@ -1,0 +1,77 @@
+"""What stays the same for all rows of one comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.learner import OF_COMPARE, Learner
+from crossview.errors import InputError
+from crossview.labels import has_label
+from crossview.scoring.metrics import least_rows, signed_score
+from crossview.scoring.problems import Scored, Task
+
+__all__ = ["Run"]
+
+
+@dataclass
+class Run:
+    """What stays the same for all rows of one comparison; it travels to the workers.
+
+    Attributes
+    ----------
+    learners : list of Learner
+        What is compared.
+    task : Task
+        What is predicted, and the metric that decides.
+    seed : int
+        Of folds and shuffling.
+    epochs : int or None
+        Passes over the training rows; None: as each learner needs.
+    grid : mapping of str to sequence
+        Values to try, instead of those of the catalog.
+    budget : float, default=inf
+        Seconds that the comparison may take.
+    weighted : bool, default=False
+        Whether rows have weights.
+    """
+
+    learners: list[Learner]
+    task: Task
+    seed: int
+    epochs: int | None
+    grid: Mapping[str, Sequence[Any]]
+    budget: float = math.inf
+    weighted: bool = False
+
+    @property
+    def metric(self) -> str:
+        """The metric that decides."""
+        return self.task.metric
+
+    def make(self, learner: Learner, setting: Mapping[str, Any]) -> Any:
+        """Return a new estimator with this setting; ``epochs`` in it is the number of passes."""
+        parameters = {key: value for key, value in setting.items() if key not in OF_COMPARE}
+        passes = learner.passes(setting.get("epochs", self.epochs))
+        return learner.make(**parameters, **passes, random_state=self.seed)
+
+    def by_label(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows with and without label; every number is a label."""
+        known = has_label(y) if len(self.task.classes) else np.ones(len(y), dtype=bool)
+        return np.flatnonzero(known), np.flatnonzero(~known)
+
+    def score(self, y: np.ndarray, scored: Scored) -> float:
+        """Return the metric that decides, with its sign such that higher is better."""
+        return signed_score(self.metric, self.task.measure(self.metric, y, scored))
+
+    def check_rows(self, n: int, where: str) -> None:
+        """Refuse a metric of more rows than there are."""
+        if n < least_rows(self.metric):
+            raise InputError(
+                f"{self.metric} needs {least_rows(self.metric)} rows, and {where} has {n}; "
+                "give a smaller k, or a share of the rows, such as 0.1"
+            )

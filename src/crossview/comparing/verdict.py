@@ -1,0 +1,154 @@
+"""The answer of a comparison in plain words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crossview.scoring.significance import SIGNIFICANT, p_in_words
+
+if TYPE_CHECKING:
+    from crossview.comparing.comparison import Comparison, ComparisonRow
+
+__all__ = [
+    "CONSTANT",
+    "best_baseline",
+    "is_clear",
+    "name_of",
+    "short_value",
+    "unlabeled_benefit",
+    "verdict",
+]
+
+# the baselines that look at no column
+CONSTANT = ("baseline:majority", "baseline:mean")
+# a difference of which one can be so sure is called one without a reservation
+CLEAR = 0.95
+
+
+def verdict(c: Comparison) -> list[str]:
+    """Return the answer in sentences: what is recommended, and what it can be trusted for.
+
+    Parameters
+    ----------
+    c : Comparison
+        From `crossview.compare`.
+
+    Returns
+    -------
+    sentences : list of str
+        The first one names a model.
+    """
+    if len(c.rows) == 1:
+        return [f"{c.best.model}: {c.metric} {short_value(c, c.best.value)}"]
+    sentences = [_recommendation(c), *_about_baselines(c)]
+    if c.followed is not None:
+        low, high = (short_value(c, end) for end in c.followed.interval)
+        sentences.append(
+            f"following this answer gives {c.metric} {short_value(c, c.followed.value)} (95 % "
+            f"interval {low} to {high}): the model, too, chosen anew in each training part"
+        )
+    return sentences
+
+
+def _recommendation(c: Comparison) -> str:
+    best, chosen = c.best, c.recommended
+    others = len(c.equals) - 1
+    value = f"{c.metric} {short_value(c, best.value)}"
+    if not others:
+        return f"best: {best.model} ({value}), {_lead(c, c.rows[1])}"
+    few = "1 other model is" if others == 1 else f"{others} other models are"
+    if chosen is best:
+        return f"best: {best.model} ({value}); {few} practically equal to it, and not cheaper"
+    return (
+        f"recommended: {chosen.model} ({c.metric} {short_value(c, chosen.value)}), the cheapest of "
+        f"{others + 1} models that are practically equal to the best, {best.model} "
+        f"({short_value(c, best.value)}); {_chance(c, chosen, 'it')}"
+    )
+
+
+def _lead(c: Comparison, row: ComparisonRow) -> str:
+    """How far the best row is ahead of one that is not practically equal to it."""
+    away = short_value(c, abs(c.best.value - row.value))
+    if is_clear(c, row):
+        return f"ahead of {row.model} by {away}; {_chance(c, row, row.model)}"
+    return f"but not clearly: {row.model} is {away} behind; {_chance(c, row, 'it')}"
+
+
+def is_clear(c: Comparison, row: ComparisonRow) -> bool:
+    """Return whether a row is worse than the best by more than the rope, as good as surely."""
+    return row.difference is not None and row.difference.areas(c.rope).worse >= CLEAR
+
+
+def best_baseline(c: Comparison) -> ComparisonRow | None:
+    """Return the best row of another library; None where there is none that looks at columns."""
+    return next((row for row in c.rows if row.baseline and row.model not in CONSTANT), None)
+
+
+def name_of(row: ComparisonRow) -> str:
+    """Return what a row is, in words: a model of scikit-learn, or the title of the catalog."""
+    if row.model in CONSTANT:
+        what = "most frequent class" if row.model == CONSTANT[0] else "mean"
+        return f"always the {what}"
+    if row.model.startswith("view:"):
+        return f"the view {row.model.removeprefix('view:')} alone"
+    is_ours = not row.baseline or row.model.count(":") > 1  # a class that a user gave by name
+    return row.title if is_ours else f"scikit-learn's {row.title}"
+
+
+def _chance(c: Comparison, row: ComparisonRow, name: str) -> str:
+    """How likely a row is worse than the best, for practical purposes."""
+    assert row.difference is not None
+    worse = row.difference.areas(c.rope).worse
+    if worse != worse:
+        return "too little is scored to say how sure that is"
+    p = ""
+    if row.p_adjusted is not None and row.model not in CONSTANT:
+        p = f" (Holm-adjusted {p_in_words(row.p_adjusted)})"
+    return f"with probability {worse:.2f} {name} is worse by more than {c.rope:.3g}{p}"
+
+
+def _about_baselines(c: Comparison) -> list[str]:
+    sentences = []
+    ours = next((row for row in c.rows if not row.baseline), None)
+    theirs = best_baseline(c)
+    if c.best.baseline and ours is not None:
+        away = short_value(c, abs(c.best.value - ours.value))
+        sentences.append(
+            f"a baseline is best{'' if is_clear(c, ours) else ', but not clearly'}: the best model "
+            f"of Crossview, {ours.model}, is {away} behind {c.best.model}; {_chance(c, ours, 'it')}"
+        )
+    elif theirs not in (None, c.best) and not (theirs is c.rows[1] and len(c.equals) == 1):
+        assert theirs is not None
+        value = f"{theirs.model}, {c.metric} {short_value(c, theirs.value)}"
+        told = "is ahead of" if is_clear(c, theirs) else "cannot be told from"
+        sentences.append(
+            f"{c.best.model} {told} {name_of(theirs)} ({value}): {_chance(c, theirs, 'the latter')}"
+        )
+    less = [row for row in c.rows if row.learned < 1.0]
+    if less:
+        names = ", ".join(f"{row.model} from {row.learned:.0%} of the rows" for row in less)
+        sentences.append(f"to keep within the budget, baselines learned from fewer rows: {names}")
+    if any(row.model in CONSTANT for row in c.equals):
+        what = "mean" if c.task == "regression" else "most frequent class"
+        sentences.append(f"no model is clearly better than always predicting the {what}")
+    return sentences
+
+
+def unlabeled_benefit(c: Comparison) -> str | None:
+    """Return how much unlabeled rows help, in plain words; None where that is not known."""
+    pair = c.unlabeled_pair
+    if not (c.unlabeled and pair and c.unlabeled_benefit_p is not None):
+        return None
+    learner, without = pair
+    more = learner.value - without.value
+    about = "" if c.unlabeled_benefit_p < SIGNIFICANT else "not significant, "
+    what = "lower" if more < 0.0 else "raise"
+    return (
+        f"the {c.unlabeled:,} unlabeled rows {what} {c.metric} by {abs(more):.4f}: "
+        f"{learner.model} against {without.model} ({about}{p_in_words(c.unlabeled_benefit_p)})"
+    )
+
+
+def short_value(c: Comparison, value: float) -> str:
+    """Return four decimals, or four digits of an error, which has the unit of the target."""
+    return f"{value:.4g}" if c.task == "regression" else f"{value:.4f}"

@@ -1,0 +1,1 @@
+"""Conversion of tables and sparse files into one another."""

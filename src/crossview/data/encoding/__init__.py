@@ -1,0 +1,1 @@
+"""Encoding: raw columns to views of numbers."""

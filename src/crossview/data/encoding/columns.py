@@ -1,0 +1,278 @@
+"""Columns of a table as numbers, or as distinct values and codes."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from crossview.data.arrow import codes_of, numbers_of
+from crossview.data.encoding.dates import is_date, is_text
+from crossview.errors import InputError, closest_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "LARGEST",
+    "Batch",
+    "Coded",
+    "Column",
+    "as_codes",
+    "as_matrix",
+    "as_numbers",
+    "kind_of",
+    "match_names",
+    "one_array",
+    "plain_kinds",
+]
+
+# beyond this, squares and differences overflow
+LARGEST = 1e100
+
+
+class Column(NamedTuple):
+    """A column to encode.
+
+    Attributes
+    ----------
+    name, view, kind : str
+        Its name, view and kind.
+    declared : bool
+        Whether the kind was declared.
+    format : str
+        How text writes its dates; "": as ISO 8601, or it holds no text.
+    """
+
+    name: str
+    view: str
+    kind: str
+    declared: bool
+    format: str = ""
+
+
+class Coded(NamedTuple):
+    """A column as its distinct values, as strings, and a code per row, -1 for null."""
+
+    dictionary: pa.Array
+    codes: np.ndarray
+
+
+class Batch(NamedTuple):
+    """Decoded rows: numbers, one row each (NaN where missing), and the codes of each column."""
+
+    values: np.ndarray
+    coded: list[Coded]
+
+
+def match_names(patterns: Sequence[str], names: list[str], option: str) -> list[str]:
+    """Return the column names that match an option such as ``text=``."""
+    found: dict[str, None] = {}
+    known = set(names)
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        matches = re.compile(fnmatch.translate(pattern)).match
+        matching = [pattern] if pattern in known else list(filter(matches, names))
+        if not matching:
+            raise InputError(
+                f"{option}= names {pattern!r}, which is in no view{closest_names(pattern, names)}"
+            )
+        found |= dict.fromkeys(matching)
+    return list(found)
+
+
+def kind_of(kind: pa.DataType, column: str) -> str:
+    """Return the kind of a column by its Arrow type."""
+    if _is_number(kind):
+        return "numeric"
+    if _is_category(kind):
+        return "categorical"
+    if is_date(kind):
+        return "date"
+    if str(kind) == "null":
+        raise InputError(
+            "has no value in any row, so its kind is unknown; name it in numeric=, "
+            "categorical=, text= or date=, or leave it out of the view",
+            column=column,
+        )
+    raise InputError(
+        f"holds {kind}, which is neither number, category, text nor date; leave it out of the "
+        "view, or convert it in SQL, for example with epoch(...) or CAST(... AS VARCHAR)",
+        column=column,
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _is_number(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+@functools.lru_cache(maxsize=64)
+def _is_category(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    return is_text(kind) or bool(types.is_boolean(kind) or types.is_dictionary(kind))
+
+
+def one_array(column: Any) -> pa.Array:
+    """Return a chunked column as one array."""
+    import pyarrow as pa
+
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    if not column.num_chunks:  # `combine_chunks` would import pandas
+        return pa.nulls(0, column.type)
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def as_matrix(table: pa.Table | pa.RecordBatch) -> np.ndarray | None:
+    """Return columns that are all sound numbers as float64, all at once; None if any is not."""
+    import pyarrow as pa
+
+    kinds = set(table.schema.types)
+    if pa.float64() not in kinds or not kinds <= plain_kinds():
+        return None
+    batches = table.to_batches() if isinstance(table, pa.Table) else [table]
+    parts = [batch.to_tensor(null_to_nan=True).to_numpy() for batch in batches]
+    if not parts:
+        return np.empty((0, table.num_columns))
+    n_sound = sum(np.count_nonzero(np.abs(part) <= LARGEST) for part in parts)
+    if n_rest := table.num_rows * table.num_columns - n_sound:
+        n_null = sum(column.null_count for batch in batches for column in batch.columns)
+        if n_rest != n_null:
+            return None
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+@functools.cache
+def plain_kinds() -> frozenset[pa.DataType]:
+    """Numbers that Arrow converts without looking at them."""
+    import pyarrow as pa
+
+    signed = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+    return frozenset((pa.float64(), pa.float32(), *signed))
+
+
+def as_numbers(column: Column, array: pa.Array) -> np.ndarray:
+    """Return float64 with NaN for null; refuse NaN, infinity and another kind."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if array.null_count == len(array):
+        return np.full(len(array), np.nan)
+    if not _is_number(array.type):
+        if not (column.declared and _is_category(array.type)):
+            raise _changed(column, array)
+        if isinstance(array, pa.DictionaryArray):
+            array = array.dictionary_decode()
+        try:
+            array = pc.cast(array, pa.float64())
+        except pa.ArrowInvalid:
+            try:  # true and false, as CSV has them
+                array = pc.cast(pc.cast(array, pa.bool_()), pa.float64())
+            except pa.ArrowInvalid:
+                raise _not_a_number(column, array) from None
+    elif not pa.types.is_integer(array.type):
+        array = pc.cast(array, pa.float64())
+    numbers = np.asarray(numbers_of(array), dtype=np.float64)
+    sound = np.abs(numbers) <= LARGEST
+    if len(sound) - np.count_nonzero(sound) != array.null_count:
+        row = int(np.flatnonzero(~sound & ~_is_null(array))[0])
+        what = (
+            "NaN is not a missing value: write null, or an empty field"
+            if np.isnan(numbers[row])
+            else f"{numbers[row]} is too large: write null, or a number up to {LARGEST:g}"
+        )
+        raise InputError(what, row=row, column=column.name)
+    return numbers
+
+
+def as_codes(column: Column, array: pa.Array) -> Coded:
+    """Return the distinct values of a column as strings, and a code per row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    empty = array.null_count == len(array)
+    if not empty and not _fits(column, array.type):
+        raise _changed(column, array)
+    if empty:
+        return Coded(pa.nulls(0, pa.string()), np.full(len(array), -1, dtype=np.int32))
+    if not isinstance(array, pa.DictionaryArray):
+        if pa.types.is_string_view(array.type):
+            array = array.cast(pa.large_string())
+        array = pc.dictionary_encode(array)
+    elif array.dictionary.null_count:
+        array = array.dictionary_decode().dictionary_encode()
+    codes = array.indices
+    if codes.type != pa.int32():
+        codes = codes.cast(pa.int32())
+    dictionary = array.dictionary
+    places = codes_of(codes, -1, np.int32)
+    # the loops follow them without looking
+    if not -1 <= places.min() <= places.max() < len(dictionary):
+        raise InputError("holds codes that are not in its dictionary", column=column.name)
+    if pa.types.is_floating(dictionary.type):
+        dictionary = _whole_as_integers(column, array)
+    if not is_text(dictionary.type):
+        try:
+            dictionary = dictionary.cast(pa.string())
+        except pa.ArrowInvalid:
+            what = "holds bytes that are not UTF-8; convert it, or leave the column out"
+            raise InputError(what, column=column.name) from None
+    return Coded(dictionary, places)
+
+
+def _fits(column: Column, kind: pa.DataType) -> bool:
+    import pyarrow as pa
+    from pyarrow import types
+
+    inside = kind.value_type if types.is_dictionary(kind) else kind
+    if column.kind == "text":
+        return is_text(inside)
+    if isinstance(inside, pa.BaseExtensionType):  # such as UUID
+        return False
+    return _is_category(kind) or (column.declared and not types.is_nested(kind))
+
+
+def _whole_as_integers(column: Column, array: Any) -> pa.Array:
+    """Float values as strings, 3.0 as "3": an id is the same with and without gaps."""
+    import pyarrow as pa
+
+    values = numbers_of(array.dictionary)
+    if np.isnan(values).any():
+        row = array.indices.index(int(np.flatnonzero(np.isnan(values))[0])).as_py()
+        raise InputError(
+            "NaN is not a missing value: write null, or an empty field",
+            row=row,
+            column=column.name,
+        )
+    return pa.array([str(int(v)) if v.is_integer() else str(v) for v in values.tolist()])
+
+
+def _is_null(array: pa.Array) -> np.ndarray:
+    return numbers_of(array.is_null())
+
+
+def _changed(column: Column, array: pa.Array) -> InputError:
+    return InputError(
+        f"is {column.kind} in this encoder, but holds {array.type} here; give it the same type "
+        f"in all tables, or name its kind from the start ({column.kind}=)",
+        column=column.name,
+    )
+
+
+def _not_a_number(column: Column, array: pa.Array) -> InputError:
+    """The error that names the first row whose string is no number."""
+    import pyarrow as pa
+
+    for row, value in enumerate(array):
+        try:
+            value.cast(pa.float64())
+        except pa.ArrowInvalid:
+            return InputError(f"{value.as_py()!r} is not a number", row=row, column=column.name)
+    return InputError(f"holds {array.type}, which is not numbers", column=column.name)

@@ -1,0 +1,181 @@
+"""What becomes of the columns of each view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crossview.data.arrow import column_names, to_arrow
+from crossview.data.encoding.columns import (
+    Batch,
+    Column,
+    as_codes,
+    as_matrix,
+    as_numbers,
+    one_array,
+)
+from crossview.data.encoding.dates import PARTS, as_times, date_numbers
+from crossview.data.encoding.fill import Blocks
+from crossview.errors import InputError, closest_names
+from crossview.views import ViewLayout
+
+__all__ = ["Number", "Plan"]
+
+
+class Number(NamedTuple):
+    """A number of each row: a column of numbers, or a part of a date.
+
+    Attributes
+    ----------
+    name, view : str
+        Its name and view.
+    column : str
+        The column that it is of.
+    is_whole : bool
+        Whether the column has no number before it, which says where it is missing.
+    """
+
+    name: str
+    view: str
+    column: str
+    is_whole: bool = True
+
+
+def _numbers_of(column: Column) -> list[Number]:
+    """The numbers that a column becomes."""
+    if column.kind == "numeric":
+        return [Number(column.name, column.view, column.name)]
+    if column.kind != "date":
+        return []
+    return [
+        Number(f"{column.name} {part}", column.view, column.name, k == 0)
+        for k, part in enumerate(PARTS)
+    ]
+
+
+class Plan:
+    """The columns that are encoded, and the layout of what they become.
+
+    Parameters
+    ----------
+    columns : list of Column
+        The columns, view by view.
+    n_slots : int
+        Slots of each view that has categories or text.
+    n_bins : int
+        Bins of each column of numbers.
+
+    Attributes
+    ----------
+    layout : ViewLayout
+        Names and widths of the views.
+    numbers : list of Number
+        What becomes numbers.
+    hashed : list of Column
+        The columns of categories and text.
+    unused : ndarray of bool of shape (n_columns,), or None
+        Columns of the output that no row has: a date is missing once, and not once for each of its
+        numbers.  None: there are none.
+    """
+
+    def __init__(self, columns: list[Column], n_slots: int, n_bins: int) -> None:
+        self.columns = columns
+        self.n_bins = n_bins
+        self.numbers = [number for column in columns for number in _numbers_of(column)]
+        self.hashed = [c for c in columns if c.kind in ("categorical", "text")]
+        views = list(dict.fromkeys(c.view for c in columns))
+        hashing = {c.view for c in self.hashed}
+        widths = [
+            (2 + n_bins) * sum(c.view == view for c in self.numbers)
+            + (n_slots if view in hashing else 0)
+            for view in views
+        ]
+        self.layout = ViewLayout(views, widths)
+        self.unused = self._unused()
+        self._recent: tuple[Any, Batch] | None = None
+
+    def _unused(self) -> np.ndarray | None:
+        """The columns of the output that no row has."""
+        if all(number.is_whole for number in self.numbers):
+            return None
+        unused = np.zeros(self.layout.n_columns, dtype=bool)
+        for view in self.layout.names:
+            parts = [not number.is_whole for number in self.numbers if number.view == view]
+            start = self.layout.block(view).start + len(parts)
+            unused[start : start + len(parts)] = parts
+        return unused
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_recent": None}  # a cache
+
+    def first_slot(self, view: str) -> int:
+        """Return the column of the output at which the slots of a view start."""
+        return self.layout.block(view).start + (2 + self.n_bins) * self._count(view)[0]
+
+    def plain_names(self, view: str, knots: Sequence[np.ndarray]) -> list[str]:
+        """Return the names of a view's columns before its slots; ``knots`` of all numbers."""
+        own = [c for c in self.numbers if c.view == view]
+        names = [c.name for c in own]
+        missing = [f"{c.name} {'is missing' if c.is_whole else '(unused)'}" for c in own]
+        bins = [
+            f"{number.name} near {own[k]:.4g}"
+            if k < len(own)
+            else f"{number.name} bin {k} (unused)"
+            for number, own in zip(self.numbers, knots, strict=False)
+            if number.view == view
+            for k in range(self.n_bins)
+        ]
+        return [*names, *missing, *bins]
+
+    def blocks(self) -> Blocks:
+        """Return where each view starts."""
+        counts = np.array([self._count(name) for name in self.layout.names]).reshape(-1, 2)
+        numeric_ptr, slots_ptr = np.vstack([[0, 0], counts.cumsum(axis=0)]).T.copy()
+        ptrs = (numeric_ptr, slots_ptr, self.layout.ptr)
+        return Blocks(*(ptr.astype(np.uint64) for ptr in ptrs))
+
+    def _count(self, view: str) -> tuple[int, int]:
+        """Number of numbers and of categorical columns of a view."""
+        n_numbers = sum(number.view == view for number in self.numbers)
+        categories = (c for c in self.hashed if c.kind == "categorical")
+        return n_numbers, sum(c.view == view for c in categories)
+
+    def decode(self, X: Any) -> Batch:
+        """Return the columns as numbers and codes; decode the same Arrow batch only once."""
+        recent = self._recent  # read once: another thread may replace it
+        if recent is not None and recent[0] is X:
+            return recent[1]
+        names = column_names(X)
+        known = set(names)
+        for column in self.columns:
+            if column.name not in known:
+                raise InputError(f"no column {column.name!r}{closest_names(column.name, names)}")
+        table = to_arrow(X, [c.name for c in self.columns])
+        values = None
+        if all(c.kind != "date" for c in self.columns):
+            numeric = [c.name for c in self.columns if c.kind == "numeric"]
+            values = as_matrix(table.select(numeric) if self.hashed else table)
+        if values is None:
+            values = self._values(table)
+        coded = [as_codes(c, one_array(table.column(c.name))) for c in self.hashed]
+        batch = Batch(values, coded)
+        if type(X).__module__.startswith("pyarrow"):  # cannot change in place
+            self._recent = (X, batch)
+        return batch
+
+    def _values(self, table: Any) -> np.ndarray:
+        """The numbers of each row, column by column."""
+        values = np.empty((table.num_rows, len(self.numbers)))
+        at = 0
+        for column in self.columns:
+            if column.kind == "numeric":
+                values[:, at] = as_numbers(column, one_array(table.column(column.name)))
+                at += 1
+            elif column.kind == "date":
+                array = one_array(table.column(column.name))
+                times = as_times(column.name, array, column.format)
+                values[:, at : at + len(PARTS)] = date_numbers(times)
+                at += len(PARTS)
+        return values

@@ -1,0 +1,142 @@
+"""Quantiles of columns of numbers that stream in, and where a number lies between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from crossview.saving.schema import Array
+
+__all__ = ["LAST_PLACED", "Quantiles"]
+
+# the knots of a column are placed after this many values, ...
+FIRST_PLACED = 32
+# ... after each doubling, and for the last time after this many; a rank is then right to 1 %
+LAST_PLACED = 4096
+
+
+class Quantiles:
+    """Knots of each column, at equally spaced quantiles of its first values.
+
+    A learner needs columns that keep their meaning, so the knots stay after `LAST_PLACED` values.
+    When they are placed depends on the number of values of the column only, so batches change
+    nothing.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns.
+    n_knots : int
+        Number of knots per column; a column with equal quantiles has fewer.
+
+    Attributes
+    ----------
+    count : ndarray of shape (n_columns,), int64
+        Number of values that the knots are about, or wait for; at most `LAST_PLACED`.
+    knots : list of ndarray
+        The knots of each column, ascending.
+    """
+
+    def __init__(self, n_columns: int, n_knots: int) -> None:
+        self.n_knots = n_knots
+        self.count = np.zeros(n_columns, dtype=np.int64)
+        self.knots = [np.empty(0)] * n_columns
+        self._first = [np.empty(0)] * n_columns  # the values, until the knots stay
+
+    def fit(self, values: np.ndarray) -> None:
+        """Place the knots at the quantiles of all rows.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_columns)
+            The numbers; NaN is missing.
+        """
+        for c, column in enumerate(values.T):
+            self._add(c, column[~np.isnan(column)])
+            if self.count[c]:
+                self._place(c)
+
+    def positions(self, values: np.ndarray, *, learn: bool = False) -> np.ndarray:
+        """Return where each number lies: k + f between knots k and k + 1, at the fraction f.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_columns)
+            The numbers; NaN is missing.
+        learn : bool, default=False
+            Add each row before it is looked up.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+            The positions; NaN where the number is missing, or its column has no two knots yet.
+        """
+        positions = np.empty_like(values)
+        for c, column in enumerate(values.T):
+            start = 0
+            there = np.flatnonzero(~np.isnan(column)) if learn else np.empty(0, dtype=np.int64)
+            while len(there) and self.count[c] < LAST_PLACED:
+                n_wanted = self._next_placed(c) - self.count[c]
+                taken, there = there[:n_wanted], there[n_wanted:]
+                self._add(c, column[taken])
+                if len(taken) == n_wanted:
+                    positions[start : taken[-1], c] = self._look_up(c, column[start : taken[-1]])
+                    start = taken[-1]
+                    self._place(c)
+            positions[start:, c] = self._look_up(c, column[start:])
+        return positions
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return the learned state as arrays."""
+        return {
+            "n_values": self.count,
+            "n_knots": np.array([len(knots) for knots in self.knots], dtype=np.int64),
+            "knots": np.concatenate([np.empty(0), *self.knots]),
+            "first_values": np.concatenate([np.empty(0), *self._first]),
+        }
+
+    def schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array]:
+        """Return what the arrays of `state` look like."""
+        n, n_values = len(self.count), state["n_values"]
+        waiting = np.where(n_values < LAST_PLACED, n_values, 0)
+        return {
+            "n_values": Array("i8", (n,), 0, LAST_PLACED),
+            "n_knots": Array("i8", (n,), 0, self.n_knots),
+            "knots": Array("f8", (int(state["n_knots"].sum()),)),
+            "first_values": Array("f8", (int(waiting.sum()),)),
+        }
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take what `state` gave."""
+        self.count = np.array(state["n_values"], dtype=np.int64)
+        lengths = np.asarray(state["n_knots"])
+        self.knots = _split(state["knots"], lengths)
+        waiting = np.where(self.count < LAST_PLACED, self.count, 0)
+        self._first = _split(state["first_values"], waiting)
+
+    def _next_placed(self, c: int) -> int:
+        """Number of values of column c at which its knots are placed next."""
+        return max(FIRST_PLACED, 1 << int(self.count[c]).bit_length())
+
+    def _add(self, c: int, values: np.ndarray) -> None:
+        self._first[c] = np.concatenate([self._first[c], values])
+        self.count[c] = min(self.count[c] + len(values), LAST_PLACED)
+
+    def _place(self, c: int) -> None:
+        """Place the knots of column c in the middle of ranks 0 to 1/n, 1/n to 2/n, ..."""
+        ranks = (np.arange(self.n_knots) + 0.5) / self.n_knots
+        self.knots[c] = np.unique(np.quantile(self._first[c], ranks))
+        if self.count[c] == LAST_PLACED:
+            self._first[c] = np.empty(0)
+
+    def _look_up(self, c: int, column: np.ndarray) -> np.ndarray:
+        knots = self.knots[c]
+        if len(knots) < 2:
+            return np.full(len(column), np.nan)
+        return np.interp(column, knots, np.arange(float(len(knots))))
+
+
+def _split(flat: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+    """Undo the concatenation of arrays of these lengths."""
+    return np.split(np.array(flat, dtype=np.float64), np.cumsum(lengths))[:-1]

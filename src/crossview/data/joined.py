@@ -1,0 +1,122 @@
+"""Rows that are given view by view: sources joined by an id, or frames of the same rows."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import scipy.sparse as sp
+
+from crossview.data.joining.join import join_sources
+from crossview.data.joining.side_by_side import side_by_side
+from crossview.data.table_columns import views_of_join
+from crossview.errors import InputError
+from crossview.saving.model_header import read_label, read_tables
+from crossview.saving.pipelines import steps_of
+from crossview.views import MultiView, check_rows, is_mapping, row_index
+
+__all__ = ["label_of_model", "open_views"]
+
+
+def label_of_model(model: Any) -> str | None:
+    """Return the column of the labels of a model, where it says one.
+
+    Parameters
+    ----------
+    model : path-like, Trained or object
+        The model.
+
+    Returns
+    -------
+    label : str or None
+        The column.
+    """
+    if isinstance(model, str | os.PathLike):
+        return read_label(model)
+    label = getattr(model, "label", None)
+    return label if isinstance(label, str) else None
+
+
+def open_views(
+    X: Any,
+    y: Any,
+    on: str | Sequence[str] | None,
+    *,
+    views: Any = None,
+    per_row: Mapping[str, Any] | None = None,
+    label: str | None = None,
+    model: Any = None,
+) -> tuple[Any, Any, Any]:
+    """Return the rows of a mapping of views as one table; all else as it is.
+
+    Parameters
+    ----------
+    X : mapping of str to source, or any source
+        The rows.
+    y : array-like of shape (n_samples,), str or None
+        The labels, or the name of their column.  A series of pandas whose index is the id says
+        which rows there are.
+    on : str, sequence of str or None
+        The id by which sources are joined.  None: frames have the same rows.
+    views : mapping of str to columns, default=None
+        More views, of columns of the join.
+    per_row : mapping of str to (array-like or str or None), default=None
+        Arguments with one value per row, or the name of their column.
+    label : str, default=None
+        The column of the labels where ``y`` does not name it.
+    model : path-like or fitted model, default=None
+        The model that reads the rows, as it has read others.
+
+    Returns
+    -------
+    X, y, views
+        What functions take of one table.
+    """
+    if not is_mapping(X):
+        if on is not None:
+            raise InputError(
+                f"on={on!r} joins several sources; give X as {{'view': source, ...}}, or "
+                "join_tables(rows, {'view': source, ...})"
+            )
+        return X, y, views
+    if not X:
+        raise InputError("X has no views; give at least one")
+    per_row = {name: value for name, value in (per_row or {}).items() if value is not None}
+    arrays = {name: value for name, value in per_row.items() if not isinstance(value, str)}
+    named = [value for value in per_row.values() if isinstance(value, str)]
+    if on is None:
+        check_rows(X, y=y, **arrays)
+        if any(sp.issparse(block) for block in X.values()):
+            return MultiView(X), y, views
+        names = [name for name in (y, label, *named) if isinstance(name, str)]
+        return side_by_side(X, names), y, views
+    sources: list[tuple[str | None, Any]] = [(str(name), one) for name, one in X.items()]
+    label = y if isinstance(y, str) else label
+    if _names_rows(y, [on] if isinstance(on, str) else list(on)):
+        label = "label" if y.name is None else str(y.name)
+        sources.insert(0, (None, y.rename(label).reset_index()))
+        y = label
+    elif y is not None and not isinstance(y, str):
+        check_rows(sources[0][1], y=y, **arrays)
+    main = sources[0][0] is None or not (y is None or isinstance(y, str))
+    table = join_sources(sources, on, main=main, label=label, named=named, dialect=_dialect(model))
+    views = views_of_join(table, views)
+    for line in table.join.lines if table.join else ():
+        warnings.warn(line, UserWarning, stacklevel=3)
+    return table, y, views
+
+
+def _dialect(model: Any) -> Any:
+    """How the CSV files that a model has learned are written, if that is known."""
+    if isinstance(model, str | os.PathLike):
+        known = read_tables(model)
+        return known and known.dialect
+    return None if model is None else getattr(steps_of(model)[0][1], "dialect", None)
+
+
+def _names_rows(y: Any, on: list[str]) -> bool:
+    """Whether labels are a series whose index is the id."""
+    index = row_index(y)
+    return index is not None and not hasattr(y, "columns") and list(index.names) == on

@@ -1,0 +1,1 @@
+"""Joins of several tables by an id."""

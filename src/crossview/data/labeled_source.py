@@ -1,0 +1,219 @@
+"""Rows with labels from any source, through one interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from crossview.data.arrow import integers, release_unused
+from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.labeled_rows import LabeledRows
+from crossview.data.labeled_table import LabeledTable
+from crossview.data.readers.duck import named_files
+from crossview.data.rows import RowStream, open_rows
+from crossview.data.source import find_reader, is_query
+from crossview.data.table import TableStream, open_table
+from crossview.data.table_columns import check_label, match_ignored, without_ignored
+from crossview.data.view_reader import ViewReader
+from crossview.errors import InputError
+from crossview.views import MultiView, check_rows
+
+__all__ = [
+    "Labeled",
+    "encode_parts",
+    "hide_views",
+    "input_files",
+    "open_labeled",
+    "open_more",
+    "take_rows",
+]
+
+Labeled = LabeledTable | LabeledRows
+
+
+def open_labeled(
+    source: Any,
+    y: Any,
+    *,
+    views: Any = None,
+    ngrams: int = 1,
+    ignore: Sequence[str] = (),
+    groups: str | None = None,
+    of_model: Any = None,
+    **options: Any,
+) -> Labeled:
+    """Open rows with their labels: columns that an encoder makes views of, or views.
+
+    Parameters
+    ----------
+    source : MultiView, data frame, path, glob or query
+        The rows.
+    y : array-like, str or None
+        The labels, or the name of their column; None where a sparse file has them.
+    views : mapping of str to columns, default=None
+        As for `ViewEncoder`; only for columns.
+    ngrams : int, default=1
+        Longest sequence of words to count; only for columns.
+    ignore : sequence of str, default=()
+        Columns that are in no view; only for columns.
+    groups : str, default=None
+        A column of groups, which is in no view.
+    of_model : ViewReader or ViewScaler, default=None
+        Of a model that has learned the views already, so that these rows need not have all.
+    **options
+        As for `LabeledTable`.
+
+    Returns
+    -------
+    rows : LabeledTable or LabeledRows
+        The rows, which have the same methods.
+    """
+    check_rows(source, y=y, weight=options.get("weight"))
+    if _is_rows(source):
+        what = "X is a MultiView and" if isinstance(source, MultiView) else "the file"
+        if views is not None and isinstance(source, MultiView | RowStream):
+            raise InputError(f"{what} names its views; leave views= at None")
+        encoded = {"bins": None, "tf_idf": False, "ngrams": 1}
+        for name, default in encoded.items():
+            if (options | {"ngrams": ngrams}).get(name, default) != default:
+                raise InputError(
+                    f"{what} has columns that are encoded already; leave {name}= at {default}"
+                )
+        if len(ignore):
+            raise InputError(f"{what} has no columns; ignore= is for tables")
+        if options.get("time") is not None:
+            raise InputError(f"{what} has no column {options['time']!r}; time= is for tables")
+        for_rows = ("task", "unlabeled", "classes", "scale_views", "weight")
+        rows = {key: options[key] for key in for_rows if key in options}
+        if not isinstance(source, MultiView):
+            source = open_rows(source, views=views, hash_bits=options.get("hash_bits", 18))
+            if of_model is None:
+                source.check_views()
+        return LabeledRows(source, y, **rows)
+    if y is None:
+        raise InputError("which column is the label? Name it: --label COLUMN, or y='COLUMN'")
+    if not (isinstance(ngrams, int) and ngrams >= 1):
+        raise InputError(f"ngrams={ngrams!r}; give a whole number, 1 or more")
+    table = open_table(source)
+    left_out = match_ignored(ignore, table.column_names)
+    views = without_ignored(views, left_out, table.column_names)
+    ignored = [*left_out, *([] if groups is None else [groups])]
+    return LabeledTable(table, y, views=views, ignored=ignored, ngram_range=(1, ngrams), **options)
+
+
+def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
+    """Open rows for a model that has learned others: with its columns, read as it reads them.
+
+    Parameters
+    ----------
+    source, y
+        As for `open_labeled`.
+    encoder : ViewEncoder, ViewScaler or None
+        Of the model.
+    **options
+        ``task``, ``unlabeled`` and ``classes``, as for `LabeledTable`.
+
+    Returns
+    -------
+    rows : LabeledTable or LabeledRows
+        The rows; their own encoder has learned nothing.
+    """
+    check_rows(source, y=y, weight=options.get("weight"))
+    if not isinstance(encoder, ViewEncoder):
+        if not _is_rows(source):
+            raise InputError("the model has no encoder, so it cannot read tables; give it views")
+        if isinstance(encoder, ViewReader) and not isinstance(source, MultiView):
+            source = open_rows(source).read_as(encoder.reading)
+        scaled = getattr(encoder, "scale_views", encoder is not None)
+        return open_labeled(source, y, scale_views=scaled, of_model=encoder, **options)
+    if _is_rows(source):
+        raise InputError("the model reads the columns of a table, and X holds views")
+    if y is None:  # the first rows had an array
+        raise InputError("the model has no name of a label column; give the labels, or name it: y=")
+    table = open_table(source, dialect=encoder.dialect)
+    columns = encoder.view_columns()
+    if isinstance(y, str):
+        check_label(table, y, columns)
+    known = set(table.column_names)
+    words, numbers = ([name for name in names if name in known] for names in encoder.read_as())
+    same: dict[str, Any] = encoder.declared_columns()
+    names = ("hash_bits", "ngram_range", "tf_idf", "scale_views", "bins", "dialect")
+    same |= {name: getattr(encoder, name) for name in names}
+    table = table.as_kinds(words, numbers)
+    return LabeledTable(table, y, views=columns, recognize=False, **same, **options)
+
+
+def input_files(source: Any) -> list[str]:
+    """Return the files that a source is read from, also those that a query names.
+
+    Parameters
+    ----------
+    source : MultiView, data frame, path, glob or query
+        The rows.
+
+    Returns
+    -------
+    files : list of str
+        Their names; none of what is in memory.
+    """
+    if isinstance(source, TableStream | RowStream):
+        return list(source.files)
+    if isinstance(source, str) and is_query(source):
+        return named_files(source)
+    files = [] if isinstance(source, MultiView) else find_reader(source)[1]
+    return files if isinstance(files, list) else []
+
+
+def _is_rows(source: Any) -> bool:
+    """Whether a source gives views, and not columns."""
+    if isinstance(source, MultiView | RowStream):
+        return True
+    return not isinstance(source, TableStream) and find_reader(source)[0].kind == "sparse"
+
+
+def take_rows(X: Any, rows: np.ndarray) -> Any:
+    """Return some rows of a MultiView or an Arrow table."""
+    return X[rows] if isinstance(X, MultiView) else X.take(integers(rows))
+
+
+def hide_views(X: MultiView, views: Iterable[str]) -> MultiView:
+    """Return the same rows with some views missing."""
+    present = np.ones((len(X), X.layout.n_views), dtype=bool)
+    if X.present is not None:
+        present = X.present.copy()
+    present[:, [X.layout.index(view) for view in views]] = False
+    return MultiView.from_matrix(X.matrix, X.layout, present=present)
+
+
+def encode_parts(X: Any, encoder: Any, parts: list[np.ndarray]) -> tuple[Any, list[MultiView]]:
+    """Return some parts of the rows as views, and the encoder.
+
+    Parameters
+    ----------
+    X : MultiView or pyarrow.Table
+        The rows.
+    encoder : ViewEncoder, ViewScaler or None
+        A new one like it is fitted on the first part; None: the rows stay as they are.
+    parts : list of ndarray of int
+        The rows of each part.
+
+    Returns
+    -------
+    encoder : ViewEncoder, ViewScaler or None
+        The fitted one.
+    encoded : list of MultiView
+        The parts.
+    """
+    taken = [take_rows(X, part) for part in parts]
+    if encoder is None:
+        return None, taken
+    fitted = clone(encoder)
+    first = fitted.fit_transform(taken[0])
+    encoded = [first, *(fitted.transform(part) for part in taken[1:])]
+    del taken
+    if not isinstance(X, MultiView):
+        release_unused()
+    return fitted, encoded

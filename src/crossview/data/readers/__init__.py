@@ -1,0 +1,1 @@
+"""Readers: one per format, from files and queries to batches."""

@@ -1,0 +1,136 @@
+"""How CSV files are written: their dialect, which a model keeps to read other files alike."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from crossview.data.readers.duck import literal
+from crossview.data.readers.encodings import UTF_8, codec_name
+from crossview.errors import InputError
+
+__all__ = ["CsvFormat", "check_dialect", "hint_about"]
+
+# what a value looks like that is a number with the other decimal point
+# DuckDB's words
+_NO_NUMBER = re.compile(r"Could not convert string \"(.*)\" to '(?:DOUBLE|BIGINT|HUGEINT)'")
+_COMMA, _POINT = re.compile(r"\s*[-+]?[\d.]*,\d+\s*"), re.compile(r"\s*[-+]?[\d,]*\.\d+\s*")
+
+
+class CsvFormat(NamedTuple):
+    """How CSV files are written; `open_table` documents it."""
+
+    null: Sequence[str] = ()
+    decimal: str = "."
+    delimiter: str | None = None
+    quote: str = '"'
+    header: bool = True
+    encoding: str | None = None
+
+    def check(self) -> None:
+        """Raise an error for what no file can be written with."""
+        if self.decimal not in (".", ","):
+            raise InputError(f"decimal={self.decimal!r}; give . or ,")
+        for name, value, lengths in (
+            ("delimiter", self.delimiter or ",", (1, 2, 3, 4)),
+            ("quote", self.quote, (0, 1)),
+        ):
+            if len(value) not in lengths or set(value) & {"\n", "\r"}:
+                raise InputError(f"{name}={value!r}; give one character")
+        if self.delimiter in (self.quote, self.decimal):
+            raise InputError(f"delimiter={self.delimiter!r} is also the quote or the decimal point")
+
+    @classmethod
+    def with_dialect(cls, given: Mapping[str, Any], dialect: Mapping[str, Any]) -> CsvFormat:
+        """Return the format that options describe, and for what they leave open other files.
+
+        The delimiter and the encoding of those are not taken for granted: the file shows its own.
+        """
+        open_ones = ("delimiter", "encoding")
+        all_of_it = {k: v for k, v in dialect.items() if k not in open_ones} | dict(given)
+        return cls(**all_of_it | {"null": tuple(all_of_it.get("null", ()))})
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> CsvFormat:
+        """Return the format that some of the options of `open_table` describe."""
+        return cls(**{name: value for name, value in options.items() if name in cls._fields})
+
+    def as_sql(self) -> list[str]:
+        """Return what a query says in ``read_csv`` of all that is not usual."""
+        words = {
+            "nullstr": f"[{', '.join(map(literal, ['', *self.null]))}]",
+            "decimal_separator": literal(self.decimal),
+            "delim": literal(self.delimiter or ","),
+            "quote": literal(self.quote),
+            "header": str(self.header).lower(),
+        }
+        if self.encoding is not None:
+            words["encoding"] = literal(self.encoding)
+        usual = CsvFormat()
+        return [
+            f"{name}={word}"
+            for (name, word), mine, theirs in zip(words.items(), self, usual, strict=False)
+            if mine != theirs
+        ]
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of `open_table` that are not the usual ones."""
+        usual = CsvFormat(delimiter=",", encoding=UTF_8)
+        found = {k: v for k, v in self._asdict().items() if v != getattr(usual, k)}
+        return found | ({"null": list(self.null)} if self.null else {})
+
+    def split(self, lines: list[str], delimiter: str) -> list[str]:
+        """Return the fields of the first row of these lines."""
+        if len(delimiter) > 1:
+            return lines[0].split(delimiter)
+        if not self.quote:
+            return next(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
+        return next(csv.reader(lines, delimiter=delimiter, quotechar=self.quote))
+
+
+def check_dialect(dialect: Any) -> None:
+    """Raise an error for what is no format of CSV files.
+
+    Parameters
+    ----------
+    dialect : mapping of str to value, or None
+        Some options of `open_table`.
+    """
+    if dialect is None:
+        return
+    kinds = {"null": list, "header": bool}
+    if not (
+        isinstance(dialect, Mapping)
+        and all(name in CsvFormat._fields for name in dialect)
+        and all(isinstance(value, kinds.get(name, str)) for name, value in dialect.items())
+        and all(isinstance(word, str) for word in dialect.get("null", []))
+    ):
+        raise InputError(
+            f"dialect={dialect!r}; give options of open_table about CSV, such as {{'decimal': ','}}"
+        )
+    CsvFormat.of(dialect).check()
+    codec_name(dialect.get("encoding", UTF_8))
+
+
+def hint_about(error: InputError, format: CsvFormat) -> str:
+    """Return the end of a message about a value that is no number: the option that may read it.
+
+    Parameters
+    ----------
+    error : InputError
+        About the value.
+    format : CsvFormat
+        How the file is read.
+    """
+    found = _NO_NUMBER.search(error.message)
+    if found is None:
+        return ""
+    if error.row == 0 and not format.header:
+        return "; if this line names the columns, say header=True"
+    if _COMMA.fullmatch(found[1]) and format.decimal == ".":
+        return "; is the decimal point a comma? decimal=','"
+    if _POINT.fullmatch(found[1]) and format.decimal == ",":
+        return "; is the decimal point no comma? decimal='.'"
+    return f"; if it stands for a missing value, say null={found[1]!r}"

@@ -1,0 +1,1 @@
+"""Summaries of columns, and columns that reveal the label."""

@@ -1,0 +1,501 @@
+"""What the values of columns are, and how they relate to a label: one pass, in bounded memory."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crossview.data.arrow import codes_of, integers, numbers_of
+from crossview.data.encoding.columns import LARGEST, Column, as_codes
+
+__all__ = ["MOST_DISTINCT", "MissingSummary", "NumberSummary", "Target", "ValueSummary"]
+
+# different values of a column that are counted
+MOST_DISTINCT = 50_000
+# beyond, a label is no class
+MOST_CLASSES = 1000
+# a relation needs as many rows
+FEWEST_ROWS = 10
+ROWS_PER_CLASS = 5
+
+_NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+_DECIMAL_COMMA = r"^\s*[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+\s*$"
+_LEADING_ZERO = r"^\s*[-+]?0\d"
+_MISSING = r"(?i)^\s*(n/?a|nan|null|none|nil|missing|unknown|\?+|-+|\.+)?\s*$"
+
+
+class Target:
+    """The label of some rows: the codes of its classes, or numbers.
+
+    Parameters
+    ----------
+    numbers : bool
+        Whether it is a number.
+
+    Attributes
+    ----------
+    classes : list
+        The classes so far, by code.
+    values : ndarray or None
+        Of the last rows: codes, -1 where the label is missing, or numbers, NaN where it is missing.
+        None: there is no label, or it is neither.
+    usable : bool
+        Whether it is what it should be: a number, or one of at most `MOST_CLASSES` values.
+    n_missing : int
+        Rows without label so far.
+    """
+
+    def __init__(self, numbers: bool) -> None:
+        self.numbers = numbers
+        self.classes: list[Any] = []
+        self.values: np.ndarray | None = None
+        self.usable = True
+        self.n_missing = 0
+        self._codes: dict[Any, int] = {}
+
+    @property
+    def n_groups(self) -> int:
+        """Number of classes, and one for rows without any."""
+        return 1 + len(self.classes)
+
+    def read(self, labels: Any) -> None:
+        """Take the labels of the next rows, an Arrow array."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if isinstance(labels, pa.DictionaryArray):
+            labels = labels.dictionary_decode()
+        self.values = None
+        missing = pc.is_null(labels, nan_is_null=True)
+        self.n_missing += pc.sum(missing).as_py() or 0
+        if self.numbers:
+            try:
+                self.values = _usable(_numbers(labels.cast(pa.float64())))
+            except pa.ArrowException:
+                self.usable = False
+        elif self.usable:
+            try:
+                self.values = self._codes_of(labels.dictionary_encode())
+            except pa.ArrowNotImplementedError:  # lists, structs
+                self.usable = False
+        if not self.usable:
+            self.values = None
+
+    def _codes_of(self, coded: Any) -> np.ndarray:
+        """The codes of labels, and new classes for new ones."""
+        of_values = []
+        for value in coded.dictionary.to_pylist():
+            if value is None or value != value:
+                of_values.append(-1)
+                continue
+            if value not in self._codes:
+                self._codes[value] = len(self.classes)
+                self.classes.append(value)
+            of_values.append(self._codes[value])
+        if len(self.classes) > MOST_CLASSES:
+            self.usable, self.classes = False, self.classes[:MOST_CLASSES]
+        codes = codes_of(coded.indices, len(of_values))
+        return np.array([*of_values, -1])[codes]
+
+
+class Likeness(NamedTuple):
+    """How many values of a column of text look like what; of all that are there.
+
+    Attributes
+    ----------
+    present : int
+        Values that are not missing.
+    number, decimal_comma, leading_zero : int
+        Numbers, numbers if a comma is the decimal point, and numbers that start with 0.
+    missing : int
+        Words for a missing value, such as NA.
+    words : int
+        Words in all of them.
+    """
+
+    present: int = 0
+    number: int = 0
+    decimal_comma: int = 0
+    leading_zero: int = 0
+    missing: int = 0
+    words: int = 0
+
+
+class ValueSummary:
+    """The different values of a column of categories or text, and the labels of their rows.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    values : pyarrow.Array
+        The different values so far, as strings.
+    n_missing : int
+        Rows without value.
+    like : Likeness
+        What they look like.
+    complete : bool
+        Whether all different values were counted: up to `MOST_DISTINCT`.
+    """
+
+    def __init__(self, name: str) -> None:
+        import pyarrow as pa
+
+        self.name = name
+        self._column = Column(name, "", "categorical", True)
+        self.values = pa.nulls(0, pa.large_string())
+        # per value, and in the last row for missing ones: rows of each class, or n, Σ y and Σ y²
+        self._sums = np.zeros((1, 1))
+        self.like = Likeness()
+        self.n_missing = 0
+        self.complete = True
+
+    def add(self, array: Any, target: Target) -> None:
+        """Take the next rows, an Arrow array, and their labels."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        dictionary, codes = as_codes(self._column, array)
+        counts = np.bincount(codes + 1, minlength=len(dictionary) + 1)
+        self.n_missing += int(counts[0])
+        # only what occurs, each once
+        used = np.flatnonzero(counts[1:])
+        unique = dictionary.take(integers(used)).cast(pa.large_string()).dictionary_encode()
+        of_code = np.full(len(dictionary) + 1, -1)
+        of_code[used] = numbers_of(unique.indices)
+        rows = of_code[codes]
+        counts = np.bincount(rows[rows >= 0], minlength=len(unique.dictionary))
+        self._look_at(unique.dictionary, counts)
+        if not self.complete:
+            return
+        places = codes_of(pc.index_in(unique.dictionary, self.values), -1)
+        new = np.flatnonzero(places < 0)
+        places = places.copy()
+        places[new] = len(self.values) + np.arange(len(new))
+        if len(new):
+            more = unique.dictionary.take(integers(new))
+            self.values = pa.chunked_array([self.values, more]).combine_chunks()
+        if len(self.values) > MOST_DISTINCT:
+            self.complete = False
+            return
+        places = np.append(places, len(self.values))
+        self._count(places[rows], target)
+
+    def _count(self, places: np.ndarray, target: Target) -> None:
+        """Add the labels of rows to the sums of their values."""
+        n = len(self.values) + 1
+        y = target.values
+        width = 3 if target.numbers else target.n_groups
+        grown = np.zeros((n, width))
+        old = self._sums
+        grown[: len(old) - 1, : old.shape[1]] = old[:-1]
+        grown[-1, : old.shape[1]] = old[-1]
+        if target.numbers and y is not None:
+            known = ~np.isnan(y)
+            places, y = places[known], y[known]
+            for k, power in enumerate((np.ones(len(y)), y, y * y)):
+                grown[:, k] += np.bincount(places, weights=power, minlength=n)
+        else:
+            groups = np.zeros(len(places), dtype=np.int64) if y is None else y + 1
+            flat = np.bincount(places * width + groups, minlength=n * width)
+            grown += flat.reshape(n, width)
+        self._sums = grown
+
+    def _look_at(self, values: Any, counts: np.ndarray) -> None:
+        """Count what the different values look like, each as often as it occurs."""
+        import pyarrow.compute as pc
+
+        def rows_like(pattern: str) -> int:
+            return int(counts @ numbers_of(pc.match_substring_regex(values, pattern)))
+
+        words = int(counts @ numbers_of(pc.count_substring_regex(values, r"\S+")))
+        patterns = (_NUMBER, _DECIMAL_COMMA, _LEADING_ZERO, _MISSING)
+        found = (counts.sum(), *map(rows_like, patterns), words)
+        self.like = Likeness(*(int(a) + int(b) for a, b in zip(self.like, found, strict=True)))
+
+    def most_frequent(self, n: int, target: Target) -> list[tuple[str, int]]:
+        """Return the most frequent values, and in how many rows they are."""
+        counts = self._sums[:-1, 0] if target.numbers else self._sums[:-1].sum(axis=1)
+        counts = np.append(counts, np.zeros(len(self.values) - len(counts)))
+        order = np.argsort(-counts, kind="stable")[:n]
+        return [(self.values[int(i)].as_py(), int(counts[i])) for i in order]
+
+    @property
+    def counts_of_classes(self) -> np.ndarray:
+        """Rows of each class per value, and in the last row those without value."""
+        return self._sums[:, 1:]
+
+    def relation(self, target: Target) -> float | None:
+        """Return how much the value says of the label, from 0 to 1; None: unknown."""
+        if not self.complete or target.values is None:
+            return None
+        sums = self._sums[self._sums.any(axis=1)]
+        if target.numbers:
+            return _correlation_ratio(*sums.T)
+        return _cramers_v(sums[:, 1:])
+
+
+class MissingSummary:
+    """The labels of the rows in which columns have no value, and of those in which they have one.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns.
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        # rows of each class, and in the first column without label: all, and those without value
+        self._total = np.zeros(1, dtype=np.int64)
+        self._missing = np.zeros((n_columns, 1), dtype=np.int64)
+        # of a number to predict: its range without value and with one
+        self._low, self._high = (np.full((2, n_columns), end) for end in (np.inf, -np.inf))
+
+    def add(self, arrays: list[Any], target: Target) -> None:
+        """Take the next rows, an Arrow array per column, and their labels."""
+        y = target.values
+        if not arrays or y is None:
+            return
+        groups = (~np.isnan(y)).astype(np.int64) if target.numbers else y + 1
+        n_groups = 2 if target.numbers else target.n_groups
+        more = n_groups - len(self._total)
+        self._total = np.pad(self._total, (0, more)) + np.bincount(groups, minlength=n_groups)
+        self._missing = np.pad(self._missing, ((0, 0), (0, more)))
+        for c, array in enumerate(arrays):
+            missing = _is_missing(array)
+            if missing is not None:
+                self._missing[c] += np.bincount(groups[missing], minlength=n_groups)
+            if target.numbers:
+                there = None if missing is None else ~missing
+                for k, rows in ((0, missing), (1, there)):
+                    own = y if rows is None else y[rows]
+                    if (rows is not None or k) and not np.isnan(own).all():
+                        self._low[k, c] = min(self._low[k, c], np.nanmin(own))
+                        self._high[k, c] = max(self._high[k, c], np.nanmax(own))
+
+    def counts(self, c: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of each class in which column ``c`` has a value, and the others."""
+        return (self._total - self._missing[c])[1:], self._missing[c, 1:]
+
+    def ranges(self, c: int) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the range of the number to predict where column ``c`` has a value, and where not.
+
+        It is empty, from infinity down, where there is no such row.
+        """
+        low, high = (ends[:, c] + 0.0 for ends in (self._low, self._high))  # no -0
+        without, filled = zip(low.tolist(), high.tolist(), strict=True)
+        return filled, without
+
+
+def _is_missing(array: Any) -> np.ndarray | None:
+    """Which rows have no value; None where all have one."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.DictionaryArray) and array.dictionary.null_count:
+        array = array.dictionary_decode()
+    return numbers_of(array.is_null()) if array.null_count else None
+
+
+class NumberSummary:
+    """Moments, ranges and different values of columns of numbers, and their relation to a label.
+
+    Attributes
+    ----------
+    minimum, maximum : ndarray of shape (n_columns,)
+        NaN where there is no value.
+    n_missing, n_nan : ndarray of int of shape (n_columns,)
+        Rows without value, and rows with NaN or infinity, which is not a missing value.
+    n_too_large : ndarray of int of shape (n_columns,)
+        Rows with a number beyond `LARGEST`, which no encoder takes; they count in nothing else.
+    distinct : list of (ndarray, ndarray) or None
+        The different values of each column, and how often each occurs; None: more than
+        `MOST_DISTINCT`.
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        m = n_columns
+        self.n_missing = np.zeros(m, dtype=np.int64)
+        self.n_nan = np.zeros(m, dtype=np.int64)
+        self.n_too_large = np.zeros(m, dtype=np.int64)
+        self.distinct: list[tuple[np.ndarray, np.ndarray] | None]
+        self.distinct = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in range(m)]
+        # per class, and in the first row without label: n, Σ x, Σ x², rows without value
+        self._sums = np.zeros((4, 1, m))
+        self._low, self._high = np.full((1, m), np.nan), np.full((1, m), np.nan)
+        # of a number: n, Σ x, Σ x², Σ y, Σ y², Σ xy
+        self._products = np.zeros((6, m))
+        self._shift: np.ndarray | None = None
+        self._shift_of_target = 0.0
+
+    def add(self, arrays: list[Any], target: Target) -> None:
+        """Take the next rows, an Arrow array per column, and their labels."""
+        n = len(arrays[0]) if arrays else 0
+        if not n:
+            return
+        X = np.empty((n, len(arrays)))
+        for c, array in enumerate(arrays):
+            X[:, c] = _numbers(array)
+            self.n_missing[c] += array.null_count
+            n_finite, usable = np.isfinite(X[:, c]).sum(), X[np.abs(X[:, c]) <= LARGEST, c]
+            self.n_nan[c] += n - array.null_count - n_finite
+            self.n_too_large[c] += n_finite - len(usable)
+            self.distinct[c] = _more_distinct(self.distinct[c], usable)
+        X = _usable(X)
+        if self._shift is None:  # sums of squares of small numbers are exact
+            self._shift = np.where(np.isnan(X).all(axis=0), 0.0, np.nan_to_num(X[0]))
+        y = target.values
+        groups = np.zeros(n, dtype=np.int64)
+        if y is not None and not target.numbers:
+            groups = y + 1
+        self._add_groups(X, groups, target.n_groups)
+        if y is not None and target.numbers:
+            self._add_products(X - self._shift, y)
+
+    def _add_groups(self, X: np.ndarray, groups: np.ndarray, n_groups: int) -> None:
+        more = n_groups - self._sums.shape[1]
+        self._sums = np.pad(self._sums, ((0, 0), (0, more), (0, 0)))
+        self._low = np.pad(self._low, ((0, more), (0, 0)), constant_values=np.nan)
+        self._high = np.pad(self._high, ((0, more), (0, 0)), constant_values=np.nan)
+        order = np.argsort(groups, kind="stable")
+        ids, starts = np.unique(groups[order], return_index=True)
+        X = X[order]
+        self._low[ids] = np.fmin(self._low[ids], np.fmin.reduceat(X, starts, axis=0))
+        self._high[ids] = np.fmax(self._high[ids], np.fmax.reduceat(X, starts, axis=0))
+        missing = np.isnan(X)
+        X = np.where(missing, 0.0, X - self._shift)
+        for k, values in enumerate((~missing, X, X * X, missing)):
+            self._sums[k][ids] += np.add.reduceat(values.astype(np.float64), starts, axis=0)
+
+    def _add_products(self, X: np.ndarray, y: np.ndarray) -> None:
+        if not self._products[0].any():
+            self._shift_of_target = float(np.nan_to_num(y[0]))
+        y = (y - self._shift_of_target)[:, None]
+        known = ~np.isnan(X + y)
+        x, t = np.where(known, X, 0.0), np.where(known, y, 0.0)
+        for k, values in enumerate((known, x, x * x, t, t * t, x * t)):
+            self._products[k] += values.sum(axis=0)
+
+    @property
+    def minimum(self) -> np.ndarray:
+        """The least value of each column."""
+        return np.asarray(np.fmin.reduce(self._low))
+
+    @property
+    def maximum(self) -> np.ndarray:
+        """The greatest value of each column."""
+        return np.asarray(np.fmax.reduce(self._high))
+
+    def relations(self, target: Target) -> np.ndarray:
+        """Return how much each column says of the label, from 0 to 1; NaN: unknown."""
+        if target.values is None:
+            return np.full(len(self.n_missing), np.nan)
+        if target.numbers:
+            n, sx, sxx, sy, syy, sxy = self._products
+            with np.errstate(invalid="ignore", divide="ignore"):
+                r = (sxy - sx * sy / n) / np.sqrt((sxx - sx * sx / n) * (syy - sy * sy / n))
+            return np.where(n < FEWEST_ROWS, np.nan, np.minimum(np.nan_to_num(np.abs(r)), 1.0))
+        relations = np.full(len(self.n_missing), np.nan)
+        for c, (n, sx, sxx, missing) in enumerate(np.moveaxis(self._sums[:, 1:], 2, 0)):
+            found = [_correlation_ratio(n, sx, sxx)]
+            if missing.any():  # where it is missing may say it all
+                found.append(_cramers_v(np.stack([n, missing])))
+            relations[c] = max((value for value in found if value is not None), default=np.nan)
+        return relations
+
+    def constants(self, c: int) -> list[tuple[int, float, int]]:
+        """Return the classes in all rows of which column ``c`` has a value that no other row has.
+
+        Parameters
+        ----------
+        c : int
+            The column.
+
+        Returns
+        -------
+        list of (int, float, int)
+            The class, the value, and the rows of the class.
+        """
+        known = self.distinct[c]
+        if known is None:
+            return []
+        low, high = self._low[1:, c], self._high[1:, c]
+        n, missing = self._sums[0, 1:, c], self._sums[3, 1:, c]
+        found = []
+        for k in np.flatnonzero((low == high) & (missing == 0)):
+            place = np.searchsorted(known[0], low[k])
+            if known[1][place] == n[k]:
+                found.append((int(k), float(low[k]), int(n[k])))
+        return found
+
+    def separates(self, fewest: int) -> np.ndarray:
+        """Return which columns have no value of one class within the range of another.
+
+        Every class has ``fewest`` rows or more.
+        """
+        n, low, high = self._sums[0, 1:], self._low[1:], self._high[1:]
+        if len(low) < 2:
+            return np.zeros(low.shape[1], dtype=bool)
+        order = np.argsort(low, axis=0)
+        low, high = (np.take_along_axis(part, order, axis=0) for part in (low, high))
+        return np.asarray((low[1:] > high[:-1]).all(axis=0) & (n >= fewest).all(axis=0))
+
+
+def _more_distinct(
+    known: tuple[np.ndarray, np.ndarray] | None, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The different values with those of more rows, and how often each occurs."""
+    if known is None:
+        return None
+    unique, counts = np.unique(values, return_counts=True)
+    if len(known[0]):
+        unique, places = np.unique(np.concatenate([known[0], unique]), return_inverse=True)
+        counts = np.concatenate([known[1], counts])
+        counts = np.bincount(places, weights=counts).astype(np.int64)
+    return None if len(unique) > MOST_DISTINCT else (unique, counts)
+
+
+def _numbers(array: Any) -> np.ndarray:
+    """An Arrow array of numbers as float64, with NaN for null."""
+    import pyarrow as pa
+
+    if array.type != pa.float64():
+        array = array.cast(pa.float64(), safe=False)
+    return numbers_of(array)
+
+
+def _usable(numbers: np.ndarray) -> np.ndarray:
+    """The numbers, with NaN for those that are infinite, or whose squares are."""
+    return np.where(np.abs(numbers) <= LARGEST, numbers, np.nan)
+
+
+def _cramers_v(counts: np.ndarray) -> float | None:
+    """Cramér's V of a contingency table, corrected for its bias (Bergsma 2013)."""
+    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+    n = counts.sum()
+    if n < FEWEST_ROWS:
+        return None
+    r, k = counts.shape
+    if n < ROWS_PER_CLASS * k:
+        return None
+    if min(r, k) < 2:
+        return 0.0
+    expected = counts.sum(axis=1, keepdims=True) * (counts.sum(axis=0, keepdims=True) / n)
+    phi2 = float((counts * counts / expected).sum() / n - 1.0)
+    phi2 = max(0.0, phi2 - (r - 1) * (k - 1) / (n - 1))
+    least = min(m - (m - 1) ** 2 / (n - 1) for m in (r, k)) - 1.0
+    return min(1.0, float(np.sqrt(phi2 / least))) if least > 0.0 else 0.0
+
+
+def _correlation_ratio(n: np.ndarray, sums: np.ndarray, squares: np.ndarray) -> float | None:
+    """The correlation ratio of a number by groups, corrected for its bias (Kelley 1935)."""
+    there = n > 0
+    n, sums, squares = n[there], sums[there], squares[there]
+    total = n.sum()
+    if total < max(FEWEST_ROWS, ROWS_PER_CLASS * len(n)):
+        return None
+    within = float((squares - sums * sums / n).sum()) / (total - len(n))
+    overall = float(squares.sum() - sums.sum() ** 2 / total) / (total - 1.0)
+    if not overall > 0.0 or len(n) < 2:
+        return 0.0
+    return float(np.sqrt(min(1.0, max(0.0, 1.0 - within / overall))))

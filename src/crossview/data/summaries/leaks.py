@@ -1,0 +1,193 @@
+"""Columns that tell the label, and may be known only after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from crossview.data.summaries.columns import Target
+from crossview.data.summaries.table import TableSummary
+
+__all__ = ["KNOWN_LATER", "explain_leak", "find_leaks"]
+
+# a relation, a correlation or an agreement from which on a column is the label
+LEAKS = 0.98
+# of "is missing", which is seldom related so closely to an honest label
+MISSING_LEAKS = 0.9
+# rows of a class, and of the others, from which on they say something
+FEW_ROWS = 10
+# rows of other classes that chance would give, where there is none
+EXPECTED_OTHERS = 20.0
+KNOWN_LATER = "if it is only known after the label, leave it out"
+ALMOST = "tells the label almost exactly"
+
+
+def explain_leak(leak: str, column: str, rows: str = "") -> str:
+    """Return what a column does, and what to do.
+
+    Parameters
+    ----------
+    leak : str
+        From `find_leaks`.
+    column : str
+        The column.
+    rows : str, default=""
+        Of which rows that is known, in words; "": of all.
+    """
+    known = f"{leak} ({rows})" if rows else leak
+    return f"{known}; {KNOWN_LATER}: ignore={column!r}"
+
+
+def find_leaks(summary: TableSummary) -> dict[str, str]:
+    """Return which columns tell the label, and how, in words.
+
+    These are tried on each column: whether it is missing; each value of categories, alone and all
+    together; of numbers the correlation, limits between the classes, and a value that one class has
+    alone.  A class of fewer than ten rows says nothing.
+
+    Parameters
+    ----------
+    summary : TableSummary
+        Of the rows.
+
+    Returns
+    -------
+    leaks : dict of str to str
+        By column.
+    """
+    target, found = summary.target, {}
+    if target.values is None or not target.usable:
+        return {}
+    relations = summary.moments.relations(target)
+    separates = summary.moments.separates(FEW_ROWS)
+    for i, name in enumerate(summary.names):
+        leak = _missing_tells(summary, i)
+        if leak is None and name in summary.numbers:
+            c = summary.numbers[name]
+            leak = _value_of_one_class(summary, name, c)
+            if leak is None and (separates[c] or relations[c] >= LEAKS):
+                leak = ALMOST
+        elif leak is None and name in summary.values:
+            leak = _values_tell(summary, name)
+        if leak is not None:
+            found[name] = leak
+    return found
+
+
+def _missing_tells(summary: TableSummary, i: int) -> str | None:
+    """How "is missing" tells the label, if it does."""
+    filled, missing = summary.missing.counts(i)
+    if not (filled.any() and missing.any()):
+        return None
+    if summary.target.numbers:
+        return _missing_tells_number(summary, i, int(filled[0]), int(missing[0]))
+    of_class = (filled + missing).astype(np.float64)
+    sides = [("is filled", filled), ("is missing", missing)]
+    sides.sort(key=lambda side: side[1].sum())
+    word, inside = sides[0]
+    (k,), (phi,) = _class_inside(inside[None], of_class)
+    if phi >= MISSING_LEAKS:
+        return f"{word} in {_rows_of_class(summary.target, k, inside, of_class)}"
+    for word, inside in sides:
+        k = int(inside.argmax())
+        by_chance = inside[k] * (1.0 - of_class[k] / of_class.sum())
+        if inside[k] == inside.sum() and by_chance >= EXPECTED_OTHERS:
+            return f"{word} in {_rows_of_class(summary.target, k, inside, of_class)}"
+    return None
+
+
+def _missing_tells_number(
+    summary: TableSummary, i: int, n_filled: int, n_missing: int
+) -> str | None:
+    """Whether the numbers to predict are all higher, or lower, where a column is filled."""
+    if min(n_filled, n_missing) < FEW_ROWS:
+        return None
+    (low, high), (low_missing, high_missing) = summary.missing.ranges(i)
+    if low > high_missing:
+        return f"is filled in exactly the {n_filled:,} rows whose label is above {high_missing:.6g}"
+    if high < low_missing:
+        return f"is filled in exactly the {n_filled:,} rows whose label is below {low_missing:.6g}"
+    return None
+
+
+def _class_inside(inside: np.ndarray, of_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The class that most rows of each group have, and the correlation φ of the two.
+
+    ``inside`` are the rows of each class in groups, a group per line.
+    """
+    k = inside.argmax(axis=1)
+    both, n, m, own = inside.max(axis=1), of_class.sum(), inside.sum(axis=1), of_class[k]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        phi = (n * both - m * own) / np.sqrt(own * (n - own) * (m * (n - m)))
+    return k, np.where(np.minimum(own, n - own) < FEW_ROWS, 0.0, np.nan_to_num(phi))
+
+
+def _rows_of_class(target: Target, k: int, inside: np.ndarray, of_class: np.ndarray) -> str:
+    """Which rows are inside, by the label of nearly all."""
+    label = f"whose label is {target.classes[k]!r}"
+    others, rest = int(inside.sum() - inside[k]), int(of_class.sum() - of_class[k])
+    if inside[k] == of_class[k] and not others:
+        return f"exactly the {of_class[k]:,.0f} rows {label}"
+    rows = f"{inside[k]:,.0f} of the {of_class[k]:,.0f} rows {label}"
+    return f"{rows}, and in {f'{others:,}' if others else 'none'} of the {rest:,} others"
+
+
+def _value_of_one_class(summary: TableSummary, name: str, c: int) -> str | None:
+    """Whether a number is the same in all rows of one class, and in no other row."""
+    target = summary.target
+    if target.numbers:
+        return None
+    for k, value, n in summary.moments.constants(c):
+        rest = summary.n_rows - target.n_missing - n
+        if min(n, rest) >= FEW_ROWS:
+            label = f"whose label is {target.classes[k]!r}"
+            return f"is {summary.show(name, value)} in exactly the {n:,} rows {label}"
+    return None
+
+
+def _values_tell(summary: TableSummary, name: str) -> str | None:
+    """How one value of a column of categories tells the label, or all together do."""
+    values, target = summary.values[name], summary.target
+    if target.numbers:
+        return ALMOST if (values.relation(target) or 0.0) >= LEAKS else None
+    if not values.complete:
+        return None
+    counts = values.counts_of_classes
+    if counts.shape[1] < 2:
+        return None
+    of_class = counts.sum(axis=0)
+    classes, phi = _class_inside(counts[:-1], of_class)
+    if len(phi) and phi.max() >= LEAKS:
+        best = np.flatnonzero(phi >= phi.max() - 1e-9)  # yes and no: what fewer rows have
+        v = int(best[counts[best].sum(axis=1).argmin()])
+        rows = _rows_of_class(target, int(classes[v]), counts[v], of_class)
+        return f"is {_short(values.values[v].as_py())!r} in {rows}"
+    return ALMOST if _agreement(counts) >= LEAKS else None
+
+
+def _agreement(counts: np.ndarray) -> float:
+    """Cohen's κ of the label and of what the other rows of the same value have most often.
+
+    A value of a single row says nothing, and if most rows have such, all say nothing.
+    """
+    of_value = counts.sum(axis=1)
+    shared, n_rows = counts[of_value > 1.0], of_value.sum()
+    of_class = shared.sum(axis=0)
+    if (of_class >= FEW_ROWS).sum() < 2 or of_class.sum() < 0.5 * n_rows:
+        return 0.0
+    order = np.argsort(shared, axis=1)
+    first, second = order[:, -1], order[:, -2]
+    most, more = (np.take_along_axis(shared, k[:, None], 1)[:, 0] for k in (first, second))
+    # without the row itself; a tie speaks for the other class
+    guess = np.where(most - 1.0 > more, first, second)
+    n, width = float(of_class.sum()), len(of_class)
+    guessed = np.bincount(guess, weights=most, minlength=width)
+    guessed += np.bincount(first, weights=shared.sum(axis=1) - most, minlength=width)
+    right, by_chance = float(most[guess == first].sum()), float(guessed @ of_class) / n
+    return (right - by_chance) / (n - by_chance) if n > by_chance else 0.0
+
+
+def _short(value: Any, most: int = 40) -> str:
+    line = " ".join(str(value).split())
+    return line if len(line) <= most else f"{line[: most - 3]}..."

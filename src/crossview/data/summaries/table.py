@@ -1,0 +1,129 @@
+"""What the columns of a table hold, and how they relate to a label: one pass, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from crossview.data.arrow import floats
+from crossview.data.encoding.columns import kind_of
+from crossview.data.encoding.dates import DAY, as_times
+from crossview.data.summaries.columns import MissingSummary, NumberSummary, Target, ValueSummary
+from crossview.errors import InputError
+
+__all__ = ["TableSummary"]
+
+# cells that are in memory together
+MOST_CELLS = 4_000_000
+
+
+class TableSummary:
+    """Summaries of the columns of a table, each by its kind.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+        Names and types of the columns.
+    declared : mapping of str to str
+        The kinds that the user declares, by column.
+    target : Target
+        The label.
+    formats : mapping of str to str, default=None
+        How text writes dates, by column.
+    values_of_text : bool, default=True
+        Whether the values of columns of text are summarized; otherwise only where they are missing.
+
+    Attributes
+    ----------
+    names : list of str
+        The columns.
+    kinds : dict of str to (str or None)
+        What each is encoded as; None where its type is nothing that can be.
+    numbers : dict of str to int
+        The columns that are summarized as numbers, and their places in ``moments``; dates are days
+        since 1970.
+    values : dict of str to ValueSummary
+        The other columns.
+    moments : NumberSummary
+        Of the numbers.
+    missing : MissingSummary
+        Of all columns, in their order.
+    n_rows : int
+        Rows so far.
+    """
+
+    def __init__(
+        self,
+        schema: Any,
+        declared: Mapping[str, str],
+        target: Target,
+        *,
+        formats: Mapping[str, str] | None = None,
+        values_of_text: bool = True,
+    ) -> None:
+        self.formats = formats or {}
+        self.declared, self.target, self.names = declared, target, list(schema.names)
+        self.types = dict(zip(schema.names, schema.types, strict=True))
+        self.kinds = {name: self._kind(name) for name in self.names}
+        numbers = [name for name in self.names if self._is_read_as_number(name)]
+        self.numbers = {name: c for c, name in enumerate(numbers)}
+        self.values = {
+            name: ValueSummary(name)
+            for name in self.names
+            if self.kinds[name] is not None
+            and name not in self.numbers
+            and (values_of_text or self.kinds[name] != "text")
+        }
+        self.moments = NumberSummary(len(self.numbers))
+        self.missing = MissingSummary(len(self.names))
+        self.n_rows = 0
+
+    def _kind(self, name: str) -> str | None:
+        """What it is encoded as; None where its type is none of that."""
+        if name in self.declared:
+            return self.declared[name]
+        try:
+            return kind_of(self.types[name], name)
+        except InputError:
+            return None
+
+    def _is_read_as_number(self, name: str) -> bool:
+        from pyarrow import types
+
+        kind = self.types[name]
+        number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+        return self.kinds[name] == "date" or (self.kinds[name] == "numeric" and bool(number))
+
+    def add(self, data: Any, labels: Any) -> None:
+        """Take the next rows, a record batch, and their labels, an Arrow array or None."""
+        step = max(256, MOST_CELLS // max(1, len(self.names)))
+        for start in range(0, data.num_rows, step):
+            if labels is not None:
+                self.target.read(labels.slice(start, step))
+            self._add(data.slice(start, step))
+        self.n_rows += data.num_rows
+
+    def _add(self, data: Any) -> None:
+        columns = dict(zip(data.schema.names, data.columns, strict=True))
+        for name in self.numbers:
+            if self.kinds[name] == "date":
+                columns[name] = _as_days(name, columns[name], self.formats.get(name, ""))
+        self.missing.add([columns[name] for name in self.names], self.target)
+        self.moments.add([columns[name] for name in self.numbers], self.target)
+        for name, summary in self.values.items():
+            summary.add(columns[name], self.target)
+
+    def show(self, name: str, number: float) -> str:
+        """Return a number of a column in words: a date as a date."""
+        if self.kinds[name] != "date":
+            return f"{number:.10g}"
+        microseconds = np.datetime64(round(number * DAY), "us")
+        return str(microseconds).removesuffix(".000000").removesuffix("T00:00:00").replace("T", " ")
+
+
+def _as_days(name: str, array: Any, format: str) -> Any:
+    """Dates as numbers of days since 1970, null where there is none."""
+    times = as_times(name, array, format)
+    return floats(np.where(np.isnat(times), np.nan, times.astype(np.int64) / DAY))

@@ -1,0 +1,292 @@
+"""Which columns of a table predict which label, by names and types, before a row is read.
+
+It loads nothing heavy, so that the command line names a mistyped column at once.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crossview.data.encoding.dates import split_format
+from crossview.data.encoding.view_columns import KINDS, columns_of_views, declared_kinds
+from crossview.data.table import TableStream
+from crossview.errors import InputError, closest_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "ColumnsOfModel",
+    "check_label",
+    "check_missing_columns",
+    "columns_of_model",
+    "dates_in_views",
+    "match_ignored",
+    "predictors",
+    "split_time",
+    "views_of_join",
+    "with_dates",
+    "without_ignored",
+]
+
+
+def predictors(
+    stream: TableStream,
+    label: str | None,
+    views: Mapping[str, Any] | None = None,
+    ignored: Sequence[str] = (),
+) -> pa.Table:
+    """Return the columns that may predict a label, without rows.
+
+    Parameters
+    ----------
+    stream : TableStream
+        The table.
+    label : str or None
+        The column of the labels; None: they are elsewhere.
+    views : mapping of str to columns, default=None
+        As for `ViewEncoder`.  None of them may name the label; globs pass it over.
+    ignored : sequence of str, default=()
+        Columns that are in no view: names or globs.
+
+    Returns
+    -------
+    table : pyarrow.Table
+        All other columns, of which `plan_columns` makes views.  The id of a join is one of them
+        only if a view names it.
+    """
+    import pyarrow as pa
+
+    if label is not None:
+        check_label(stream, label, {})
+    for view, spec in (views or {}).items():
+        if label in ([spec] if isinstance(spec, str) else list(spec)):
+            raise InputError(
+                f"view {view!r} names the label column; leave it out of the views", column=label
+            )
+    in_no_view = match_ignored(ignored, stream.column_names)
+    left_out = {label, *in_no_view, *_ids_in_no_view(stream, views)}
+    fields = [field for field in stream.schema if field.name not in left_out]
+    return pa.Table.from_batches([], schema=pa.schema(fields))  # `empty_table` imports pandas
+
+
+def _ids_in_no_view(stream: TableStream, views: Mapping[str, Any] | None) -> list[str]:
+    """The id of a join, unless a view names it: a glob does not."""
+    if stream.join is None:
+        return []
+    if views is None:
+        return [name for name in stream.join.on if "__" not in name]
+    named = [name for spec in views.values() if not isinstance(spec, str) for name in spec]
+    return [name for name in stream.join.on if name not in [*named, *views.values()]]
+
+
+def views_of_join(stream: TableStream, views: Mapping[str, Any] | None) -> Any:
+    """Return the views, if any are given, and those that are tables of a join besides.
+
+    Parameters
+    ----------
+    stream : TableStream
+        The table.
+    views : mapping of str to columns, or None
+        As for `ViewEncoder`.
+
+    Returns
+    -------
+    views : dict of str to columns, or None
+        None: names of columns say it.
+    """
+    if stream.join is None or not isinstance(views, Mapping):
+        return views
+    return {**{name: [f"{name}__*"] for name in stream.join.views}, **views}
+
+
+def check_label(stream: TableStream, label: str, views: Mapping[str, Sequence[str]]) -> None:
+    """Raise an error for a label that a table has not, or that a model predicts from.
+
+    Parameters
+    ----------
+    stream : TableStream
+        The table.
+    label : str
+        The column of the labels.
+    views : mapping of str to sequence of str
+        The columns of each view of the model.
+    """
+    names = stream.column_names
+    if label not in names:
+        file = stream.files[0] if stream.files else None
+        raise InputError(f"no label column {label!r}{closest_names(label, names)}", file=file)
+    for view, group in views.items():
+        if label in group:
+            raise InputError(
+                f"is in view {view!r} of the model, so it is not the label", column=label
+            )
+
+
+def match_ignored(ignored: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the columns of a table that names or globs leave out."""
+    found: dict[str, None] = {}
+    for pattern in [ignored] if isinstance(ignored, str) else ignored:
+        match = re.compile(fnmatch.translate(pattern)).match
+        matching = [pattern] if pattern in names else [name for name in names if match(name)]
+        if not matching:
+            raise InputError(f"no column {pattern!r}{closest_names(pattern, names)}")
+        found |= dict.fromkeys(matching)
+    return list(found)
+
+
+def without_ignored(
+    views: Mapping[str, Any] | None, ignored: Sequence[str], names: Sequence[str]
+) -> dict[str, Any] | None:
+    """Return the views without the names and globs that only ignored columns have.
+
+    Parameters
+    ----------
+    views : mapping of str to columns, or None
+        As for `ViewEncoder`.
+    ignored : sequence of str
+        Names of columns.
+    names : sequence of str
+        The columns of the table.
+
+    Returns
+    -------
+    views : dict of str to columns, or None
+        None where there were none.
+    """
+    if views is None or not len(ignored):
+        return None if views is None else dict(views)
+    left: dict[str, Any] = {}
+    for view, spec in views.items():
+        patterns = [spec] if isinstance(spec, str) else list(spec)
+        kept = []
+        for pattern in patterns:
+            match = re.compile(fnmatch.translate(str(pattern))).match
+            matching = [pattern] if pattern in names else [name for name in names if match(name)]
+            if not matching or not set(matching) <= set(ignored):
+                kept.append(pattern)
+        if not kept:
+            raise InputError(f"view {view!r} has only columns of ignore=; leave the view out")
+        left[view] = spec if kept == patterns else kept
+    return left
+
+
+def dates_in_views(date: Sequence[str], in_no_view: Sequence[str]) -> list[str]:
+    """Return the columns of dates, as for `ViewEncoder`, without those that are in no view."""
+    left_out = {*in_no_view}
+    return [one for one in date if left_out.isdisjoint((one, split_format(one)[0]))]
+
+
+def split_time(date: Sequence[str], time: str | None) -> tuple[list[str], str]:
+    """Return the columns of dates without that of times, which is in no view, and its format.
+
+    Parameters
+    ----------
+    date : sequence of str
+        As for `ViewEncoder`.
+    time : str or None
+        The column of times.
+    """
+    date = [date] if isinstance(date, str) else list(date)
+    columns = date if time is None else dates_in_views(date, [time])
+    formats = [split_format(one)[1] for one in date if one not in columns and one != time]
+    return columns, formats[-1] if formats else ""
+
+
+def with_dates(
+    stream: TableStream,
+    names: list[str],
+    views: Mapping[str, Any] | None,
+    declared: Mapping[str, Any],
+) -> list[str]:
+    """Return the columns of dates that are declared, and those of text that is dates in every row.
+
+    Parameters
+    ----------
+    stream : TableStream
+        The table; columns of text are read, where they may be dates.
+    names : list of str
+        Columns that may be in a view.
+    views : mapping of str to columns, or None
+        As for `ViewEncoder`.
+    declared : mapping of str to sequence of str
+        Columns by their kinds, as for `ViewEncoder`.
+
+    Returns
+    -------
+    date : list of str
+        For ``date=`` of `ViewEncoder`, with formats.
+    """
+    used = [name for group in columns_of_views(views, names).values() for name in group]
+    of_kinds = {kind: declared.get(kind) or () for kind in KINDS}
+    kinds, formats = declared_kinds(of_kinds, used)
+    unknown = [name for name in used if name not in kinds or formats.get(name) == ""]
+    formats |= {name: one.format for name, one in stream.find_dates(unknown).items()}
+    return [f"{name}={format}" if format else name for name, format in formats.items()]
+
+
+_ABOUT_CSV = "; is it written in another way? Say how by delimiter=, encoding= or header=False"
+
+
+class ColumnsOfModel(NamedTuple):
+    """Which columns of a model a table has.
+
+    Attributes
+    ----------
+    here : list of str
+        Those to read.
+    missing_views : list of str
+        Views of which the table has no column.
+    null_columns : list of str
+        Columns of other views that it has not, where that is allowed.
+    """
+
+    here: list[str]
+    missing_views: list[str]
+    null_columns: list[str]
+
+
+def check_missing_columns(missing_columns: str) -> None:
+    """Raise an error for what is no way to take a missing column."""
+    if missing_columns not in ("error", "null"):
+        raise InputError(f"missing_columns={missing_columns!r}; give error or null")
+
+
+def columns_of_model(
+    table: TableStream, views: Mapping[str, list[str]], missing_columns: str
+) -> ColumnsOfModel:
+    """Return which columns of a model a table has, if they are enough.
+
+    Parameters
+    ----------
+    table : TableStream
+        The table.
+    views : mapping of str to list of str
+        The columns of each view of the model.
+    missing_columns : {"error", "null"}
+        As for `crossview.predict`.
+
+    Returns
+    -------
+    ColumnsOfModel
+        Those that are there, and what is missing.
+    """
+    check_missing_columns(missing_columns)
+    known = set(table.column_names)
+    absent = [view for view, group in views.items() if known.isdisjoint(group)]
+    if len(absent) == len(views):
+        needed = [column for group in views.values() for column in group]
+        raise InputError(
+            f"has none of the model's columns ({', '.join(needed[:5])}, ...); "
+            f"it has {', '.join(table.column_names[:5])}, ..."
+            + ("" if table.dialect is None else _ABOUT_CSV),
+            file=table.files[0] if table.files else None,
+        )
+    wanted = [column for view, group in views.items() if view not in absent for column in group]
+    nulls = [column for column in wanted if column not in known]
+    if nulls and missing_columns == "error":
+        raise InputError(f"no column {nulls[0]!r}{closest_names(nulls[0], table.column_names)}")
+    return ColumnsOfModel([column for column in wanted if column in known], absent, nulls)

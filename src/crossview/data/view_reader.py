@@ -1,0 +1,136 @@
+"""How sparse files are read as views, and the scale of the views."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crossview.data.encoding.encode import Meaning
+from crossview.data.encoding.view_scaler import ViewScaler
+from crossview.errors import InputError
+from crossview.views import MultiView
+
+__all__ = ["ViewReader"]
+
+
+# what the parts of a view look like where no pass over a file is needed
+_PARTS = {
+    "svmlight": re.compile(r"\d{1,18}:\d{1,18}"),
+    "libffm": re.compile(r"\d{1,5}:\d{1,18}:\d{1,18}"),
+    "vw": re.compile(r".*", re.DOTALL),
+}
+
+
+class ViewReader(ViewScaler):
+    r"""Reader of views from sparse files, which also scales them as `ViewScaler` does.
+
+    `train` makes one for rows of svmlight, libffm and Vowpal Wabbit files, so that the model knows
+    how to read other files in the same way.  Its parameters are those of `open_rows`.
+
+    Parameters
+    ----------
+    format : {"svmlight", "libffm", "vw"}
+        The format of the files.
+    views : mapping of str to list of str
+        What each view holds, in a form that needs no pass over a file.
+    hash_bits : int, default=18
+        Slots of a view, as a power of two, where it is hashed or folded.
+    scale_views : bool, default=True
+        Whether each view is divided by the mean norm of its rows.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from crossview import train
+    >>> path = os.path.join(tempfile.mkdtemp(), "rows.svm")
+    >>> with open(path, "w") as file:
+    ...     print("+1 1:0.5 3:2", "-1 2:1 3:1", sep="\n", file=file)
+    >>> train(path, model="pa:squared").fitted[0]
+    ViewReader(format='svmlight', views={'all': ['1:3']})
+    """
+
+    def __init__(
+        self,
+        format: str,
+        views: Mapping[str, Sequence[str]],
+        hash_bits: int = 18,
+        scale_views: bool = True,
+    ) -> None:
+        self.format = format
+        self.views = views
+        self.hash_bits = hash_bits
+        self.scale_views = scale_views
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How files are read, as `RowStream.read_as` takes it."""
+        return {"format": self.format, "views": self.views, "hash_bits": self.hash_bits}
+
+    def check_params(self) -> None:
+        """Raise an error for parameters that no file can be read with."""
+        views = self.views
+        if not (
+            isinstance(views, Mapping)
+            and views
+            and all(isinstance(parts, list) and parts for parts in views.values())
+            and all(isinstance(part, str) for parts in views.values() for part in parts)
+            and self.format in _PARTS
+            and all(_PARTS[self.format].fullmatch(p) for parts in views.values() for p in parts)
+            and type(self.hash_bits) is int
+            and 1 <= self.hash_bits <= 30
+            and isinstance(self.scale_views, bool)
+        ):
+            raise InputError(
+                "a ViewReader has a format, and what each view holds, such as {'page': ['1:1840']}"
+            )
+
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Restore the header that `get_header` returned.
+
+        Parameters
+        ----------
+        header : mapping
+            As from JSON.
+        """
+        super().set_header(header)
+        if self.layout_.names != tuple(self.views):
+            raise InputError(f"a ViewReader of {list(self.views)} has the views {self.layout_}")
+
+    def explain_columns(self, view: str, columns: Sequence[int]) -> list[Meaning]:
+        """Return what columns of a view are called in the files.
+
+        Parameters
+        ----------
+        view : str
+            Name of the view.
+        columns : sequence of int
+            Columns within the view.
+
+        Returns
+        -------
+        list of Meaning
+            The number of a column of svmlight, field and index of libffm, and the slot of Vowpal
+            Wabbit, of which the names are not kept.
+        """
+        parts = self.views[view]
+        if self.format == "vw":
+            return [Meaning(f"{view}: slot {i}", None, None, i) for i in columns]
+        names = []
+        for i in columns:
+            for part in parts:
+                *field, low, high = part.split(":")
+                n = int(high) - int(low) + 1
+                n_slots = n if not field else min(n, 1 << self.hash_bits)
+                if i < n_slots:
+                    break
+                i -= n_slots
+            names.append(":".join([*field, str(int(low) + i)]))
+        return [Meaning(f"{view}: {name}", name, None) for name in names]
+
+    def _scale(self, X: MultiView, *, learn: bool, copy: bool = True) -> MultiView:
+        if self.scale_views:
+            return super()._scale(X, learn=learn, copy=copy)
+        if X.layout != self.layout_:
+            raise InputError(f"X has the views {X.layout}, but the model has {self.layout_}")
+        return X

@@ -1,0 +1,1 @@
+"""Description of a table before anything is learned: columns, views, warnings."""

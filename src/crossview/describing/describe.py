@@ -1,0 +1,596 @@
+"""What a table holds, before anything learns from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.names import check_task
+from crossview.data.encoding.columns import LARGEST
+from crossview.data.encoding.dates import DateFormat
+from crossview.data.encoding.view_columns import (
+    KINDS,
+    columns_of_views,
+    declared_kinds,
+    suggested_views,
+)
+from crossview.data.joined import open_views
+from crossview.data.row_columns import (
+    RowColumns,
+    about_weights,
+    check_weight_column,
+    weights_of,
+)
+from crossview.data.source import TableBatch
+from crossview.data.summaries.columns import MOST_DISTINCT, Target, ValueSummary
+from crossview.data.summaries.leaks import KNOWN_LATER, explain_leak, find_leaks
+from crossview.data.summaries.table import TableSummary
+from crossview.data.table import TableStream, open_table
+from crossview.data.table_columns import (
+    match_ignored,
+    predictors,
+    split_time,
+    without_ignored,
+)
+from crossview.errors import InputError
+from crossview.views import ALL, check_rows
+
+__all__ = [
+    "ColumnDescription",
+    "Description",
+    "describe",
+    "describe_head",
+    "explain_open_format",
+]
+
+# what is described before a table is learned
+ROWS_OF_HEAD = 10_000
+MOST_COLUMNS_OF_HEAD = 2000
+# shares of the rows, or of the values that are not missing
+MANY_NUMBERS = 0.8
+NEARLY_ALL = 0.95
+# rows from which on a share says something
+FEW_ROWS = 20
+NOT_FINITE, TOO_LARGE = "NaN or infinity", "numbers that are too large"
+N_EXAMPLES = 3
+LONGEST_EXAMPLE = 30
+# different whole numbers without a gap; pixels have 256
+MANY_IN_A_ROW = 300
+# words of a free text, on average
+WORDS_OF_TEXT = 3.0
+# of a sentence, where they are many, and some are repeated
+WORDS_OF_SENTENCE, MANY_SENTENCES = 6.0, 50
+
+_IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z](Id|ID|Key|Code))$")
+
+
+@dataclass(frozen=True)
+class ColumnDescription:
+    """What a column holds.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    view : str or None
+        Its view; None: it is in no view, and not used.
+    kind : str or None
+        What it is encoded as: numeric, categorical, text or date; None: it cannot be.
+    type : str
+        The type of its values.
+    distinct : int or None
+        Number of different values; None: more than 50,000, or of no kind and not counted.
+    missing : int
+        Number of rows without value.
+    minimum, maximum : float, str or None
+        The range of numbers, and of dates in words.
+    examples : list of str
+        Its most frequent values.
+    relation : float or None
+        How much it says of the label by itself, from 0 to 1: the correlation of two numbers, the
+        correlation ratio of a number and a category, Cramér's V of two categories.  The last two
+        are corrected for the number of values.  None: unknown.
+    warnings : list of str
+        What may be wrong with it, and what to do.
+    """
+
+    name: str
+    view: str | None
+    kind: str | None
+    type: str
+    distinct: int | None
+    missing: int
+    minimum: float | str | None
+    maximum: float | str | None
+    examples: list[str]
+    relation: float | None
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a table holds: one `ColumnDescription` per column.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    label : str or None
+        The column of the labels.
+    columns : list of ColumnDescription
+        The columns, in their order.
+    about_table : list of str
+        What may be wrong with the table as a whole.
+    """
+
+    n_rows: int
+    label: str | None
+    columns: list[ColumnDescription]
+    about_table: list[str]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What may be wrong, a line each: first the table, then columns with the same words."""
+        columns: dict[str, list[str]] = {}
+        for one in self.columns:
+            for words in one.warnings:
+                columns.setdefault(words, []).append(one.name)
+        return [
+            *self.about_table,
+            *(f"{_some(names)}: {words}" for words, names in columns.items()),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it, ready for JSON."""
+        return asdict(self)
+
+
+def describe(
+    X: Any,
+    y: Any = None,
+    *,
+    on: str | Sequence[str] | None = None,
+    views: Mapping[str, Any] | None = None,
+    text: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    date: Sequence[str] = (),
+    task: str = "classification",
+    ignore: Sequence[str] = (),
+    time: str | None = None,
+    weight: str | None = None,
+) -> Description:
+    """Return what a table holds, and what may be wrong with it.
+
+    It reads the rows once, in batches.
+
+    Parameters
+    ----------
+    X : data frame, path, glob, query or TableStream, or mapping of str to these
+        The rows, as for `open_table`.  A mapping as for `train`.
+    y : array-like of shape (n_samples,) or str, default=None
+        The labels, or the name of their column.  None: no label.
+    on : str or sequence of str, default=None
+        Where ``X`` is a mapping of views to sources: the column, such as an id, by which their rows
+        belong together.  None: frames have the same rows, in one order or by their pandas index.
+    views : mapping of str to columns, default=None
+        As for `ViewEncoder`.  None: a column called ``user__age`` belongs to the view ``user``.
+    text : sequence of str, default=()
+        As for `ViewEncoder`: columns of free text.
+    categorical : sequence of str, default=()
+        As for `ViewEncoder`: columns of numbers that are ids.
+    numeric : sequence of str, default=()
+        As for `ViewEncoder`: columns that must be numbers.
+    date : sequence of str, default=()
+        As for `ViewEncoder`: columns of text that are dates.  Others are recognized.
+    task : {"classification", "regression"}, default="classification"
+        Whether the label is a class or a number.
+    ignore : sequence of str, default=()
+        Columns (names or globs) that are in no view.
+    time, weight : str, default=None
+        Columns of times and of weights, as for `train`: they are in no view, and checked as there.
+
+    Returns
+    -------
+    Description
+        The columns, each with its kind, view, different and missing values, range, examples and
+        relation to the label, and warnings: of text that looks like numbers, of numbers that look
+        like identifiers, of constants, of columns that leak the label, and of weights whose mean is
+        far from 1.
+
+    Raises
+    ------
+    InputError
+        Times or weights are of another type, or one is missing, or a weight is negative.
+
+    Notes
+    -----
+    Up to 50,000 different values per column are counted.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from crossview import describe
+    >>> table = pa.table({
+    ...     "ad__price": ["1,5", "2,5", "3,0", "NA"] * 5,
+    ...     "ad__red": [True, True, False, None] * 5,
+    ...     "click": ["yes", "no"] * 5 + ["no", "yes"] * 5,
+    ... })
+    >>> answer = describe(table, "click")
+    >>> [(one.name, one.distinct, one.missing) for one in answer.columns]
+    [('ad__price', 4, 0), ('ad__red', 2, 5), ('click', 2, 0)]
+    >>> print(answer.warnings[0])
+    ad__price: text, but 75 % look like numbers with a decimal comma, the others ...
+    """
+    check_task(task)
+    X, y, views = open_views(X, y, on, views=views, per_row={"weight": weight, "time": time})
+    check_rows(X, y=y)
+    table = open_table(X)
+    label = y if isinstance(y, str) else None
+    dates, format = split_time(date, time)
+    row_columns = RowColumns(table, time, weight, format)
+    left_out = match_ignored(ignore, table.column_names)
+    views = without_ignored(views, left_out, table.column_names)
+    in_no_view = [*left_out, *(name for name in (time, weight) if name is not None)]
+    others = predictors(table, label, views, in_no_view)
+    if label is not None:
+        table = table.as_written([label])
+    patterns = dict(zip(KINDS, (text, categorical, numeric, dates), strict=True))
+    declared, formats = declared_kinds(patterns, others.column_names)
+    found = table.find_dates(
+        [n for n in others.column_names if n not in declared or formats.get(n) == ""]
+    )
+    formats |= {name: one.format for name, one in found.items()}
+    labels = None if y is None or label is not None else np.asarray(y)
+    names = others.column_names
+    about: list[str] = []
+    grouped = columns_of_views(views, names) if names else {}
+    if list(grouped) == [ALL] and views is None and (several := suggested_views(names)):
+        about.append(f"all columns are one view; their names suggest several: views={several}")
+    about += _about_names(table)
+    view_of = {column: view for view, group in grouped.items() for column in group}
+    kinds = declared | dict.fromkeys(found, "date")
+    one_pass = _Pass(table, label, view_of, kinds, Target(task == "regression"), formats)
+    one_pass.open_formats = {name: one for name, one in found.items() if one.other is not None}
+    n_rows = one_pass.read(row_columns.watch(table), labels)
+    about += row_columns.warnings()
+    return Description(n_rows, label, list(one_pass.describe(n_rows)), about)
+
+
+def _about_names(table: TableStream) -> list[str]:
+    """Whether the names of the columns look like a row."""
+    names = table.column_names
+    if len(names) > 1 and all(re.fullmatch(r"[-+]?\d*\.?\d+", name) for name in names):
+        some = ", ".join(names[:3])
+        return [f"the names of the columns ({some}, ...) look like a row: header=False"]
+    if len(names) == 1 and table.files:
+        return [f"there is one column, {names[0]!r}; is there another delimiter? delimiter=';'"]
+    return []
+
+
+class _Pass(TableSummary):
+    """One pass over a table, and what it finds."""
+
+    def __init__(
+        self,
+        table: TableStream,
+        label: str | None,
+        view_of: Mapping[str, str],
+        declared: Mapping[str, str],
+        target: Target,
+        formats: Mapping[str, str],
+    ) -> None:
+        super().__init__(table.schema, declared, target, formats=formats)
+        self.label, self.view_of = label, view_of
+        # of which columns the values leave the format open
+        self.open_formats: dict[str, DateFormat] = {}
+
+    def read(self, batches: Iterable[TableBatch], labels: np.ndarray | None) -> int:
+        """Take all rows; return how many there are."""
+        import pyarrow as pa
+
+        n_rows = 0
+        for batch in batches:
+            n = batch.data.num_rows
+            if self.label is not None:
+                self.add(batch.data, batch.data.column(self.label))
+            else:
+                own = None if labels is None else labels[n_rows : n_rows + n]
+                if own is not None and len(own) < n:
+                    raise InputError(f"{len(own) + n_rows} labels for more than {n_rows} rows")
+                self.add(batch.data, None if own is None else pa.array(own.tolist()))
+            n_rows += n
+        return n_rows
+
+    def describe(self, n_rows: int) -> Iterator[ColumnDescription]:
+        """Yield what each column holds."""
+        warnings = _Warnings(self)
+        relations = self.moments.relations(self.target)
+        leaks = find_leaks(self)
+        low, high = self.moments.minimum, self.moments.maximum
+        for name in self.names:
+            about: dict[str, Any] = {"distinct": None, "missing": 0, "examples": []}
+            if str(self.types[name]) == "null":
+                about |= {"distinct": 0, "missing": n_rows}
+            about |= {"minimum": None, "maximum": None, "relation": None}
+            if name in self.numbers:
+                c = self.numbers[name]
+                about = self._number(name, c)
+                if not np.isnan(low[c]):
+                    limits = (float(low[c]), float(high[c]))
+                    is_date = self.kinds[name] == "date"
+                    shown = [self.show(name, one) if is_date else one for one in limits]
+                    about |= {"minimum": shown[0], "maximum": shown[1]}
+                about["relation"] = None if np.isnan(relations[c]) else float(relations[c])
+            elif name in self.values:
+                about = self._value(self.values[name], n_rows)
+            if name == self.label:
+                about["relation"] = None
+            one = ColumnDescription(
+                name=name,
+                view=self.view_of.get(name),
+                kind=self.kinds[name],
+                type=str(getattr(self.types[name], "value_type", self.types[name])),
+                **{"minimum": None, "maximum": None, "warnings": []} | about,
+            )
+            if name in self.view_of or name == self.label:  # what is in no view is not learned
+                one.warnings.extend(warnings.about(one, n_rows, leaks.get(name)))
+            yield one
+
+    def _number(self, name: str, c: int) -> dict[str, Any]:
+        """What a column of numbers or dates holds."""
+        distinct = self.moments.distinct[c]
+        examples: list[str] = []
+        if distinct is not None:
+            order = np.argsort(-distinct[1], kind="stable")[:N_EXAMPLES]
+            examples = [self.show(name, float(value)) for value in distinct[0][order]]
+        return {
+            "distinct": None if distinct is None else len(distinct[0]),
+            "missing": int(self.moments.n_missing[c]),
+            "examples": examples,
+        }
+
+    def _value(self, values: ValueSummary, n_rows: int) -> dict[str, Any]:
+        """What a column of categories or text holds."""
+        frequent = values.most_frequent(N_EXAMPLES, self.target)
+        return {
+            "distinct": len(values.values) if values.complete else None,
+            "missing": values.n_missing,
+            "examples": [_short(value) for value, _ in frequent],
+            "relation": values.relation(self.target),
+        }
+
+
+class _Warnings:
+    """What may be wrong with the columns that a pass has read."""
+
+    def __init__(self, one_pass: _Pass) -> None:
+        self.label, self.target, self.declared = one_pass.label, one_pass.target, one_pass.declared
+        self.types, self.values = one_pass.types, one_pass.values
+        self.numbers, self.moments = one_pass.numbers, one_pass.moments
+        self.open_formats = one_pass.open_formats
+
+    def about(self, one: ColumnDescription, n_rows: int, leak: str | None) -> Iterator[str]:
+        """Yield what may be wrong with a column, and what to do."""
+        if one.name == self.label:
+            yield from self._about_label(one, n_rows)
+            return
+        present = n_rows - one.missing
+        if one.kind is None and str(self.types[one.name]) != "null":
+            yield (
+                f"holds {one.type}, which is neither number, category nor date; convert it in SQL, "
+                "for example with epoch(...) or CAST(... AS VARCHAR), or leave it out"
+            )
+            return
+        if not n_rows:
+            return
+        if present == 0:
+            yield "has no value in any row; leave it out"
+            return
+        if one.missing >= NEARLY_ALL * n_rows and n_rows >= FEW_ROWS:
+            yield f"{_percent(one.missing, n_rows)} of the rows have no value"
+        if leak is not None:
+            yield explain_leak(leak, one.name)
+        elif one.distinct == 1:
+            where = "every row that has a value" if one.missing else "every row"
+            yield f"constant: {one.examples[0]!r} in {where}"
+        if found := self.open_formats.get(one.name):
+            yield explain_open_format(one.name, found)
+        if one.name in self.values:
+            yield from self._about_values(one, self.values[one.name], present)
+        elif one.kind == "numeric":
+            yield from self._about_numbers(one, present)
+
+    def _about_label(self, one: ColumnDescription, n_rows: int) -> Iterator[str]:
+        if self.target.n_missing:
+            yield f"{_percent(self.target.n_missing, n_rows)} of the rows have no label"
+        if not self.target.usable:
+            yield (
+                "is no number; to predict a class: task='classification'"
+                if self.target.numbers
+                else "has more than 1,000 different values; to predict a number: task='regression'"
+            )
+        elif not self.target.numbers and n_rows and len(self.target.classes) < 2:
+            yield "has one class in all rows; a classifier needs two or more"
+
+    def _about_values(
+        self, one: ColumnDescription, summary: ValueSummary, present: int
+    ) -> Iterator[str]:
+        if one.kind != "categorical" or one.name in self.declared:
+            return
+        like = summary.like
+        numbers = like.number + like.decimal_comma
+        if numbers and not like.leading_zero and numbers >= MANY_NUMBERS * (present - like.missing):
+            yield self._like_numbers(summary, present)
+            return
+        if present < FEW_ROWS:
+            return
+        words = like.words / max(1, like.present)
+        different = ">50,000" if one.distinct is None else f"{one.distinct:,}"
+        varied = one.distinct is None or one.distinct >= 0.5 * present
+        sentences = one.distinct is None or one.distinct >= MANY_SENTENCES
+        if (varied and words >= WORDS_OF_TEXT) or (sentences and words >= WORDS_OF_SENTENCE):
+            yield (
+                f"a category of {different} values, with {words:.0f} words on average; free text? "
+                f"text={one.name!r}"
+            )
+        elif one.distinct is not None and one.distinct >= NEARLY_ALL * present and present >= 100:
+            yield "different in nearly every row, so it tells nothing about new rows; leave it out"
+
+    def _like_numbers(self, summary: ValueSummary, present: int) -> str:
+        """What to do where text looks like numbers."""
+        like = summary.like
+        numbers = like.number + like.decimal_comma
+        words = f"text, but {_percent(numbers, present)} look like numbers"
+        fixes = []
+        if like.decimal_comma:
+            words += " with a decimal comma"
+            fixes.append("decimal=','")
+        others = self._no_numbers(summary)
+        if others:
+            (value, count), *rest = others
+            some = f"{value!r} ({_percent(count, present)})" + (", ..." if rest else "")
+            words += f", the others are {some}"
+            fixes.append(f"null={value!r}")
+        return f"{words}: {' '.join(fixes or [f'numeric={summary.name!r}'])}"
+
+    def _no_numbers(self, summary: ValueSummary) -> list[tuple[str, int]]:
+        """The frequent values that are no numbers."""
+        frequent = summary.most_frequent(len(summary.values), self.target)
+        return [(value, n) for value, n in frequent if n and not _is_number(value)][:N_EXAMPLES]
+
+    def _about_numbers(self, one: ColumnDescription, present: int) -> Iterator[str]:
+        c = self.numbers[one.name]
+        if self.moments.n_nan[c]:
+            yield (
+                f"{NOT_FINITE} in {self.moments.n_nan[c]:,} rows, which is no missing value: "
+                "null='nan'"
+            )
+        if self.moments.n_too_large[c]:
+            yield (
+                f"{TOO_LARGE} in {self.moments.n_too_large[c]:,} rows: write null, or numbers up "
+                f"to {LARGEST:g}"
+            )
+        if one.name in self.declared or not _is_integer(self.types[one.name]) or present < FEW_ROWS:
+            return
+        if not (isinstance(one.minimum, float) and isinstance(one.maximum, float)):
+            return
+        n_between = one.maximum - one.minimum + 1
+        if one.distinct == present and n_between <= 1.5 * present:
+            yield (
+                "counts the rows: it is different in each of them, and tells nothing about new "
+                "ones; leave it out"
+            )
+        elif _IDENTIFIER.search(one.name) and (one.distinct or MOST_DISTINCT) > 2:
+            yield (
+                "whole numbers by the name of an identifier; are they categories? "
+                f"categorical={one.name!r}"
+            )
+        elif one.minimum in (0, 1) and one.distinct == n_between >= MANY_IN_A_ROW:
+            yield (
+                f"each whole number up to {one.maximum:.0f}, as of identifiers; are they "
+                f"categories? categorical={one.name!r}"
+            )
+
+
+def explain_open_format(column: str, found: DateFormat) -> str:
+    """Return how the dates of a column are read, where its values do not say it."""
+    return (
+        f"its dates are read as {found.format}, and {found.other} fits as well: "
+        f"date='{column}={found.other}'"
+    )
+
+
+def describe_head(
+    table: TableStream,
+    y: str | None,
+    *,
+    weight: str | None = None,
+    leaks: bool = False,
+    **options: Any,
+) -> Description:
+    """Return what the first 10,000 rows of a table hold, or of a very wide one its names only.
+
+    Its warnings leave out what learning refuses with an error, and the label.
+
+    Parameters
+    ----------
+    table : TableStream
+        The table; it is read up to the first batch.
+    y : str or None
+        The column of the labels.
+    weight : str, default=None
+        The column of the weights, which is among ``ignore``.
+    leaks : bool, default=False
+        Whether to name columns that tell the label; learning on one machine looks for them in more
+        rows.
+    **options
+        As for `describe`.
+
+    Returns
+    -------
+    Description
+        As from `describe`.
+    """
+    import pyarrow as pa
+
+    if y is not None:
+        table = table.as_written([y])
+    if len(table.column_names) > MOST_COLUMNS_OF_HEAD:
+        return Description(0, y, [], _about_names(table))
+    batch = next(iter(table), None)
+    head = [] if batch is None else [batch.data.slice(0, ROWS_OF_HEAD)]
+    answer = describe(pa.Table.from_batches(head, schema=table.schema), y, **options)
+    refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]
+    for one in refused:
+        one.warnings.clear()
+    if weight is not None and batch is not None:
+        with suppress(InputError):  # which learning raises
+            check_weight_column(table, weight)
+            mean = float(weights_of(batch, weight).mean())
+            answer.about_table.extend(about_weights(weight, mean))
+    for one in answer.columns:
+        one.warnings[:] = [
+            words
+            for words in one.warnings
+            if not (
+                words.startswith((NOT_FINITE, TOO_LARGE)) or (KNOWN_LATER in words and not leaks)
+            )
+        ]
+    return answer
+
+
+def _some(names: list[str], most: int = 3) -> str:
+    """A few names of many."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _is_integer(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind))
+
+
+def _is_number(value: str) -> bool:
+    return re.fullmatch(r"\s*[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*", value) is not None
+
+
+def _short(value: str) -> str:
+    line = " ".join(value.split())
+    return line if len(line) <= LONGEST_EXAMPLE else line[: LONGEST_EXAMPLE - 3] + "..."
+
+
+def _percent(n: int, of: int) -> str:
+    """A share in percent, which is never rounded to none or all."""
+    share = 100.0 * n / of
+    if n == of:
+        return "all"
+    return (
+        f"{min(99.9, max(0.1, share)):.1f} %" if share < 1.0 or share > 99.0 else f"{share:.0f} %"
+    )

@@ -1,0 +1,1 @@
+"""Evaluation of a model on labeled rows: counts, slices, windows of time, intervals."""

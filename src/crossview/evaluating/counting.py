@@ -1,0 +1,259 @@
+"""What is counted of rows whose labels are known: batch by batch, and added up over partitions."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from crossview.data.labeled_source import hide_views
+from crossview.data.read_labels import with_row_location
+from crossview.evaluating.counts import AllMetrics, OneMetric, shown_metrics
+from crossview.evaluating.keeping import Keeper, Kept, Start, start_of
+from crossview.evaluating.spec import WINDOW, Asked, labeled_batches
+from crossview.evaluating.survey import LABELED, ROWS, Position
+from crossview.evaluating.windows import ByRows
+from crossview.scoring.drift import DriftCounter, scores_of_views
+from crossview.scoring.fitted_model import ModelColumns, ModelRows
+from crossview.scoring.metrics import running_sum
+from crossview.scoring.metrics.probability import log_losses
+from crossview.scoring.problems import Scored, Task
+from crossview.views import MultiView
+
+__all__ = ["Counts", "PartCounts", "RowCounter"]
+
+
+@dataclass
+class PartCounts:
+    """The counts of a slice, or of a window; those of consecutive rows add up.
+
+    Attributes
+    ----------
+    metric : OneMetric
+        The metric that decides.
+    drift : DriftCounter or None
+        Of a window: how its rows are distributed.
+    loss : float
+        Of a window: the sum of the losses.
+    starts_at : str
+        Of a window of rows: the time of its first row, in words.
+    """
+
+    metric: OneMetric
+    drift: DriftCounter | None = None
+    loss: float = 0.0
+    starts_at: str = ""
+
+    def __add__(self, other: PartCounts) -> PartCounts:
+        drift = None
+        if self.drift is not None and other.drift is not None:
+            drift = self.drift + other.drift
+        loss = self.loss + other.loss
+        return PartCounts(self.metric + other.metric, drift, loss, self.starts_at)
+
+
+@dataclass
+class Counts:
+    """What was counted of some rows; those of consecutive rows add up.
+
+    Attributes
+    ----------
+    start : Start
+        What the first batch of the stream said.
+    all : AllMetrics
+        Of all rows with a label.
+    kept : Kept
+        What pictures need.
+    drift : DriftCounter or None
+        How they are distributed; None where the model does not know how they were.
+    views : dict of (str, str) to OneMetric
+        Of each view and "missing" or "alone".
+    parts : dict of (str or None, int) to PartCounts
+        Of each slice, by column and code, and of each window.
+    skipped, without_time : int
+        Rows without a label, and labeled rows in no window.
+    """
+
+    start: Start
+    all: AllMetrics
+    kept: Kept
+    drift: DriftCounter | None = None
+    views: dict[tuple[str, str], OneMetric] = field(default_factory=dict)
+    parts: dict[tuple[str | None, int], PartCounts] = field(default_factory=dict)
+    skipped: int = 0
+    without_time: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        total = copy.copy(self)
+        total.all, total.kept = self.all + other.all, self.kept + other.kept
+        if self.drift is not None and other.drift is not None:
+            total.drift = self.drift + other.drift
+        total.views = {key: one + other.views[key] for key, one in self.views.items()}
+        total.parts = self.parts | other.parts
+        for key in self.parts.keys() & other.parts.keys():
+            total.parts[key] = self.parts[key] + other.parts[key]
+        total.skipped += other.skipped
+        total.without_time += other.without_time
+        return total
+
+
+class RowCounter:
+    """Counts rows, batch by batch.
+
+    Parameters
+    ----------
+    asked : Asked
+        What is asked of which model.
+    position : Position, default=None
+        Where these rows are in their stream, whose other rows are counted elsewhere.
+    start : Start, default=None
+        What the first batch of the stream says; None: it is the first one that is counted.
+    """
+
+    def __init__(
+        self, asked: Asked, position: Position | None = None, start: Start | None = None
+    ) -> None:
+        self.asked = asked
+        self._position = position
+        self._labels = asked.labels()
+        self._hidden = _subsets(asked.view_names) if asked.views else {}
+        self._drift = asked.fitted.drift_counter()
+        before: Mapping[Any, int] = {ROWS: 0, LABELED: 0} if position is None else position.before
+        self._n_seen, self._n_labeled = before[ROWS], before[LABELED]
+        self._skipped = 0
+        self._keeper = Keeper(asked.fitted, asked.task, self._n_labeled)
+        self._counts = None if start is None else self._begin(start)
+
+    @property
+    def skipped(self) -> int:
+        """Rows without a label."""
+        return self._skipped
+
+    @property
+    def counts(self) -> Counts | None:
+        """What was counted; None before the first row with a label."""
+        if self._counts is not None:
+            self._counts.skipped = self._skipped
+        return self._counts
+
+    def _begin(self, start: Start) -> Counts:
+        task = self.asked.task
+        names = shown_metrics(task, probabilities=self.asked.with_probabilities)
+        whole = AllMetrics(task, start.typical, names)
+        if self._position is not None:
+            whole.begin_at(*self._position.of(LABELED))
+        views = {key: self._one_metric(start, LABELED) for key in self._hidden}
+        return Counts(start, whole, self._keeper.kept, self._drift, views)
+
+    def _one_metric(self, start: Start, key: Any) -> OneMetric:
+        """Return a tally of what a key of the position is about."""
+        metric = OneMetric(self.asked.task, start.typical)
+        if self._position is not None:
+            metric.begin_at(*self._position.of(key))
+        return metric
+
+    def count_all(self, rows: ModelColumns | ModelRows, y: Any = None) -> None:
+        """Count all rows of a source; the arguments are those of `labeled_batches`."""
+        for located, X, columns, labels in labeled_batches(rows, y, self.asked.label):
+            with with_row_location(located):
+                self.count(X, labels, columns, located)
+
+    def count(self, X: MultiView, labels: Any, columns: Mapping[str, Any], read: Any) -> None:
+        """Count a batch.
+
+        Parameters
+        ----------
+        X : MultiView
+            The rows.
+        labels : pyarrow.Array or ndarray
+            Their labels.
+        columns : mapping of str to pyarrow.Array
+            The columns that divide them.
+        read : TableBatch or RowBatch
+            The same rows before they were encoded.
+        """
+        known, y = self._labels.read(labels)
+        self._skipped += len(X) - len(known)
+        places = self._n_seen + known
+        self._n_seen += len(X)
+        if not len(known):
+            return
+        X = X if len(known) == len(X) else X[known]
+        scored = self.asked.score(X)
+        if self._counts is None:
+            self._counts = self._begin(start_of(self.asked.fitted, X, scored))
+        counts, names = self._counts, self.asked.view_names
+        counts.all.count(y, scored)
+        for key, hidden in self._hidden.items():
+            counts.views[key].count(y, self.asked.score(hide_views(X, hidden)))
+        each = None
+        if counts.drift is not None or len(names) > 1:
+            scores = None if self.asked.fitted.classes is None else scored.scores
+            each = scores_of_views(self.asked.fitted.learner, X, scores)
+        drifted = None
+        if counts.drift is not None and each is not None:
+            drifted = counts.drift.locate(X, each)
+            counts.drift.count(drifted)
+        source = read.X if hasattr(read, "X") else read.data
+
+        def look_up(i: int) -> tuple[Any, int]:
+            return source, int(known[i])
+
+        self._keeper.add(X, look_up, places, y, scored, each if len(names) > 1 else None)
+        for column, codes in self.asked.divide(columns, known, self._n_labeled):
+            self._count_parts(column, codes, y, scored, drifted)
+        self._say_when_windows_start(columns, known)
+        self._n_labeled += len(known)
+
+    def _count_parts(
+        self, column: str | None, codes: np.ndarray, y: np.ndarray, scored: Scored, drifted: Any
+    ) -> None:
+        """Count labeled rows by their part, and leave those out that have none."""
+        counts, task = self._counts, self.asked.task
+        assert counts is not None
+        for code in np.unique(codes[codes >= 0]).tolist():
+            key = column, code
+            if key not in counts.parts:
+                drift = self._drift.empty() if column is WINDOW and self._drift else None
+                counts.parts[key] = PartCounts(self._one_metric(counts.start, key), drift)
+            part, rows = counts.parts[key], np.flatnonzero(codes == code)
+            part.metric.count(y[rows], scored.take(rows))
+            if column is WINDOW:
+                losses = _losses(task, y[rows], scored.take(rows))
+                part.loss = float(running_sum(part.loss, losses))
+                if part.drift is not None:
+                    part.drift.count(drifted[rows])
+        if column is WINDOW:
+            counts.without_time += int((codes < 0).sum())
+
+    def _say_when_windows_start(self, columns: Mapping[str, Any], known: np.ndarray) -> None:
+        """Keep the times of the first rows of windows of a number of rows."""
+        windows, counts = self.asked.windows, self._counts
+        if not isinstance(windows, ByRows) or windows.time is None or counts is None:
+            return
+        times = columns[windows.time].take(known)
+        codes = windows.codes(self._n_labeled, len(known))
+        for code, row in zip(*np.unique(codes, return_index=True), strict=True):
+            part = counts.parts[WINDOW, int(code)]
+            part.starts_at = part.starts_at or f", {times[int(row)].as_py()}"
+
+
+def _subsets(names: Sequence[str]) -> dict[tuple[str, str], list[str]]:
+    """What is missing where a view is missing, and where it is alone."""
+    if len(names) < 2:
+        return {}
+    hidden = {(view, "missing"): [view] for view in names}
+    if len(names) > 2:
+        for view in names:
+            hidden[view, "alone"] = [name for name in names if name != view]
+    return hidden
+
+
+def _losses(task: Task, y: np.ndarray, scored: Scored) -> np.ndarray:
+    """The log loss of each row; without probabilities its hinge loss, or its squared error."""
+    if scored.probabilities is not None:
+        return log_losses(task.encode(y), scored.probabilities)
+    return task.losses(y, scored)

@@ -1,0 +1,299 @@
+"""The answer of `crossview.evaluate`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from crossview.scoring.diagnostics import Diagnostics
+from crossview.scoring.drift import Drift, drift_warnings
+from crossview.scoring.metric_words import (
+    SaysMetric,
+    decision_words,
+    positive_note,
+)
+from crossview.scoring.plot_mixin import Pictured
+
+__all__ = [
+    "CalibrationBin",
+    "Estimate",
+    "Evaluation",
+    "Slice",
+    "SlicedColumn",
+    "ViewEvaluation",
+    "Window",
+]
+
+
+class Estimate(NamedTuple):
+    """A value, and the ends of its 95 % interval; NaN where they are not defined."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """Rows with about the same probability.
+
+    Attributes
+    ----------
+    low, high : float
+        The ends of the bin.
+    rows : int
+        Its rows.
+    probability : float
+        Mean probability of the positive class; of more than two classes, of the predicted one.
+    share : float
+        Share of the rows that are of that class.
+    """
+
+    low: float
+    high: float
+    rows: int
+    probability: float
+    share: float
+
+
+@dataclass(frozen=True)
+class ViewEvaluation:
+    """What a view is worth when predicting.
+
+    Attributes
+    ----------
+    view : str
+        The view.
+    missing : Estimate
+        The metric if the view is missing in every row.
+    difference : Estimate
+        The metric then minus the metric of the rows as they are.
+    alone : Estimate or None
+        The metric if all other views are missing; None for fewer than three views.
+    """
+
+    view: str
+    missing: Estimate
+    difference: Estimate
+    alone: Estimate | None
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Rows with the same value of a column.
+
+    Attributes
+    ----------
+    value : str
+        The value, or a range of numbers.
+    rows : int
+        Number of rows.
+    metric : Estimate
+        Their metric.
+    difference : float
+        It minus that of all rows.
+    """
+
+    value: str
+    rows: int
+    metric: Estimate
+    difference: float
+
+
+@dataclass(frozen=True)
+class SlicedColumn:
+    """The metric by the values of one column.
+
+    Attributes
+    ----------
+    column : str
+        The column.
+    slices : list of Slice
+        Most frequent value first; ranges in their order.
+    """
+
+    column: str
+    slices: list[Slice]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Rows of one time.
+
+    Attributes
+    ----------
+    start : str
+        When it starts, in words; of a number of rows, the first one, from 1.
+    rows : int
+        Number of rows.
+    loss : float
+        Their mean loss; see ``Evaluation.loss``.
+    metric : Estimate
+        Their metric.
+    drift : list of Drift
+        How far each view has moved since training.
+    """
+
+    start: str
+    rows: int
+    loss: float
+    metric: Estimate
+    drift: list[Drift]
+
+
+@dataclass
+class Evaluation(SaysMetric, Pictured):
+    """How good a model is on labeled rows; the result of `crossview.evaluate`.
+
+    Attributes
+    ----------
+    model : str or None
+        The model's name for ``--model``, where its file says it.
+    task : {"classification", "regression"}
+        What it predicts.
+    label : str or None
+        The column of the labels.
+    classes : list
+        The classes, sorted; empty where a number is predicted.
+    positive : label or None
+        With two classes: the one that the metric is about.
+    positive_by : {"given", "name", "rarer", "guess"} or None
+        What chose it, here or in training.
+    threshold : float or None
+        The probability of the positive class above which it is predicted; None: a score above 0
+        predicts the second class.
+    metric : str
+        The metric that decides: the one of views, slices and windows.
+    n_rows : int
+        Number of rows that were evaluated.
+    skipped : int
+        Number of rows without a label.
+    metrics : dict of str to Estimate
+        All metrics of the task.  With more than 20 classes, metrics of the order of the scores have
+        no interval, unless it is the one that decides.
+    trained : float or None
+        The metric in the first pass of training, of each row before it was learned, where the model
+        file says it: lower than that of the trained model, so the summary does not compare them.
+    calibration : list of CalibrationBin
+        Bins of the probability that have rows.
+    confusion : list of list of int or None
+        Rows per true class (in a line) and predicted class.
+    views : list of ViewEvaluation
+        What each view is worth; empty if that was not asked for, or there is one view.
+    missing_views, null_columns : list of str
+        Views that the rows have not, and single columns.
+    by : list of SlicedColumn
+        The metric by the values of columns.
+    windows : list of Window
+        The metric over time.
+    without_time : int
+        Rows in no window, because they have no time.
+    loss : {"log loss", "hinge loss", "squared error"}
+        What the loss of a window is the mean of.
+    drift : list of Drift
+        How far each view has moved since training; empty if the model does not know.
+    diagnostics : Diagnostics or None
+        What pictures need; it is not in `to_dict`.
+    """
+
+    PICTURE: ClassVar[str] = "views"
+
+    model: str | None
+    task: str
+    label: str | None
+    classes: list[Any]
+    positive: Any
+    threshold: float | None
+    metric: str
+    n_rows: int
+    skipped: int
+    metrics: dict[str, Estimate]
+    positive_by: str | None = None
+    trained: float | None = None
+    calibration: list[CalibrationBin] = field(default_factory=list)
+    confusion: list[list[int]] | None = None
+    views: list[ViewEvaluation] = field(default_factory=list)
+    missing_views: list[str] = field(default_factory=list)
+    null_columns: list[str] = field(default_factory=list)
+    by: list[SlicedColumn] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
+    without_time: int = 0
+    loss: str = ""
+    drift: list[Drift] = field(default_factory=list)
+    diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def value(self) -> float:
+        """The metric that decides, on all rows."""
+        return self.metrics[self.metric].value
+
+    @property
+    def class_rows(self) -> list[int] | None:
+        """Number of rows of each class; None where a number is predicted."""
+        return None if self.confusion is None else [sum(line) for line in self.confusion]
+
+    @property
+    def predicted_rows(self) -> list[int] | None:
+        """How many rows are predicted as each class; None where a number is predicted."""
+        return None if self.confusion is None else np.sum(self.confusion, axis=0).tolist()
+
+    @property
+    def notes(self) -> list[str]:
+        """A line about the positive class, if nobody named it, and one about the threshold."""
+        # some of the metrics are about one class, whichever decides
+        lines = positive_note("f1", self.classes, self.positive, self.positive_by)
+        if self.threshold is not None:
+            lines.append(decision_words(self.positive, self.threshold, None))
+        return lines
+
+    @property
+    def warnings(self) -> list[str]:
+        """A line if all rows are predicted as one class, and one for each view that has moved."""
+        return [*self.one_class, *drift_warnings(self.drift)]
+
+    @property
+    def summary(self) -> str:
+        """How good the model is, in a sentence."""
+        value, low, high = self.metrics[self.metric]
+        interval = (
+            "too little for an interval"
+            if math.isnan(low)
+            else f"95 % interval {self.short(low)} to {self.short(high)}"
+        )
+        value_words = f"{self.metric_words} {self.short(value)} ({interval})"
+        return f"{self.n_rows:,} rows with a label: {value_words}"
+
+    def short(self, value: float) -> str:
+        """Return four decimals, or four digits of an error, which has the unit of the target."""
+        if math.isnan(value):
+            return "–"
+        return f"{value:.4g}" if self.task == "regression" else f"{value:.4f}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON; what is not defined is None."""
+        content = asdict(replace(self, diagnostics=None)) | {
+            "kind": "evaluation",
+            "summary": self.summary,
+            "warnings": self.warnings,
+        }
+        del content["diagnostics"]
+        return _json(content)
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary, *self.warnings])
+
+
+def _json(value: Any) -> Any:
+    """The same without NaN and infinity, and estimates as mappings."""
+    if isinstance(value, Estimate):
+        return _json(value._asdict())
+    if isinstance(value, dict):
+        return {key: _json(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

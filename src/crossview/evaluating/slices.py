@@ -1,0 +1,273 @@
+"""Slices of rows by the value of a column: found in one pass over it, then looked up."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from crossview.data.arrow import codes_of, numbers_of
+from crossview.data.table import TableStream
+from crossview.errors import InputError
+
+__all__ = ["ByValue", "ColumnValues", "NumberSample", "find_slices"]
+
+# values of a column that get a slice of their own
+MOST_SLICES = 20
+N_RANGES = 10
+# values that are counted before the rare ones are forgotten
+MOST_COUNTED = 100_000
+MOST_SAMPLED = 1 << 16
+MISSING, OTHERS = "(missing)", "(others)"
+
+
+class NumberSample:
+    """Some numbers of a stream, spread evenly over it, and its least and greatest one.
+
+    Samples of consecutive parts of a stream add up to that of the stream while all its numbers fit
+    in one.  Beyond that, what is left is their count and their range; a second pass takes the same
+    numbers as one machine, with ``first`` and ``total``.
+
+    Parameters
+    ----------
+    first : int, default=0
+        Position in the stream of the first number that is added.
+    total : int, default=0
+        Numbers of the whole stream, where they are known.
+
+    Attributes
+    ----------
+    values : ndarray
+        Every k-th number so far, at most 65,536.
+    low, high : float
+        The ends of their range.
+    n : int
+        Numbers so far.
+    """
+
+    def __init__(self, first: int = 0, total: int = 0) -> None:
+        self.values = np.empty(0)
+        self.low, self.high = np.inf, -np.inf
+        self.n = 0
+        self._stride = 1
+        while total > MOST_SAMPLED * self._stride:
+            self._stride *= 2
+        self._next = -first % self._stride
+
+    @property
+    def complete(self) -> bool:
+        """Whether there are as many values as the numbers make."""
+        return self.n <= MOST_SAMPLED or len(self.values) > 0
+
+    def add(self, numbers: np.ndarray) -> None:
+        """Take more numbers, none of which is NaN."""
+        if len(numbers):
+            self.low = min(self.low, float(numbers.min()))
+            self.high = max(self.high, float(numbers.max()))
+        self.n += len(numbers)
+        taken = numbers[self._next :: self._stride]
+        self._next += len(taken) * self._stride - len(numbers)
+        self.values = np.concatenate([self.values, taken])
+        while len(self.values) > MOST_SAMPLED:
+            # the next one is a multiple of the new stride, too
+            self._next += self._stride * (len(self.values) % 2)
+            self.values, self._stride = self.values[::2], 2 * self._stride
+
+    def __add__(self, other: NumberSample) -> NumberSample:
+        total = NumberSample()
+        total.n = self.n + other.n
+        total.low, total.high = min(self.low, other.low), max(self.high, other.high)
+        if total.n <= MOST_SAMPLED:
+            total.values = np.concatenate([self.values, other.values])
+        return total
+
+
+class ByValue:
+    """The slices of one column.
+
+    Parameters
+    ----------
+    column : str
+        The column.
+    names : list of str
+        The slices.
+    values : dict
+        The slice of each value; all others are one slice, and so are missing ones.
+    edges : ndarray, default=None
+        Of ranges: the upper end of each but the last.
+    """
+
+    def __init__(
+        self, column: str, names: list[str], values: dict[Any, int], edges: Any = None
+    ) -> None:
+        self.column, self.names = column, [*names, OTHERS, MISSING]
+        self._values, self._edges = values, edges
+
+    def codes(self, values: Any) -> np.ndarray:
+        """Return the slice of each row, by its position in ``names``.
+
+        Parameters
+        ----------
+        values : pyarrow.Array
+            The column, for the next rows.
+        """
+        n = len(self.names)
+        if self._edges is not None:
+            numbers = _numbers(values)
+            codes = np.searchsorted(self._edges, numbers)
+            return np.where(np.isnan(numbers), n - 1, codes)
+        coded = _encoded(values, self.column)
+        of_values = [self._values.get(value, n - 2) for value in coded.dictionary.to_pylist()]
+        index = codes_of(coded.indices, len(of_values))
+        return np.array([*of_values, n - 1])[index]
+
+
+class ColumnValues:
+    """The values of a column, from which its slices follow; those of two parts add up.
+
+    Parameters
+    ----------
+    column : str
+        The column.
+    kind : pyarrow.DataType
+        Its type.
+
+    Attributes
+    ----------
+    sample : NumberSample
+        Of a column of numbers.
+    """
+
+    def __init__(self, column: str, kind: Any) -> None:
+        self.column, self.is_number = column, _is_number(kind)
+        self.sample = NumberSample()
+        self._counts: Counter[Any] = Counter()
+
+    @property
+    def in_ranges(self) -> bool:
+        """Whether the column is divided into ranges of numbers."""
+        return self.is_number and len(self._counts) > MOST_SLICES
+
+    def add(self, values: Any) -> None:
+        """Count some more rows.
+
+        Parameters
+        ----------
+        values : pyarrow.Array
+            The column.
+        """
+        import pyarrow as pa
+
+        if self.is_number:
+            self.sample.add(self.numbers(values))
+        if not self.in_ranges:
+            found = _encoded(values, self.column).value_counts()
+            coded = found.field("values")
+            plain = coded.dictionary_decode() if isinstance(coded, pa.DictionaryArray) else coded
+            counts = dict(zip(plain.to_pylist(), found.field("counts").to_pylist(), strict=True))
+            counts.pop(None, None)
+            self._update(counts)
+
+    def _update(self, counts: Mapping[Any, int]) -> None:
+        self._counts.update(counts)
+        if len(self._counts) > MOST_COUNTED:
+            self._counts = Counter(dict(self._counts.most_common(MOST_COUNTED // 2)))
+
+    @staticmethod
+    def numbers(values: Any) -> np.ndarray:
+        """Return the numbers among some values."""
+        numbers = _numbers(values)
+        return numbers[~np.isnan(numbers)]
+
+    def __add__(self, other: ColumnValues) -> ColumnValues:
+        total = copy.copy(self)
+        total.sample = self.sample + other.sample
+        total._counts = Counter(self._counts)
+        total._update(other._counts)
+        return total
+
+    def slices(self) -> ByValue:
+        """Return the slices: the 20 most frequent values, or ten ranges of numbers."""
+        if self.in_ranges:
+            sample = self.sample
+            inner = np.quantile(sample.values, np.arange(1, N_RANGES) / N_RANGES)
+            edges = np.unique(inner[inner < sample.high])
+            ends = [f"{end:.6g}" for end in (sample.low, *edges, sample.high)]
+            first = f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else ends[0]
+            names = [
+                first,
+                *(f"above {a} to {b}" for a, b in pairwise(ends[1:])),
+            ]
+            return ByValue(self.column, names, {}, edges)
+        # of equally frequent ones the first by name, whatever the batches
+        ordered = sorted(self._counts, key=lambda value: (-self._counts[value], _name(value)))
+        frequent = ordered[:MOST_SLICES]
+        names = [_name(value) for value in frequent]
+        return ByValue(self.column, names, {value: code for code, value in enumerate(frequent)})
+
+
+def find_slices(table: TableStream, column: str) -> ByValue:
+    """Return the slices of a column, by one pass over it.
+
+    Parameters
+    ----------
+    table : TableStream
+        With the column.
+    column : str
+        Its name.  The 20 most frequent values are slices; numbers with more values are divided
+        into ten ranges of about as many rows each.
+
+    Returns
+    -------
+    slices : ByValue
+        What finds the slice of a row.
+    """
+    if column not in table.column_names:  # such as one without a name
+        raise InputError(f"no column {column!r}")
+    found = ColumnValues(column, table.schema.field(column).type)
+    for batch in table.select([column]):
+        found.add(batch.data.column(0))
+    return found.slices()
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _numbers(values: Any) -> np.ndarray:
+    """Float64, NaN where the value is missing."""
+    import pyarrow as pa
+
+    values = values.cast(pa.float64(), safe=False)  # rounds whole numbers beyond 2^53
+    return np.asarray(numbers_of(values), dtype=np.float64)
+
+
+def _encoded(values: Any, column: str) -> Any:
+    """The values with a dictionary; NaN is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(values, pa.DictionaryArray):
+        return values
+    if pa.types.is_nested(values.type) or isinstance(values.type, pa.BaseExtensionType):
+        raise InputError(
+            f"holds {values.type}, which makes no slices; take text, numbers or dates",
+            column=column,
+        )
+    if str(values.type) == "string_view":
+        values = values.cast(pa.large_string())
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), None, values)
+    return values.dictionary_encode()

@@ -1,0 +1,261 @@
+"""What is asked in an evaluation: which model, which metric, which rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.metrics import metric_of
+from crossview.catalog.names import SYMMETRIC
+from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.read_labels import Located
+from crossview.data.table import TableStream, open_table
+from crossview.errors import InputError, closest_names
+from crossview.evaluating.labels import ClassLabels, NumberLabels
+from crossview.evaluating.slices import ByValue
+from crossview.evaluating.windows import ByRows, ByTime, parse_window
+from crossview.scoring.fitted_model import FittedModel, ModelColumns, ModelRows
+from crossview.scoring.problems import (
+    Classification,
+    Scored,
+    Task,
+    check_classes_only,
+    gives_probabilities,
+    make_task,
+)
+from crossview.views import MultiView, check_rows
+
+__all__ = [
+    "WINDOW",
+    "Asked",
+    "ask",
+    "labeled_batches",
+    "open_rows_to_evaluate",
+    "window_of_rows",
+]
+
+# in place of a column, where windows divide the rows
+WINDOW = None
+
+
+@dataclass
+class Asked:
+    """What is asked of a model; it can be pickled, and counting rows does not change it.
+
+    Attributes
+    ----------
+    fitted : FittedModel
+        The model.
+    task : Task
+        What it predicts, and the metric that decides.
+    views : bool
+        Whether to predict again with each view missing.
+    label : str or None
+        The column of the labels.
+    slices : list of ByValue
+        Columns whose values divide the rows.
+    windows : ByRows, ByTime or None
+        What divides them by time.
+    """
+
+    fitted: FittedModel
+    task: Task
+    views: bool = True
+    label: str | None = None
+    slices: list[ByValue] = field(default_factory=list)
+    windows: ByRows | ByTime | None = None
+
+    @property
+    def with_probabilities(self) -> bool:
+        """Whether the model gives probabilities."""
+        return self.fitted.classes is not None and gives_probabilities(self.fitted.learner)
+
+    @property
+    def view_names(self) -> tuple[str, ...]:
+        """Names of the views."""
+        return tuple(self.fitted.learner.layout_.names)
+
+    def score(self, X: Any) -> Scored:
+        """Return what the model says of some rows."""
+        learner = self.fitted.learner
+        return self.task.scores(learner, X, probabilities=self.with_probabilities)
+
+    def labels(self) -> ClassLabels | NumberLabels:
+        """Return what reads the labels as the model knows them."""
+        if self.fitted.classes is None:
+            return NumberLabels(self.label)
+        return ClassLabels(self.fitted.classes, self.label)
+
+    def divide(
+        self, columns: Mapping[str, Any], known: np.ndarray, first: int
+    ) -> Iterator[tuple[str | None, np.ndarray]]:
+        """Yield the part of each labeled row: per column its slice, then its window.
+
+        Parameters
+        ----------
+        columns : mapping of str to pyarrow.Array
+            Columns of some rows.
+        known : ndarray of int
+            Those with a label.
+        first : int
+            Labeled rows before these.
+        """
+        for one in self.slices:
+            yield one.column, one.codes(columns[one.column])[known]
+        if isinstance(self.windows, ByTime):
+            yield WINDOW, self.windows.codes(columns[self.windows.column])[known]
+        elif self.windows is not None:
+            yield WINDOW, self.windows.codes(first, len(known))
+
+
+def ask(
+    model: Any,
+    *,
+    metric: str | None = None,
+    k: int | float | None = None,
+    cost: Mapping[str, float] | None = None,
+    positive: Any = None,
+    threshold: float | str | None = "trained",
+    views: bool = True,
+) -> Asked:
+    """Return the model, and what is asked of it; the arguments are those of `evaluate`."""
+    fitted = FittedModel(model)
+    if threshold != "trained":
+        fitted.decide_by(threshold, positive)
+    return Asked(fitted, _task(fitted, metric, k, cost, positive), views)
+
+
+def _task(fitted: FittedModel, metric: str | None, k: Any, cost: Any, positive: Any) -> Task:
+    """What is predicted, and the metric that decides."""
+    name = "regression" if fitted.classes is None else "classification"
+    trained = fitted.info.get("metric")
+    check_classes_only(name, positive=positive, cost=cost)
+    # a class that is named takes the place of a guess
+    named = positive is not None and fitted.info.get("positive_by") == "guess"
+    if metric is None and cost is None and trained:
+        metric = None if named and trained["name"] == SYMMETRIC else trained["name"]
+    options = {"metric": metric, "k": k, "cost": cost, "threshold": None}
+    about = {} if fitted.classes is None else fitted.positive_class(positive)
+    task = make_task(name, np.asarray(fitted.classes), **options, **about)
+    if isinstance(task, Classification) and metric_of(task.metric).kind in (
+        "probability",
+        "calibration",
+    ):
+        task.for_model(fitted.learner)  # it has no probabilities: an error
+    return task
+
+
+def open_rows_to_evaluate(
+    fitted: FittedModel,
+    X: Any,
+    y: Any,
+    *,
+    by: Sequence[str] = (),
+    time: str | None = None,
+    missing_columns: str = "error",
+) -> tuple[ModelColumns | ModelRows, str | None]:
+    """Return the rows as the model reads them, and the column of the labels.
+
+    Parameters
+    ----------
+    fitted : FittedModel
+        The model.
+    X, y, by, time, missing_columns
+        As for `evaluate`.
+
+    Returns
+    -------
+    rows : ModelColumns or ModelRows
+        With the columns that divide them.
+    label : str or None
+        The column of the labels; None: the source has them, or they are an array.
+    """
+    check_rows(X, y=y)
+    columns = [*by, *([time] if time else [])]
+    if not isinstance(fitted.encoder, ViewEncoder):
+        if columns:
+            raise InputError(f"no column {columns[0]!r}: the rows are views, and have no columns")
+        rows = fitted.open(X, missing_columns=missing_columns)
+        if isinstance(rows, ModelRows) and rows.in_memory and (y is None or isinstance(y, str)):
+            raise InputError("X is a MultiView, so y is an array of labels and not a column name")
+        if isinstance(rows, ModelRows) and not rows.in_memory and y is not None:
+            raise InputError("the file has the labels; leave the label out", file=rows.file)
+        return rows, None
+    label = y if isinstance(y, str) else fitted.info.get("label") if y is None else None
+    if y is None and not isinstance(label, str):
+        raise InputError(
+            "which column is the label? The model does not say it; name it: --label COLUMN, or "
+            "y='COLUMN'"
+        )
+    table = open_table(X, dialect=fitted.encoder.dialect)
+    _check_columns(table, label, columns, of_model=y is None)
+    keep = [name for name in [label, *columns] if name is not None and name != time]
+    typed = [time] if time else []
+    return fitted.open(table, keep, typed=typed, missing_columns=missing_columns), label
+
+
+def _check_columns(
+    table: TableStream, label: str | None, columns: list[str], *, of_model: bool
+) -> None:
+    for name in [*([] if label is None else [label]), *columns]:
+        if name not in table.column_names:
+            where = " (the label of the model)" if name == label and of_model else ""
+            hint = closest_names(name, table.column_names)
+            file = table.files[0] if table.files else None
+            raise InputError(f"no column {name!r}{where}{hint}", file=file)
+
+
+def labeled_batches(
+    rows: ModelColumns | ModelRows, y: Any, label: str | None
+) -> Iterator[tuple[Located, MultiView, dict[str, Any], Any]]:
+    """Yield where rows are from, their views, the columns that are kept, and their labels.
+
+    Parameters
+    ----------
+    rows : ModelColumns or ModelRows
+        The rows.
+    y : array-like of shape (n_samples,), str or None
+        Their labels, if it is an array.
+    label : str or None
+        The column of the labels; None: the rows have them.
+    """
+    given = None if y is None or isinstance(y, str) else np.asarray(y)
+    done = 0
+    batches: Iterable[tuple[list[Any], MultiView, Any]] = rows
+    for kept, X, located in batches:
+        columns = dict(zip(rows.keep, kept, strict=True))
+        if given is not None:
+            labels = given[done : done + len(X)]
+        else:
+            labels = located.y if label is None else columns[label]
+        done += len(X)
+        if len(labels) != len(X):
+            break
+        yield located, X, columns, labels
+    if given is not None and done != len(given):
+        raise InputError(f"{len(given)} labels for {done} rows{' or more' * (done > len(given))}")
+
+
+def window_of_rows(window: Any, time: str | None) -> ByRows | None:
+    """Return windows of a number of rows; None where the window is a time, or there is none.
+
+    Parameters
+    ----------
+    window : str, int, timedelta or None
+        The width.
+    time : str or None
+        The column of the times, which a window of time needs.
+    """
+    if window is None:
+        return None
+    kind, width = parse_window(window)
+    if kind == "rows":
+        return ByRows(int(width), time)
+    if time is None:
+        raise InputError(
+            f"window={str(window)!r} is a time, so it needs time=, the column of the times"
+        )
+    return None

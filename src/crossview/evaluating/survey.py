@@ -1,0 +1,167 @@
+"""A pass over the labels, and over the columns that divide the rows, before rows are scored.
+
+It says where the rows of each partition are among all rows.  With that, several machines count in
+the same blocks, the same sample and the same windows as one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crossview.data.read_labels import with_row_location
+from crossview.evaluating.slices import ColumnValues, NumberSample
+from crossview.evaluating.spec import Asked
+from crossview.evaluating.windows import TimeRange, time_range
+from crossview.scoring.fitted_model import ModelColumns, ModelRows
+
+__all__ = ["LABELED", "ROWS", "Position", "Survey", "count_parts", "positions", "sample_numbers"]
+
+# keys of the counts of a partition, beside (column, code) of a slice and (column,) of its numbers
+ROWS, LABELED = "rows", "labeled"
+
+
+class Position(NamedTuple):
+    """Where a partition is in its stream: what was counted before it, and in all.
+
+    Attributes
+    ----------
+    before, total : Counter
+        All rows, labeled rows, and the rows of each slice and window.
+    """
+
+    before: Counter[Any]
+    total: Counter[Any]
+
+    def of(self, key: Any) -> tuple[int, int]:
+        """Return the arguments of `BlockTally.begin_at` for what a key is about."""
+        return self.before[key], self.total[key]
+
+
+def positions(counts: Sequence[Counter[Any]]) -> list[Position]:
+    """Return the position of each partition, from the counts of each.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> from crossview.evaluating.survey import positions
+    >>> [one.of("rows") for one in positions([Counter(rows=3), Counter(rows=2)])]
+    [(0, 5), (3, 5)]
+    """
+    total: Counter[Any] = Counter()
+    before = []
+    for one in counts:
+        before.append(Counter(total))
+        total.update(one)
+    return [Position(one, total) for one in before]
+
+
+class Survey:
+    """What a pass over labels and dividing columns tells; those of consecutive parts add up.
+
+    Parameters
+    ----------
+    rows : ModelColumns or ModelRows
+        The rows, with the columns to keep.
+    by : sequence of str
+        Columns whose values divide the rows.
+    time : str or None
+        The column of the times, if they do.
+
+    Attributes
+    ----------
+    counts : list of Counter
+        Of each part: its rows, those with a label, and the numbers of columns.
+    values : dict of str to ColumnValues
+        The values of the columns.
+    times : TimeRange or None
+        The range of the times.
+    """
+
+    def __init__(self, rows: ModelColumns | ModelRows, by: Sequence[str], time: str | None) -> None:
+        self.counts: list[Counter[Any]] = [Counter()]
+        self.values: dict[str, ColumnValues] = {}
+        self.times: TimeRange | None = None
+        if isinstance(rows, ModelColumns):
+            kinds = rows.table.schema
+            self.values = {name: ColumnValues(name, kinds.field(name).type) for name in by}
+            self.times = None if time is None else time_range(rows.table, time)
+
+    def count(self, asked: Asked, rows: ModelColumns | ModelRows) -> Survey:
+        """Count all rows of a part; return the survey itself."""
+        (found,) = self.counts
+        for n, columns, known in _labeled(asked, rows):
+            found[ROWS] += n
+            found[LABELED] += len(known)
+            for name, values in self.values.items():
+                values.add(columns[name])
+            if self.times is not None:
+                self.times.add(columns[self.times.column])
+        for name, values in self.values.items():
+            found[name,] = values.sample.n
+        return self
+
+    def __add__(self, other: Survey) -> Survey:
+        total = object.__new__(Survey)
+        total.counts = [*self.counts, *other.counts]
+        total.values = {name: one + other.values[name] for name, one in self.values.items()}
+        total.times = None
+        if self.times is not None and other.times is not None:
+            total.times = self.times + other.times
+        return total
+
+
+def _labeled(
+    asked: Asked, rows: ModelColumns | ModelRows
+) -> Iterator[tuple[int, dict[str, Any], np.ndarray]]:
+    """How many rows each batch has, its columns, and its rows with a label."""
+    labels = asked.labels()
+    for n, columns, located in rows.kept():
+        with with_row_location(located):
+            known, _ = labels.read(located.y if asked.label is None else columns[asked.label])
+        yield n, columns, known
+
+
+def count_parts(asked: Asked, rows: ModelColumns | ModelRows, position: Position) -> Counter[Any]:
+    """Return how many labeled rows are in each slice and each window.
+
+    Parameters
+    ----------
+    asked : Asked
+        What divides the rows.
+    rows : ModelColumns or ModelRows
+        The rows of a partition.
+    position : Position
+        Where it is.
+    """
+    found: Counter[Any] = Counter()
+    first = position.before[LABELED]
+    for _, columns, known in _labeled(asked, rows):
+        for column, codes in asked.divide(columns, known, first):
+            some, counts = np.unique(codes[codes >= 0], return_counts=True)
+            pairs = zip(some.tolist(), counts.tolist(), strict=True)
+            found.update({(column, code): n for code, n in pairs})
+        first += len(known)
+    return found
+
+
+def sample_numbers(rows: ModelColumns, columns: Sequence[str], position: Position) -> list[Any]:
+    """Return the numbers of some columns that a sample of the whole stream has.
+
+    Parameters
+    ----------
+    rows : ModelColumns
+        The rows of a partition.
+    columns : sequence of str
+        Columns of numbers.
+    position : Position
+        Where it is.
+    """
+    samples = {name: NumberSample(*position.of((name,))) for name in columns}
+    for _, values, _ in rows.kept():
+        for name, sample in samples.items():
+            sample.add(ColumnValues.numbers(values[name]))
+    return [sample.values for sample in samples.values()]

@@ -1,1 +1,0 @@
-"""Which model is better, and by how much."""

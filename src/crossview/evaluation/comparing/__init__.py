@@ -1,1 +1,0 @@
-"""Comparing learners: by folds in rounds of tasks, or on a stream."""

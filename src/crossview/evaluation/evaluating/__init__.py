@@ -1,1 +1,0 @@
-"""Parts of `crossview.evaluate`: counts, slices, times, labels, and the answer."""

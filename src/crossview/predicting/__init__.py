@@ -1,0 +1,1 @@
+"""Predictions of a model for the rows of any source."""

@@ -1,0 +1,312 @@
+"""Predictions of a fitted model for rows of any source."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from crossview.data.arrow import floats, integers, kind_of_labels, labels_as, pyarrow
+from crossview.data.joined import open_views
+from crossview.data.labeled_source import input_files
+from crossview.data.prefetch import prefetch
+from crossview.data.read_labels import with_row_location
+from crossview.data.table import TableStream
+from crossview.data.write import check_table, writing
+from crossview.errors import InputError
+from crossview.scoring.drift import Drift, drift_warnings, scores_of_views
+from crossview.scoring.fitted_model import FittedModel
+from crossview.scoring.problems import gives_probabilities
+from crossview.scoring.weights import ColumnNames
+from crossview.views import MultiView
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Predictions", "predict", "predict_inputs", "with_id"]
+
+# about so many rows of a batch are compared with those of training, to lose no time
+ROWS_FOR_DRIFT = 8192
+# columns of an explanation, per row
+MOST_EXPLAINED = 100
+
+
+@overload
+def predict(
+    model: Any,
+    X: Any,
+    output: None = None,
+    *,
+    keep: Sequence[str] = (),
+    threshold: float | str | None = "trained",
+    positive: Any = None,
+    missing_columns: str = "error",
+    explain: int | None = None,
+) -> pa.Table: ...
+@overload
+def predict(
+    model: Any,
+    X: Any,
+    output: str | os.PathLike[str],
+    *,
+    keep: Sequence[str] = (),
+    threshold: float | str | None = "trained",
+    positive: Any = None,
+    missing_columns: str = "error",
+    explain: int | None = None,
+) -> int: ...
+def predict(
+    model: Any,
+    X: Any,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    on: str | Sequence[str] | None = None,
+    keep: Sequence[str] = (),
+    threshold: float | str | None = "trained",
+    positive: Any = None,
+    missing_columns: str = "error",
+    explain: int | None = None,
+) -> pa.Table | int:
+    """Return or write the prediction, score, probabilities and one score per view for each row.
+
+    With two classes the second of the sorted classes is predicted by the threshold of the model, or
+    by a score above 0 if it has none.  With more there is one score per class, the highest one
+    predicts, and the score of a view is that for the predicted class.  There is one column
+    ``probability_<label>`` per class, unless the model has no probabilities.  A regressor has
+    no joint score, and the score of a view is the prediction from that view alone.  A view that is
+    missing in a row has no score.
+
+    Parameters
+    ----------
+    model : path-like, Trained, Pipeline or learner
+        A model file, what `train` returned, or a fitted model such as ``train(...).fitted``.
+    X : MultiView, data frame, path, glob, query, or mapping of str to these
+        The rows.  A view without any of its columns is missing, with a warning.  A mapping as for
+        `train`: all ids are rows, and the predictions have them.
+    output : path-like, default=None
+        The file to write: ``.csv``, ``.parquet`` or ``.jsonl``.  Only one batch is then in
+        memory.  None: the predictions are returned.
+    on : str or sequence of str, default=None
+        Where ``X`` is a mapping of views to sources: the column, such as an id, by which their rows
+        belong together.  None: frames have the same rows, in one order or by their pandas index.
+    keep : sequence of str, default=()
+        Columns of ``X`` to copy, such as an id.
+    threshold : float, "trained" or None, default="trained"
+        With two classes: the probability of the positive class above which it is predicted.
+        "trained": as the model was trained.  None: a score above 0 predicts the second class.
+    positive : label, default=None
+        The class that ``threshold`` is about.  None: the one that the model was trained for; of a
+        model that does not know it, the one that is called yes or the like, or else the second.
+    missing_columns : {"error", "null"}, default="error"
+        What a column of the model is that ``X`` has not, in a view of which it has others: an
+        error, or null in every row, with a warning.
+    explain : int, default=None
+        Also name, per row, this many columns (such as 3) that contribute most to the score, with
+        their contributions: ``explain_1_column``, ``explain_1_contribution``, ``explain_2_column``,
+        and so on, by absolute contribution; null where a row has fewer.  `contributions` of the
+        learners defines them: where the score is a sum over columns, the weight times the
+        value.  With two classes they are parts of ``score``, with more of the score of the
+        predicted class, and of a regressor of the prediction.  A slot of several values has the
+        name of the first, with ``(+ others)``.  None: no explanation.
+
+    Returns
+    -------
+    pyarrow.Table or int
+        The predictions in the order of the rows, or the number of rows written.
+
+    Warns
+    -----
+    UserWarning
+        A view or a column is missing, or a view of the rows is not distributed as in training
+        (of a model file that `train` wrote); see `crossview.evaluate`.
+
+    Examples
+    --------
+    >>> from crossview import datasets, predict, train
+    >>> table = datasets.load("breast-cancer")
+    >>> trained = train(table, "diagnosis", model="pa:squared")
+    >>> answer = predict(trained.fitted, table, keep=["diagnosis"])
+    >>> answer.column_names[:3], answer.num_rows
+    (['diagnosis', 'prediction', 'score'], 569)
+    >>> answer.column_names[3:5]
+    ['probability_benign', 'probability_malignant']
+    >>> explained = predict(trained.fitted, table, explain=1)
+    >>> explained.column_names[-2:], explained["explain_1_column"][0].as_py()
+    (['explain_1_column', 'explain_1_contribution'], 'worst__perimeter')
+    """
+    X, _, _ = open_views(X, None, on, views={}, model=model)
+    keep = with_id(X, keep)
+    if output is not None:
+        check_table(output, predict_inputs(model, X))
+    own = {"threshold": threshold, "positive": positive, "missing_columns": missing_columns}
+    predictions = Predictions(model, X, keep=keep, explain=explain, **own)
+    for view in predictions.missing_views:
+        warnings.warn(f"view {view!r} is missing; scored without it", UserWarning, stacklevel=2)
+    for column in predictions.null_columns:
+        warnings.warn(f"column {column!r} is missing: null", UserWarning, stacklevel=2)
+    answer: Any = None
+    if output is None:
+        answer = pyarrow().Table.from_batches(list(predictions), predictions.schema)
+    else:
+        with writing(output, predictions.schema) as write:
+            for batch in predictions:
+                write(batch)
+    for line in drift_warnings(predictions.drift):
+        warnings.warn(line, UserWarning, stacklevel=2)
+    return predictions.n_rows if answer is None else answer
+
+
+def with_id(X: Any, keep: Sequence[str]) -> list[str]:
+    """Return the columns to copy, with the id of a join."""
+    join = X.join if isinstance(X, TableStream) else None
+    return list(keep) if join is None else list(dict.fromkeys([*join.on, *keep]))
+
+
+def predict_inputs(model: Any, X: Any) -> list[str]:
+    """Return the files that predictions are made from: the model and the rows."""
+    file = [os.fspath(model)] if isinstance(model, str | os.PathLike) else []
+    return [*file, *input_files(X)]
+
+
+class Predictions:
+    """The predictions for some rows, batch by batch.
+
+    Parameters
+    ----------
+    model, X, keep, threshold, positive, missing_columns, explain
+        As for `predict`.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        Of the batches.
+    missing_views : list of str
+        Views of which ``X`` has no column.
+    null_columns : list of str
+        Columns of other views that ``X`` has not, where that is allowed.
+    n_rows : int
+        Rows predicted so far.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        *,
+        keep: Sequence[str] = (),
+        threshold: float | str | None = "trained",
+        positive: Any = None,
+        missing_columns: str = "error",
+        explain: int | None = None,
+    ) -> None:
+        fitted = FittedModel(model)
+        if threshold != "trained":
+            fitted.decide_by(threshold, positive)
+        self._learner, self._classes = fitted.learner, fitted.classes
+        if explain is not None:
+            if not (isinstance(explain, int) and 1 <= explain <= MOST_EXPLAINED):
+                raise InputError(f"explain={explain!r}; give a number from 1 to {MOST_EXPLAINED}")
+            self._learner.check_weights()
+        self._n_explained = explain or 0
+        self._keep = list(keep)
+        self._source = fitted.open(X, keep, missing_columns=missing_columns)
+        self.n_rows = 0
+        self.missing_views = list(self._source.missing_views)
+        self.null_columns = list(self._source.null_columns)
+        self._names = ColumnNames.of_model(self._learner, fitted.encoder)
+        self._drift = fitted.drift_counter()
+        self.schema = self._make_schema()
+
+    @property
+    def drift(self) -> list[Drift]:
+        """How far the views of the rows so far have moved since training."""
+        return [] if self._drift is None else self._drift.drifts(self.missing_views)
+
+    def _make_schema(self) -> pa.Schema:
+        pa = pyarrow()
+        learner = self._learner
+        joint: list[str] = []
+        if self._classes is not None:
+            two = len(self._classes) == 2
+            joint = ["score"] if two else [f"score_{label}" for label in self._classes]
+            if gives_probabilities(learner):
+                joint += [f"probability_{label}" for label in self._classes]
+        own = [f"view_{view}" for view in learner.layout_.names]
+        kind = pa.float64() if self._classes is None else kind_of_labels(self._classes)
+        explained = {
+            f"explain_{rank}_{what}": kind
+            for rank in range(1, self._n_explained + 1)
+            for what, kind in (("column", pa.string()), ("contribution", pa.float64()))
+        }
+        names = [*self._keep, "prediction", *joint, *own, *explained]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"keep= names {name!r}, which the predictions have already")
+        kinds = [*self._source.kinds_of_kept(), kind, *[pa.float64()] * len([*joint, *own])]
+        kinds += explained.values()
+        return pa.schema(list(zip(names, kinds, strict=True)))
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        pa = pyarrow()
+        for kept, X, batch in prefetch(self._source):
+            self.n_rows += len(X)
+            with with_row_location(batch):
+                found, numbers = self._predict(X)
+                explained = self._explain(X) if self._n_explained else []
+            kind = self.schema.field("prediction").type
+            predicted = floats(found) if self._classes is None else labels_as(found.tolist(), kind)
+            yield pa.RecordBatch.from_arrays(
+                [
+                    *(column.cast(self.schema.field(i).type) for i, column in enumerate(kept)),
+                    predicted,
+                    *map(floats, numbers.T),  # a missing view has no score
+                    *explained,
+                ],
+                schema=self.schema,
+            )
+
+    def _predict(self, X: MultiView) -> tuple[np.ndarray, np.ndarray]:
+        """What is predicted, and the numbers beside it."""
+        scores = None if self._classes is None else self._learner.decision_function(X)
+        each = scores_of_views(self._learner, X, scores)
+        if self._drift is not None:
+            some = slice(None, None, 1 + len(X) // ROWS_FOR_DRIFT)
+            self._drift.count(self._drift.locate(X[some], each[some]))
+        if scores is None:
+            return self._learner.predict(X), each
+        parts = [scores, each]
+        if gives_probabilities(self._learner):
+            parts.insert(1, self._learner.probabilities(scores))
+        return self._learner.decide(scores), np.column_stack(parts)
+
+    def _explain(self, X: MultiView) -> list[pa.Array]:
+        """The names and the contributions of the columns that contribute most, rank by rank."""
+        pa = pyarrow()
+        found = self._learner.contributions(X)
+        lengths = np.diff(found.indptr)
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        order = np.lexsort((-np.abs(found.data), row))  # equal ones in the order of the columns
+        rank = np.arange(len(order)) - np.repeat(found.indptr[:-1], lengths)
+        best = order[rank < self._n_explained]
+        distinct, at = np.unique(found.indices[best], return_inverse=True)
+        ptr, texts = X.layout.ptr, np.empty(len(distinct), dtype=object)
+        for v, view in enumerate(X.layout.names):
+            lo, hi = np.searchsorted(distinct, ptr[v : v + 2])
+            texts[lo:hi] = self._names.texts(view, (distinct[lo:hi] - ptr[v]).tolist())
+        names = np.full((len(lengths), self._n_explained), len(distinct))
+        values = np.full(names.shape, np.nan)
+        names[row[best], rank[rank < self._n_explained]] = at
+        values[row[best], rank[rank < self._n_explained]] = found.data[best]
+        known = labels_as(texts.tolist(), pa.string())
+        named = pa.concat_arrays([known, pa.nulls(1, pa.string())])
+        return [
+            array
+            for r in range(self._n_explained)
+            for array in (
+                named.take(integers(names[:, r])),
+                floats(values[:, r]),
+            )
+        ]

@@ -1,1 +1,0 @@
-"""Comparisons and models as tables."""

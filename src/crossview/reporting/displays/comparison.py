@@ -1,0 +1,276 @@
+"""The models of a comparison, the best first."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.metrics import metric_of
+from crossview.comparing.comparison import Comparison, ComparisonRow
+from crossview.comparing.verdict import CONSTANT, best_baseline, is_clear, name_of, short_value
+from crossview.errors import InputError
+from crossview.reporting.displays.style import COLORS, INK, LINE, MUTED, WIDTH, Display, short_name
+
+__all__ = ["AnswerDisplay", "ComparisonDisplay"]
+
+# a row that is further away than so many times the middle one is drawn at the edge
+FAR = 2.5
+
+
+class ComparisonDisplay(Display):
+    """The metric of each model, with the interval of its difference to the best one.
+
+    Parameters
+    ----------
+    models : sequence of str
+        Their names, the best first.
+    values : array-like of shape (n_models,)
+        The metric.
+    intervals : array-like of shape (n_models, 2)
+        The ends of the interval of each value; NaN where there is none.
+    metric : str
+        Its name.
+    rope : float, default=0.0
+        Differences to the best up to this are none.
+    recommended : str or None, default=None
+        The model to mark.
+    baselines : sequence of str, default=()
+        Models of other libraries, which are drawn hollow.
+    title : str, default=""
+        What there is to see.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from crossview import ComparisonDisplay
+    >>> limits = [[0.95, 0.97], [0.90, 0.94]]
+    >>> display = ComparisonDisplay(["pam", "pa"], [0.96, 0.92], limits, "f1", rope=0.01).plot()
+    >>> display.ax_.get_xlabel()
+    'f1'
+    """
+
+    def __init__(
+        self,
+        models: Sequence[str],
+        values: Any,
+        intervals: Any,
+        metric: str,
+        *,
+        rope: float = 0.0,
+        recommended: str | None = None,
+        baselines: Sequence[str] = (),
+        title: str = "",
+    ) -> None:
+        self.models, self.metric, self.rope = list(models), metric, rope
+        self.values, self.intervals = np.asarray(values), np.asarray(intervals)
+        self.recommended, self.baselines, self.title = recommended, set(baselines), title
+        self.size = (WIDTH, 0.9 + 0.25 * max(len(self.models), 2))
+        listed = ", ".join(f"{m} {v:.4g}" for m, v in zip(self.models, self.values, strict=True))
+        self.alt = f"{metric} of {len(self.models)} models, the best first: {listed}."
+
+    @classmethod
+    def of(cls, comparison: Comparison) -> ComparisonDisplay:
+        """Return the display of a comparison, which is not drawn yet.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            From `crossview.compare`.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+            For `plot`.
+        """
+        c, sign = comparison, 1.0 if metric_of(comparison.metric).higher_is_better else -1.0
+        intervals = []
+        for row in c.rows:
+            ends = (np.nan, np.nan) if row.difference is None else row.difference.interval()
+            intervals.append(sorted(c.best.value + sign * end for end in ends))
+        return cls(
+            [row.model for row in c.rows],
+            [row.value for row in c.rows],
+            intervals,
+            c.metric,
+            rope=c.rope if len(c.rows) > 1 else 0.0,
+            recommended=c.recommended.model,
+            baselines=[row.model for row in c.rows if row.baseline],
+            title=_finding(c),
+        )
+
+    def _draw(self, ax: Any) -> None:
+        y, best = np.arange(len(self.models)), self.values[0]
+        low, high = self._limits()
+        sign = 1.0 if metric_of(self.metric).higher_is_better else -1.0
+        ax.set_xlim(low, high)
+        ax.set_ylim(len(self.models) - 0.4, -0.6)
+        if self.rope:
+            ends = sorted([best, best - sign * self.rope])
+            ax.axvspan(*ends, color=LINE, alpha=0.55, linewidth=0)
+        for i, model in enumerate(self.models):
+            color = COLORS[0] if model == self.recommended else MUTED
+            value = self.values[i]
+            if not low <= value <= high:
+                self._mark_far(ax, i, value, low if value < low else high)
+                continue
+            if not np.isnan(self.intervals[i]).any():
+                ends = np.clip(self.intervals[i], low, high)
+                ax.plot(ends, [i, i], color=color, linewidth=1.6, zorder=2)
+            hollow = model in self.baselines
+            ax.plot(
+                *([value], [i]),
+                marker="o",
+                markersize=6,
+                color=color,
+                markerfacecolor="none" if hollow else color,
+                zorder=3,
+            )
+        ax.set_yticks(y, [short_name(model) for model in self.models])
+        for i, text in enumerate(ax.get_yticklabels()):
+            marked = self.models[i] == self.recommended
+            text.set_color(COLORS[0] if marked else INK)
+            text.set_fontweight("bold" if marked else "normal")
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        ax.locator_params(axis="x", nbins=6)
+        ax.grid(axis="x")
+        ax.set_xlabel(self.metric)
+
+    def _limits(self) -> tuple[float, float]:
+        """The ends of the axis, such that the best half of the models is well apart."""
+        best, away = self.values[0], np.abs(self.values - self.values[0])
+        far = max(FAR * np.nanmedian(away), 4.0 * self.rope, 1e-3 * abs(best))
+        near = away <= far
+        values, ends = self.values[near], self.intervals[near]
+        span = max(np.ptp(values), 2.0 * self.rope, 1e-6)
+        low, high = values.min() - 0.1 * span, values.max() + 0.1 * span
+        if np.isfinite(ends).any():  # as far as they do not push the values together
+            low = min(low, max(np.nanmin(ends), values.min() - span))
+            high = max(high, min(np.nanmax(ends), values.max() + span))
+        return low - 0.04 * (high - low), high + 0.04 * (high - low)
+
+    def _mark_far(self, ax: Any, i: int, value: float, edge: float) -> None:
+        """Write the value of a row that is beyond the axis at its edge."""
+        left = bool(value < edge)
+        ax.annotate(
+            f"◂ {value:.3g}" if left else f"{value:.3g} ▸" if value == value else "not defined",
+            (edge, i),
+            xytext=(3 if left else -3, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left" if left else "right",
+            color=MUTED,
+            fontsize=9,
+        )
+
+
+class AnswerDisplay(Display):
+    """The recommended model beside the best baseline, and beside looking at no column.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `crossview.compare`.
+    """
+
+    def __init__(self, comparison: Comparison) -> None:
+        c = self.comparison = comparison
+        self.rows = _told_rows(c)
+        if len(self.rows) < 2:
+            raise InputError("there is one model, and nothing to compare it with")
+        self.names = [name_of(row) for row in self.rows]
+        self.size = (WIDTH * 0.9, 0.9 + 0.5 * len(self.rows))
+        self.title = f"{c.metric} {_what_is_shown(c, self.rows)}"
+        listed = ", ".join(
+            f"{name} {short_value(c, row.value)}"
+            for name, row in zip(self.names, self.rows, strict=True)
+        )
+        self.alt = f"{c.metric}: {listed}."
+
+    @classmethod
+    def of(cls, result: Comparison) -> AnswerDisplay:
+        """Return the display of a comparison, which is not drawn yet."""
+        return cls(result)
+
+    def _draw(self, ax: Any) -> None:
+        c, y = self.comparison, np.arange(len(self.rows))
+        sign = 1.0 if metric_of(c.metric).higher_is_better else -1.0
+        values = np.array([row.value for row in self.rows])
+        colors = [COLORS[0] if row is c.recommended else MUTED for row in self.rows]
+        ax.barh(y, np.nan_to_num(values), height=0.55, color=colors, alpha=0.85, linewidth=0)
+        ends = [0.0, *np.nan_to_num(values).tolist()]
+        for i, row in enumerate(self.rows):
+            right = np.nan_to_num(row.value)
+            if row.difference is not None:
+                interval = [c.best.value + sign * end for end in row.difference.interval()]
+                if np.isfinite(interval).all():
+                    ax.plot(interval, [i, i], color=INK, linewidth=1.4)
+                    right = max(right, *interval)
+                    ends += interval
+            place = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+            words = "–" if np.isnan(row.value) else short_value(c, row.value)
+            ax.annotate(words, (max(right, 0.0), i), **place, fontsize=9.5)
+        low, high = min(ends), max(ends)
+        ax.set_xlim(low, high + 0.22 * ((high - low) or 1.0))
+        ax.set_ylim(len(y) - 0.4, -0.6)
+        names = [textwrap.fill(short_name(name, 44), 23) for name in self.names]
+        ax.set_yticks(y, names)
+        for text, row in zip(ax.get_yticklabels(), self.rows, strict=True):
+            text.set_fontweight("bold" if row is c.recommended else "normal")
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        ax.locator_params(axis="x", nbins=5)
+        ax.grid(axis="x")
+        ax.set_xlabel(c.metric if sign > 0 else f"{c.metric} (lower is better)")
+
+
+def _told_rows(c: Comparison) -> list[ComparisonRow]:
+    """Return the rows that readers compare the answer with, the best first."""
+    ours = next((row for row in c.rows if not row.baseline), None)
+    constant = next((row for row in c.rows if row.model in CONSTANT), None)
+    told = [c.recommended, *([ours] if c.recommended.baseline else []), best_baseline(c), constant]
+    models = {row.model for row in told if row is not None}
+    return [row for row in c.rows if row.model in models]
+
+
+def _what_is_shown(c: Comparison, rows: Sequence[ComparisonRow]) -> str:
+    parts = ["of the recommended model"]
+    others = [row for row in rows if row is not c.recommended]
+    if any(not row.baseline for row in others):
+        parts.append("of the best of Crossview")
+    if any(row.baseline and row.model not in CONSTANT for row in others):
+        parts.append("of the best baseline")
+    if any(row.model in CONSTANT for row in others):
+        parts.append("of a constant answer")
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _finding(c: Comparison) -> str:
+    """Return the finding, for the title."""
+    chosen, best = c.recommended, c.best
+    value = f"{c.metric} {short_value(c, chosen.value)}"
+    if len(c.rows) == 1:
+        return f"{chosen.model}: {value}"
+    n = len(c.equals)
+    if n == 1:
+        second = c.rows[1]
+        away = short_value(c, abs(best.value - second.value))
+        if is_clear(c, second):
+            return f"{best.model} is best ({value}), ahead of {second.model} by {away}"
+        return f"{best.model} is best ({value}), but not clearly: {second.model} is {away} behind"
+    if chosen is best:
+        others = "1 other is" if n == 2 else f"{n - 1} others are"
+        return f"{best.model} is best ({value}), and {others} practically equal to it"
+    return (
+        f"{chosen.model} ({value}) is the cheapest of {n} models that are practically equal to the "
+        f"best"
+    )

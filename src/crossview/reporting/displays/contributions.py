@@ -1,0 +1,302 @@
+"""Contributions of views: the loss without each, and its share of the score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crossview.catalog.metrics import metric_of
+from crossview.comparing.comparison import Comparison
+from crossview.errors import InputError
+from crossview.evaluating.evaluation import Evaluation
+from crossview.reporting.displays.style import COLORS, MUTED, WIDTH, Display, short_name
+from crossview.scoring.drift import scores_of_views
+
+__all__ = ["Share", "ViewContributionDisplay", "display_of_shares", "shares_of_scores"]
+
+# shares that differ by less are about equal: more than two rounded ones can
+LEAST_DIFFERENCE = 0.02
+
+
+class Share(NamedTuple):
+    """The share of a view in the score, and the ends of its 95 % interval; NaN if not known."""
+
+    value: float
+    low: float
+    high: float
+
+
+class ViewContributionDisplay(Display):
+    """One bar per view: what is lost without it, or its share of the score.
+
+    Parameters
+    ----------
+    views : sequence of str
+        Names of the views.
+    values : array-like of shape (n_views,)
+        What each is worth.
+    intervals : array-like of shape (n_views, 2), default=None
+        The ends of the interval of each value.
+    label : str, default="share of the score"
+        What the values are.
+    title : str or None, default=None
+        What there is to see.  None: made from the values.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from crossview import ViewContributionDisplay
+    >>> display = ViewContributionDisplay.from_predictions(["a", "b"], [[1.0, 3.0], [-1.0, 3.0]])
+    >>> display.values.tolist()
+    [0.25, 0.75]
+    """
+
+    def __init__(
+        self,
+        views: Sequence[str],
+        values: Any,
+        intervals: Any = None,
+        *,
+        label: str = "share of the score",
+        title: str | None = None,
+    ) -> None:
+        self.views, self.label = list(views), label
+        self.values = np.asarray(values, dtype=np.float64)
+        self.intervals = None if intervals is None else np.asarray(intervals, dtype=np.float64)
+        self.is_share = label.startswith("share")
+        self.size = (WIDTH, 0.8 + 0.34 * max(len(self.views), 2))
+        self.title = _finding(self) if title is None else title
+        listed = ", ".join(
+            f"{view} {self._words(value)}"
+            for view, value in zip(self.views, self.values, strict=True)
+        )
+        self.alt = f"{label}, by view: {listed}."
+
+    def _words(self, value: float) -> str:
+        return f"{value:.0%}" if self.is_share else f"{value + 0.0:+.3g}"
+
+    @classmethod
+    def of(cls, result: Any) -> ViewContributionDisplay:
+        """Return the display of a result, which is not drawn yet.
+
+        Parameters
+        ----------
+        result : Comparison, Trained or Evaluation
+            What the metric loses without each view, if that was measured (``ablate=True`` of
+            `crossview.compare`, ``views=True`` of `crossview.evaluate`); otherwise the share of
+            each view in the score.
+
+        Returns
+        -------
+        display : ViewContributionDisplay
+            For `plot`.
+        """
+        if isinstance(result, Comparison) and result.ablation:
+            return cls._lost(
+                [one.view for one in result.ablation],
+                [-one.without_difference.location for one in result.ablation],
+                [
+                    sorted(-end for end in one.without_difference.interval())
+                    for one in result.ablation
+                ],
+                f"loss of {result.metric} without the view",
+            )
+        if isinstance(result, Evaluation) and result.views:
+            sign = -1.0 if metric_of(result.metric).higher_is_better else 1.0
+            return cls._lost(
+                [one.view for one in result.views],
+                [sign * one.difference.value for one in result.views],
+                [sorted(sign * end for end in one.difference[1:]) for one in result.views],
+                f"loss of {result.metric} where the view is missing",
+            )
+        shares = shares_of_scores(result)
+        if shares is None:
+            raise InputError(
+                "the result does not say what its views are worth; compare with ablate=True, or "
+                "evaluate with views=True"
+            )
+        return display_of_shares(shares)
+
+    @classmethod
+    def _lost(
+        cls, views: list[str], values: list[float], intervals: list[Any], label: str
+    ) -> ViewContributionDisplay:
+        order = np.argsort([-value for value in values], kind="stable")
+        return cls(
+            [views[i] for i in order],
+            [values[i] for i in order],
+            [intervals[i] for i in order],
+            label=label,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls, views: Sequence[str], view_scores: Any, *, ax: Any = None
+    ) -> ViewContributionDisplay:
+        """Draw the share of each view in scores.
+
+        Parameters
+        ----------
+        views : sequence of str
+            Names of the views.
+        view_scores : array-like of shape (n_samples, n_views)
+            One score per view; NaN, where it is missing, counts as 0.
+        ax : matplotlib Axes, default=None
+            Where to draw.  None: on a new figure.
+
+        Returns
+        -------
+        display : ViewContributionDisplay
+            The mean absolute score of each view, by the sum over views.
+        """
+        each = _shares(np.asarray(view_scores, dtype=np.float64))
+        return display_of_shares(dict(zip(views, each, strict=True))).plot(ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None) -> ViewContributionDisplay:
+        """Draw the share of each view in the scores of a fitted learner.
+
+        Parameters
+        ----------
+        estimator : learner
+            A fitted one with `view_scores`.
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+        ax : matplotlib Axes, default=None
+            Where to draw.  None: on a new figure.
+
+        Returns
+        -------
+        display : ViewContributionDisplay
+            One bar per view.
+        """
+        each = scores_of_views(estimator, X)
+        return cls.from_predictions(estimator.layout_.names, each, ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        y = np.arange(len(self.views))
+        ax.barh(y, self.values, height=0.55, color=COLORS[0], alpha=0.85, linewidth=0)
+        ends = [self.values, np.zeros(1)]
+        if self.intervals is not None:
+            for i, (low, high) in enumerate(self.intervals):
+                ax.plot([low, high], [i, i], color=MUTED, linewidth=1.6)
+            ends.append(self.intervals[np.isfinite(self.intervals)])
+        low, high = np.min(np.concatenate(ends)), np.max(np.concatenate(ends))
+        pad = 0.2 * (high - low) or 0.1
+        ax.set_xlim(low - pad * (low < 0.0), high + pad)
+        ax.set_ylim(len(self.views) - 0.4, -0.6)
+        for i, value in enumerate(self.values):
+            right = value if self.intervals is None else max(value, self.intervals[i][1])
+            place = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+            at = (right if right == right else value, i)
+            ax.annotate(self._words(value), at, **place, fontsize=9.5)
+        ax.set_yticks(y, [short_name(view) for view in self.views])
+        ax.tick_params(axis="y", length=0)
+        ax.axvline(0.0, color=MUTED, linewidth=0.8)
+        ax.spines["left"].set_visible(False)
+        if self.is_share:
+            ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        ax.locator_params(axis="x", nbins=6)
+        ax.grid(axis="x")
+        ax.set_xlabel(self.label)
+
+
+def _finding(shown: ViewContributionDisplay) -> str:
+    """Return the finding, for the title."""
+    values = shown.values
+    if shown.is_share:
+        return _finding_of_shares(shown)
+    metric, where = shown.label.removeprefix("loss of ").split(" ", 1)
+    if shown.intervals is not None:  # what may be chance is not missed
+        values = np.where(shown.intervals[:, 0] > 0.0, values, -np.inf)
+    k = int(np.argmax(values))
+    if np.isneginf(values[k]):
+        return f"No single view is clearly missed: {metric} stays about the same {where}"
+    return f"{shown.views[k]} is clearly missed: {metric} is worse by {values[k]:.3g} {where}"
+
+
+def _finding_of_shares(shown: ViewContributionDisplay) -> str:
+    """The largest share, if it is larger than the next one by more than its uncertainty."""
+    values, words = shown.values, [f"{value:.0%}" for value in shown.values]
+    if len(values) == 1:
+        return f"The score is that of {shown.views[0]}"
+    first, second = np.argsort(-values, kind="stable")[:2].tolist()
+    apart = values[first] - values[second] >= LEAST_DIFFERENCE
+    if shown.intervals is not None:
+        apart = apart and shown.intervals[first][0] > shown.intervals[second][1]
+    if apart:
+        return f"{shown.views[first]} has the largest share of the score, {words[first]}"
+    if values.max() - values.min() < 2 * LEAST_DIFFERENCE:
+        return f"The shares of the score are about equal: {' to '.join(_ends(values))}"
+    return (
+        f"No view has clearly the largest share of the score: {shown.views[first]} {words[first]}, "
+        f"{shown.views[second]} {words[second]}"
+    )
+
+
+def _ends(values: np.ndarray) -> list[str]:
+    """The smallest and the largest share, once if they are printed alike."""
+    return list(dict.fromkeys(f"{value:.0%}" for value in (values.min(), values.max())))
+
+
+def shares_of_scores(result: Any) -> dict[str, Share] | None:
+    """Return the share of each view in the score; None where that is not known.
+
+    Parameters
+    ----------
+    result : Comparison, Trained or Evaluation
+        With diagnostics.
+
+    Returns
+    -------
+    shares : dict of str to Share or None
+        Their values add up to 1.
+    """
+    if getattr(result, "view_shares", None):
+        return {v: Share(x, math.nan, math.nan) for v, x in result.view_shares.items()}
+    kept = result.diagnostics
+    if kept is None or kept.by_view is None or kept.by_view.view_scores is None:
+        return None
+    values = _shares(kept.by_view.view_scores)
+    names = [one.view for one in kept.views]
+    if len(names) != len(values) or not np.isfinite([one.value for one in values]).all():
+        return None
+    return dict(zip(names, values, strict=True))
+
+
+def display_of_shares(shares: Mapping[str, Share]) -> ViewContributionDisplay:
+    """Return the display of shares of the score, which is not drawn yet.
+
+    Parameters
+    ----------
+    shares : mapping of str to Share
+        From `shares_of_scores`.
+
+    Returns
+    -------
+    display : ViewContributionDisplay
+        With their intervals, where these are known.
+    """
+    known = [one[1:] for one in shares.values()]
+    intervals = None if np.isnan(known).any() else known
+    return ViewContributionDisplay(list(shares), [one.value for one in shares.values()], intervals)
+
+
+def _shares(view_scores: np.ndarray) -> list[Share]:
+    """The share of each view, with the interval of a ratio of means (the delta method)."""
+    size = np.abs(np.nan_to_num(view_scores)).astype(np.float64)
+    n, total = len(size), size.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = size.mean(axis=0) / total.mean()
+        away = (size - share * total[:, None]) / total.mean()
+        half = 1.96 * np.sqrt((away**2).sum(axis=0) / max(n - 1, 1) / n)
+    return [Share(float(x), float(x - h), float(x + h)) for x, h in zip(share, half, strict=True)]

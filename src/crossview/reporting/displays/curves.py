@@ -1,0 +1,192 @@
+"""The metric by the number of training rows, and over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from crossview.comparing.comparison import Comparison
+from crossview.errors import InputError
+from crossview.evaluating.evaluation import Evaluation, Window
+from crossview.reporting.displays.style import COLORS, WIDTH, Display, plain_log_ticks, short_name
+
+__all__ = ["LearningCurveDisplay", "MetricOverTimeDisplay"]
+
+
+class LearningCurveDisplay(Display):
+    """The metric of the recommended model by the number of training rows.
+
+    Parameters
+    ----------
+    rows : array-like of shape (n_points,)
+        Numbers of training rows.
+    values, std : array-like of shape (n_points,)
+        The metric: mean and standard deviation over the folds.
+    metric : str
+        Its name.
+    title : str, default=""
+        What there is to see.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from crossview import LearningCurveDisplay
+    >>> display = LearningCurveDisplay([50, 100], [0.8, 0.9], [0.02, 0.01], "f1").plot()
+    >>> display.ax_.get_ylabel()
+    'f1'
+    """
+
+    size = (WIDTH, 2.9)
+
+    def __init__(self, rows: Any, values: Any, std: Any, metric: str, *, title: str = "") -> None:
+        self.rows, self.values, self.std = map(np.asarray, (rows, values, std))
+        self.metric, self.title = metric, title
+        points = ", ".join(
+            f"{n:,} rows {v:.4g}" for n, v in zip(self.rows, self.values, strict=True)
+        )
+        self.alt = f"{metric} by the number of training rows: {points}."
+
+    @classmethod
+    def of(cls, comparison: Comparison) -> LearningCurveDisplay:
+        """Return the display of a comparison, which is not drawn yet.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            From `crossview.compare` by folds.
+
+        Returns
+        -------
+        display : LearningCurveDisplay
+            For `plot`.
+        """
+        curve = comparison.curve
+        if curve is None:
+            raise InputError("the comparison has no learning curve; compare with curve=True")
+        gain = curve.last_doubling
+        low, high = gain.interval()
+        words = (
+            "More rows would help"
+            if low > 0.0
+            else "More rows may help"
+            if gain.location > comparison.rope
+            else "More rows would bring little"
+        )
+        title = (
+            f"{words}: the last doubling gains {gain.location:.2g} {comparison.metric} "
+            f"({low:.2g} to {high:.2g})"
+        )
+        points = curve.points
+        return cls(
+            [one.rows for one in points],
+            [one.value for one in points],
+            [one.std for one in points],
+            comparison.metric,
+            title=title,
+        )
+
+    def _draw(self, ax: Any) -> None:
+        low, high = self.values - self.std, self.values + self.std
+        ax.fill_between(self.rows, low, high, color=COLORS[0], alpha=0.15, linewidth=0)
+        ax.plot(self.rows, self.values, color=COLORS[0], marker="o", markersize=5)
+        ax.set_xscale("log")
+        ax.set_xlim(self.rows[0] / 1.15, self.rows[-1] * 1.15)
+        plain_log_ticks(ax.xaxis)
+        ax.set_xticks(self.rows, [f"{n:,}" for n in self.rows])
+        for n, value in zip(self.rows, self.values, strict=True):
+            ax.annotate(
+                *(f"{value:.4g}", (n, value)),
+                xytext=(0, 8),
+                textcoords="offset points",
+                ha="center",
+                fontsize=9.5,
+            )
+        ax.margins(y=0.15)
+        ax.grid(axis="y")
+        ax.set_xlabel("training rows")
+        ax.set_ylabel(self.metric)
+
+
+class MetricOverTimeDisplay(Display):
+    """The metric of an evaluation by windows of time.
+
+    Parameters
+    ----------
+    windows : sequence of Window
+        In their order.
+    metric : str
+        The metric.
+
+    Examples
+    --------
+    >>> from crossview.evaluating.evaluation import Estimate, Window
+    >>> from crossview.reporting.displays.curves import MetricOverTimeDisplay
+    >>> windows = [Window("May", 9, 0.1, Estimate(0.9, 0.8, 1.0), [])]
+    >>> MetricOverTimeDisplay(windows, "f1").plot().ax_.get_ylabel()
+    'f1'
+    """
+
+    size = (WIDTH, 3.0)
+
+    def __init__(self, windows: Sequence[Window], metric: str) -> None:
+        self.windows, self.metric = list(windows), metric
+        values = [one.metric.value for one in self.windows]
+        first, last = values[0], values[-1]
+        self.title = f"{metric} is {first:.4g} in the first window and {last:.4g} in the last"
+        listed = ", ".join(
+            f"{one.start} {value:.4g}" for one, value in zip(self.windows, values, strict=True)
+        )
+        self.alt = f"{metric} over time: {listed}."
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> MetricOverTimeDisplay:
+        """Return the display of an evaluation with windows, which is not drawn yet.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+            From `crossview.evaluate` with ``time`` or ``window``.
+
+        Returns
+        -------
+        display : MetricOverTimeDisplay
+            For `plot`.
+        """
+        if not evaluation.windows:
+            raise InputError("the evaluation has no windows; give time= or window=")
+        return cls(evaluation.windows, evaluation.metric)
+
+    def _draw(self, ax: Any) -> None:
+        x = np.arange(len(self.windows))
+        ends = np.array([one.metric for one in self.windows], dtype=np.float64)
+        ax.vlines(x, ends[:, 1], ends[:, 2], color=COLORS[0], alpha=0.45, linewidth=1.6)
+        ax.plot(x, ends[:, 0], color=COLORS[0], marker="o", markersize=5)
+        moved = [i for i, one in enumerate(self.windows) if any(d.moved for d in one.drift)]
+        if moved:
+            ax.plot(
+                *(moved, ends[moved, 0]),
+                linestyle="none",
+                marker="o",
+                markersize=9,
+                markerfacecolor="none",
+                color=COLORS[1],
+            )
+            ax.text(
+                *(0.0, 1.02, "circled: a view has moved since training"),
+                transform=ax.transAxes,
+                color=COLORS[1],
+                fontsize=9,
+            )
+        every = max(1, -(-len(x) // 6))
+        ax.set_xticks(x[::every], [short_name(one.start, 12) for one in self.windows[::every]])
+        ax.grid(axis="y")
+        ax.set_xlabel("window from")
+        ax.set_ylabel(self.metric)

@@ -1,0 +1,508 @@
+"""Ranking and calibration curves: scikit-learn's displays in the style of the package."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crossview.errors import InputError
+from crossview.reporting.displays.style import (
+    COLORS,
+    LINE,
+    MUTED,
+    WIDTH,
+    Display,
+    add_key,
+    label_ends,
+    short_name,
+)
+from crossview.scoring.diagnostics import ScoredRows
+
+__all__ = [
+    "PrecisionRecall",
+    "Ranked",
+    "ReliabilityDisplay",
+    "Roc",
+    "TargetDisplay",
+    "ThresholdDisplay",
+    "ranked",
+]
+
+# points of a curve, of a cloud, and classes whose curves have names
+MOST_POINTS, MOST_DOTS, MOST_NAMED = 250, 500, 3
+# rows of a bin of a calibration curve, at least; bins at most
+FEWEST_IN_BIN, MOST_BINS = 20, 10
+SIZE = (WIDTH, 3.6)
+
+
+class Ranked(NamedTuple):
+    """Rows of several classes, and how they are ordered by each.
+
+    Attributes
+    ----------
+    scored : ScoredRows
+        The rows.
+    classes : list of str
+        Names of the classes.
+    positive : int or None
+        With two classes: the code of the one that curves are about.
+    """
+
+    scored: ScoredRows
+    classes: list[str]
+    positive: int | None
+
+    def of_class(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return whether each row is of class ``k``, and its score for it."""
+        s = self.scored
+        if s.scores.ndim == 1:
+            return s.y == k, s.scores if k == 1 else -s.scores
+        return s.y == k, s.scores[:, k]
+
+    @property
+    def curves(self) -> list[int]:
+        """The classes that have a curve: those with rows inside and outside."""
+        wanted = range(len(self.classes)) if self.positive is None else [self.positive]
+        return [k for k in wanted if 0 < int((self.scored.y == k).sum()) < len(self.scored.y)]
+
+
+def ranked(result: Any) -> Ranked:
+    """Return the rows of a result as curves need them.
+
+    Parameters
+    ----------
+    result : Comparison, Trained or Evaluation
+        Of classes.
+
+    Returns
+    -------
+    Ranked
+        An error where the result kept no rows.
+    """
+    kept = result.diagnostics
+    if kept is None or kept.scored is None or result.task == "regression":
+        raise InputError("the result kept no rows with classes and scores")
+    classes = getattr(result, "classes", None)
+    if classes is None:  # of a training
+        classes = result.learner.classes_.tolist()
+    positive = None
+    if len(classes) == 2:
+        positive = 1 if result.positive is None else list(classes).index(result.positive)
+    return Ranked(kept.scored, [str(label) for label in classes], positive)
+
+
+class _Ranking(Display):
+    """Precision against recall, or true against false positives, one curve per class."""
+
+    size = SIZE
+    is_roc = False
+
+    @classmethod
+    def of(cls, result: Any) -> Any:
+        """Return the display of a result, which is not drawn yet.
+
+        Parameters
+        ----------
+        result : Comparison, Trained or Evaluation
+            With rows and scores.
+
+        Returns
+        -------
+        display : PrecisionRecall or Roc
+            For `plot`.
+        """
+        return cls(ranked(result))
+
+    def __init__(self, rows: Ranked) -> None:
+        from sklearn import metrics
+
+        if not rows.curves:
+            raise InputError("the rows are all of one class, so there is no curve")
+        self.rows = rows
+        area = metrics.roc_auc_score if self.is_roc else metrics.average_precision_score
+        self.areas = {k: float(area(*rows.of_class(k))) for k in rows.curves}
+        what = "ROC AUC" if self.is_roc else "Average precision"
+        if rows.positive is not None:
+            name = short_name(rows.classes[rows.positive])
+            (value,) = self.areas.values()
+            chance = 0.5 if self.is_roc else float((rows.scored.y == rows.positive).mean())
+            self.title = f"{what} of {name}: {value:.3f}; by chance {chance:.3f}"
+        else:
+            worst, best = self._order[0], self._order[-1]
+            self.title = (
+                f"{what}: {np.mean(list(self.areas.values())):.3f} on average, lowest for "
+                f"{short_name(rows.classes[worst])} ({self.areas[worst]:.3f}), highest for "
+                f"{short_name(rows.classes[best])} ({self.areas[best]:.3f})"
+            )
+        axes = "true against false positives" if self.is_roc else "precision against recall"
+        self.alt = f"{axes.capitalize()}. {self.title}."
+
+    @property
+    def _order(self) -> list[int]:
+        return sorted(self.areas, key=lambda k: self.areas[k])
+
+    def _draw(self, ax: Any) -> None:
+        from sklearn import metrics
+
+        named = [*self._order[:2], self._order[-1]][: max(1, len(self._order))]
+        named = list(dict.fromkeys(named))[:MOST_NAMED]
+        roc = self.is_roc
+        ends_x, ends_y = [], []
+        for k in sorted(self.areas, key=lambda k: k in named):
+            of_class, scores = self.rows.of_class(k)
+            color = COLORS[named.index(k)] if k in named else LINE
+            if roc:
+                x, y, _ = metrics.roc_curve(of_class, scores)
+                x, y = _thin(x, y)
+                shown = metrics.RocCurveDisplay(fpr=x, tpr=y)
+            else:
+                y, x, _ = metrics.precision_recall_curve(of_class, scores)
+                x, y = _thin(x, y)
+                shown = metrics.PrecisionRecallDisplay(precision=y, recall=x)
+            how = {"color": color, "linewidth": 1.8 if k in named else 1.0}
+            shown.plot(ax=ax, curve_kwargs=how)
+        if ax.get_legend() is not None:
+            ax.get_legend().remove()
+        if roc:
+            ax.plot([0, 1], [0, 1], color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
+        elif self.rows.positive is not None:
+            chance = float((self.rows.scored.y == self.rows.positive).mean())
+            ax.axhline(chance, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
+        ax.set_xlim(-0.02, 1.02)
+        ax.set_ylim(-0.02, 1.02)
+        ax.set_aspect("auto")
+        ax.grid(axis="both")
+        ax.set_xlabel("false positives, share" if roc else "recall")
+        ax.set_ylabel("true positives, share" if roc else "precision")
+        if self.rows.positive is None:
+            for i, k in enumerate(named):
+                ends_x.append(0.98)
+                ends_y.append(0.04 + 0.09 * (len(named) - 1 - i))
+                ax.text(
+                    *(0.98 if roc else 0.02, ends_y[-1]),
+                    f"{short_name(self.rows.classes[k])} {self.areas[k]:.3f}",
+                    color=COLORS[i],
+                    ha="right" if roc else "left",
+                    fontsize=9.5,
+                )
+        else:
+            add_key(ax, "dashed: by chance")
+
+
+class PrecisionRecall(_Ranking):
+    """Precision against recall, one curve per class: scikit-learn's `PrecisionRecallDisplay`.
+
+    Parameters
+    ----------
+    rows : Ranked
+        The rows.
+    """
+
+
+class Roc(_Ranking):
+    """True against false positives, one curve per class: scikit-learn's `RocCurveDisplay`.
+
+    Parameters
+    ----------
+    rows : Ranked
+        The rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview.scoring.diagnostics import ScoredRows
+    >>> from crossview.reporting.displays.ranking import Ranked, Roc
+    >>> scored = ScoredRows(np.arange(4), np.array([0, 0, 1, 1]), np.array([-2.0, 1.0, 0.5, 3.0]))
+    >>> Roc(Ranked(scored, ["no", "yes"], 1)).areas
+    {1: 0.75}
+    """
+
+    is_roc = True
+
+
+class ReliabilityDisplay(Display):
+    """Share of positive rows per predicted probability: scikit-learn's `CalibrationDisplay`.
+
+    Parameters
+    ----------
+    probability, share, rows : array-like of shape (n_bins,)
+        Mean probability of each bin, the share of its rows that are of the class, and how many.
+    what : str
+        The class, in words.
+
+    Examples
+    --------
+    >>> from crossview.reporting.displays.ranking import ReliabilityDisplay
+    >>> ReliabilityDisplay([0.2, 0.8], [0.25, 0.75], [40, 60], "yes").error.round(3)
+    np.float64(0.05)
+    """
+
+    size = SIZE
+
+    def __init__(self, probability: Any, share: Any, rows: Any, what: str) -> None:
+        self.probability, self.share, self.rows = map(np.asarray, (probability, share, rows))
+        self.what = what
+        away = self.probability - self.share
+        self.error = np.average(np.abs(away), weights=self.rows)
+        mean = np.average(away, weights=self.rows)
+        size = f"{self.error:.1%} off on average"
+        if self.error < 0.02:
+            self.title = f"The probabilities of {what} are right: {size}"
+        elif abs(mean) > 0.7 * self.error:
+            how = "high" if mean > 0 else "low"
+            self.title = f"The probabilities of {what} are too {how}: {size}"
+        else:
+            self.title = f"The probabilities of {what} are {size}"
+        listed = ", ".join(
+            f"{p:.2f}: {s:.2f}" for p, s in zip(self.probability, self.share, strict=True)
+        )
+        self.alt = f"Share of rows of {what} by mean probability: {listed}."
+
+    @classmethod
+    def of(cls, result: Any) -> ReliabilityDisplay:
+        """Return the display of a result, which is not drawn yet.
+
+        Parameters
+        ----------
+        result : Comparison, Trained or Evaluation
+            With rows and probabilities; of more than two classes, those of the predicted one.
+
+        Returns
+        -------
+        display : ReliabilityDisplay
+            For `plot`.
+        """
+        rows, what = ranked(result), "the predicted class"
+        if rows.positive is not None:
+            what = short_name(rows.classes[rows.positive])
+        s = rows.scored
+        if s.probabilities is None:
+            raise InputError("the model was not calibrated; compare by a metric such as log_loss")
+        k = s.probabilities.argmax(axis=1) if rows.positive is None else rows.positive
+        p = s.probabilities[np.arange(len(s.y)), k].astype(np.float64)
+        return cls(*_bins(p, s.y == k), what)
+
+    def _draw(self, ax: Any) -> None:
+        from sklearn.calibration import CalibrationDisplay
+
+        shown = CalibrationDisplay(self.share, self.probability, self.probability)
+        with warnings.catch_warnings():  # of a legend without names
+            warnings.simplefilter("ignore", UserWarning)
+            shown.plot(ax=ax, ref_line=False, color=COLORS[0])
+        if ax.get_legend() is not None:
+            ax.get_legend().remove()
+        ax.plot([0, 1], [0, 1], color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
+        half = 1.96 * np.sqrt(np.maximum(self.share * (1 - self.share), 1e-9) / self.rows)
+        ax.vlines(
+            *(self.probability, np.maximum(self.share - half, 0), np.minimum(self.share + half, 1)),
+            color=COLORS[0],
+            alpha=0.4,
+            linewidth=1.4,
+        )
+        ax.set_xlim(-0.02, 1.02)
+        ax.set_ylim(-0.02, 1.02)
+        ax.set_aspect("auto")
+        ax.grid(axis="both")
+        ax.set_xlabel(f"mean probability of {self.what}")
+        ax.set_ylabel(f"share of {self.what}")
+        add_key(ax, "dashed: right")
+
+
+class ThresholdDisplay(Display):
+    """Precision, recall and f1 by the threshold, and the threshold that was chosen.
+
+    Parameters
+    ----------
+    rows : Ranked
+        Rows of two classes, with probabilities.
+    threshold : float or None
+        The chosen one, as a probability of the positive class.  None: a score above 0 decides.
+    confusion : array-like of shape (2, 2), default=None
+        All rows per true and predicted class, so that the title says the same as their metrics.
+        None: those of ``rows`` that were predicted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview.scoring.diagnostics import ScoredRows
+    >>> from crossview.reporting.displays.ranking import Ranked, ThresholdDisplay
+    >>> p = np.array([0.1, 0.6, 0.4, 0.9])
+    >>> scored = ScoredRows(
+    ...     np.arange(4), np.array([0, 0, 1, 1]), p, probabilities=np.stack([1 - p, p], axis=1)
+    ... )
+    >>> ThresholdDisplay(Ranked(scored, ["no", "yes"], 1), 0.5).at(0.5)
+    (0.5, 0.5, 0.5)
+    """
+
+    size = SIZE
+
+    @classmethod
+    def of(cls, result: Any) -> ThresholdDisplay:
+        """Return the display of a result, which is not drawn yet.
+
+        Parameters
+        ----------
+        result : Comparison, Trained or Evaluation
+            With rows and probabilities of two classes.
+
+        Returns
+        -------
+        display : ThresholdDisplay
+            For `plot`.
+        """
+        chosen = getattr(result, "recommended", result)
+        return cls(ranked(result), chosen.threshold, getattr(chosen, "confusion", None))
+
+    def __init__(self, rows: Ranked, threshold: float | None, confusion: Any = None) -> None:
+        if rows.positive is None or rows.scored.probabilities is None:
+            raise InputError("a threshold needs two classes and probabilities")
+        self.p = rows.scored.probabilities[:, rows.positive].astype(np.float64)
+        self.true = rows.scored.y == rows.positive
+        self.threshold, self.name = threshold, short_name(rows.classes[rows.positive])
+        if confusion is not None:
+            counts, k = np.asarray(confusion), rows.positive
+            decided = self._measures(counts[k, k], counts[:, k].sum(), counts[k].sum())
+        elif rows.scored.predicted is not None:
+            decided = self._of(rows.scored.predicted == rows.positive)
+        else:
+            is_chosen = threshold is not None and threshold == threshold
+            decided = self.at(threshold if is_chosen and threshold is not None else 0.5)
+        precision, recall, f1 = decided
+        self.title = (
+            f"No row is predicted as {self.name}"
+            if math.isnan(precision)
+            else f"{self.name} is predicted with precision {precision:.2f} and recall {recall:.2f}"
+        )
+        self.alt = f"Precision, recall and f1 by the threshold. {self.title}; f1 {f1:.2f}."
+
+    def at(self, threshold: float) -> tuple[float, float, float]:
+        """Return precision, recall and f1 at a threshold; precision is NaN without a prediction."""
+        return self._of(self.p > threshold)
+
+    def _of(self, said: np.ndarray) -> tuple[float, float, float]:
+        """The measures of rows that are predicted as the class."""
+        return self._measures((said & self.true).sum(), said.sum(), self.true.sum())
+
+    @staticmethod
+    def _measures(right: int, said: int, true: int) -> tuple[float, float, float]:
+        """Precision, recall and f1 of numbers of rows."""
+        precision = float(right / said) if said else math.nan
+        return precision, float(right / max(true, 1)), float(2 * right / max(said + true, 1))
+
+    def _draw(self, ax: Any) -> None:
+        at = np.linspace(0.01, 0.99, 99)  # at 1 nothing is predicted, and all lines meet
+        lines = np.array([self.at(t) for t in at])
+        for k in range(3):
+            ax.plot(at, lines[:, k], color=COLORS[k])
+        if self.threshold is not None and self.threshold == self.threshold:
+            ax.axvline(self.threshold, color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)))
+            right = self.threshold > 0.6
+            ax.annotate(
+                *(f"chosen {self.threshold:.2f}", (self.threshold, 0.03)),
+                xytext=(-4 if right else 4, 0),
+                textcoords="offset points",
+                ha="right" if right else "left",
+                color=MUTED,
+                fontsize=9,
+            )
+        ax.set_xlim(0, 1)
+        ax.set_ylim(0, 1.03)
+        ax.grid(axis="both")
+        ax.set_xlabel(f"threshold, a probability of {self.name}")
+        names = ["precision", "recall", "f1"]
+        shown = [np.flatnonzero(~np.isnan(lines[:, k])) for k in range(3)]
+        ends = [int(some[-1]) if len(some) else 0 for some in shown]
+        y = [float(np.nan_to_num(lines[end, k])) for k, end in enumerate(ends)]
+        label_ends(ax, names, at[ends].tolist(), y, COLORS[:3])
+
+
+class TargetDisplay(Display):
+    """Predicted against true numbers: scikit-learn's `PredictionErrorDisplay`.
+
+    Parameters
+    ----------
+    scored : ScoredRows
+        Rows with numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview.scoring.diagnostics import ScoredRows
+    >>> from crossview.reporting.displays.ranking import TargetDisplay
+    >>> scored = ScoredRows(np.arange(2), np.array([1.0, 2.0]), np.array([1.5, 1.5]))
+    >>> TargetDisplay(scored).title
+    'Half of the predictions are within 0.5 of the true value'
+    """
+
+    size = SIZE
+
+    @classmethod
+    def of(cls, result: Any) -> TargetDisplay:
+        """Return the display of a result, which is not drawn yet.
+
+        Parameters
+        ----------
+        result : Comparison, Trained or Evaluation
+            Of predicted numbers.
+
+        Returns
+        -------
+        display : TargetDisplay
+            For `plot`.
+        """
+        kept = result.diagnostics
+        if kept is None or kept.scored is None or result.task != "regression":
+            raise InputError("the result kept no rows with predicted numbers")
+        return cls(kept.scored)
+
+    def __init__(self, scored: ScoredRows) -> None:
+        self.scored = scored
+        away = np.abs(scored.scores.astype(np.float64) - scored.y)
+        self.title = f"Half of the predictions are within {np.median(away):.3g} of the true value"
+        self.alt = f"Predicted against true values. {self.title}."
+
+    def _draw(self, ax: Any) -> None:
+        from matplotlib.ticker import MaxNLocator
+        from sklearn.metrics import PredictionErrorDisplay
+
+        step = max(1, len(self.scored.y) // MOST_DOTS)
+        true, said = self.scored.y[::step], self.scored.scores[::step].astype(np.float64)
+        if len(np.unique(true)) <= 20:  # such as ratings: apart, to be seen
+            true = true + np.random.default_rng(0).uniform(-0.15, 0.15, len(true))
+        shown = PredictionErrorDisplay(y_true=true, y_pred=said)
+        shown.plot(
+            ax=ax,
+            kind="actual_vs_predicted",
+            scatter_kwargs={"s": 9, "alpha": 0.45, "color": COLORS[0], "linewidths": 0},
+            line_kwargs={"color": MUTED, "linewidth": 0.8},
+        )
+        ax.set_aspect("auto")
+        ax.grid(axis="both")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator(5))
+        ax.set_xlabel("predicted")
+        ax.set_ylabel("true")
+
+
+def _bins(p: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean probability, share of the class, and rows of bins with about as many rows."""
+    n = int(np.clip(len(p) // FEWEST_IN_BIN, 1, MOST_BINS))
+    parts = np.array_split(np.argsort(p, kind="stable"), n)
+    return (
+        np.array([p[part].mean() for part in parts]),
+        np.array([right[part].mean() for part in parts]),
+        np.array([len(part) for part in parts]),
+    )
+
+
+def _thin(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A curve with fewer points, evenly spaced along it."""
+    if len(x) <= MOST_POINTS:
+        return x, y
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
+    at = np.searchsorted(along, np.linspace(0.0, along[-1], MOST_POINTS))
+    at = np.unique(np.clip(at, 0, len(x) - 1))
+    return x[at], y[at]

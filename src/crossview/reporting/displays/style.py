@@ -1,0 +1,263 @@
+"""One quiet style for all pictures: few lines, labels beside what they name, colors for all eyes.
+
+The colors are those of Okabe and Ito, darkened until text in them has a contrast of 4.5 on white;
+`reporting.svg` replaces them by variables, so that one picture serves light and dark pages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from crossview.errors import InputError
+
+__all__ = [
+    "COLORS",
+    "INK",
+    "LINE",
+    "MUTED",
+    "NOT_IN_XML",
+    "WIDTH",
+    "Display",
+    "add_key",
+    "label_ends",
+    "plain_log_ticks",
+    "short_name",
+    "styled",
+]
+
+INK, MUTED, LINE = "#1f2328", "#59636f", "#d1d9e1"
+COLORS = ("#0072b2", "#b04a00", "#00734f", "#93447a", "#7a5c00", "#4b5fa8")
+# inches, of which one is 72 units of an SVG: as wide as a phone, so that text keeps its size
+WIDTH = 5.0
+LONGEST_NAME = 30
+# characters that XML has not, and half of a pair, which no font can measure
+NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+RC: dict[Any, Any] = {
+    "text.parse_math": False,  # a $ in a name is a $
+    "font.size": 10.0,
+    "axes.titlesize": 11.0,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.labelsize": 10.0,
+    "axes.labelcolor": MUTED,
+    "axes.edgecolor": LINE,
+    "axes.facecolor": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.unicode_minus": True,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 9.5,
+    "ytick.labelsize": 9.5,
+    "text.color": INK,
+    "grid.color": LINE,
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.8,
+    "lines.solid_capstyle": "round",
+    "legend.frameon": False,
+    "savefig.facecolor": "none",
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "crossview",  # the same picture has the same bytes
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in this style; an error where matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        raise InputError("pictures need matplotlib: pip install matplotlib")
+    import matplotlib as mpl
+
+    with mpl.rc_context(RC):
+        yield
+
+
+class Display:
+    """Base class of the displays: `plot` draws them on axes.
+
+    Attributes
+    ----------
+    title : str
+        What there is to see, in a sentence that the data made.
+    alt : str
+        The picture in words, for who does not see it.
+    """
+
+    title = ""
+    alt = ""
+    # width and height in inches
+    size = (WIDTH, 3.4)
+
+    def _draw(self, ax: Any) -> None:
+        """Draw on axes."""
+        raise NotImplementedError
+
+    @classmethod
+    def of(cls, result: Any) -> Any:
+        """Return the display of a result, which is not drawn yet.
+
+        Parameters
+        ----------
+        result : Comparison, Trained or Evaluation
+            The result.
+
+        Returns
+        -------
+        display : Display
+            For `plot`.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def from_result(cls, result: Any, *, ax: Any = None) -> Any:
+        """Draw a result.
+
+        Parameters
+        ----------
+        result : Comparison, Trained or Evaluation
+            As for `of`.
+        ax : matplotlib Axes, default=None
+            Where to draw.  None: on a new figure.
+
+        Returns
+        -------
+        display : Display
+            With ``ax_`` and ``figure_``.
+        """
+        return cls.of(result).plot(ax)
+
+    def plot(self, ax: Any = None, *, titled: bool = True) -> Any:
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw.  None: on a new figure.
+        titled : bool, default=True
+            Whether to write the title above.
+
+        Returns
+        -------
+        display : Display
+            Itself, with ``ax_`` and ``figure_``.
+        """
+        with styled():
+            if ax is None:
+                import matplotlib.pyplot as plt
+
+                _, ax = plt.subplots(figsize=self.size, layout="constrained")
+            self.ax_, self.figure_ = ax, ax.figure
+            self._draw(ax)
+            if titled:
+                ax.set_title(_in_lines(self.title), pad=10)
+        return self
+
+
+def _in_lines(text: str, width: int = 64) -> str:
+    """The text in lines of at most so many characters."""
+    lines, line = [], ""
+    for word in NOT_IN_XML.sub("\ufffd", text).split():
+        if line and len(line) + len(word) >= width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}".strip()
+    return "\n".join([*lines, line])
+
+
+def short_name(name: object, most: int = LONGEST_NAME) -> str:
+    """Return a name that fits beside a picture."""
+    text = " ".join(NOT_IN_XML.sub("\ufffd", str(name)).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def label_ends(
+    ax: Any, names: Sequence[str], x: Sequence[float], y: Sequence[float], colors: Sequence[str]
+) -> None:
+    """Write names at the right of the ends of lines, moved apart where they would overlap.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        With its limits and scales as they stay.
+    names : sequence of str
+        One per line.
+    x, y : sequence of float
+        The last point of each line.
+    colors : sequence of str
+        The color of each line.
+    """
+    if not names:
+        return
+    to_axes = ax.transAxes.inverted()
+    points = ax.transData.transform(np.column_stack([x, y]))
+    ends = to_axes.transform(points)
+    height = ax.get_window_extent().height * 72.0 / ax.figure.dpi
+    at = _apart(ends[:, 1], 12.5 / max(height, 1.0))
+    for name, (x_end, y_end), y_text, color in zip(names, ends, at, colors, strict=True):
+        ax.annotate(
+            short_name(name),
+            xy=(x_end, y_end),
+            xytext=(1.02, y_text),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            va="center",
+            ha="left",
+            color=color,
+            fontsize=9.5,
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": color,
+                "linewidth": 0.6,
+                "shrinkA": 1.0,
+                "shrinkB": 0.0,
+            },
+        )
+
+
+def add_key(ax: Any, words: str) -> None:
+    """Say what gray or dashed lines are, below the axes, where no line hides it."""
+    ax.set_xlabel(f"{ax.get_xlabel()}   ({words})")
+
+
+def _apart(y: np.ndarray, gap: float) -> np.ndarray:
+    """Heights near the given ones, with a gap between them, and between 0 and 1 if they fit."""
+    order = np.argsort(y, kind="stable")
+    at = np.clip(y[order], 0.0, 1.0)
+    for i in range(1, len(at)):
+        at[i] = max(at[i], at[i - 1] + gap)
+    if len(at) and at[-1] > 1.0:
+        at[-1] = 1.0
+        for i in range(len(at) - 2, -1, -1):
+            at[i] = min(at[i], at[i + 1] - gap)
+    found = np.empty_like(at)
+    found[order] = at
+    return found
+
+
+def plain_log_ticks(axis: Any, share: bool = False) -> None:
+    """Write the ticks of a logarithmic axis as plain numbers: 10, 1,000; shares as percentages."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    low, high = sorted(axis.get_view_interval())
+    decades = np.log10(high / low) if low > 0 else 9.0
+    subs: tuple[float, ...] = (1.0, 2.0, 5.0)
+    if decades > 1.8:  # 1,000 and 2,000 would run into each other
+        subs = (1.0,) if decades > 2.5 else (1.0, 3.0)
+    axis.set_major_locator(LogLocator(subs=subs, numticks=12))
+    axis.set_minor_locator(NullLocator())
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(
+        FuncFormatter(lambda v, _: f"{100 * v:g} %" if share else f"{v:,.10g}")
+    )

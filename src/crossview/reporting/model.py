@@ -1,0 +1,333 @@
+"""Fitted models as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.learners import learner_of_class
+from crossview.errors import some_names
+from crossview.reporting.fitting_table import FittingTable
+from crossview.scoring.diagnostics import StrongInteraction
+from crossview.scoring.row_values import strong_interactions
+from crossview.scoring.weights import ColumnNames
+
+__all__ = ["interaction_tables", "model_tables", "training_summary"]
+
+
+def model_tables(
+    learner: Any, encoder: Any = None, info: Mapping[str, Any] | None = None, *, top: int = 10
+) -> Iterator[str | FittingTable]:
+    """Yield the views with their sizes and weights, and the strongest columns or interactions.
+
+    Parameters
+    ----------
+    learner : learner
+        A fitted one of the catalog.
+    encoder : ViewEncoder, default=None
+        Names the columns.
+    info : mapping, default=None
+        What ``crossview train`` keeps in the model file.
+    top : int, default=10
+        How many columns of each view, or interactions of each order.
+
+    Yields
+    ------
+    str or FittingTable
+        To be printed one after the other.
+    """
+    info = info or {}
+    yield " ".join(repr(learner).split())
+    if "rows" in info:
+        rows = f"{info['rows']:,} rows"
+        if info.get("unlabeled"):
+            rows += f" with a label and {info['unlabeled']:,} without"
+        if info.get("order"):
+            rows += f" {info['order']}"
+        passes = "1 pass" if info["passes"] == 1 else f"{info['passes']} passes"
+        if info["passes"] is None:
+            passes = training_summary(learner)
+        yield f"learned {rows} in {passes}; label: {info['label']}"
+    classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
+    if classes:
+        names = some_names(classes)
+        above = f" ({_decision(learner, info)})" if len(classes) == 2 else ""
+        yield f"classes: {names}{above}"
+    if dialect := getattr(encoder, "dialect", None):
+        yield f"reads CSV files with {_dialect_in_words(dialect)}, if no option says otherwise"
+    yield ""
+    entry = learner_of_class(type(learner).__name__)
+    explained_by = "weights" if entry is None else entry.explained_by
+    if explained_by == "interactions":
+        yield from _machine_tables(learner, encoder, top)
+    elif explained_by == "experts":
+        yield from _stack_tables(learner, info)
+    elif explained_by == "importances":
+        yield from _importance_tables(learner, encoder, info, top)
+    elif explained_by == "support rows" and not hasattr(learner, "coef_"):
+        yield from _kernel_tables(learner, info)
+    else:  # a linear kernel has weights, too
+        yield from _linear_tables(learner, encoder, info, classes, top)
+
+
+def _dialect_in_words(dialect: Mapping[str, Any]) -> str:
+    """Options and their values."""
+    words = []
+    for name, value in dialect.items():
+        values = value if isinstance(value, list) else [value]
+        words.append(f"{name} {', '.join(map(repr, values))}" if name != "header" else "no header")
+    return ", ".join(words)
+
+
+def _decision(learner: Any, info: Mapping[str, Any]) -> str:
+    """Return the decision rule for two classes, in words."""
+    second, threshold = learner.classes_.tolist()[1], learner.threshold_
+    if threshold is None:
+        return f"a score above 0: {second}"
+    if info.get("threshold") is not None:
+        second, threshold = info["positive"], info["threshold"]
+    return f"a probability of {second} above {threshold:.3g}: {second}"
+
+
+def training_summary(learner: Any) -> str:
+    """Return the steps, or the cutting-plane iterations, of a learner without passes."""
+    if hasattr(learner, "n_steps_"):
+        return f"{learner.n_steps_:,} steps"
+    if hasattr(learner, "feature_importances_"):
+        return f"{learner.n_iter_:,} iterations"
+    if not hasattr(learner, "dual_gap_"):
+        return "one fit of scikit-learn"
+    gap = float(np.max(learner.dual_gap_))
+    return f"{int(np.sum(learner.n_iter_)):,} rounds to a gap of {gap:.2g}"
+
+
+def _machine_tables(learner: Any, encoder: Any, top: int) -> Iterator[str | FittingTable]:
+    """Views, and the strongest interactions of each order."""
+    layout, norms = learner.layout_, learner.view_norms()
+    yield FittingTable(
+        ["view", "columns", "with weight", "weight norm"],
+        [
+            [view, f"{width:,}", f"{norms[view][0]:,}", f"{norms[view][1]:.4g}"]
+            for view, width in zip(layout.names, layout.widths, strict=True)
+        ],
+    )
+    names = ColumnNames.of_model(learner, encoder)
+    for table in interaction_tables(strong_interactions(learner, names, top)):
+        yield ""
+        yield table
+
+
+def interaction_tables(found: Sequence[StrongInteraction]) -> Iterator[FittingTable]:
+    """Yield a table of the strongest interactions of each order.
+
+    Parameters
+    ----------
+    found : sequence of StrongInteraction
+        From `strong_interactions`.
+
+    Yields
+    ------
+    FittingTable
+        The columns, the class if there are several, and the weight.
+    """
+    several = any(one.label for one in found)
+    for order in sorted({len(one.columns) for one in found}):
+        header = [
+            f"strongest of {order} columns" if order > 1 else "strongest columns",
+            *(["class"] if several else []),
+            "weight",
+        ]
+        rows = [
+            [
+                " × ".join(one.columns),
+                *([one.label] if several else []),
+                f"{one.weight:+.4f}",
+            ]
+            for one in found
+            if len(one.columns) == order
+        ]
+        yield FittingTable(header, rows, texts=len(header) - 1)
+
+
+def _kernel_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:
+    """Views with the rows that support their scores, or the features in place of those."""
+    layout, supports, gammas = learner.layout_, learner.n_support_, learner.gamma_
+    shares = info.get("view_shares")
+    has_gamma = learner.kernel in ("rbf", "poly")
+    sizes = {view: f"{n:,}" for view, n in supports.items()}
+    yield FittingTable(
+        [
+            "view",
+            "columns",
+            "support rows" if sizes else "features",
+            *(["γ"] if has_gamma else []),
+            "share of score",
+        ],
+        [
+            [
+                view,
+                f"{width:,}",
+                sizes.get(view, f"{learner.n_components:,}"),
+                *([f"{gammas[view]:.4g}" if view in gammas else "–"] if has_gamma else []),
+                f"{shares[view]:.0%}" if shares else "–",
+            ]
+            for view, width in zip(layout.names, layout.widths, strict=True)
+        ],
+    )
+    if shares:
+        yield f"share of score: {_shares(info, {})[1]}"
+
+
+def _importance_tables(
+    learner: Any, encoder: Any, info: Mapping[str, Any], top: int
+) -> Iterator[str | FittingTable]:
+    """Views and columns by what the splits on them gained."""
+    importances, shares = learner.feature_importances_, info.get("view_shares")
+    by_view = {view: importances[some] for view, some in learner.view_columns().items()}
+    yield FittingTable(
+        ["view", "columns", "used", "importance", *(["share of score"] if shares else [])],
+        [
+            [
+                view,
+                f"{len(own):,}",
+                f"{np.count_nonzero(own):,}",
+                f"{own.sum():.0%}",
+                *([f"{shares[view]:.0%}"] if shares else []),
+            ]
+            for view, own in by_view.items()
+        ],
+    )
+    yield "importance: share in what the splits of the trees gained in training"
+    if shares:
+        yield f"share of score: {_shares(info, {})[1]}"
+    if top == 0:
+        return
+    yield ""
+    names, rows = ColumnNames.of_model(learner, encoder), []
+    for view, own in by_view.items():
+        strongest = [c for c in np.argsort(-own, kind="stable")[:top].tolist() if own[c] > 0.0]
+        rows += [
+            [view if i == 0 else "", _column_name(names, view, column), f"{own[column]:.1%}"]
+            for i, column in enumerate(strongest)
+        ]
+    yield FittingTable(["view", "strongest columns", "importance"], rows, texts=2)
+
+
+# the weights of a stack are shown after these shares of its rows
+SHARES_OF_ROWS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
+
+
+def _stack_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:
+    """Views with their share of the score, and what each expert weighed over time."""
+    layout, shares = learner.layout_, info.get("view_shares")
+    yield FittingTable(
+        ["view", "columns", "share of score"],
+        [
+            [view, f"{width:,}", f"{shares[view]:.0%}" if shares else "–"]
+            for view, width in zip(layout.names, layout.widths, strict=True)
+        ],
+    )
+    if shares:
+        yield f"share of score: {_shares(info, {})[1]}"
+    yield ""
+    past = learner.weight_history_
+    if not len(past.n_rows):
+        return
+    wanted = [share * past.n_rows[-1] for share in SHARES_OF_ROWS]
+    at = sorted({int(np.abs(past.n_rows - rows).argmin()) for rows in wanted})
+    left = {name for name, _, _ in learner.experts_}
+    for title, weights in (
+        ("weight in the mixture after", past.mixture),
+        ("coefficient in stacking after", past.stacking),
+    ):
+        yield FittingTable(
+            [title, *(f"{rows:,} rows" for rows in past.n_rows[at])],
+            [
+                [
+                    name if name in left else f"{name} (dropped)",
+                    *(f"{weight:.3f}" for weight in weights[at, k]),
+                ]
+                for k, name in enumerate(past.experts)
+            ],
+        )
+        yield ""
+    decides = "stacking" if learner.stacking_decides_ else "the mixture"
+    yield (
+        f"{decides} predicts now; stacking did after {np.mean(past.stacking_decides):.0%} of the "
+        "rows"
+    )
+
+
+def _linear_tables(
+    learner: Any, encoder: Any, info: Mapping[str, Any], classes: list[Any], top: int
+) -> Iterator[str | FittingTable]:
+    """Views with their share of the score, and the strongest columns of each."""
+    weights, layout = _by_view(learner), learner.layout_
+    norms = {view: float(np.linalg.norm(w)) for view, w in weights.items()}
+    shares, explained = _shares(info, norms)
+    yield FittingTable(
+        ["view", "columns", "with weight", "weight norm", "share of score"],
+        [
+            [
+                view,
+                f"{width:,}",
+                f"{np.count_nonzero(weights[view].any(axis=0)):,}",
+                f"{norms[view]:.4g}",
+                "–" if shares is None else f"{shares[view]:.0%}",
+            ]
+            for view, width in zip(layout.names, layout.widths, strict=True)
+        ],
+    )
+    yield f"share of score: {explained}"
+    if top == 0:
+        return
+    yield ""
+    several, names = len(classes) > 2, ColumnNames.of_model(learner, encoder)
+    rows = []
+    for view, w in weights.items():
+        strength = np.abs(w).max(axis=0)
+        for i, column in enumerate(np.argsort(-strength, kind="stable")[:top].tolist()):
+            if strength[column] == 0.0:
+                break
+            k = int(np.abs(w[:, column]).argmax())
+            rows.append(
+                [
+                    view if i == 0 else "",
+                    _column_name(names, view, column),
+                    *([str(classes[k])] if several else []),
+                    f"{w[k, column]:+.4f}",
+                ]
+            )
+    header = ["view", "strongest columns", *(["class"] if several else []), "weight"]
+    yield FittingTable(header, rows, texts=len(header) - 1)
+
+
+def _by_view(learner: Any) -> dict[str, np.ndarray]:
+    """Weights of each view, (1 or n_classes, n_columns of the view)."""
+    coef = learner.coef_
+    return {view: coef[:, columns] for view, columns in learner.view_columns().items()}
+
+
+def _shares(
+    info: Mapping[str, Any], norms: Mapping[str, float]
+) -> tuple[Mapping[str, float] | None, str]:
+    """Each view's share of the score, and how it was found."""
+    if info.get("view_shares"):
+        n = info["rows_of_view_shares"]
+        return info["view_shares"], (
+            f"of the absolute scores of the views, on the last {n:,} rows of training"
+        )
+    total = sum(norms.values())
+    if total == 0.0:
+        return None, "unknown, because all weights are 0"
+    return {view: norm / total for view, norm in norms.items()}, (
+        "of the weight norms (crossview train would measure it on rows)"
+    )
+
+
+def _column_name(names: ColumnNames, view: str, column: int) -> str:
+    """The column's name; where its slot has other values, too, it says so."""
+    (meaning,) = names.meanings(view, [column])
+    return f"{meaning.name} (+ others)" if meaning.collides else meaning.name

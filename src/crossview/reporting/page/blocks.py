@@ -1,0 +1,191 @@
+"""Building blocks of a page: sections of text, tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from crossview.errors import InputError
+from crossview.reporting.svg import svg_of
+
+__all__ = ["Block", "Page", "Section", "figure", "figures", "fold", "lines", "table", "text"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of a section.
+
+    Attributes
+    ----------
+    kind : {"text", "lines", "table", "figure", "code", "fold"}
+        What it is.
+    title : str
+        Of a table or picture, in a sentence.
+    text : str
+        What it says; of a picture, how to read it.
+    lines : sequence of str
+        Points of a list.
+    header, rows : sequence
+        Of a table; a cell is text, or text and a share from 0 to 1 that shades it.
+    texts : int
+        So many first columns are text, and the others numbers.
+    long : bool
+        Whether each row ends with long text, which has no header and a line of its own.
+    marked, ends : frozenset of int
+        Rows in bold, and rows after which a line is drawn.
+    svg : str
+        The picture, as safe HTML.
+    blocks : list of Block
+        What a fold hides until it is opened.
+    """
+
+    kind: str
+    title: str = ""
+    text: str = ""
+    lines: Sequence[str] = ()
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[Any]] = ()
+    texts: int = 1
+    long: bool = False
+    marked: frozenset[int] = frozenset()
+    ends: frozenset[int] = frozenset()
+    svg: str = ""
+    blocks: list[Block] = field(default_factory=list)
+
+    @property
+    def groups(self) -> list[list[Block]]:
+        """As of a section."""
+        return _groups(self.blocks)
+
+
+@dataclass
+class Section:
+    """A part of a page with a title.
+
+    Attributes
+    ----------
+    key : str
+        Its anchor.
+    title : str
+        Its heading.
+    blocks : list of Block
+        What it shows; a section without blocks is left out.
+    folded : bool
+        Whether only its title is seen until it is opened.
+    finding : str
+        Of a folded section: what is to be seen inside.  Empty: the title of its first picture.
+    """
+
+    key: str
+    title: str
+    blocks: list[Block] = field(default_factory=list)
+    folded: bool = False
+    finding: str = ""
+
+    @property
+    def is_small(self) -> bool:
+        """Return whether it fills at most half of the screen: one picture or a few words."""
+        kinds = [block.kind for block in self.blocks]
+        return kinds.count("figure") <= 1 and set(kinds) <= {"figure", "text"}
+
+    @property
+    def summary(self) -> str:
+        """Return the summary beside the title of a folded section."""
+        titles = [block.title for block in self.blocks if block.kind == "figure"]
+        return self.finding or next(iter(titles), "")
+
+    @property
+    def groups(self) -> list[list[Block]]:
+        """The blocks, with pictures and tables that follow each other together."""
+        return _groups(self.blocks)
+
+
+def _groups(blocks: Sequence[Block]) -> list[list[Block]]:
+    found: list[list[Block]] = []
+    side = ("figure", "table")  # by side, where there is room
+    for block in blocks:
+        if found and block.kind in side and found[-1][0].kind in side:
+            found[-1].append(block)
+        else:
+            found.append([block])
+    return found
+
+
+@dataclass
+class Page:
+    """A page.
+
+    Attributes
+    ----------
+    title : str
+        What it is about.
+    question, answer : str
+        Each a plain sentence.
+    warnings : list of str
+        What may be wrong with it.
+    more : list of str
+        What else one has to know, such as warnings.
+    action : str
+        What to do now, in a sentence.
+    command : str
+        The command that does it.
+    picture : Block or None
+        The answer as a picture.
+    detail : list of str
+        What else the answer says, for who wants to know how sure it is.
+    facts : list of tuple of str
+        Names and values of the most important numbers.
+    sections : list of Section
+        The rest.
+    """
+
+    title: str
+    question: str
+    answer: str
+    warnings: list[str] = field(default_factory=list)
+    more: list[str] = field(default_factory=list)
+    action: str = ""
+    command: str = ""
+    picture: Block | None = None
+    detail: list[str] = field(default_factory=list)
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+
+
+def text(words: str) -> Block:
+    """Return a paragraph."""
+    return Block("text", text=words)
+
+
+def lines(points: Iterable[str]) -> list[Block]:
+    """Return a list, if there are points."""
+    points = list(points)
+    return [Block("lines", lines=points)] if points else []
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[Any]], **more: Any) -> Block:
+    """Return a table."""
+    return Block("table", header=header, rows=rows, **more)
+
+
+def fold(title: str, *blocks: Block) -> list[Block]:
+    """Return blocks behind a title that opens them, if there are any."""
+    return [Block("fold", title=title, blocks=list(blocks))] if blocks else []
+
+
+def figure(display: Any, key: str, how: str = "") -> Block:
+    """Return a picture with its finding as title, and how to read it."""
+    return Block("figure", title=display.title, text=how, svg=svg_of(display, key))
+
+
+def figures(*wanted: tuple[str, Callable[[], Any], str]) -> list[Block]:
+    """Return those pictures that the result can give: key, display and how to read it."""
+    found = []
+    for key, make, how in wanted:
+        try:
+            display = make()
+        except InputError:  # the result has not kept what it needs
+            continue
+        found.append(figure(display, key, how))
+    return found

@@ -1,0 +1,217 @@
+"""An evaluation as a page."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from crossview.evaluating.evaluation import Evaluation
+from crossview.reporting.displays.contributions import ViewContributionDisplay
+from crossview.reporting.displays.curves import MetricOverTimeDisplay
+from crossview.reporting.evaluation import evaluation_tables
+from crossview.reporting.fitting_table import FittingTable
+from crossview.reporting.page.blocks import Page, Section, figures, lines, table, text
+from crossview.reporting.page.sections import (
+    Made,
+    columns_section,
+    data_section,
+    differing_section,
+    experts_section,
+    made_section,
+    of_table,
+    ranking_section,
+    sentence,
+    share_blocks,
+)
+from crossview.reporting.page.training import model_section
+from crossview.reporting.tables import table_of_classes
+from crossview.scoring.drift import drift_warnings
+
+__all__ = ["evaluation_page"]
+
+# classes that are shown beside the metrics; more in the section of the predictions only
+MOST_CLASSES_BESIDE = 10
+
+
+def evaluation_page(
+    e: Evaluation, made: Made | None = None, fitted: Any = None, info: Any = None
+) -> Page:
+    """Return an evaluation as a page.
+
+    Parameters
+    ----------
+    e : Evaluation
+        From `crossview.evaluate`.
+    made : Made, default=None
+        How it was made.
+    fitted : Pipeline or learner, default=None
+        The model, for its strongest columns.
+    info : mapping, default=None
+        What training keeps in its file.
+
+    Returns
+    -------
+    Page
+        For `render`.
+    """
+    made = made or Made(label=e.label)
+    target = "" if e.label is None else f" {e.label}"
+    page = Page(
+        title="Evaluation by crossview",
+        question=f"How good is {e.model or 'the model'} at predicting{target}?",
+        answer=sentence(e.summary),
+        warnings=[sentence(line) for line in e.one_class],
+        more=[sentence(line) for line in [*drift_warnings(e.drift), *e.notes]],
+        facts=_facts(e),
+    )
+    page.sections = [
+        _metrics(e),
+        _worth(e),
+        _over_time(e),
+        _drift(e),
+        ranking_section(e, e.confusion, e.classes),
+        columns_section(e.diagnostics),
+        differing_section(e),
+        experts_section(e),
+        data_section(e.diagnostics, e.classes, e.skipped),
+        model_section(fitted, info or {}) if fitted is not None else Section("model", ""),
+        made_section(made, _settings(e)),
+    ]
+    return page
+
+
+def _facts(e: Evaluation) -> list[tuple[str, str]]:
+    value, low, high = e.metrics[e.metric]
+    interval = "" if math.isnan(low) else f" ({e.short(low)} to {e.short(high)})"
+    facts = [("rows", f"{e.n_rows:,}"), (e.metric, f"{e.short(value)}{interval}")]
+    if e.classes:
+        facts.append(("classes", f"{len(e.classes):,}"))
+    if e.skipped:
+        facts.append(("without a label", f"{e.skipped:,}"))
+    return facts
+
+
+def _interval(e: Evaluation, low: float, high: float) -> str:
+    return "–" if math.isnan(low) else f"{e.short(low)} to {e.short(high)}"
+
+
+def _metrics(e: Evaluation) -> Section:
+    section = Section("metrics", "Metrics")
+    rows = [
+        [name, e.short(one.value), _interval(e, one.low, one.high)]
+        for name, one in e.metrics.items()
+    ]
+    marked = frozenset([list(e.metrics).index(e.metric)])
+    section.blocks.append(table(["metric", "value", "95 % interval"], rows, marked=marked))
+    if e.confusion is not None and len(e.classes) <= MOST_CLASSES_BESIDE:
+        section.blocks.append(of_table(table_of_classes("class", e.classes, e.confusion)))
+    notes = [
+        f"view {view!r} is missing in all rows; predicted without it" for view in e.missing_views
+    ]
+    notes += [f"column {column!r} is missing: null" for column in e.null_columns]
+    section.blocks += lines(sentence(note) for note in notes)
+    for sliced in e.by:
+        rows = [
+            [
+                one.value,
+                f"{one.rows:,}",
+                e.short(one.metric.value),
+                _interval(e, one.metric.low, one.metric.high),
+                e.short(one.difference),
+            ]
+            for one in sliced.slices
+        ]
+        header = [sliced.column, "rows", e.metric, "95 % interval", "difference"]
+        section.blocks.append(table(header, rows, title=f"{e.metric} by {sliced.column}"))
+    return section
+
+
+def _worth(e: Evaluation) -> Section:
+    section = Section("worth", "What each view is worth")
+    if not e.views:
+        section.blocks += share_blocks(e)
+        return section
+    section.blocks += figures(
+        (
+            "worth",
+            lambda: ViewContributionDisplay.of(e),
+            "The same rows predicted with the view missing; lines: 95 % interval.",
+        )
+    )
+    section.blocks += share_blocks(e)
+    alone = any(one.alone is not None for one in e.views)
+    header = ["view", f"{e.metric} if missing", "difference", "95 % interval"]
+    rows = [
+        [
+            one.view,
+            e.short(one.missing.value),
+            e.short(one.difference.value),
+            _interval(e, one.difference.low, one.difference.high),
+            *([] if one.alone is None else [e.short(one.alone.value)]),
+        ]
+        for one in e.views
+    ]
+    section.blocks.append(table([*header, *([f"{e.metric} alone"] if alone else [])], rows))
+    return section
+
+
+def _over_time(e: Evaluation) -> Section:
+    section = Section("time", "Over time")
+    if not e.windows:
+        return section
+    section.blocks += figures(
+        ("time", lambda: MetricOverTimeDisplay.of(e), "Lines: 95 % interval of each window.")
+    )
+    found = [part for part in evaluation_tables(e) if isinstance(part, FittingTable)]
+    section.blocks += [of_table(part) for part in found if part.header[0] == "from"]
+    if e.without_time:
+        section.blocks.append(text(f"{e.without_time:,} rows without a time are in no window."))
+    return section
+
+
+def _drift(e: Evaluation) -> Section:
+    moved = [one for one in e.drift if one.moved]
+    section = Section("drift", "Drift by view", folded=not moved)
+    if not e.drift:
+        return section
+    rows = [
+        [
+            one.view,
+            one.what,
+            f"{one.index:.3g}",
+            f"{one.limit:.3g}",
+            f"{one.before:.3g}",
+            f"{one.now:.3g}",
+            "yes" if one.moved else "no",
+        ]
+        for one in e.drift
+    ]
+    header = ["view", "what", "index", "limit", "in training", "now", "moved"]
+    title = (
+        "No view has moved since training"
+        if not moved
+        else f"Moved since training: {', '.join(dict.fromkeys(one.view for one in moved))}"
+    )
+    how = (
+        "Population stability index of the norms and scores of each view; in training and now: "
+        "medians, of missing the share of the rows."
+    )
+    marked = frozenset(i for i, one in enumerate(e.drift) if one.moved)
+    section.finding = title
+    section.blocks.append(table(header, rows, title=title, text=how, texts=2, marked=marked))
+    return section
+
+
+def _settings(e: Evaluation) -> dict[str, Any]:
+    shown = {
+        "model": e.model,
+        "task": e.task,
+        "label": e.label,
+        "metric": e.metric,
+        "positive class": e.positive,
+        "threshold": e.threshold,
+        "loss": e.loss,
+    }
+    if e.trained is not None:
+        shown[f"{e.metric} in the first pass of training, before each row was learned"] = e.trained
+    return {name: value for name, value in shown.items() if value not in (None, "")}

@@ -1,0 +1,69 @@
+"""From a page to HTML."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from importlib import resources
+from importlib.metadata import version
+from importlib.util import find_spec
+
+from crossview.errors import InputError
+from crossview.reporting.displays.style import NOT_IN_XML
+from crossview.reporting.page.blocks import Page
+
+__all__ = ["check_installed", "render"]
+
+# where a name may go on in the next line: behind these, which divide its words
+MARKS = re.compile(r"(?<=[:/=_])(?![:/=_]|$)|(?<=[.,])(?=[^\d\s.,])")
+
+
+def check_installed() -> None:
+    """Raise an error where a package is missing that pages need."""
+    for name in ("jinja2", "matplotlib"):
+        if find_spec(name) is None:
+            raise InputError(f"a report needs {name}: pip install {name}")
+
+
+def render(page: Page) -> str:
+    """Return a page as one HTML file, which needs no other.
+
+    Parameters
+    ----------
+    page : Page
+        What it shows.
+
+    Returns
+    -------
+    str
+        All that comes from data is escaped.
+    """
+    check_installed()
+    from jinja2 import Environment, StrictUndefined
+
+    here = resources.files("crossview.reporting.page")
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    environment.filters["breakable"] = _breakable
+    template = environment.from_string((here / "template.html").read_text(encoding="utf-8"))
+    html = template.render(
+        page=page,
+        sections=[section for section in page.sections if section.blocks],
+        css=_safe_css((here / "style.css").read_text(encoding="utf-8")),
+        version=version("crossview"),
+        made=datetime.date.today().isoformat(),
+    )
+    return NOT_IN_XML.sub("\ufffd", html)
+
+
+def _breakable(name: str) -> str:
+    """A name as HTML that is broken behind a mark between words, and not within one."""
+    from markupsafe import Markup, escape
+
+    # a hyphen is such a mark for browsers already
+    return Markup("<wbr>").join(escape(part) for part in MARKS.split(name))
+
+
+def _safe_css(text: str) -> str:
+    from markupsafe import Markup
+
+    return Markup(re.sub(r"\n\s*", " ", text))

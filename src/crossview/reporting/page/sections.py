@@ -1,0 +1,364 @@
+"""Sections that pages of comparisons, trainings and evaluations share."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from crossview.reporting.displays.contributions import display_of_shares, shares_of_scores
+from crossview.reporting.displays.differences import ViewDifferenceDisplay
+from crossview.reporting.displays.experts import ExpertWeightsDisplay
+from crossview.reporting.displays.ranking import (
+    PrecisionRecall,
+    ReliabilityDisplay,
+    Roc,
+    TargetDisplay,
+    ThresholdDisplay,
+)
+from crossview.reporting.displays.style import short_name
+from crossview.reporting.fitting_table import FittingTable
+from crossview.reporting.model import interaction_tables
+from crossview.reporting.page.blocks import Block, Section, figures, lines, table
+from crossview.reporting.tables import table_of_classes
+from crossview.scoring.diagnostics import Diagnostics
+from crossview.scoring.row_values import MOST_ROWS
+
+__all__ = [
+    "Made",
+    "columns_section",
+    "data_section",
+    "differing_section",
+    "experts_section",
+    "made_section",
+    "of_table",
+    "ranking_section",
+    "sentence",
+    "share_blocks",
+    "words_of",
+]
+
+PACKAGES = ("crossview", "numpy", "scipy", "scikit-learn", "numba", "pyarrow", "duckdb")
+MOST_CLASSES_CROSSED, MOST_CLASSES_SHOWN, MOST_VIEWS = 20, 100, 100
+
+
+@dataclass
+class Made:
+    """Provenance of a result: source, command and time, where known.
+
+    Attributes
+    ----------
+    command : list of str
+        The command line; empty from Python.
+    source, label : str or None
+        What was read, and the column that was predicted.
+    settings : dict of str to value
+        Options that were given.
+    train : str
+        The command that trains what a comparison recommends, and reads the source as it did.
+    """
+
+    command: Sequence[str] = ()
+    source: str | None = None
+    label: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    train: str = ""
+
+
+def words_of(names: Sequence[object], most: int = 5) -> str:
+    """Return names as a list in a sentence: a, b and c."""
+    shown = [str(name) for name in names]
+    if len(shown) > most:
+        return f"{len(shown)} views"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def sentence(words: str) -> str:
+    """Return words as a sentence; names of models keep their case."""
+    first = words.split(" ", 1)[0].rstrip(":,")
+    begin = words if not first.isalpha() else words[:1].upper() + words[1:]
+    return begin if begin.endswith((".", "?", "!")) else f"{begin}."
+
+
+def of_table(given: FittingTable, title: str = "", how: str = "") -> Block:
+    """Return a table for a terminal as one of a page."""
+    marked = frozenset(i for i, style in given.styles.items() if style == "bold")
+    return table(
+        *(list(given.header), [list(row) for row in given.rows]),
+        title=title,
+        text=how,
+        texts=given.texts,
+        marked=marked,
+        ends=frozenset(given.section_ends),
+    )
+
+
+def data_section(kept: Diagnostics | None, classes: Sequence[Any], unlabeled: int) -> Section:
+    """Return the data and the views in numbers.
+
+    Parameters
+    ----------
+    kept : Diagnostics or None
+        Of the result.
+    classes : sequence
+        The classes; empty where a number is predicted.
+    unlabeled : int
+        Rows without a label.
+
+    Returns
+    -------
+    Section
+        Empty if nothing is known.
+    """
+    section = Section("data", "Data and views", folded=True)
+    if kept is None:
+        return section
+    if kept.views:
+        rows = []
+        for one in kept.views[:MOST_VIEWS]:
+            kinds = ", ".join(f"{n:,} {kind}" for kind, n in one.kinds.items())
+            rows.append(
+                [
+                    one.view,
+                    kinds or "encoded already",
+                    f"{one.columns:,}",
+                    f"{one.used:,}",
+                    f"{one.entries:.3g}",
+                    f"{one.density:.2%}" if one.density < 0.995 else "100%",
+                    f"{one.missing:.1%}" if one.missing else "0",
+                ]
+            )
+        header = [
+            "view",
+            "kinds of columns",
+            "columns",
+            "used",
+            "entries per row",
+            "density",
+            "missing",
+        ]
+        how = (
+            f"Of {kept.views_of}, encoded. Used: encoded columns that are not 0 in some row. "
+            "Density: share of their entries that are not 0. Missing: rows without the view."
+        )
+        section.blocks.append(table(header, rows, texts=2, text=how))
+    if kept.class_rows and len(classes) == len(kept.class_rows):
+        total = max(sum(kept.class_rows), 1)
+        order = np.argsort([-n for n in kept.class_rows], kind="stable")[:MOST_CLASSES_SHOWN]
+        rows = [
+            [str(classes[k]), f"{kept.class_rows[k]:,}", f"{kept.class_rows[k] / total:.1%}"]
+            for k in order.tolist()
+        ]
+        if unlabeled:
+            rows.append(["no label", f"{unlabeled:,}", ""])
+        section.finding = ", ".join(f"{name} {share}" for name, _, share in rows[:3] if share)
+        section.blocks.append(table(["class", "rows", "share"], rows))
+    return section
+
+
+def share_blocks(result: Any) -> list[Block]:
+    """Return the share of each view in the score; nothing where that is not known."""
+    shares = shares_of_scores(result)
+    if shares is None or len(shares) < 2:
+        return []
+    kept = result.diagnostics
+    of_model = f" Model: {kept.view_model}." if kept is not None and kept.view_model else ""
+    shown = dict(sorted(shares.items(), key=lambda one: -one[1].value)[:20])
+    return figures(
+        (
+            "shares",
+            lambda: display_of_shares(shown),
+            "Mean absolute score of each view, by the sum over views: how loud a view is, and not "
+            f"what is lost without it.{of_model}",
+        )
+    )
+
+
+def differing_section(result: Any) -> Section:
+    """Return how much the views differ, and where they differ most."""
+    section = Section("differences", "Where the views differ", folded=True)
+    kept = result.diagnostics
+    how = "|s1 − s2| of the scores of two views; of more views the mean over their pairs."
+    if kept is not None and not kept.differences and kept.view_model:
+        how += f" Model: {kept.view_model}."
+    section.blocks += figures(
+        ("differences", lambda: ViewDifferenceDisplay.of(result), how),
+    )
+    if kept is None or not kept.differing:
+        return section
+    views = list(kept.differing[0].scores)
+    for one in kept.differing:
+        views += [view for view in one.scores if view not in views]
+    views = views[:8]
+    placed = any(one.row >= 0 for one in kept.differing)
+    labeled = any(one.label for one in kept.differing)
+    header = [
+        "row" if placed else "",
+        *(["label"] if labeled else []),
+        "predicted",
+        *(f"score of {view}" for view in views),
+    ]
+    rows = [
+        [
+            f"{one.row + 1:,}" if placed else f"{i + 1}",
+            *([one.label] if labeled else []),
+            one.predicted,
+            *(f"{one.scores[view]:+.3g}" if view in one.scores else "–" for view in views),
+            "; ".join(
+                f"{name} missing" if cell is None else f"{name} = {cell}"
+                for name, cell in one.values.items()
+            ),
+        ]
+        for i, one in enumerate(kept.differing)
+    ]
+    what = "Rows in which the views differ most"
+    if kept.differing_of:
+        what += f", of {kept.differing_of}"
+    by = f"Model: {kept.view_model}." if kept.differences and kept.view_model else ""
+    section.blocks.append(table(header, rows, title=what, text=by, texts=2 + labeled, long=True))
+    return section
+
+
+def columns_section(kept: Diagnostics | None) -> Section:
+    """Return the columns that contribute most, and interactions; empty if they are not known."""
+    section = Section("columns", "Strongest columns", folded=True)
+    if kept is None or not kept.columns:
+        return section
+    section.finding = ", ".join(short_name(one.column) for one in kept.columns[:3])
+    largest = kept.columns[0].size
+    rows = [
+        [
+            one.column,
+            one.view,
+            (f"{one.size:.3g}", one.size / largest),
+            f"{one.mean:+.3g}",
+            f"{one.rows:.0%}",
+        ]
+        for one in kept.columns
+    ]
+    header = ["column", "view", "contribution", "mean where not 0", "rows"]
+    how = (
+        "Contribution: what the score changes without the column, as a mean absolute value over at "
+        f"most {MOST_ROWS} of {kept.columns_of}."
+    )
+    if kept.model:
+        how = f"Of {kept.model}. {how}"
+    section.blocks.append(table(header, rows, texts=2, text=how))
+    section.blocks += [of_table(part) for part in interaction_tables(kept.interactions)]
+    return section
+
+
+def experts_section(result: Any) -> Section:
+    """Return which expert of a stack was trusted when; empty for other models."""
+    section = Section("experts", "Which expert was trusted when", folded=True)
+    section.blocks += figures(
+        (
+            "experts",
+            lambda: ExpertWeightsDisplay.of(result),
+            "Weight in the mixture after so many rows; a learned combination may predict instead.",
+        )
+    )
+    return section
+
+
+def ranking_section(result: Any, confusion: Any, classes: Any) -> Section:
+    """Return precision and recall, ROC, calibration, threshold and the confusion matrix.
+
+    Parameters
+    ----------
+    result : Comparison, Trained or Evaluation
+        The result.
+    confusion : list of list of int or None
+        Rows per true and predicted class.
+    classes : sequence
+        The classes.
+
+    Returns
+    -------
+    Section
+        Empty if nothing was kept.
+    """
+    kept = result.diagnostics
+    model = "" if kept is None or not kept.model else f" of {kept.model}"
+    if result.task == "regression":
+        section = Section("predictions", f"Predictions{model}", folded=True)
+        if kept is not None and kept.scored is not None:
+            section.blocks += figures(("targets", lambda: TargetDisplay.of(result), ""))
+        return section
+    section = Section("predictions", f"Predictions{model}", folded=True)
+    section.blocks += figures(
+        (
+            "precision-recall",
+            lambda: PrecisionRecall.of(result),
+            "Precision at each recall.",
+        ),
+        ("roc", lambda: Roc.of(result), "At each threshold."),
+        (
+            "calibration",
+            lambda: ReliabilityDisplay.of(result),
+            "Rows with about the same probability: how many are of the class? Bars: 95 % interval.",
+        ),
+        (
+            "threshold",
+            lambda: ThresholdDisplay.of(result),
+            "Precision, recall and f1 if another probability decided.",
+        ),
+    )
+    if confusion is not None and len(classes) <= MOST_CLASSES_CROSSED:
+        section.blocks.append(_crossed(confusion, classes))
+    if confusion is not None and 2 < len(classes) <= MOST_CLASSES_SHOWN:
+        section.blocks.append(of_table(table_of_classes("class", classes, confusion)))
+    return section
+
+
+def _crossed(confusion: Any, classes: Sequence[Any]) -> Block:
+    """The confusion matrix, shaded by the share of the true class."""
+    rows = []
+    for label, counts in zip(classes, confusion, strict=True):
+        total = max(sum(counts), 1)
+        rows.append([str(label), *((f"{n:,}", n / total) for n in counts)])
+    header = ["true class", *(f"predicted {label}" for label in classes)]
+    return table(header, rows, title="Rows by true and predicted class")
+
+
+def made_section(made: Made, settings: Mapping[str, Any], notes: Sequence[str] = ()) -> Section:
+    """Return settings, versions, and the command that makes the result again."""
+    section = Section("made", "How it was made", folded=True)
+    shown = {**settings, **{k: v for k, v in made.settings.items() if v not in (None, [], "")}}
+    if made.source is not None:
+        shown = {"source": made.source, **shown}
+    rows = [[str(name), _plain(value)] for name, value in shown.items()]
+    rows += [[name, found] for name, found in _versions().items()]
+    section.blocks += lines(notes)
+    if made.command:
+        again = Block(
+            "code", title="The command that makes it again:", text=shlex.join(made.command)
+        )
+        section.blocks.append(again)
+    section.blocks.append(table(["setting", "value"], rows, texts=2))
+    return section
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{k}: {_plain(v)}" for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": f"{platform.python_version()} on {platform.system()} {platform.machine()}"}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

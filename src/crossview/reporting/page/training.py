@@ -1,0 +1,141 @@
+"""A training as a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crossview.reporting.displays.cumulative import CumulativeErrorDisplay
+from crossview.reporting.fitting_table import FittingTable
+from crossview.reporting.model import model_tables
+from crossview.reporting.page.blocks import Block, Page, Section, figures, text
+from crossview.reporting.page.sections import (
+    Made,
+    columns_section,
+    data_section,
+    differing_section,
+    experts_section,
+    made_section,
+    of_table,
+    ranking_section,
+    sentence,
+    share_blocks,
+    words_of,
+)
+from crossview.reporting.tables import duration
+from crossview.saving.pipelines import steps
+from crossview.scoring.trained import Trained
+
+__all__ = ["model_section", "training_page"]
+
+
+def training_page(t: Trained, made: Made | None = None) -> Page:
+    """Return a training as a page.
+
+    Parameters
+    ----------
+    t : Trained
+        From `crossview.train`.
+    made : Made, default=None
+        How it was made.
+
+    Returns
+    -------
+    Page
+        For `render`.
+    """
+    made = made or Made(label=t.label)
+    learner = t.learner
+    classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
+    views = list(learner.layout_.names)
+    target = "" if t.label is None else f" {t.label}"
+    page = Page(
+        title="Training by crossview",
+        question=f"How well does {t.name} predict{target} from {words_of(views)}?",
+        answer=_answer(t),
+        warnings=[sentence(line) for line in t.warnings],
+        more=[sentence(line) for line in t.notes],
+        facts=_facts(t, len(views), len(classes)),
+    )
+    errors = Section("errors", "Error along the rows")
+    errors.blocks += figures(
+        (
+            "errors",
+            lambda: CumulativeErrorDisplay.of(t),
+            "Each row is predicted before it is learned; both axes are logarithmic.",
+        )
+    )
+    page.sections = [
+        errors,
+        Section("worth", "Share of each view", share_blocks(t)),
+        ranking_section(t, None, classes),
+        columns_section(t.diagnostics),
+        differing_section(t),
+        experts_section(t),
+        data_section(t.diagnostics, classes, t.unlabeled + t.skipped),
+        model_section(t.fitted, t.info),
+        made_section(made, _settings(t)),
+    ]
+    return page
+
+
+def _answer(t: Trained) -> str:
+    about, value = t.metric_words, t.metric["value"]
+    if value is None:
+        return f"Learned for {about}; crossview evaluate says how good it is on other rows."
+    form = ".4g" if t.task == "regression" else ".4f"
+    return f"{sentence(about)[:-1]}: {value:{form}}, each row predicted before it was learned."
+
+
+def _facts(t: Trained, n_views: int, n_classes: int) -> list[tuple[str, str]]:
+    facts = [("rows", f"{t.rows:,}"), ("views", f"{n_views:,}")]
+    if n_classes:
+        facts.append(("classes", f"{n_classes:,}"))
+    if t.unlabeled:
+        facts.append(("learned without a label", f"{t.unlabeled:,}"))
+    if t.passes is not None:
+        facts.append(("passes", f"{t.passes}"))
+    if t.order is not None:
+        facts.append(("order", t.order))
+    return [*facts, ("time", duration(t.seconds))]
+
+
+def model_section(fitted: Any, info: Any) -> Section:
+    """Return what a model holds: views, and the largest weights or interactions, by name.
+
+    Parameters
+    ----------
+    fitted : Pipeline or learner
+        Encoder and learner.
+    info : mapping
+        What training keeps in the model file.
+
+    Returns
+    -------
+    Section
+        As ``crossview inspect`` shows it.
+    """
+    encoder, learner = steps(fitted)
+    section = Section("model", "What the model holds", folded=True)
+    for part in model_tables(learner, encoder, info):
+        if isinstance(part, FittingTable):
+            if part.rows:
+                section.blocks.append(of_table(part))
+        elif part:
+            section.blocks.append(_paragraph(part))
+    return section
+
+
+def _paragraph(words: str) -> Block:
+    return Block("code", text=words) if "(" in words.split(" ", 1)[0] else text(f"{words}.")
+
+
+def _settings(t: Trained) -> dict[str, Any]:
+    shown = {
+        "model": t.name,
+        "task": t.task,
+        "label": t.label,
+        "positive class": t.positive,
+        "threshold": t.threshold,
+        "seed": t.seed,
+    }
+    return {name: value for name, value in shown.items() if value is not None}

@@ -1,0 +1,39 @@
+"""The page of any result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crossview.comparing.comparison import Comparison
+from crossview.evaluating.evaluation import Evaluation
+from crossview.reporting.page.comparison import comparison_page
+from crossview.reporting.page.evaluation import evaluation_page
+from crossview.reporting.page.render import render
+from crossview.reporting.page.sections import Made
+from crossview.reporting.page.training import training_page
+
+__all__ = ["report_html"]
+
+
+def report_html(result: Any, made: Made | None = None, fitted: Any = None, info: Any = None) -> str:
+    """Return a result as one HTML file.
+
+    Parameters
+    ----------
+    result : Comparison, Trained or Evaluation
+        The result.
+    made : Made, default=None
+        How it was made.
+    fitted, info : default=None
+        Of an evaluation: the model, and what training keeps in its file.
+
+    Returns
+    -------
+    str
+        It needs no network, and is less than 2 MB.
+    """
+    if isinstance(result, Comparison):
+        return render(comparison_page(result, made))
+    if isinstance(result, Evaluation):
+        return render(evaluation_page(result, made, fitted, info))
+    return render(training_page(result, made))

@@ -1,0 +1,408 @@
+"""Tables for a terminal, and the same as Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crossview.catalog.names import TASKS
+from crossview.comparing.verdict import CONSTANT, short_value
+from crossview.reporting.fitting_table import FittingTable
+
+if TYPE_CHECKING:
+    from crossview.comparing.comparison import Comparison
+
+# columns of a terminal from which on the table says what each model is
+WIDE = 120
+
+__all__ = [
+    "class_table",
+    "comparison_head",
+    "comparison_notes",
+    "comparison_table",
+    "duration",
+    "speed",
+    "table_notes",
+    "table_of_classes",
+    "to_markdown",
+]
+
+
+# short, for a column of a table
+SYMBOLS = {
+    "disagreement": "γ",
+    "confidence": "η",
+    "initial_variance": "a",
+    "alpha": "α",
+    "learning_rate": "lr",
+    "lam": "λ",
+}
+
+
+def comparison_table(comparison: Comparison, width: int | None = None) -> FittingTable:
+    """Return a `Comparison` as a table for a terminal.
+
+    The best row is first.  An empty line divides the rows that are practically equal to it from the
+    others; an arrow marks the recommended one.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `crossview.compare`.
+    width : int, default=None
+        Of the terminal; from 120 on the table has p and the speed, and says what each model is.
+        None: 80.
+
+    Returns
+    -------
+    FittingTable
+        One row per model.
+    """
+    wide = (width or 80) >= WIDE
+    header, rows = _cells(comparison, wide=wide)
+    table = FittingTable(header, rows, texts=1 + wide, wrapped=["chosen"])
+    for i, row in enumerate(comparison.rows):
+        table.styles[i] = "bold" if row is comparison.recommended else "dim" * row.baseline
+    table.section_ends.add(len(comparison.equals) - 1)
+    return table
+
+
+def class_table(comparison: Comparison) -> FittingTable | None:
+    """Return how the recommended model does on each class; None where that was not counted.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `crossview.compare`.
+
+    Returns
+    -------
+    FittingTable or None
+        One row per class: its rows, precision, recall and f1 over all scored rows, and the class
+        that its rows are most often taken for.
+    """
+    row = comparison.recommended
+    if row.confusion is None:
+        return None
+    return table_of_classes(f"{row.model}: class", comparison.classes, row.confusion)
+
+
+def table_of_classes(title: str, classes: Sequence[Any], confusion: Any) -> FittingTable:
+    """Return how each class is predicted.
+
+    Parameters
+    ----------
+    title : str
+        Of the first column.
+    classes : sequence
+        The classes.
+    confusion : array-like of shape (n_classes, n_classes)
+        Rows per true class and predicted class.
+
+    Returns
+    -------
+    FittingTable
+        As for `class_table`.
+    """
+    counts = np.asarray(confusion)
+    right = counts.diagonal()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision, recall = right / counts.sum(axis=0), right / counts.sum(axis=1)
+        f1 = 2.0 * right / (counts.sum(axis=0) + counts.sum(axis=1))
+    wrong = counts - np.diag(right)
+    lines = [
+        [
+            str(label),
+            f"{counts[k].sum():,}",
+            *(number(float(value[k])) for value in (precision, recall, f1)),
+            f"{classes[wrong[k].argmax()]} ({wrong[k].max():,})" * bool(wrong[k].any()),
+        ]
+        for k, label in enumerate(classes)
+    ]
+    header = [title, "rows", "precision", "recall", "f1", "most often taken for"]
+    return FittingTable(header, lines)
+
+
+def comparison_head(comparison: Comparison) -> list[str]:
+    """Return the lines above the table: the metric and its classes, and what to be warned of."""
+    if not comparison.classes:
+        return []
+    warnings = [f"warning: {line}" for line in comparison.warnings]
+    return [comparison.metric_words, *comparison.notes, *warnings]
+
+
+def comparison_notes(comparison: Comparison) -> list[str]:
+    """Return the notes below the table: the verdict, the evaluation, what was left out."""
+    c = comparison
+    notes = [*c.verdict, *([c.unlabeled_benefit] if c.unlabeled_benefit else [])]
+    return [*notes, *_about_curve(c), *_about_views(c), *table_notes(c)]
+
+
+def table_notes(comparison: Comparison) -> list[str]:
+    """Return the notes that explain the table: its columns, and what was left out."""
+    c = comparison
+    notes = [*_about_folds(c), *_about_cuts(c), *_about_passes(c)]
+    if len(c.views) == 1:
+        notes.append(
+            f"one view, {next(iter(c.views))!r}: models that only several views tell apart are "
+            "left out (--view NAME=COLUMNS, in Python views=, makes several)"
+        )
+    if len(c.rows) > 1:
+        notes.append(
+            f"worse: probability that the model is worse than the best by more than "
+            f"{short_value(c, c.rope)}; p: of no difference, adjusted for {len(c.rows) - 1} models "
+            f"({c.test})"
+        )
+    return [*notes, *_about_left_out(c)]
+
+
+def _about_curve(c: Comparison) -> list[str]:
+    """Say whether more rows would help."""
+    if c.curve is None:
+        return []
+    values = ", ".join(f"{point.rows:,}: {short_value(c, point.value)}" for point in c.curve.points)
+    gain = c.curve.last_doubling
+    low, high = gain.interval()
+    what = (
+        "more rows would help"
+        if low > 0.0
+        else "more rows may help"
+        if gain.location > c.rope
+        else "more rows would bring little"
+    )
+    return [
+        f"{what}: {c.recommended.model} by the number of training rows: {values}; the last "
+        f"doubling gains {short_value(c, gain.location)} ({short_value(c, low)} to "
+        f"{short_value(c, high)})"
+    ]
+
+
+def _about_views(c: Comparison) -> list[str]:
+    """Say how much each view contributes."""
+    notes = []
+    if c.recommended.model.startswith("view:"):
+        notes.append(f"{c.recommended.model} uses one view: nothing is lost without the others")
+    for one in c.ablation:
+        parts = []
+        for what, value, change in (
+            ("without it", one.without, one.without_difference),
+            ("where it is missing", one.missing, one.missing_difference),
+        ):
+            low, high = change.interval()
+            parts.append(
+                f"{what} {short_value(c, value)} ({short_value(c, change.location)}, 95 % interval "
+                f"{short_value(c, low)} to {short_value(c, high)})"
+            )
+        notes.append(f"view {one.view}: {c.recommended.model} {'; '.join(parts)}")
+    return notes
+
+
+def _about_folds(c: Comparison) -> list[str]:
+    """Say which metric was measured, on which rows."""
+    labeled = c.n_rows - c.unlabeled
+    rows = "labeled rows" if c.unlabeled else "rows"
+    chosen = ", ".join(_chosen(c))
+    notes = []
+    if c.unlabeled:
+        only = " and ".join(c.learns_unlabeled)
+        what = f"only {only} learns from them" if only else "no row above learns from them"
+        notes.append(
+            f"{c.unlabeled:,} of {c.n_rows:,} rows have no label: none is scored, and {what}"
+        )
+    if c.mode == "progressive":
+        notes.append(
+            f"{c.metric}: {c.n_scored} {rows}, each predicted and then learned, in stream order"
+        )
+        where = f"chosen on the {labeled - c.n_scored} {rows} before them"
+    else:
+        notes.append(
+            f"{c.metric}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}"
+        )
+        where = "chosen in each training part; the most frequent choice is shown"
+    return [*notes, *([f"{chosen}: {where}"] if chosen else [])]
+
+
+def _about_passes(c: Comparison) -> list[str]:
+    passes = [
+        f"{row.model} {row.epochs}"
+        for row in c.rows
+        if row.epochs > 1 and (entry := c.entry(row)) is not None and entry.stops_early
+    ]
+    if not passes or c.epochs is not None:
+        return []
+    return [
+        "passes until early stopping, by the loss on a held-out tenth of the training rows "
+        f"(median over the folds): {', '.join(passes)}"
+    ]
+
+
+def _about_left_out(c: Comparison) -> list[str]:
+    """List models that failed or exceeded the budget, and how long they would have taken."""
+    notes = []
+    if c.planned_folds > c.folds:
+        notes.append(f"{c.folds} of {c.planned_folds} folds were finished")
+    notes += [f"{one.model} failed: {one.what}" for one in c.left_out if one.failed]
+    saved = [one for one in c.left_out if not one.failed]
+    if saved:
+        models: dict[str, list[str]] = {}
+        for one in saved:
+            models.setdefault(one.what, []).append(one.model)
+        what = "; ".join(f"{words}: {', '.join(names)}" for words, names in models.items())
+        seconds = sum(one.seconds for one in saved)
+        notes.append(
+            f"left out to keep within the budget, about {duration(seconds)} of one core "
+            f"(--thorough): {what}"
+        )
+    return notes
+
+
+def _about_cuts(c: Comparison) -> list[str]:
+    """Explain the column of thresholds."""
+    if all(math.isnan(row.threshold) for row in c.rows):
+        return []
+    what = f"cut: {c.positive!r} is predicted where its probability is above this threshold"
+    if c.threshold_for is None:
+        return [what]
+    measure = c.threshold_for
+    if c.mode == "progressive":
+        return [
+            f"{what}, the best for {measure} on the rows before each row; the last one is shown"
+        ]
+    return [
+        f"{what}, the best for {measure} on rows held out of each training part; the median over "
+        "the folds is shown"
+    ]
+
+
+def to_markdown(comparison: Comparison) -> str:
+    """Return a `Comparison` as Markdown: the metric, the table, and the verdict.
+
+    The recommended row is in bold.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `crossview.compare`.
+
+    Returns
+    -------
+    str
+        Lines of text.
+    """
+    header, rows = _cells(comparison, wide=True)
+    chosen = comparison.rows.index(comparison.recommended)
+    rows[chosen] = [f"**{cell}**" if cell else "" for cell in rows[chosen]]
+    align = ["---", "---", *["---:"] * (len(header) - 2)]
+    lines = ["| " + " | ".join(_escaped(row)) + " |" for row in [header, align, *rows]]
+    notes = [f"- {note}" for note in comparison_notes(comparison)]
+    head = [part for line in comparison_head(comparison) for part in (line, "")]
+    return "\n".join([*head, *lines, "", *notes])
+
+
+def _cells(c: Comparison, *, wide: bool) -> tuple[list[str], list[list[str]]]:
+    # the columns that the metric is not already
+    errors = c.task == "regression"
+    others = [name for name in TASKS[c.task][1:] if name != c.metric]
+    names = {"roc_auc": "AUC", "expected_calibration_error": "ECE"}
+    short = {"accuracy": "acc.", "roc_auc": "AUC"}
+    cuts = any(not math.isnan(row.threshold) for row in c.rows)
+    header = [
+        "model",
+        *(["what it is"] if wide else []),
+        names.get(c.metric, c.metric),
+        "worse",
+        *(["p"] if wide else []),
+        *(["cut"] if cuts else []),
+        *(short.get(name, name) for name in others),
+        *(["rows/s"] if wide else []),
+        "chosen",
+    ]
+    rows = []
+    decimals = _decimals(c.best.value) if errors else 3
+    for row in c.rows:
+        value = number(row.value, decimals)
+        if not math.isnan(row.std):
+            value += f" ± {number(row.std, decimals)}"
+        worse = math.nan if row.difference is None else row.difference.areas(c.rope).worse
+        rows.append(
+            [
+                ("→ " if row is c.recommended and len(c.rows) > 1 else "") + row.model,
+                *([row.title] if wide else []),
+                value,
+                "best" if row is c.best else number(worse, 2),
+                *(["" if row.model in CONSTANT else p_value(row.p_adjusted)] if wide else []),
+                *([number(row.threshold, 2)] if cuts else []),
+                *(number(getattr(row, name), decimals) for name in others),
+                *([speed(row.rows_per_second)] if wide else []),
+                _setting(row.setting) + _share(row.learned),
+            ]
+        )
+    return header, rows
+
+
+def _share(learned: float) -> str:
+    """Return the share of training rows that a model learned from, unless it is all."""
+    return "" if learned == 1.0 else f" ({learned:.0%} of rows)"
+
+
+def _setting(setting: dict[str, Any]) -> str:
+    """The chosen parameters, with short names."""
+    return " ".join(
+        f"{SYMBOLS.get(name, name)}={value}"
+        if isinstance(value, bool)
+        else value
+        if isinstance(value, str)
+        else f"{SYMBOLS.get(name, name)}={value:g}"
+        for name, value in setting.items()
+    )
+
+
+def _chosen(comparison: Comparison) -> list[str]:
+    """Names of the parameters that were chosen, with their symbols."""
+    names = dict.fromkeys(name for row in comparison.rows for name in row.setting)
+    return [f"{name} ({SYMBOLS[name]})" if name in SYMBOLS else name for name in names]
+
+
+def number(value: float, decimals: int = 3) -> str:
+    """Return a value with some decimals, or a dash for what is not defined."""
+    return "–" if math.isnan(value) else f"{value:.{decimals}f}"
+
+
+def _decimals(value: float) -> int:
+    """So many that a value has four digits: an error has the unit of what is predicted."""
+    if not (value > 0.0 and math.isfinite(value)):
+        return 3
+    return max(0, 3 - math.floor(math.log10(value)))
+
+
+def p_value(p: float | None) -> str:
+    """Return a probability to two digits."""
+    if p is None or math.isnan(p):
+        return ""
+    return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def speed(rows_per_second: float) -> str:
+    """Return rows per second to two digits: 950, 83k, 1.2M; a dash for what is not known."""
+    if math.isnan(rows_per_second):
+        return "–"
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if rows_per_second >= size:
+            value = rows_per_second / size
+            return f"{value:.1f}{unit}" if value < 10 else f"{value:.0f}{unit}"
+    return f"{rows_per_second:.0f}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words: 5 s, 3 min, 2 h."""
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _escaped(cells: Sequence[Any]) -> list[str]:
+    return [str(cell).replace("|", "\\|") for cell in cells]

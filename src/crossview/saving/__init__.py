@@ -1,0 +1,1 @@
+"""Files: models, their header and schema, checkpoints, and the atomic writer."""

@@ -1,0 +1,1 @@
+"""Scores of held-out rows: problems, metrics, tests of significance, diagnostics."""

@@ -1,0 +1,562 @@
+"""What results keep for pictures and reports: scored rows, curves along a stream, views in numbers.
+
+Nothing here grows with the rows beyond a fixed number, and nothing depends on batches or workers.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from crossview.scoring.drift import scores_of_views
+from crossview.views import MultiView
+
+__all__ = [
+    "Curve",
+    "Diagnostics",
+    "DifferingRow",
+    "ErrorCurve",
+    "ExpertWeights",
+    "RowSample",
+    "ScoredRows",
+    "StrongColumn",
+    "StrongInteraction",
+    "ViewDifferences",
+    "ViewNumbers",
+    "expert_weights",
+    "make_scored",
+    "mean_difference",
+    "most_differing",
+    "n_sampled",
+    "short_values",
+    "view_numbers",
+]
+
+# rows of a sample, and numbers in it: of many classes it has fewer rows
+MOST_ROWS, MOST_NUMBERS = 20_000, 400_000
+# on a stream, where each model of a comparison keeps a sample
+MOST_ROWS_OF_STREAM = 5_000
+# points of a curve, and rows whose views are scored, each time the rows double
+POINTS, ROWS_SCORED = 8, 8
+# before, a learner knows little, and each row would be scored
+FIRST_SCORED = 16
+# rows in which the views differ most, and of each the values that are shown
+MOST_DIFFERING, MOST_VALUES, LONGEST_VALUE = 8, 9, 60
+
+
+@dataclass(frozen=True)
+class ViewNumbers:
+    """A view in numbers.
+
+    Attributes
+    ----------
+    view : str
+        The view.
+    columns : int
+        Columns of the source.
+    kinds : dict of str to int
+        How many of them are numeric, categorical and text; empty where they are encoded already.
+    used : int
+        Encoded columns that are not 0 in some row.
+    entries : float
+        Mean number of entries of a row that are not 0.
+    density : float
+        Share of the entries of the used columns that are not 0.
+    missing : float
+        Share of the rows in which the whole view is missing.
+    """
+
+    view: str
+    columns: int
+    kinds: dict[str, int]
+    used: int
+    entries: float
+    density: float
+    missing: float
+
+
+@dataclass(frozen=True)
+class ScoredRows:
+    """Rows that a model had not learned, and what it said of them; a sample of at most 20,000.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_samples,)
+        Their positions among the labeled rows, ascending.
+    y : ndarray of shape (n_samples,)
+        Codes of their classes, or their numbers.
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Their scores, or predictions.
+    predicted : ndarray of shape (n_samples,) or None
+        Codes of the predicted classes; None where a number is predicted.
+    probabilities : ndarray of shape (n_samples, n_classes) or None
+        Probabilities of the classes, where the model was calibrated.
+    view_scores : ndarray of shape (n_samples, n_views) or None
+        The score of each view, of several classes that of the predicted one; NaN where the view is
+        missing.  None for a model of one view, and for one that has no such scores.
+    learned : bool
+        Whether the model had learned these rows, after all.
+    """
+
+    rows: np.ndarray
+    y: np.ndarray
+    scores: np.ndarray
+    predicted: np.ndarray | None = None
+    probabilities: np.ndarray | None = None
+    view_scores: np.ndarray | None = None
+    learned: bool = False
+
+
+@dataclass(frozen=True)
+class DifferingRow:
+    """A row whose views differ much.
+
+    Attributes
+    ----------
+    row : int
+        Its position in the source, from 0; -1 where that is not known.
+    label : str
+        Its label.
+    predicted : str
+        What is predicted.
+    scores : dict of str to float
+        The score of each view.
+    values : dict of str to (str or None)
+        Some of its cells as they are in the source, by column; None where one is missing.
+    """
+
+    row: int
+    label: str
+    predicted: str
+    scores: dict[str, float]
+    values: dict[str, str | None]
+
+
+@dataclass(frozen=True)
+class StrongColumn:
+    """A column that contributes much to the scores.
+
+    Attributes
+    ----------
+    view : str
+        Its view.
+    column : str
+        Its name.
+    size : float
+        Mean absolute contribution over some rows.
+    mean : float
+        Mean contribution of the rows in which it is not 0.
+    rows : float
+        Share of the rows in which it is not 0.
+    """
+
+    view: str
+    column: str
+    size: float
+    mean: float
+    rows: float
+
+
+@dataclass(frozen=True)
+class StrongInteraction:
+    """A product of columns, or a single one, with a large weight in the score of a machine.
+
+    Attributes
+    ----------
+    columns : list of str
+        Their names, with those of their views.
+    weight : float
+        Its coefficient in the score; of a regressor, in standard deviations of the target.
+    label : str
+        The class of the score; empty where there is one score.
+    """
+
+    columns: list[str]
+    weight: float
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A value of one model along a stream.
+
+    Attributes
+    ----------
+    model : str
+        The model.
+    rows : ndarray of int
+        After so many rows.
+    values : ndarray of float
+        The value.
+    """
+
+    model: str
+    rows: np.ndarray
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class ExpertWeights:
+    """The weights of the experts of a stack over the rows.
+
+    Attributes
+    ----------
+    experts : list of str
+        The experts.
+    rows : ndarray of int of shape (n_snapshots,)
+        After so many rows.
+    weights : ndarray of shape (n_snapshots, n_experts)
+        The weights of the mixture, which add up to 1.
+    """
+
+    experts: list[str]
+    rows: np.ndarray
+    weights: np.ndarray
+
+
+@dataclass
+class Diagnostics:
+    """What a result keeps for pictures; each part is empty where it does not apply.
+
+    Attributes
+    ----------
+    model : str
+        The model that ``scored`` and ``experts`` are about.
+    views : list of ViewNumbers
+        The views in numbers.
+    views_of : str
+        The rows that these are about, in words.
+    class_rows : list of int
+        Rows of each class.
+    scored : ScoredRows or None
+        A sample of rows with their scores.
+    view_model : str
+        The model that ``by_view`` and ``differing`` are about: the same one, or in a comparison, if
+        that has no scores by view, the best one that has.
+    by_view : ScoredRows or None
+        Rows with the scores of their views.  Of a comparison in stream order the last rows, counted
+        from the first of these, as the model scored them before it learned them.
+    differing : list of DifferingRow
+        Rows in which the scores of the views differ most.
+    differing_of : str
+        The rows that these are chosen from, in words; empty: all that were scored.
+    columns : list of StrongColumn
+        Columns that contribute most to the scores of some rows, the strongest first.
+    columns_of : str
+        The rows, in words.
+    interactions : list of StrongInteraction
+        The strongest ones of a machine, by their order; a comparison keeps them, because it keeps
+        no model.
+    errors : list of Curve
+        The mean error of all rows so far, each before it was learned: the share that was predicted
+        wrong, or the root of the mean squared error.
+    differences : list of Curve
+        The difference of the views at some rows, each before it was learned.
+    experts : ExpertWeights or None
+        The experts of a stack.
+    """
+
+    model: str = ""
+    views: list[ViewNumbers] = field(default_factory=list)
+    views_of: str = ""
+    class_rows: list[int] = field(default_factory=list)
+    scored: ScoredRows | None = None
+    view_model: str = ""
+    by_view: ScoredRows | None = None
+    differing: list[DifferingRow] = field(default_factory=list)
+    differing_of: str = ""
+    columns: list[StrongColumn] = field(default_factory=list)
+    columns_of: str = ""
+    interactions: list[StrongInteraction] = field(default_factory=list)
+    errors: list[Curve] = field(default_factory=list)
+    differences: list[Curve] = field(default_factory=list)
+    experts: ExpertWeights | None = None
+
+
+def n_sampled(n_classes: int, n_views: int) -> int:
+    """Return the number of rows of a sample: fewer where a row has many scores."""
+    return min(MOST_ROWS, max(1, MOST_NUMBERS // max(2 * n_classes + n_views, 1)))
+
+
+def mean_difference(view_scores: np.ndarray) -> np.ndarray:
+    """Return ``|s_1 - s_2|`` of each row; of more views the mean over their pairs.
+
+    Parameters
+    ----------
+    view_scores : ndarray of shape (n_samples, n_views)
+        One score per view; NaN where it is missing, and a pair with it does not count.
+
+    Returns
+    -------
+    difference : ndarray of shape (n_samples,)
+        NaN for rows with fewer than two views.
+    """
+    total, pairs = np.zeros(len(view_scores)), np.zeros(len(view_scores))
+    for v, w in combinations(range(view_scores.shape[1]), 2):
+        difference = np.abs(view_scores[:, v] - view_scores[:, w])
+        there = ~np.isnan(difference)
+        total[there] += difference[there]
+        pairs += there
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(pairs > 0, total / pairs, np.nan)
+
+
+def most_differing(view_scores: np.ndarray | None) -> np.ndarray:
+    """Return the positions of the rows in which the views differ most, the first of equals."""
+    if view_scores is None or view_scores.shape[1] < 2:
+        return np.empty(0, dtype=np.intp)
+    difference = mean_difference(view_scores)
+    order = np.argsort(-difference, kind="stable")
+    return order[: min(MOST_DIFFERING, int((difference > 0.0).sum()))]
+
+
+def view_numbers(
+    X: MultiView, columns: Mapping[str, int] | None = None, kinds: Mapping[str, Any] | None = None
+) -> list[ViewNumbers]:
+    """Return each view of some rows in numbers.
+
+    Parameters
+    ----------
+    X : MultiView
+        The rows, encoded.
+    columns : mapping of str to int, default=None
+        Columns of the source in each view.  None: those of X.
+    kinds : mapping of str to dict, default=None
+        How many of them are of each kind.
+
+    Returns
+    -------
+    views : list of ViewNumbers
+        One per view.
+    """
+    found, matrix, n = [], X.matrix, max(len(X), 1)
+    if sp.issparse(matrix):
+        there = matrix.data != 0.0
+        counts = np.bincount(matrix.indices[there], minlength=X.layout.n_columns)
+    else:
+        counts = np.count_nonzero(matrix, axis=0)
+    for v, name in enumerate(X.layout.names):
+        of_view = counts[X.layout.block(name)]
+        used, entries = int(np.count_nonzero(of_view)), int(of_view.sum())
+        missing = 0.0 if X.present is None else float(1.0 - X.present[:, v].mean())
+        found.append(
+            ViewNumbers(
+                view=name,
+                columns=int(X.layout.widths[v]) if columns is None else columns[name],
+                kinds={} if kinds is None else dict(kinds[name]),
+                used=used,
+                entries=entries / n,
+                density=entries / (n * used) if used else 0.0,
+                missing=missing,
+            )
+        )
+    return found
+
+
+def expert_weights(learner: Any) -> ExpertWeights | None:
+    """Return the weights of the experts of a fitted stack; None for other learners."""
+    past = getattr(learner, "weight_history_", None)
+    if past is None or not len(past.n_rows):
+        return None
+    return ExpertWeights(list(past.experts), np.asarray(past.n_rows), np.asarray(past.mixture))
+
+
+def _next_point(n: int) -> int:
+    """The next number of rows at which a curve has a point, after ``n``: eight per doubling."""
+    step = max(1, (1 << n.bit_length() >> 1) // POINTS)
+    return n + step - n % step
+
+
+class ErrorCurve:
+    """The mean error of the rows so far, at numbers of rows that grow by about a tenth.
+
+    Parameters
+    ----------
+    n_rows : int, default=0
+        Rows that were counted before.
+    total : float, default=0.0
+        Sum of their errors.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Numbers of rows.
+    totals : ndarray of float
+        The sums after these.
+
+    Examples
+    --------
+    >>> from crossview.scoring.diagnostics import ErrorCurve
+    >>> curve = ErrorCurve()
+    >>> curve.update([1.0, 0.0, 0.0])
+    >>> curve.curve("pa").values.round(2).tolist()
+    [1.0, 0.5, 0.33]
+    """
+
+    def __init__(self, n_rows: int = 0, total: float = 0.0) -> None:
+        self.n_rows, self.total = n_rows, total
+        self.rows, self.totals = np.empty(0, dtype=np.int64), np.empty(0)
+
+    def update(self, errors: Any) -> None:
+        """Count the errors of some more rows."""
+        sums = np.cumsum(np.concatenate([[self.total], errors]))
+        end, points = self.n_rows + len(sums) - 1, []
+        point = _next_point(self.n_rows)
+        while point <= end:
+            points.append(point)
+            point = _next_point(point)
+        at = np.array(points, dtype=np.int64)
+        self.rows = np.concatenate([self.rows, at])
+        self.totals = np.concatenate([self.totals, sums[at - self.n_rows]])
+        self.n_rows, self.total = end, float(sums[-1])
+
+    def curve(self, model: str, *, root: bool = False) -> Curve:
+        """Return the means, or the roots of the means, with that of all rows as the last one."""
+        rows, totals = self.rows, self.totals
+        if self.n_rows and (not len(rows) or rows[-1] < self.n_rows):
+            rows, totals = np.append(rows, self.n_rows), np.append(totals, self.total)
+        means = totals / np.maximum(rows, 1)
+        return Curve(model, rows, np.sqrt(means) if root else means)
+
+
+class ViewDifferences:
+    """The difference of the views of some rows of a stream, each before it is learned.
+
+    The rows are those at fixed positions from the 17th on, eight each time their number doubles;
+    whoever learns the stream asks how many rows are `left` until the next one, and begins a piece
+    with it.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Their positions, from 1.
+    values : ndarray of float
+        Their differences.
+    """
+
+    def __init__(self) -> None:
+        self.rows, self.values = np.empty(0, dtype=np.int64), np.empty(0)
+
+    @staticmethod
+    def left(n: int) -> int:
+        """Return how many rows to learn after the first ``n`` before one is scored, 1 or more."""
+        if n < FIRST_SCORED:
+            return FIRST_SCORED - n
+        step = (1 << n.bit_length() >> 1) // ROWS_SCORED
+        return step - n % step
+
+    def is_due(self, n: int) -> bool:
+        """Return whether the row after the first ``n`` is to be scored."""
+        return n >= FIRST_SCORED and self.left(n - 1) == 1
+
+    def add(self, learner: Any, X: Any, n: int) -> None:
+        """Score a row, before which ``n`` others were learned."""
+        difference = mean_difference(scores_of_views(learner, X))
+        if np.isfinite(difference[0]):
+            self.rows = np.append(self.rows, n + 1)
+            self.values = np.append(self.values, difference[:1])
+
+    def curve(self, model: str) -> Curve:
+        """Return the differences."""
+        return Curve(model, self.rows, self.values)
+
+
+class RowSample:
+    """A sample of the rows of a stream, drawn without knowing how many there are.
+
+    Each row draws a random number, and the rows with the smallest ones stay: so the sample depends
+    on seed and rows, and not on batches.  Samples of consecutive parts of a stream add up to that
+    of the stream.
+
+    Parameters
+    ----------
+    n : int
+        Rows to keep.
+    seed : int, default=0
+        Of the random numbers.
+    first_row : int, default=0
+        Position in the stream of the first row that is drawn from.
+    """
+
+    def __init__(self, n: int, seed: int = 0, first_row: int = 0) -> None:
+        self.n, self.n_rows = n, first_row
+        generator = np.random.PCG64(seed)
+        self._rng = np.random.Generator(generator.advance(first_row))  # one step per row
+        self._keys = np.empty(0)
+        self._kept: dict[str, np.ndarray] = {}
+
+    def draw(self, n: int) -> np.ndarray:
+        """Return the rows of the next ``n`` that may stay; `add` is then given theirs."""
+        keys = self._rng.random(n)
+        below = np.sort(self._keys)[self.n - 1] if len(self._keys) >= self.n else math.inf
+        self._drawn = np.flatnonzero(keys < below)
+        self._new = keys[self._drawn]
+        self._first, self.n_rows = self.n_rows, self.n_rows + n
+        return self._drawn
+
+    def add(self, **columns: np.ndarray | None) -> None:
+        """Add arrays of the rows that were drawn last, by name; None is left out."""
+        given = {name: array for name, array in columns.items() if array is not None}
+        given["rows"] = self._first + self._drawn
+        keys = np.concatenate([self._keys, self._new])
+        kept = np.sort(np.argsort(keys, kind="stable")[: self.n])
+        for name, array in given.items():
+            before = self._kept.get(name)
+            self._kept[name] = (array if before is None else np.concatenate([before, array]))[kept]
+        self._keys = keys[kept]
+
+    def __add__(self, other: RowSample) -> RowSample:
+        total = copy.copy(self)
+        total.n_rows = other.n_rows
+        keys = np.concatenate([self._keys, other._keys])
+        kept = np.sort(np.argsort(keys, kind="stable")[: self.n])
+        both = [one for one in (self._kept, other._kept) if one]
+        names = both[0] if both else {}
+        total._kept = {name: np.concatenate([one[name] for one in both])[kept] for name in names}
+        total._keys = keys[kept]
+        return total
+
+    def scored(self) -> ScoredRows | None:
+        """Return the rows, in their order; None before there are any."""
+        if not len(self._keys):
+            return None
+        return make_scored(**self._kept)
+
+
+def make_scored(
+    rows: np.ndarray,
+    y: np.ndarray,
+    scores: np.ndarray,
+    predicted: np.ndarray | None = None,
+    probabilities: np.ndarray | None = None,
+    view_scores: np.ndarray | None = None,
+) -> ScoredRows:
+    """Return scored rows as they are kept: in half the memory."""
+    codes = y.astype(np.int32) if predicted is not None else y.astype(np.float64)
+    return ScoredRows(
+        rows.astype(np.int64),
+        codes,
+        scores.astype(np.float32),
+        None if predicted is None else predicted.astype(np.int32),
+        None if probabilities is None else probabilities.astype(np.float32),
+        None if view_scores is None else view_scores.astype(np.float32),
+    )
+
+
+def short_values(values: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return some values of a row as short text; None and NaN, which are missing, stay None."""
+    shown: dict[str, str | None] = {}
+    for name, value in list(values.items())[:MOST_VALUES]:
+        if value is None or value != value:
+            shown[name] = None
+            continue
+        text = f"{value:.8g}" if isinstance(value, float) else " ".join(str(value).split())
+        shown[name] = text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+    return shown

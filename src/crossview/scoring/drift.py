@@ -1,0 +1,425 @@
+"""Whether the views of new rows are distributed as in training.
+
+`make_reference` divides the norms and the scores of the last training rows into parts, which the
+model file keeps; a `DriftCounter` counts new rows in the same parts.  The two are compared by the
+population stability index.
+
+A model knows the rows that it has learned, so their scores are further from 0 than those of new
+rows.  After one pass this alone gives an index of up to 0.2 on the streams that we tried, which is
+below the limit; after five passes up to 0.7, so then the scores are not compared.  Scoring the rows
+before they are learned is no better: a learner that moves with each row gives up to 0.5.
+
+N. Siddiqi, "Credit Risk Scorecards", 2006 (the index and its usual limits, 0.1 and 0.25);
+B. Yurdakul, J. Naranjo, "Statistical Properties of the Population Stability Index", Journal of Risk
+Model Validation 14, 2020 (its distribution where nothing has moved).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from crossview.batch import make_rows
+from crossview.errors import InputError
+from crossview.views import MultiView
+
+__all__ = [
+    "MOVED",
+    "Drift",
+    "DriftCounter",
+    "Parts",
+    "drift_warnings",
+    "find_parts",
+    "make_reference",
+    "population_stability_index",
+    "read_reference",
+    "scores_of_views",
+]
+
+# Siddiqi: from 0.1 on something has moved, from 0.25 on much has
+MOVED = 0.25
+N_PARTS = 10
+# a part that no row was in counts as half a row (Jeffreys' prior), so that the logarithm is finite
+PRIOR = 0.5
+# where nothing has moved, one index in a thousand is above the limit
+LEVEL = 0.001
+# rows that a reference has; a file that says more was made up
+FEWEST_ROWS, MOST_ROWS = 50, 1 << 20
+# two values that are closer, by their spread, are the same in practice: an edge between them
+# would divide rows that differ by rounding, or by one step of a learner
+NARROWEST_GAP = 1e-3
+
+
+class Parts(NamedTuple):
+    """Numbers of a sample, divided into parts.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_parts - 1,)
+        Between the parts, ascending.
+    counts : ndarray of shape (n_parts,)
+        Rows of the sample in each part.
+    """
+
+    edges: np.ndarray
+    counts: np.ndarray
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far one thing about a view has moved since training.
+
+    Attributes
+    ----------
+    view : str
+        The view.
+    what : {"inputs", "scores", "missing"}
+        The norms of its rows, its scores, or the share of the rows in which it is missing.
+    index : float
+        The population stability index.
+    limit : float
+        What it must exceed to count: 0.25, or more where few rows explain a higher one.
+    before, now : float
+        About the median; of missing the share.
+    rows : int
+        New rows.
+    """
+
+    view: str
+    what: str
+    index: float
+    limit: float
+    before: float
+    now: float
+    rows: int
+
+    @property
+    def moved(self) -> bool:
+        """Whether it has moved by more than chance and the usual limit allow."""
+        return self.index > self.limit
+
+    @property
+    def words(self) -> str:
+        """What has moved, in words."""
+        if self.what == "missing":
+            return f"it is missing in {self.now:.0%} of the rows, in training in {self.before:.0%}"
+        what = "its scores" if self.what == "scores" else "its inputs (norms of its rows)"
+        return f"{what} moved: their median was {self.before:.3g} and is {self.now:.3g}"
+
+
+def population_stability_index(before: Any, now: Any) -> float:
+    """Return how differently two samples fall into parts: ``Σ_j (q_j - p_j) log(q_j / p_j)``.
+
+    Parameters
+    ----------
+    before, now : array-like of shape (n_parts,)
+        Rows of either sample in each part; half a row is added to each, so that an empty part has
+        a share above 0.
+
+    Returns
+    -------
+    index : float
+        0 where the shares are equal; usually below 0.1 little has moved, from 0.25 on much has.
+
+    Examples
+    --------
+    >>> from crossview.scoring.drift import population_stability_index
+    >>> population_stability_index([100, 100], [50, 50])
+    0.0
+    >>> round(population_stability_index([100, 100], [150, 50]), 2)
+    0.27
+    """
+    p, q = (np.asarray(counts, dtype=np.float64) + PRIOR for counts in (before, now))
+    p, q = p / p.sum(), q / q.sum()
+    return float(((q - p) * np.log(q / p)).sum())
+
+
+def limit_of_index(before: np.ndarray, now: np.ndarray) -> float:
+    """Return what the index must exceed: 0.25, or what chance alone may give by so few rows.
+
+    Where nothing has moved, it is distributed as ``(1/n + 1/m) χ²`` with one degree of freedom
+    fewer than there are parts (Yurdakul and Naranjo 2020).
+    """
+    if len(before) < 2:
+        return math.inf
+    chance = (1.0 / before.sum() + 1.0 / now.sum()) * special.chdtri(len(before) - 1, LEVEL)
+    return max(MOVED, float(chance))
+
+
+def find_parts(values: np.ndarray) -> Parts:
+    """Divide a sample into about ten parts of as many values each.
+
+    An edge lies in the widest gap between two values near a decile, so that what has few
+    different values, such as the scores of a category, is not divided inside one of them.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Numbers.
+
+    Returns
+    -------
+    parts : Parts
+        One part where nearly all values are the same.
+    """
+    values = np.sort(values)
+    n = len(values)
+    low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
+    narrowest = NARROWEST_GAP * max(high - low, 0.05 * abs(middle))
+    edges = []
+    for i in range(1, N_PARTS):
+        for distance in (0.25, 0.5):  # in parts; half a part on either side leaves no gap out
+            first, last = (int(n * (i + d) / N_PARTS) for d in (-distance, distance))
+            gaps = np.diff(values[first : max(last, first + 1) + 1])
+            widest = int(gaps.argmax())
+            if gaps[widest] > narrowest:
+                edges.append(float(values[first + widest : first + widest + 2].mean()))
+                break
+    inner = np.unique(edges)
+    return Parts(inner, np.bincount(np.searchsorted(inner, values), minlength=len(inner) + 1))
+
+
+def view_norms(X: MultiView) -> np.ndarray:
+    """Return the Euclidean norm of each view in each row; NaN where it is missing."""
+    rows = make_rows(X.matrix, X.layout, X.present)
+    n, V = len(X), X.layout.n_views
+    with np.errstate(over="ignore"):
+        squares = rows.data**2
+    if rows.shared:
+        blocks = squares.reshape(n, -1)
+        sums = np.stack(
+            [blocks[:, X.layout.block(view)].sum(axis=1) for view in X.layout.names], axis=1
+        )
+    else:
+        of_row = np.repeat(np.arange(n), np.diff(rows.indptr).astype(np.int64))
+        of_view = np.searchsorted(X.layout.ptr[1:], rows.indices, side="right")
+        sums = np.bincount(of_row * V + of_view, weights=squares, minlength=n * V).reshape(n, V)
+    norms = np.sqrt(sums)
+    if len(rows.present):
+        norms[~rows.present] = np.nan
+    return norms
+
+
+def scores_of_views(learner: Any, X: MultiView, scores: np.ndarray | None = None) -> np.ndarray:
+    """Return one score per view and row: with several classes, that of the predicted class.
+
+    Parameters
+    ----------
+    learner : learner
+        A fitted one.
+    X : MultiView
+        The rows.
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes), default=None
+        Its joint scores, where they are known.
+
+    Returns
+    -------
+    each : ndarray of shape (n_samples, n_views)
+        NaN where a view is missing.
+    """
+    each = np.asarray(learner.view_scores(X))
+    if each.ndim == 2:
+        return each
+    if scores is None:
+        scores = learner.decision_function(X)
+    return np.asarray(each[np.arange(len(X)), :, scores.argmax(axis=1)])
+
+
+def make_reference(learner: Any, X: MultiView, n_rows: int, *, once: bool) -> dict[str, Any] | None:
+    """Return how inputs and scores of each view are distributed, for later rows to compare with.
+
+    Parameters
+    ----------
+    learner : learner
+        The trained one.
+    X : MultiView
+        The last rows that it learned.
+    n_rows : int
+        Number of all rows that it learned.  Of few rows the first half is left out: they were
+        scaled by the mean norms so far.
+    once : bool
+        Whether it learned them once, so that their scores are about those of new rows.
+
+    Returns
+    -------
+    reference : dict or None
+        As JSON, for `read_reference`; None for too few rows.
+    """
+    X = X[-max(1, n_rows // 2) :]
+    if len(X) < FEWEST_ROWS:
+        return None
+    norms = view_norms(X)
+    scores = scores_of_views(learner, X) if once else np.full(norms.shape, np.nan)
+    reference = {}
+    for v, view in enumerate(X.layout.names):
+        there = ~np.isnan(norms[:, v])
+        reference[view] = {
+            "rows": len(X),
+            "missing": int(len(X) - there.sum()),
+            "inputs": _parts_to_json(norms[there, v]),
+            "scores": _parts_to_json(scores[~np.isnan(scores[:, v]), v]),
+        }
+    return reference
+
+
+def _parts_to_json(values: np.ndarray) -> dict[str, list[float]] | None:
+    if len(values) < FEWEST_ROWS or not np.isfinite(values).all():
+        return None
+    parts = find_parts(values)
+    return {"edges": parts.edges.tolist(), "counts": parts.counts.tolist()}
+
+
+class ViewReference(NamedTuple):
+    """What was kept of one view in training.
+
+    Attributes
+    ----------
+    missing : ndarray of shape (2,)
+        Rows in which it was there, and was missing.
+    inputs, scores : Parts or None
+        The norms of its rows, and its scores; None if that is not known.
+    """
+
+    missing: np.ndarray
+    inputs: Parts | None
+    scores: Parts | None
+
+
+def read_reference(info: Mapping[str, Any], views: tuple[str, ...]) -> list[ViewReference] | None:
+    """Return what a model file keeps of each view; None if it keeps nothing.
+
+    Raises
+    ------
+    InputError
+        It is not what `make_reference` made.
+    """
+    content = info.get("reference")
+    if content is None:
+        return None
+    try:
+        return [_read_view(content[view]) for view in views]
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(f"holds a damaged reference for drift ({error})") from None
+
+
+def _read_view(content: Mapping[str, Any]) -> ViewReference:
+    rows, missing = int(content["rows"]), int(content["missing"])
+    if not 0 <= missing <= rows <= MOST_ROWS or rows < 1:
+        raise ValueError("its rows")
+    parts = [_read_parts(content[name]) for name in ("inputs", "scores")]
+    return ViewReference(np.array([rows - missing, missing]), *parts)
+
+
+def _read_parts(content: Mapping[str, Any] | None) -> Parts | None:
+    if content is None:
+        return None
+    edges = np.array(content["edges"], dtype=np.float64)
+    counts = np.array(content["counts"], dtype=np.float64)
+    sound = edges.ndim == counts.ndim == 1 and len(edges) == len(counts) - 1 < N_PARTS
+    sound = sound and bool(np.isfinite(edges).all()) and bool((np.diff(edges) > 0).all())
+    if not (sound and counts.min() >= 0 and 0 < counts.sum() <= MOST_ROWS):
+        raise ValueError("its parts")
+    return Parts(edges, counts)
+
+
+class DriftCounter:
+    """Counts of new rows in the parts of a reference.
+
+    Parameters
+    ----------
+    views : tuple of str
+        Names of the views.
+    reference : list of ViewReference
+        One per view.
+    """
+
+    def __init__(self, views: tuple[str, ...], reference: list[ViewReference]) -> None:
+        self.views, self.reference = views, reference
+        # (view, inputs or scores, part); the last part: missing
+        self.counts = np.zeros((len(views), 2, N_PARTS + 1), dtype=np.int64)
+
+    def empty(self) -> DriftCounter:
+        """Return one that has counted nothing."""
+        return DriftCounter(self.views, self.reference)
+
+    def locate(self, X: MultiView, scores: np.ndarray) -> np.ndarray:
+        """Return the part of each row, per view and of inputs and scores.
+
+        Parameters
+        ----------
+        X : MultiView
+            The rows.
+        scores : ndarray of shape (n_samples, n_views)
+            As `scores_of_views` gives them.
+
+        Returns
+        -------
+        places : ndarray of int of shape (n_samples, n_views, 2)
+            For `count`.
+        """
+        values = np.stack([view_norms(X), scores], axis=-1)
+        places = np.full(values.shape, N_PARTS)
+        for v, one in enumerate(self.reference):
+            for i, parts in enumerate((one.inputs, one.scores)):
+                there = ~np.isnan(values[:, v, i])
+                edges = np.empty(0) if parts is None else parts.edges
+                places[there, v, i] = np.searchsorted(edges, values[there, v, i])
+        return places
+
+    def count(self, places: np.ndarray) -> None:
+        """Count some rows, by what `locate` gave."""
+        n_cells = self.counts.size // (N_PARTS + 1)
+        cells = places.reshape(-1, n_cells) + (N_PARTS + 1) * np.arange(n_cells)
+        self.counts += np.bincount(cells.ravel(), minlength=self.counts.size).reshape(
+            self.counts.shape
+        )
+
+    def __add__(self, other: DriftCounter) -> DriftCounter:
+        total = self.empty()
+        total.counts = self.counts + other.counts
+        return total
+
+    def drifts(self, ignored: Sequence[str] = ()) -> list[Drift]:
+        """Return the drift of each view; not of those that are ignored."""
+        found = []
+        for view, one, (norms, scores) in zip(self.views, self.reference, self.counts, strict=True):
+            if view in ignored or not norms.sum():
+                continue
+            there = np.array([norms[:-1].sum(), norms[-1]])
+            shares = [float(counts[1] / counts.sum()) for counts in (one.missing, there)]
+            found.append(_drift(view, "missing", one.missing, there, shares))
+            for what, parts, counts in (
+                ("inputs", one.inputs, norms),
+                ("scores", one.scores, scores),
+            ):
+                now = counts[: 1 if parts is None else len(parts.counts)]
+                if parts is not None and len(parts.edges) and now.sum():
+                    middles = [_median(parts.edges, c) for c in (parts.counts, now)]
+                    found.append(_drift(view, what, parts.counts, now, middles))
+        return found
+
+
+def _drift(view: str, what: str, before: Any, now: Any, values: list[float]) -> Drift:
+    index, limit = population_stability_index(before, now), limit_of_index(before, now)
+    return Drift(view, what, index, limit, values[0], values[1], int(now.sum()))
+
+
+def _median(edges: np.ndarray, counts: np.ndarray) -> float:
+    """About the median: between the edges as if they were joined by straight lines."""
+    return float(np.interp(0.5, np.cumsum(counts)[:-1] / counts.sum(), edges))
+
+
+def drift_warnings(drifts: list[Drift]) -> list[str]:
+    """Return a line for each view that has moved: what moved, and by how much."""
+    lines = []
+    for view in dict.fromkeys(one.view for one in drifts):
+        moved = [one for one in drifts if one.view == view and one.moved]
+        if moved:
+            what = "; ".join(f"{one.words} (PSI {one.index:.2f})" for one in moved)
+            lines.append(f"view {view!r} is not as in training: {what}")
+    return lines

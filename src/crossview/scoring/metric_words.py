@@ -1,0 +1,216 @@
+"""What a metric is about, in words: the positive class and its rows, guesses, and warnings."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from crossview.catalog.metrics import metric_of
+from crossview.catalog.names import SYMMETRIC
+
+__all__ = ["SaysMetric", "decision_words", "metric_words", "one_class_warning", "positive_note"]
+
+# with fewer rows of the other classes, none that is predicted as one of them means little
+FEWEST_OTHERS = 5
+
+
+def metric_words(
+    metric: str, classes: Sequence[Any], positive: Any, class_rows: Sequence[int] | None = None
+) -> str:
+    """Return a metric with the classes that it is about, and their rows.
+
+    Parameters
+    ----------
+    metric : str
+        Its name.
+    classes : sequence
+        The classes, sorted; empty where a number is predicted.
+    positive : label or None
+        The positive class of two.
+    class_rows : sequence of int, default=None
+        The number of rows of each class; None: not known.
+
+    Returns
+    -------
+    str
+        Such as ``"f1 of 'ja' (378 of 3,000 rows)"``.
+
+    Examples
+    --------
+    >>> from crossview.scoring.metric_words import metric_words
+    >>> metric_words("f1", ["ja", "nein"], "ja", [378, 2622])
+    "f1 of 'ja' (378 of 3,000 rows)"
+    >>> metric_words("macro_f1", ["AD", "NC"], "NC", [110, 140])
+    "macro_f1 of 'AD' and 'NC' (110 and 140 rows)"
+    >>> metric_words("roc_auc", ["ja", "nein"], "ja", [378, 2622])
+    "roc_auc ('ja': 378 of 3,000 rows)"
+    >>> metric_words("f1", ["a", "b", "c"], None)
+    'f1 (mean over 3 classes)'
+    """
+    scope = metric_of(metric).scope
+    if len(classes) != 2:
+        return (
+            metric
+            if scope == "rows" or not classes
+            else f"{metric} (mean over {len(classes)} classes)"
+        )
+    known = class_rows is not None
+    if metric == SYMMETRIC:
+        first, second = classes
+        counts = (
+            f" ({class_rows[0]:,} and {class_rows[1]:,} rows)" if class_rows is not None else ""
+        )
+        return f"{metric} of {first!r} and {second!r}{counts}"
+    rows = ""
+    if class_rows is not None:
+        rows = f"{class_rows[list(classes).index(positive)]:,} of {sum(class_rows):,} rows"
+    if scope == "class":
+        return f"{metric} of {positive!r}" + f" ({rows})" * known
+    return metric + f" ({positive!r}: {rows})" * known
+
+
+def positive_note(
+    metric: str, classes: Sequence[Any], positive: Any, by: str | None, *, fixed: bool = False
+) -> list[str]:
+    """Return the line that says which class was taken as the positive one, if that was not said.
+
+    Parameters
+    ----------
+    metric : str
+        The metric that decides.
+    classes : sequence
+        The two classes.
+    positive : label
+        The positive one.
+    by : {"given", "name", "rarer", "guess"} or None
+        What chose it.
+    fixed : bool, default=False
+        Whether a given threshold is about it.
+
+    Returns
+    -------
+    lines : list of str
+        One line, or none.
+
+    Examples
+    --------
+    >>> from crossview.scoring.metric_words import positive_note
+    >>> positive_note("f1", ["bought", "left"], "bought", "rarer")
+    ["positive class: 'bought', the rarer one; --positive left takes the other"]
+    >>> positive_note("f1", ["no", "yes"], "yes", "name")
+    []
+    """
+    if by not in ("rarer", "guess"):
+        return []
+    first, second = classes
+    other = shlex.quote(str(second if positive == first else first))
+    if by == "rarer":
+        return [f"positive class: {positive!r}, the rarer one; --positive {other} takes the other"]
+    if metric_of(metric).scope == "class" or fixed:
+        return [f"positive class: {positive!r}, a guess; --positive {other} takes the other"]
+    if metric == SYMMETRIC:
+        return [
+            f"no name and no count says whether {first!r} or {second!r} is the positive class, so "
+            f"both count the same; --positive {other} takes f1 of that one"
+        ]
+    return []
+
+
+def decision_words(positive: Any, threshold: float, threshold_for: str | None) -> str:
+    """Return how two classes are told apart.
+
+    Parameters
+    ----------
+    positive : label
+        The positive class.
+    threshold : float
+        The probability above which it is predicted.
+    threshold_for : str or None
+        The metric for which that is best; None: it was given.
+
+    Returns
+    -------
+    str
+        Such as ``"predicts 'ja' above probability 0.18, the best for f1"``.
+    """
+    best = "" if threshold_for is None else f", the best for {threshold_for}"
+    return f"predicts {positive!r} above probability {threshold:.3g}{best}"
+
+
+def one_class_warning(
+    classes: Sequence[Any],
+    predicted: Sequence[int] | None,
+    class_rows: Sequence[int] | None,
+    what: str = "scored rows",
+) -> list[str]:
+    """Return a warning about a model that predicts the same class for all rows.
+
+    Parameters
+    ----------
+    classes : sequence
+        The classes.
+    predicted : sequence of int or None
+        How many rows are predicted as each class; None: not known.
+    class_rows : sequence of int or None
+        How many rows are of each class, of these rows or of more.
+    what : str, default="scored rows"
+        What the rows are.
+
+    Returns
+    -------
+    lines : list of str
+        One line, or none; none if fewer than five of the rows are of another class.
+
+    Examples
+    --------
+    >>> from crossview.scoring.metric_words import one_class_warning
+    >>> one_class_warning(["ja", "nein"], [0, 600], [378, 2622])[0]
+    "all 600 scored rows are predicted as 'nein': change --threshold, --positive or --metric"
+    """
+    counts = np.asarray([] if predicted is None else predicted)
+    if np.count_nonzero(counts) != 1 or class_rows is None:
+        return []
+    code, n = int(counts.argmax()), int(counts.sum())
+    if n * (1.0 - class_rows[code] / sum(class_rows)) < FEWEST_OTHERS:
+        return []
+    options = "--threshold, --positive or --metric" if len(classes) == 2 else "--metric or --model"
+    return [f"all {n:,} {what} are predicted as {classes[code]!r}: change {options}"]
+
+
+class SaysMetric:
+    """What a result says of its metric; base class of results."""
+
+    CHECKED: ClassVar[str] = "scored rows"  # whether all of them are predicted as one class
+
+    metric: Any
+    classes: Any
+    positive: Any
+    positive_by: str | None
+    class_rows: Any
+    predicted_rows: Any
+    threshold: Any
+    threshold_for: str | None
+
+    @property
+    def metric_words(self) -> str:
+        """The metric, with the class that it is about and its rows."""
+        return metric_words(self._metric_name, self.classes, self.positive, self.class_rows)
+
+    @property
+    def notes(self) -> list[str]:
+        """A line about the positive class, if nobody named it."""
+        fixed = isinstance(self.threshold, float) and self.threshold_for is None
+        about = self._metric_name, self.classes, self.positive, self.positive_by
+        return positive_note(*about, fixed=fixed)
+
+    @property
+    def one_class(self) -> list[str]:
+        """A line, if all rows are predicted as the same class."""
+        return one_class_warning(self.classes, self.predicted_rows, self.class_rows, self.CHECKED)
+
+    @property
+    def _metric_name(self) -> str:
+        return str(self.metric["name"] if isinstance(self.metric, dict) else self.metric)

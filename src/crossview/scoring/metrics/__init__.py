@@ -1,0 +1,43 @@
+"""Metrics by name, for rows in memory and for a stream of any length.
+
+An entry of `crossview.catalog` names the function of each metric.  What the function takes and
+returns depends on its kind: see `decision` for metrics of the predicted classes, `order` for
+those of the order of the scores, `probability` for those of the probabilities, and `error` for
+those of predicted numbers.  `measure` applies a metric to rows in memory; `Tally` and `ErrorTally`
+apply it to a stream, and `BlockTally` to a stream without each block of its rows.  `threshold`
+places the threshold of two classes for a decision.
+
+Classes are given by their codes, 0 to ``n_classes - 1`` in sorted order, and scores as
+`decision_function` gives them.  Where a number is predicted, the numbers and their predictions
+take their places.
+"""
+
+from crossview.scoring.metrics.blocks import BlockTally
+from crossview.scoring.metrics.measure import (
+    decide,
+    hinge_losses,
+    is_bounded,
+    least_rows,
+    measure,
+    running_sum,
+    signed_score,
+    values_of_confusions,
+)
+from crossview.scoring.metrics.tally import ErrorTally, Tally
+from crossview.scoring.metrics.threshold import RunningThreshold, best_threshold
+
+__all__ = [
+    "BlockTally",
+    "ErrorTally",
+    "RunningThreshold",
+    "Tally",
+    "best_threshold",
+    "decide",
+    "hinge_losses",
+    "is_bounded",
+    "least_rows",
+    "measure",
+    "running_sum",
+    "signed_score",
+    "values_of_confusions",
+]

@@ -1,0 +1,237 @@
+"""One metric of rows in memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.metrics import METRICS, check_metric, metric_of, parse_metric
+from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
+
+__all__ = [
+    "confusion_matrix",
+    "decide",
+    "hinge_losses",
+    "is_bounded",
+    "least_rows",
+    "mean_of_defined",
+    "measure",
+    "running_sum",
+    "signed_score",
+    "value_of_confusion",
+    "value_of_order",
+    "values_of_confusions",
+]
+
+
+def least_rows(name: str) -> int:
+    """Return how many rows a metric needs: its k, where that is a number of rows."""
+    k = parse_metric(name)[1].get("k")
+    return k if isinstance(k, int) else 1
+
+
+def signed_score(name: str, value: float) -> float:
+    """Return a value with its sign such that higher is better; an undefined one loses."""
+    if math.isnan(value):
+        return -math.inf
+    return value if metric_of(name).higher_is_better else -value
+
+
+def is_bounded(name: str) -> bool:
+    """Return whether the metric lies between 0 and 1, and a difference in it means the same."""
+    return metric_of(name).kind in ("decision", "order") and metric_of(name).higher_is_better
+
+
+def decide(
+    scores: np.ndarray, probabilities: np.ndarray | None = None, threshold: float | None = None
+) -> np.ndarray:
+    """Return the codes of the predicted classes, as every learner predicts.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Two classes: above 0 is class 1, and 0 is not.  More: the highest.
+    probabilities : ndarray of shape (n_samples,), default=None
+        With two classes and a threshold: the probabilities of class 1.
+    threshold : float, default=None
+        A probability above it is class 1, whatever the score.  None: the scores decide.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples,)
+        0 to ``n_classes - 1``.
+    """
+    if scores.ndim > 1:
+        return scores.argmax(axis=1)
+    if threshold is None or probabilities is None:
+        return (scores > 0.0).astype(np.intp)
+    return (probabilities > threshold).astype(np.intp)
+
+
+def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return the hinge loss of every row: how far its margin falls short of 1.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples,)
+        True classes.
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Their scores; with several classes the margin is that of the true class
+        over the best wrong one.
+
+    Returns
+    -------
+    losses : ndarray of shape (n_samples,)
+        ``max(0, 1 - margin)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hinge_losses(np.array([1, 0]), np.array([0.5, 0.5])).tolist()
+    [0.5, 1.5]
+    """
+    if scores.ndim == 1:
+        margins = np.where(codes == 1, scores, -scores)
+    else:
+        rows = np.arange(len(codes))
+        others = scores.copy()
+        others[rows, codes] = -np.inf
+        margins = scores[rows, codes] - others.max(axis=1)
+    return np.maximum(0.0, 1.0 - margins)
+
+
+def measure(
+    name: str,
+    codes: np.ndarray,
+    scores: np.ndarray,
+    *,
+    probabilities: np.ndarray | None = None,
+    predicted: np.ndarray | None = None,
+    positive: int = 1,
+    k: Any = None,
+) -> float:
+    """Return one metric of some rows.
+
+    Parameters
+    ----------
+    name : str
+        Name of a metric.
+    codes : ndarray of shape (n_samples,)
+        True classes; where a number is predicted, the numbers.
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Scores, as `decision_function` gives them; where a number is predicted, the predictions.
+    probabilities : ndarray of shape (n_samples, n_classes), default=None
+        Probabilities of the classes, for metrics of probabilities.
+    predicted : ndarray of shape (n_samples,), default=None
+        Predicted classes, for metrics of those.  None: those of `decide`.
+    positive : {0, 1}, default=1
+        With two classes: the one that f1, precision, recall and the metrics of order are about.
+        More classes are averaged, each counting the same.
+    k : int or float, default=None
+        Of ``precision_at_k`` and ``recall_at_k``: how many rows, or a share of the rows between
+        0 and 1.  None: 0.1.
+
+    Returns
+    -------
+    value : float
+        NaN where the metric is not defined: no order without two classes, no k highest scores
+        where there are fewer rows, and no metric of probabilities without them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview.scoring.metrics import measure
+    >>> round(measure("f1", np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0])), 2)
+    0.8
+    >>> measure("roc_auc", np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0]))
+    1.0
+    >>> measure("recall_at_k", np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0]), k=1)
+    0.5
+    >>> measure("mae", np.array([1.0, 2.0]), np.array([1.5, 2.0]))
+    0.25
+    >>> p = np.array([[0.9, 0.1], [0.2, 0.8]])
+    >>> round(measure("brier_score", np.array([0, 1]), np.array([-2.0, 1.0]), probabilities=p), 3)
+    0.025
+    """
+    family = METRICS.get(parse_metric(name)[0])
+    name = check_metric(name, task="classification" if family is None else family.task, k=k)
+    metric = metric_of(name)
+    if metric.kind == "error":
+        if not len(codes):
+            return math.nan
+        errors = metric.function()(codes, scores)
+        return float(np.sqrt((errors**2).mean()) if metric.root_mean_square else errors.mean())
+    if metric.kind == "decision":
+        K = 2 if scores.ndim == 1 else scores.shape[1]
+        predicted = decide(scores) if predicted is None else predicted
+        return value_of_confusion(name, confusion_matrix(codes, predicted, K), positive)
+    if metric.kind in ("probability", "calibration"):
+        if probabilities is None or not len(codes):
+            return math.nan
+        if metric.kind == "probability":
+            return float(metric.function()(codes, probabilities).mean())
+        sums = np.zeros((3, CALIBRATION_BINS))
+        count_in_bins(sums, codes, probabilities)
+        return float(metric.function()(*sums))
+    weight = np.ones(len(codes), dtype=np.int64)
+    if scores.ndim == 1:
+        ordered = scores if positive == 1 else -scores
+        return value_of_order(name, codes == positive, ordered, weight)
+    return mean_of_defined(
+        value_of_order(name, codes == c, scores[:, c], weight) for c in range(scores.shape[1])
+    )
+
+
+def confusion_matrix(codes: np.ndarray, predicted: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return the number of rows per true class and predicted class."""
+    cells = np.bincount(codes * n_classes + predicted, minlength=n_classes * n_classes)
+    return cells.reshape(n_classes, n_classes)
+
+
+def values_of_confusions(name: str, confusion: np.ndarray, positive: int) -> np.ndarray:
+    """Return a metric of the predicted classes, (...), of matrices (..., n_classes, n_classes)."""
+    values = metric_of(name).function()(confusion, **parse_metric(name)[1])
+    if values.ndim == confusion.ndim - 2:
+        return values
+    if values.shape[-1] == 2:
+        return values[..., positive]
+    occurs = confusion.sum(axis=-1) + confusion.sum(axis=-2) > 0
+    return (values * occurs).sum(axis=-1) / occurs.sum(axis=-1)
+
+
+def value_of_confusion(name: str, confusion: np.ndarray, positive: int) -> float:
+    """Return a metric of the predicted classes of one confusion matrix; NaN without rows."""
+    return float(values_of_confusions(name, confusion, positive)) if confusion.any() else math.nan
+
+
+def value_of_order(
+    name: str, is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray
+) -> float:
+    """Return a metric of the order of the scores; each entry stands for ``weight`` rows."""
+    if is_positive.all() or not is_positive.any():
+        return math.nan
+    function, k = metric_of(name).function(), parse_metric(name)[1].get("k")
+    if k is None:
+        return float(function(is_positive, scores, weight))
+    n_rows = int(weight.sum())
+    if isinstance(k, float):
+        k = max(1, round(k * n_rows))
+    return float(function(is_positive, scores, weight, k)) if k <= n_rows else math.nan
+
+
+def running_sum(total: Any, values: np.ndarray) -> np.ndarray:
+    """Return the total plus the values along the last axis, one after the other.
+
+    Adding in pieces gives the same bits; `numpy.sum` adds pairs.
+    """
+    start = np.broadcast_to(total, values.shape[:-1])[..., None]
+    return np.add.accumulate(np.concatenate([start, values], axis=-1), axis=-1)[..., -1]
+
+
+def mean_of_defined(values: Iterable[float]) -> float:
+    """Return the mean of the values that are not NaN."""
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else math.nan

@@ -1,0 +1,252 @@
+"""Metrics of a stream, from counts and sums that can be added up."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.metrics import METRICS, check_metric, metric_names, metric_of
+from crossview.errors import InputError
+from crossview.saving.schema import Array
+from crossview.scoring.metrics.measure import (
+    confusion_matrix,
+    decide,
+    hinge_losses,
+    mean_of_defined,
+    running_sum,
+    value_of_confusion,
+    value_of_order,
+)
+from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
+from crossview.scoring.metrics.resumable import COUNT, Resumable, counts_of_shape, sum_of
+
+__all__ = ["ErrorTally", "Tally"]
+
+# of the histograms of the scores
+BINS = 1 << 14
+
+
+class Tally(Resumable):
+    """Counts of a stream of predictions, from which its metrics follow.
+
+    Memory does not grow with the stream.  Two tallies of the same classes add
+    up to that of both streams, whichever worker counted them.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes.
+    positive : {0, 1}, default=1
+        As in `measure`.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows counted.
+    loss : float
+        Sum of their hinge losses.
+    confusion : ndarray of shape (n_classes, n_classes)
+        Rows per true class and predicted class.
+    histogram : ndarray of shape (1 or n_classes, 2, 16384)
+        Rows per bin of the scores of a class: those of the others, and those of the class.
+    sums : dict of str to float
+        Of each metric of the probabilities of a row: the sum of its losses.
+    bins : ndarray of shape (3, 15)
+        Per bin of the probability: rows, the sum of their probabilities, rows of the class.
+
+    Notes
+    -----
+    Metrics of the order of the scores come from the histogram: scores are mapped to (-1, 1)
+    by ``s / (1 + |s|)`` and counted in equal bins, about 0.0001 wide where the score is near 0;
+    two scores in the same bin count as equal.  All other metrics are exact.  Sums run row by row,
+    so that they do not depend on how the stream is cut into batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tally = Tally(n_classes=2)
+    >>> tally.update(np.array([0, 1, 1]), np.array([-1.0, 2.0, -0.5]))
+    >>> round(tally.value("accuracy"), 3), tally.value("roc_auc")
+    (0.667, 1.0)
+    """
+
+    def __init__(self, n_classes: int, *, positive: int = 1) -> None:
+        self.n_classes = n_classes
+        self.positive = positive
+        self.n_rows = 0
+        self.loss = 0.0
+        self.confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
+        self.histogram = np.zeros((1 if n_classes == 2 else n_classes, 2, BINS), dtype=np.int64)
+        of_rows = [name for name, metric in METRICS.items() if metric.kind == "probability"]
+        self.sums = dict.fromkeys(of_rows, 0.0)
+        self.bins = np.zeros((3, CALIBRATION_BINS))
+
+    def _state_schema(self) -> dict[str, Array]:
+        return {
+            "n_rows": COUNT,
+            "loss": sum_of(),
+            "confusion": counts_of_shape(self.confusion.shape),
+            "histogram": counts_of_shape(self.histogram.shape),
+            "sums": sum_of(len(self.sums), low=-np.inf),
+            "bins": Array("f8", self.bins.shape, 0.0),
+        }
+
+    def update(
+        self,
+        codes: np.ndarray,
+        scores: np.ndarray,
+        probabilities: np.ndarray | None = None,
+        predicted: np.ndarray | None = None,
+    ) -> None:
+        """Count some more rows.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_samples,)
+            True classes.
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Their scores.
+        probabilities, predicted
+            As for `measure`; either all rows have probabilities or none.
+        """
+        self.n_rows += len(codes)
+        self.loss = float(running_sum(self.loss, hinge_losses(codes, scores)))
+        predicted = decide(scores) if predicted is None else predicted
+        self.confusion += confusion_matrix(codes, predicted, self.n_classes)
+        columns = scores.reshape(len(codes), -1)
+        squashed = columns / (1.0 + np.abs(columns))
+        bins = np.minimum(((squashed + 1.0) * (BINS / 2)).astype(np.intp), BINS - 1)
+        for k, histogram in enumerate(self.histogram):
+            mine = codes == (1 if self.n_classes == 2 else k)
+            histogram += np.bincount(bins[:, k] + BINS * mine, minlength=2 * BINS).reshape(2, BINS)
+        if probabilities is not None:
+            for name, total in self.sums.items():
+                losses = METRICS[name].function()(codes, probabilities)
+                self.sums[name] = float(running_sum(total, losses))
+            count_in_bins(self.bins, codes, probabilities)
+
+    def __add__(self, other: Tally) -> Tally:
+        if (self.n_classes, self.positive) != (other.n_classes, other.positive):
+            raise InputError("two tallies of different classes do not add up")
+        total = Tally(self.n_classes, positive=self.positive)
+        total.n_rows = self.n_rows + other.n_rows
+        total.loss = self.loss + other.loss
+        total.confusion = self.confusion + other.confusion
+        total.histogram = self.histogram + other.histogram
+        total.sums = {name: self.sums[name] + other.sums[name] for name in self.sums}
+        total.bins = self.bins + other.bins
+        return total
+
+    def value(self, name: str, *, k: Any = None) -> float:
+        """Return one metric of all rows so far.
+
+        Parameters
+        ----------
+        name : str
+            Name of a metric.
+        k : int or float, default=None
+            As for `check_metric`.
+
+        Returns
+        -------
+        value : float
+            As `measure` of all rows together; NaN where it is not defined.
+        """
+        name = check_metric(name, k=k)
+        metric = metric_of(name)
+        if metric.kind == "decision":
+            return value_of_confusion(name, self.confusion, self.positive)
+        if metric.kind in ("probability", "calibration"):
+            rows = self.bins[0].sum()
+            if not rows:
+                return math.nan
+            of_rows = metric.kind == "probability"
+            return self.sums[name] / rows if of_rows else float(metric.function()(*self.bins))
+        return mean_of_defined(self._order(name, h) for h in self.histogram)
+
+    def _order(self, name: str, histogram: np.ndarray) -> float:
+        side, bins = np.nonzero(histogram)
+        is_positive, scores = side == 1, bins.astype(np.float64)
+        if self.n_classes == 2 and self.positive == 0:
+            is_positive, scores = ~is_positive, -scores
+        return value_of_order(name, is_positive, scores, histogram[side, bins])
+
+
+class ErrorTally(Resumable):
+    """Sums over a stream of predicted numbers, from which its metrics follow.
+
+    Memory does not grow with the stream.  Two tallies add up to that of both
+    streams.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows counted.
+    loss : float
+        Sum of their squared errors.
+    sums : dict of str to float
+        Of each metric: the sum of the rows' errors, or of their squares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tally = ErrorTally()
+    >>> tally.update(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
+    >>> round(tally.value("rmse"), 3), tally.value("mae")
+    (1.414, 1.0)
+    """
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self.loss = 0.0
+        self.sums = dict.fromkeys(metric_names("regression"), 0.0)
+
+    def _state_schema(self) -> dict[str, Array]:
+        return {"n_rows": COUNT, "loss": sum_of(), "sums": sum_of(len(self.sums))}
+
+    def update(self, y: np.ndarray, predictions: np.ndarray) -> None:
+        """Count some more rows.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,)
+            True numbers.
+        predictions : ndarray of shape (n_samples,)
+            The predictions.
+        """
+        residuals = predictions - y
+        self.n_rows += len(y)
+        self.loss = float(running_sum(self.loss, residuals**2))
+        for name in self.sums:
+            errors = METRICS[name].function()(y, predictions)
+            square = METRICS[name].root_mean_square
+            values = errors**2 if square else errors
+            self.sums[name] = float(running_sum(self.sums[name], values))
+
+    def __add__(self, other: ErrorTally) -> ErrorTally:
+        total = ErrorTally()
+        total.n_rows = self.n_rows + other.n_rows
+        total.loss = self.loss + other.loss
+        total.sums = {name: self.sums[name] + other.sums[name] for name in self.sums}
+        return total
+
+    def value(self, name: str) -> float:
+        """Return one metric of all rows so far.
+
+        Parameters
+        ----------
+        name : str
+            Name of a metric.
+
+        Returns
+        -------
+        value : float
+            As `measure` of all rows together; NaN where there are none.
+        """
+        check_metric(name, task="regression")
+        if not self.n_rows:
+            return math.nan
+        mean = self.sums[name] / self.n_rows
+        return math.sqrt(mean) if METRICS[name].root_mean_square else mean

@@ -1,0 +1,238 @@
+"""The threshold of two classes: the probability above which the second of them is predicted.
+
+It is placed where a metric of the predicted classes is best on rows that were not learned.  Rows
+with equal probabilities are predicted alike, so with m distinct probabilities there are m + 1 ways
+to predict; all are tried, from the counts of both classes below each threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from crossview.catalog.metrics import metric_of
+from crossview.errors import InputError
+from crossview.saving.schema import Array
+from crossview.scoring.metrics.measure import (
+    decide,
+    value_of_confusion,
+    values_of_confusions,
+)
+from crossview.scoring.metrics.resumable import COUNT, Resumable, counts_of_shape
+
+__all__ = ["RunningThreshold", "best_threshold"]
+
+# of the log odds; they bound the error of a threshold, not the memory per row
+BINS = 1 << 12
+# rows that are counted one by one, which for more is slower than a histogram of them
+FEW = 256
+# two values that differ by less are equal
+ROUNDING = 1e-12
+# a threshold is placed again once the rows have grown by this factor
+GROWTH_NUMERATOR, GROWTH_DENOMINATOR = 21, 20
+
+
+def best_threshold(
+    name: str, codes: np.ndarray, probabilities: np.ndarray, *, positive: int = 1
+) -> tuple[float, float]:
+    """Return the threshold that is best for a metric of the predicted classes, and its value.
+
+    A row is predicted as class 1 if its probability is above the threshold.  A threshold lies
+    midway between two probabilities; 0 predicts class 1 in every row, and 1 in none.  Of equally
+    good thresholds the one nearest to ½ is taken.  Precision and recall have trivial optima, so
+    their threshold is that of f1.
+
+    Parameters
+    ----------
+    name : str
+        Name of a metric of the kind "decision".
+    codes : ndarray of shape (n_samples,)
+        True classes, 0 or 1.
+    probabilities : ndarray of shape (n_samples,)
+        Probabilities of class 1, of rows that were not learned.
+    positive : {0, 1}, default=1
+        As for `measure`.
+
+    Returns
+    -------
+    threshold : float
+        In [0, 1].
+    value : float
+        The metric of these rows at the threshold.  It is optimistic: the threshold was chosen on
+        the same rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best_threshold("f1", np.array([0, 0, 1, 1]), np.array([0.1, 0.3, 0.2, 0.4]))
+    (0.15000000000000002, 0.8)
+    """
+    distinct, place = np.unique(probabilities, return_inverse=True)
+    counts = np.bincount(2 * place + codes, minlength=2 * len(distinct)).reshape(-1, 2)
+    middle = distinct[:-1] + np.diff(distinct) / 2.0
+    between = np.where(middle < distinct[1:], middle, distinct[:-1])
+    # a probability of 0 is never above a threshold
+    lowest = [-np.inf] if distinct[0] == 0.0 else [0.0]
+    return _best(name, counts, np.concatenate([lowest, between, [1.0]]), positive)
+
+
+def _best(
+    name: str, counts: np.ndarray, thresholds: np.ndarray, positive: int
+) -> tuple[float, float]:
+    """The best of m + 1 thresholds around m groups of rows, given the rows per group and class."""
+    confusion = np.zeros((2, 2, len(thresholds)), dtype=np.int64)  # sums along a row are fast
+    confusion[:, 0, 1:] = counts.T.cumsum(axis=1)
+    confusion[:, 1] = confusion[:, 0, -1:] - confusion[:, 0]
+    confusion = confusion.transpose(2, 0, 1)
+    placed_for = metric_of(name).threshold_for or name
+    values = values_of_confusions(placed_for, confusion, positive)
+    if not metric_of(placed_for).higher_is_better:
+        values = -values
+    values = np.where(thresholds < 0.0, -np.inf, values)
+    highest = values.max()
+    equals = np.flatnonzero(values >= highest - ROUNDING * max(1.0, abs(highest)))
+    best = equals[np.abs(thresholds[equals] - 0.5).argmin()]
+    return float(thresholds[best]), value_of_confusion(name, confusion[best], positive)
+
+
+class RunningThreshold(Resumable):
+    """The threshold for a metric by the rows so far: each row is decided, then counted.
+
+    Memory does not grow with the stream.  The log odds l of the rows are counted per class, as
+    l / (1 + |l|) in 4,096 equal bins; the threshold is the best of those between bins.  It is
+    placed again after each of the first 20 rows, then when the rows have grown by a twentieth.  As
+    long as one class has no row, a score above 0 decides.  Counts of two streams add up to those
+    of both.
+
+    Parameters
+    ----------
+    name : str
+        Name of a metric of the kind "decision".
+    positive : {0, 1}, default=1
+        As for `measure`.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (4096, 2)
+        Rows per bin and class.
+    threshold : float or None
+        The probability of class 1 above which the next row is predicted as class 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> running = RunningThreshold("f1")
+    >>> p = np.array([0.1, 0.4, 0.2, 0.3])
+    >>> running.decide(np.array([0, 1, 0, 1]), np.array([-2.0, -0.5, -1.5, -1.0]), p).tolist()
+    [0, 0, 0, 0]
+    >>> round(running.threshold, 2)
+    0.25
+    """
+
+    OPTIONAL = ("threshold",)
+
+    def __init__(self, name: str, *, positive: int = 1) -> None:
+        self.name, self.positive = name, positive
+        self.counts = np.zeros((BINS, 2), dtype=np.int64)
+        self.n_rows = 0
+        self.threshold: float | None = None
+        self._next_position = 1
+
+    def _state_schema(self) -> dict[str, Array]:
+        return {
+            "counts": counts_of_shape(self.counts.shape),
+            "n_rows": COUNT,
+            "threshold": Array("f8", (1,), 0.0, 1.0),
+            "_next_position": Array("i8", (1,), 1, np.iinfo(np.int64).max),
+        }
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from counts that `get_state` of an equal object returned."""
+        super().set_state(state)
+        if self._next_position <= self.n_rows:
+            raise InputError("the threshold of the counts was not placed where it must have been")
+
+    def decide(
+        self, codes: np.ndarray, scores: np.ndarray, probabilities: np.ndarray
+    ) -> np.ndarray:
+        """Return the predicted class of each row by the rows before it, and count the rows.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_samples,)
+            True classes, 0 or 1.
+        scores : ndarray of shape (n_samples,)
+            Scores, each before its row was learned.
+        probabilities : ndarray of shape (n_samples,)
+            Probabilities of class 1, likewise.
+
+        Returns
+        -------
+        predicted : ndarray of shape (n_samples,)
+            0 or 1.
+        """
+        predicted = np.empty(len(codes), dtype=np.intp)
+        cells = 2 * _bins(probabilities) + codes
+        done = 0
+        while done < len(codes):
+            part = slice(done, done + self._next_position - self.n_rows)
+            predicted[part] = decide(scores[part], probabilities[part], self.threshold)
+            self._count(cells[part])
+            self.n_rows += len(codes[part])
+            done = part.stop
+            if self.n_rows == self._next_position:
+                self.place()
+        return predicted
+
+    def _count(self, cells: np.ndarray) -> None:
+        """Count rows, by the position of their bin and class among the counts."""
+        if len(cells) < FEW:
+            np.add.at(self.counts.reshape(-1), cells, 1)
+        else:
+            self.counts += np.bincount(cells, minlength=2 * BINS).reshape(BINS, 2)
+
+    def place(self) -> float | None:
+        """Place the threshold by all rows so far, and return it; None without both classes."""
+        n = self.n_rows
+        self._next_position = max(n + 1, n * GROWTH_NUMERATOR // GROWTH_DENOMINATOR)
+        occupied = np.flatnonzero(self.counts[:, 0] | self.counts[:, 1])
+        counts = self.counts[occupied]
+        if counts[:, 0].any() and counts[:, 1].any():
+            # midway between the upper edge of a bin and the lower edge of the next one with rows
+            middle = (occupied[:-1] + 1 + occupied[1:]) / BINS - 1.0
+            between = 1.0 / (1.0 + np.exp(-middle / (1.0 - np.abs(middle))))
+            thresholds = np.concatenate([[0.0], between, [1.0]])
+            self.threshold, _ = _best(self.name, counts, thresholds, self.positive)
+        return self.threshold
+
+    def predicted_rows(self) -> list[int] | None:
+        """Return how many of the rows so far the threshold predicts as each class."""
+        if self.threshold is None:
+            return None
+        cut = 2.0 * self.threshold - 1.0  # right at both ends, where the odds are not finite
+        if 0.0 < self.threshold < 1.0:
+            cut = float(_squashed_log_odds(np.array(self.threshold)))
+        middle = (np.arange(BINS) + 0.5) / (BINS / 2) - 1.0
+        second = int(self.counts[middle > cut].sum())
+        return [self.n_rows - second, second]
+
+    def __add__(self, other: RunningThreshold) -> RunningThreshold:
+        if (self.name, self.positive) != (other.name, other.positive):
+            raise InputError("two thresholds for different metrics or classes do not add up")
+        total = RunningThreshold(self.name, positive=self.positive)
+        total.counts = self.counts + other.counts
+        total.n_rows = self.n_rows + other.n_rows
+        total.place()
+        return total
+
+
+def _squashed_log_odds(probabilities: np.ndarray) -> np.ndarray:
+    p = np.clip(probabilities, 1e-300, 1.0 - 2.0**-53)
+    log_odds = np.log(p) - np.log1p(-p)
+    return np.asarray(log_odds / (1.0 + np.abs(log_odds)))
+
+
+def _bins(probabilities: np.ndarray) -> np.ndarray:
+    squashed = _squashed_log_odds(probabilities)
+    return np.minimum(((squashed + 1.0) * (BINS / 2)).astype(np.intp), BINS - 1)

@@ -1,0 +1,536 @@
+"""What is predicted, a class or a number: where scoring the two differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crossview.catalog.metrics import check_metric, metric_of, parse_metric
+from crossview.catalog.names import SYMMETRIC, TASKS, unknown_name
+from crossview.errors import InputError
+from crossview.labels import choose_positive, places_of
+from crossview.scoring.metrics import (
+    BlockTally,
+    ErrorTally,
+    RunningThreshold,
+    Tally,
+    best_threshold,
+    decide,
+    hinge_losses,
+    measure,
+    signed_score,
+)
+
+__all__ = [
+    "Classification",
+    "Regression",
+    "Scored",
+    "Task",
+    "check_classes_only",
+    "errors_of",
+    "gives_probabilities",
+    "join",
+    "make_task",
+]
+
+
+class Scored(NamedTuple):
+    """What a model says of some rows that it has not learned.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Scores; where a number is predicted, the predictions.
+    probabilities : ndarray of shape (n_samples, n_classes) or None
+        Probabilities of the classes, where they are needed.
+    predicted : ndarray of shape (n_samples,) or None
+        Codes of the predicted classes; None: those by the scores.
+    """
+
+    scores: np.ndarray
+    probabilities: np.ndarray | None = None
+    predicted: np.ndarray | None = None
+
+    def take(self, rows: Any) -> Scored:
+        """Return some of the rows."""
+        scores, p, predicted = self
+        return Scored(
+            scores[rows],
+            None if p is None else p[rows],
+            None if predicted is None else predicted[rows],
+        )
+
+
+def join(parts: Sequence[Scored]) -> Scored:
+    """Return the rows of all parts."""
+    scores, p, predicted = zip(*parts, strict=True)
+    return Scored(
+        np.concatenate(scores),
+        None if p[0] is None else np.concatenate(p),
+        None if predicted[0] is None else np.concatenate(predicted),
+    )
+
+
+class _Stratified:
+    """Folds with each class in proportion, and the rows that they need."""
+
+    def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
+        """Refuse folds of the labeled rows that would lack a class."""
+        labels, counts = np.unique(y, return_counts=True)
+        rare, count = labels.tolist()[counts.argmin()], int(counts.min())
+        # each class in every fold, and twice in every training part
+        if count < cv or count - -(-count // cv) < 2:
+            more = f", or label more of the {unlabeled:,} unlabeled rows" * bool(unlabeled)
+            raise InputError(
+                f"class {rare!r} has {count} row(s), too few for {cv} folds; "
+                f"take fewer folds, or leave the class out{more}"
+            )
+
+    def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
+        """Refuse first rows of a stream by which parameters cannot be chosen."""
+        if unlabeled and len(np.unique(y)) < 2:
+            seen = f"only {y.tolist()[0]!r} as a label" if len(y) else "no label"
+            raise InputError(
+                f"the first {len(y) + unlabeled} rows have {seen}, so they cannot choose "
+                "parameters; shuffle the rows, or compare by folds"
+            )
+        if len(np.unique(y)) < 2:
+            raise InputError(
+                f"the first {len(y)} rows are all of class {y.tolist()[0]!r}, so "
+                "they cannot choose parameters; shuffle the rows, which seem to be sorted "
+                "by label, or compare by folds"
+            )
+
+    def folds(self, k: int, seed: int, *, grouped: bool = False) -> Any:
+        """Return shuffled folds with each class in proportion; by groups as nearly as they can."""
+        from sklearn import model_selection  # not for those who only train: it takes long to load
+
+        kind = model_selection.StratifiedGroupKFold if grouped else model_selection.StratifiedKFold
+        return kind(k, shuffle=True, random_state=seed)
+
+    def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
+        """Return three folds, or as many as the rarest class has rows."""
+        k = min(3, int(np.unique(y, return_counts=True)[1].min()))
+        return self.folds(k, seed, grouped=grouped)
+
+    def one_split(self, seed: int) -> Any:
+        """Return one split of 80 to 20."""
+        from sklearn import model_selection
+
+        return model_selection.StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
+
+
+class _Counted(_Stratified):
+    """Base class of `Classification`: metrics and counts of rows."""
+
+    classes: np.ndarray
+    positive: int
+    metric: str
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return the labels as the metrics take them: as codes."""
+        return places_of(y, self.classes)
+
+    def confusion(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return how many rows of each class (in a line) are predicted as each class."""
+        K = len(self.classes)
+        codes = K * self.encode(y) + scored.predicted
+        return np.bincount(codes, minlength=K * K).reshape(K, K)
+
+    def measure(self, name: str, y: np.ndarray, scored: Scored) -> float:
+        """Return one metric of some rows."""
+        scores, p, predicted = scored
+        return measure(
+            *(name, self.encode(y), scores),
+            probabilities=p,
+            predicted=predicted,
+            positive=self.positive,
+        )
+
+    def losses(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return the loss of each row."""
+        return hinge_losses(self.encode(y), scored.scores)
+
+    def count(self, tally: Tally | BlockTally, y: np.ndarray, scored: Scored) -> None:
+        """Count some rows."""
+        tally.update(self.encode(y), *scored)
+
+    def tally(self) -> Tally:
+        """Return a tally that has counted nothing."""
+        return Tally(len(self.classes), positive=self.positive)
+
+    def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
+        """Return a tally per block of the metric that decides; these rows came before it."""
+        return BlockTally(
+            metric or self.metric,
+            n_classes=len(self.classes),
+            positive=self.positive,
+            typical_scores=scored.scores,
+        )
+
+
+class Classification(_Counted):
+    """One of several classes is predicted.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        All labels that may occur, sorted.
+    positive : label, default=None
+        With two classes: the one that f1 and similar metrics are about.  None: that of
+        `choose_positive`.
+    metric : str, default=None
+        The metric that decides.  None: f1, or macro_f1 where the positive class is a guess.
+    threshold : float, "tuned" or None, default="tuned"
+        With two classes: the probability of the positive class above which it is predicted.
+        "tuned": where the metric is best, or macro_f1 where the metric does not depend on it.
+        None: a score above 0 predicts the second class.
+    class_rows : array-like of shape (n_classes,), default=None
+        The number of rows of each class, which may say which one is positive; None: not known.
+    positive_by : str, default=None
+        What chose ``positive`` before; None: it was given.
+
+    Attributes
+    ----------
+    positive : int or None
+        The code of the positive class; 1 where there are more than two.
+    positive_label : label or None
+        That class; None where there are more than two.
+    positive_by : {"given", "name", "rarer", "guess"} or None
+        What chose it; see `choose_positive`.
+    class_rows : list of int or None
+        The number of rows of each class, if known.
+    tuned_for : str or None
+        The metric for which each model gets its own threshold; None: the threshold is given, or
+        there is none.
+    tunes : bool
+        Whether each model gets its own threshold.
+    judged_by_threshold : bool
+        Whether the metric depends on that threshold.
+    ranks : bool
+        Whether the metric depends on the order of the scores only.
+    needs_probabilities : bool
+        Whether the metric or a threshold needs the probabilities of the models.
+    """
+
+    name = "classification"
+    shown = TASKS[name][1:]  # in a table, besides what decides
+
+    def __init__(
+        self,
+        classes: np.ndarray,
+        positive: Any = None,
+        *,
+        metric: str | None = None,
+        threshold: Any = "tuned",
+        class_rows: Any = None,
+        positive_by: str | None = None,
+    ) -> None:
+        self.classes = classes
+        two = len(classes) == 2
+        self.class_rows = None if class_rows is None else [int(n) for n in class_rows]
+        self.positive, self.positive_by = 1, None
+        if positive is not None:
+            self.positive, self.positive_by = (
+                _positive_code(classes, positive),
+                positive_by or "given",
+            )
+        elif two:
+            self.positive, self.positive_by = choose_positive(classes, class_rows)
+        self.positive_label = classes.tolist()[self.positive] if two else None
+        default = SYMMETRIC if two and self.positive_by == "guess" else TASKS[self.name][0]
+        self.metric = metric = default if metric is None else metric
+        if parse_metric(metric)[0] == "cost" and not two:
+            raise InputError(
+                f"metric {metric!r} is for two classes, and there are {len(classes)}; "
+                "take another metric"
+            )
+        self.threshold = _check_threshold(threshold, len(classes))
+        kind = metric_of(metric).kind
+        self.tuned_for: str | None = None
+        if two and threshold == "tuned":
+            placed = metric_of(metric).threshold_for or metric
+            self.tuned_for = placed if kind == "decision" else SYMMETRIC
+        self.tunes = self.tuned_for is not None
+        self.judged_by_threshold = self.tunes and kind == "decision"
+        self.ranks = kind == "order"
+        self.needs_probabilities = (
+            self.tunes or self.fixed_threshold is not None or kind in ("probability", "calibration")
+        )
+
+    @property
+    def fixed_threshold(self) -> float | None:
+        """The given threshold, as a probability of the second class."""
+        return self.of_other_side(self.threshold) if isinstance(self.threshold, float) else None
+
+    def of_other_side(self, threshold: float) -> float:
+        """Turn a probability of the positive class into one of the second class, or back."""
+        return threshold if self.positive == 1 else 1.0 - threshold
+
+    def scores(self, model: Any, X: Any, *, probabilities: bool = False) -> Scored:
+        """Return what a fitted model says of the rows; a class that it has not seen comes last."""
+        scores = np.asarray(model.decision_function(X))
+        p = model.probabilities(scores) if probabilities else None
+        predicted = self.encode(model.decide(scores))
+        seen = self.encode(model.classes_)
+        if len(seen) < len(self.classes):
+            scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+            scores = self._in_all_classes(scores, seen, scores.min(axis=1, keepdims=True) - 1.0)
+            p = None if p is None else self._in_all_classes(p, seen, 0.0)
+        return Scored(scores, p, predicted)
+
+    def _in_all_classes(self, values: np.ndarray, seen: np.ndarray, missing: Any) -> np.ndarray:
+        """Return a column for each class of the task; those not among the seen ones are missing."""
+        whole = np.broadcast_to(missing, (len(values), len(self.classes))).copy()
+        whole[:, seen] = values
+        return whole
+
+    def score_then_learn(
+        self, model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None = None
+    ) -> Scored:
+        """Return what the model says of each row just before it learns the row."""
+        given = (X, y, self.classes, weight)
+        if self.needs_probabilities and model.calibration != "none":
+            return self.decide(*model.score_then_learn(*given, return_proba=True))
+        scores = np.asarray(model.score_then_learn(*given))
+        if self.needs_probabilities:  # a calibration that stays as it is
+            return self.decide(scores, model.probabilities(scores))
+        return Scored(scores, None, decide(scores))
+
+    def decide(self, scores: np.ndarray, probabilities: np.ndarray) -> Scored:
+        """Return the rows with what is predicted at a given threshold, or by the scores."""
+        predicted = decide(scores, probabilities[:, 1], self.fixed_threshold)
+        return Scored(scores, probabilities, predicted)
+
+    def tune(self, y: np.ndarray, scored: Scored) -> tuple[float, float]:
+        """Return the best threshold for these rows, and the metric there; higher is better."""
+        assert scored.probabilities is not None
+        assert self.tuned_for is not None
+        codes, p = self.encode(y), scored.probabilities[:, 1]
+        threshold, value = best_threshold(self.tuned_for, codes, p, positive=self.positive)
+        if self.metric != self.tuned_for:
+            predicted = decide(scored.scores, p, threshold)
+            value = self.measure(self.metric, y, scored._replace(predicted=predicted))
+        return threshold, signed_score(self.metric, value)
+
+    def running_threshold(self) -> RunningThreshold | None:
+        """Return a threshold that follows a stream; None if it is not to be tuned."""
+        if self.tuned_for is None:
+            return None
+        return RunningThreshold(self.tuned_for, positive=self.positive)
+
+    def decide_by(
+        self, threshold: RunningThreshold | None, y: np.ndarray, scored: Scored
+    ) -> Scored:
+        """Return the rows, each predicted by the threshold for the rows before it; count them."""
+        if threshold is None or scored.probabilities is None:
+            return scored
+        p = scored.probabilities[:, 1]
+        return scored._replace(predicted=threshold.decide(self.encode(y), scored.scores, p))
+
+    def for_model(self, model: Any) -> Classification:
+        """Return the task for this model: without probabilities it has no tuned threshold."""
+        if not self.needs_probabilities or gives_probabilities(model):
+            return self
+        what = f"metric {self.metric!r}" if self.threshold in (None, "tuned") else "a threshold"
+        task = Classification(
+            *(self.classes, self.positive_label),
+            metric=self.metric,
+            threshold=None,
+            class_rows=self.class_rows,
+            positive_by=self.positive_by,
+        )
+        if task.needs_probabilities or what == "a threshold":
+            raise InputError(
+                f"{what} needs probabilities, and the model has none; leave calibration='none' out"
+            )
+        return task
+
+
+class Regression:
+    """A number is predicted; each method does what that of `Classification` does."""
+
+    name = "regression"
+    shown = TASKS[name][1:]
+    classes = np.empty(0)
+    positive_label = positive_by = class_rows = None
+    threshold = None
+    fixed_threshold = None
+    tuned_for = None
+    tunes = judged_by_threshold = ranks = needs_probabilities = False
+
+    def __init__(self, metric: str = "rmse") -> None:
+        self.metric = metric
+
+    def scores(self, model: Any, X: Any, *, probabilities: bool = False) -> Scored:
+        """Return the predictions."""
+        return Scored(np.asarray(model.predict(X)))
+
+    def score_then_learn(
+        self, model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None = None
+    ) -> Scored:
+        """Return the prediction of each row just before the model learns it."""
+        return Scored(np.asarray(model.score_then_learn(X, y, weight)))
+
+    def running_threshold(self) -> None:
+        """Return None: a number has no threshold."""
+
+    def decide_by(self, threshold: Any, y: np.ndarray, scored: Scored) -> Scored:
+        """Return the rows as they are."""
+        return scored
+
+    def for_model(self, model: Any) -> Regression:
+        """Return the task, which is the same for every model."""
+        return self
+
+    def of_other_side(self, threshold: float) -> float:
+        """Return the threshold."""
+        return threshold
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return the numbers as they are."""
+        return y
+
+    def measure(self, name: str, y: np.ndarray, scored: Scored) -> float:
+        """Return one metric of some rows."""
+        return measure(name, y, scored.scores)
+
+    def losses(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return the squared error of each row."""
+        return (scored.scores - y) ** 2
+
+    def confusion(self, y: np.ndarray, scored: Scored) -> None:
+        """Return None: a number has no classes."""
+
+    def count(self, tally: ErrorTally | BlockTally, y: np.ndarray, scored: Scored) -> None:
+        """Count some rows."""
+        tally.update(y, scored.scores)
+
+    def tally(self) -> ErrorTally:
+        """Return a tally that has counted nothing."""
+        return ErrorTally()
+
+    def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
+        """Return a tally per block of the metric that decides."""
+        return BlockTally(metric or self.metric)
+
+    def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
+        """Refuse folds that would be empty."""
+        if len(y) < 2 * cv:
+            raise InputError(f"{len(y)} rows are too few for {cv} folds; take fewer folds")
+
+    def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
+        """Any numbers can choose parameters."""
+
+    def folds(self, k: int, seed: int, *, grouped: bool = False) -> Any:
+        """Return shuffled folds."""
+        from sklearn import model_selection
+
+        return (model_selection.GroupKFold if grouped else model_selection.KFold)(
+            k, shuffle=True, random_state=seed
+        )
+
+    def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
+        """Return three folds, or as many as there are rows."""
+        return self.folds(min(3, len(y)), seed, grouped=grouped)
+
+    def one_split(self, seed: int) -> Any:
+        """Return one split of 80 to 20."""
+        from sklearn import model_selection
+
+        return model_selection.ShuffleSplit(1, test_size=0.2, random_state=seed)
+
+
+Task = Classification | Regression
+
+
+def make_task(
+    name: str,
+    classes: Any,
+    *,
+    metric: str | None = None,
+    k: int | float | None = None,
+    cost: Mapping[str, float] | None = None,
+    **options: Any,
+) -> Task:
+    """Return what is predicted, and how it is scored.
+
+    Parameters
+    ----------
+    name : {"classification", "regression"}
+        What is predicted.
+    classes : ndarray of shape (n_classes,)
+        All labels that may occur, sorted; of numbers none.
+    metric, k, cost
+        As for `check_metric`; without a metric and costs, the default is that of the classes.
+    **options
+        As for `Classification`: ``positive``, ``threshold``, ``class_rows``, ``positive_by``.
+    """
+    checked = check_metric(metric, task=name, k=k, cost=cost)
+    if name == "regression":
+        return Regression(checked)
+    chosen = None if metric is None and cost is None else checked
+    return Classification(classes, metric=chosen, **options)
+
+
+def errors_of(task: Task, y: np.ndarray, scored: Scored) -> np.ndarray:
+    """Return 1 for each row that is predicted wrong and 0 for the others, or squared errors."""
+    if isinstance(task, Regression):
+        return task.losses(y, scored)
+    predicted = decide(scored.scores) if scored.predicted is None else scored.predicted
+    return (predicted != task.encode(y)).astype(np.float64)
+
+
+def gives_probabilities(model: Any) -> bool:
+    """Return whether a classifier has probabilities."""
+    return hasattr(model, "predict_proba")
+
+
+def check_classes_only(task: str, **options: Any) -> None:
+    """Refuse options that are about classes where a number is predicted."""
+    if task != "regression":
+        return
+    given = [
+        name
+        for name, value in options.items()
+        if value is not None and not (isinstance(value, str) and value == "tuned")
+    ]
+    if given:
+        raise InputError(f"{given[0]}= is about classes; leave it out where task='regression'")
+
+
+def _check_threshold(threshold: Any, n_classes: int) -> float | str | None:
+    """Return a threshold that the data can have; of more than two classes there is none."""
+    if threshold is None or threshold == "tuned":
+        return threshold if n_classes == 2 else None
+    number = isinstance(threshold, Real) and not isinstance(threshold, bool)
+    if not (number and 0.0 <= float(threshold) <= 1.0):
+        raise InputError(
+            f"threshold={threshold!r}; give a probability between 0 and 1, or none (a score of 0 "
+            "decides)"
+        )
+    if n_classes != 2:
+        raise InputError(
+            f"threshold={threshold:g} is for two classes, and there are {n_classes}; leave it out, "
+            "and the class with the highest score is predicted"
+        )
+    return float(threshold)
+
+
+def _positive_code(classes: np.ndarray, positive: Any) -> int:
+    """The code of a class that is named.
+
+    A label from a command line is text, so the classes are compared as text too.
+    """
+    if len(classes) > 2:
+        raise InputError(
+            f"a positive class is for two classes, and there are {len(classes)}; "
+            "leave it out, and each class counts the same"
+        )
+    for code, label in enumerate(classes.tolist()):
+        if label == positive or str(label) == str(positive):
+            return code
+    raise unknown_name("class", str(positive), classes.tolist())

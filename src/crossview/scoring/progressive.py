@@ -1,0 +1,422 @@
+"""Progressive validation: predict, score, then learn, in the order of the stream."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+
+from crossview.catalog.metrics import check_metric
+from crossview.data.prefetch import prefetch
+from crossview.errors import InputError
+from crossview.estimators.validation import select_rows
+from crossview.labels import has_label
+from crossview.saving.schema import Array
+from crossview.scoring.diagnostics import (
+    MOST_ROWS_OF_STREAM,
+    ErrorCurve,
+    RowSample,
+    ViewDifferences,
+    n_sampled,
+)
+from crossview.scoring.label_order import LabelOrder
+from crossview.scoring.metrics import decide
+from crossview.scoring.metrics.resumable import COUNT, Resumable, sum_of
+from crossview.scoring.problems import (
+    Classification,
+    Regression,
+    Task,
+    check_classes_only,
+    errors_of,
+    gives_probabilities,
+)
+from crossview.views import MultiView
+
+__all__ = ["History", "ProgressiveValidation", "Record", "Windows", "progressive"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """Progressive loss and metric of a model on a stream so far.
+
+    Attributes
+    ----------
+    rows : int
+        Number of labeled rows that were predicted and then learned.
+    loss : float
+        Mean hinge loss of these rows, each before it was learned; where a
+        number is predicted, the mean squared error.
+    loss_since_last : float
+        The same of the rows since the previous record.
+    metric : float
+        The metric of these rows.
+    accuracy : float
+        Share of these rows predicted right; NaN where a number is predicted.
+    seconds : float
+        Time since the start, with reading.
+    metric_name : str
+        Which metric it is.
+    positive : label or None
+        With two classes: the one that the metric is about.
+    positive_by : {"given", "name", "rarer", "guess"} or None
+        What chose it.
+    """
+
+    rows: int
+    loss: float
+    loss_since_last: float
+    metric: float
+    accuracy: float
+    seconds: float
+    metric_name: str = "metric"
+    positive: Any = None
+    positive_by: str | None = None
+
+
+def progressive(
+    model: Any,
+    batches: Iterable[tuple[Any, Any]],
+    classes: Any = None,
+    *,
+    metric: str | None = None,
+    k: int | float | None = None,
+    cost: Mapping[str, float] | None = None,
+    positive: Any = None,
+    threshold: float | str | None = "tuned",
+) -> Iterator[Record]:
+    """Evaluate a model by progressive validation: predict, score, then learn each row.
+
+    Each row is predicted by the model that has learned from the rows before it, so that no held-out
+    set is needed; at the end the model is trained on the stream.
+
+    Parameters
+    ----------
+    model : online classifier or regressor
+        A model of this package with `score_then_learn`.
+    batches : iterable of (X, y)
+        The stream, in its order.  Unlabeled rows (None, NaN) are not
+        scored; semi-supervised models learn from them.
+    classes : array-like of shape (n_classes,), default=None
+        All labels that may occur; a regressor has none.
+    metric : str, default=None
+        Name of the metric to report besides the loss, as for `compare`.  None: accuracy, cost if
+        costs are given, or rmse.
+    k : int or float, default=None
+        Of precision_at_k and recall_at_k: how many rows, those with the highest
+        scores so far (NaN until there are as many), or a share of the rows.
+        None: 0.1.
+    cost : mapping of str to float, default=None
+        Of the metric cost: ``{"fp": 1, "fn": 20}``.
+    positive : label, default=None
+        With two classes: the one that metric and threshold are about.  None: the one that is called
+        1, true, yes or the like; if no name says it, the second, which is a guess.
+    threshold : float, "tuned" or None, default="tuned"
+        With two classes: the probability of the positive class above which it is predicted.
+        "tuned": for each row, the best one for the metric on the rows before it; a model without
+        probabilities (``calibration="none"``) has none.  None: a score above 0 predicts the
+        second class.
+
+    Yields
+    ------
+    Record
+        After 1, 2, 4, 8, ... rows, and at the end.
+
+    Warns
+    -----
+    LabelOrderWarning
+        The labels come in long blocks: they change less than a twentieth as often as in random
+        order.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import PassiveAggressiveClassifier, progressive
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = PassiveAggressiveClassifier(C=0.01)
+    >>> records = list(progressive(model, [(scale(X), y)], classes=[0, 1]))
+    >>> [record.rows for record in records]
+    [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 569]
+    >>> round(records[-1].accuracy, 2)
+    0.95
+    """
+    task: Task
+    if is_regressor(model):
+        if classes is not None or positive is not None:
+            raise InputError("a regressor has no classes; leave classes= and positive= out")
+        check_classes_only("regression", cost=cost, threshold=threshold)
+        task = Regression(check_metric(metric, task="regression", k=k))
+    else:
+        metric = check_metric(metric, k=k, cost=cost, default="accuracy")
+        classes = np.unique(np.asarray([] if classes is None else classes))
+        if len(classes) < 2:
+            raise InputError(
+                f"classes= has {len(classes)} class(es); a classifier needs two or more"
+            )
+        task = Classification(classes, positive, metric=metric, threshold=threshold)
+    labels = LabelOrder(task.classes)
+    counted = labels.watch((X, np.asarray(y)) for X, y in batches)
+    yield from ProgressiveValidation(model, task).records(counted)
+    labels.warn("if the order means nothing, shuffle the rows")
+
+
+class _LastRecord(Resumable):
+    """Rows and loss of the last record that was yielded."""
+
+    def __init__(self) -> None:
+        self.n_rows, self.loss = 0, 0.0
+
+    def _state_schema(self) -> dict[str, Array]:
+        return {"n_rows": COUNT, "loss": sum_of()}
+
+
+class Windows(Resumable):
+    """Loss and metric of equal numbers of consecutive rows, each before it was learned.
+
+    Parameters
+    ----------
+    task : Task
+        What is predicted, and the metric.
+    every : int
+        Rows of a window.
+    tell : callable
+        Is called with a dict at the end of each window: ``rows`` so far, those of the ``window``,
+        its mean ``loss`` (hinge, or squared), of classes ``log_loss`` and ``accuracy``, and
+        ``metric`` and its ``value``.
+    """
+
+    def __init__(self, task: Task, every: int, tell: Callable[[dict[str, Any]], None]) -> None:
+        self.task, self.every, self._tell = task, every, tell
+        self.n_rows = 0
+        self.tally: Any = task.tally()
+
+    def _state_schema(self) -> dict[str, Array]:
+        return {"n_rows": COUNT}
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return the counts as arrays."""
+        tally = {f"tally.{name}": array for name, array in self.tally.get_state().items()}
+        return super().get_state() | tally
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from counts that `get_state` returned."""
+        prefix = "tally."
+        tally = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
+        super().set_state({k: v for k, v in state.items() if not k.startswith(prefix)})
+        self.tally.set_state(tally)
+
+    @property
+    def left(self) -> int:
+        """Rows until the end of this window, at least one."""
+        return max(1, self.every - int(self.tally.n_rows))
+
+    def count(self, y: np.ndarray, scored: Any) -> None:
+        """Count rows, at most those that are left."""
+        self.task.count(self.tally, y, scored)
+        self.n_rows += len(y)
+        if self.tally.n_rows >= self.every:
+            self.close()
+
+    def close(self) -> None:
+        """Tell of a window, also of an unfinished one, and begin the next."""
+        tally, metric = self.tally, self.task.metric
+        n = tally.n_rows
+        if not n:
+            return
+        about = {"rows": self.n_rows, "window": n, "loss": tally.loss / n}
+        if not isinstance(self.task, Regression):
+            about |= {name: tally.value(name) for name in ("log_loss", "accuracy")}
+        self._tell(about | {"metric": metric, "value": tally.value(metric)})
+        self.tally = self.task.tally()
+
+
+class History:
+    """What pictures need of a stream: errors, differences of views, and a sample of the rows.
+
+    Parameters
+    ----------
+    task : Task
+        What is predicted.
+    tally : Tally or ErrorTally
+        What was counted before.
+    n_views : int
+        Number of views.
+    seed : int
+        Of the sample.
+
+    Attributes
+    ----------
+    errors : ErrorCurve
+        The mean error so far.
+    differences : ViewDifferences
+        How the views differ, of some rows.
+    sample : RowSample
+        Some rows, with their scores.
+    """
+
+    def __init__(self, task: Task, tally: Any, n_views: int, seed: int) -> None:
+        self.task = task
+        classes = isinstance(task, Classification)
+        total = float(tally.n_rows - np.trace(tally.confusion)) if classes else tally.loss
+        self.errors = ErrorCurve(tally.n_rows, total)
+        self.differences = ViewDifferences()
+        most = n_sampled(len(task.classes), n_views)
+        self.sample = RowSample(min(MOST_ROWS_OF_STREAM, most), seed)
+
+    def add(self, y: np.ndarray, scored: Any) -> None:
+        """Count some rows."""
+        self.errors.update(errors_of(self.task, y, scored))
+        drawn = self.sample.draw(len(y))
+        if len(drawn):
+            some = scored.take(drawn)
+            if isinstance(self.task, Classification) and some.predicted is None:
+                some = some._replace(predicted=decide(some.scores))
+            self.sample.add(y=self.task.encode(y)[drawn], **some._asdict())
+
+
+class ProgressiveValidation:
+    """A model on a stream, what is predicted, and the counts so far.
+
+    Parameters
+    ----------
+    model : online classifier or regressor
+        As for `progressive`.
+    task : Task
+        What is predicted, and the metric.
+
+    Attributes
+    ----------
+    tally : Tally or ErrorTally
+        The counts.
+    threshold : RunningThreshold or None
+        The threshold by the rows so far, if it is tuned.
+    windows : Windows or None
+        Counts the rows by windows, too.
+    history : History or None
+        What pictures need of this stream; None: they are not asked for.
+    """
+
+    def __init__(self, model: Any, task: Task) -> None:
+        self.model, self.task = model, task.for_model(model)
+        self.tally: Any = self.task.tally()
+        self.threshold = self.task.running_threshold()
+        self.windows: Windows | None = None
+        self.history: History | None = None
+        self._last = _LastRecord()
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return the counts as arrays."""
+        return {
+            f"{part}.{name}": array
+            for part, counts in self._parts().items()
+            for name, array in counts.get_state().items()
+        }
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from counts that `get_state` returned."""
+        for part, counts in self._parts().items():
+            prefix = f"{part}."
+            mine = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
+            counts.set_state(mine)
+
+    def _parts(self) -> dict[str, Resumable]:
+        parts = {"tally": self.tally, "last": self._last, "threshold": self.threshold}
+        return {name: counts for name, counts in parts.items() if counts is not None}
+
+    def records(self, batches: Iterable[tuple], *, background: bool = False) -> Iterator[Record]:
+        """Learn batches (X, y) or (X, y, weight).
+
+        Yields a record after 1, 2, 4, 8, ... rows, and at the end.  With ``background`` another
+        thread learns the next rows while the metrics of these are updated, unless windows are
+        counted, too.  Until the end the model has then learned more rows than were counted.
+        """
+        tally, task, last = self.tally, self.task, self._last
+        background = background and self.windows is None
+        start, told = time.perf_counter(), False
+
+        def record() -> Record:
+            since = tally.n_rows - last.n_rows
+            return Record(
+                rows=tally.n_rows,
+                loss=tally.loss / tally.n_rows,
+                loss_since_last=(tally.loss - last.loss) / since if since else np.nan,
+                metric=tally.value(task.metric),
+                accuracy=np.nan if isinstance(task, Regression) else tally.value("accuracy"),
+                seconds=time.perf_counter() - start,
+                metric_name=task.metric,
+                positive=task.positive_label,
+                positive_by=task.positive_by,
+            )
+
+        scored_rows = self._score_then_learn(batches)
+        for y, scored in prefetch(scored_rows) if background else scored_rows:
+            next_record = 1 << tally.n_rows.bit_length()
+            self._count(y, scored)
+            if tally.n_rows == next_record:
+                yield record()
+                told = True
+                last.n_rows, last.loss = tally.n_rows, tally.loss
+        if self.windows is not None:
+            self.windows.close()
+        if tally.n_rows > last.n_rows or (tally.n_rows and not told):
+            yield record()
+
+    def _score_then_learn(self, batches: Iterable[tuple]) -> Iterator[tuple[np.ndarray, Any]]:
+        """Learn the batches in pieces; yield the labels that are present, and their scores.
+
+        A piece ends at the next doubling, so that its record has its own time.
+        """
+        task, windows, history, n_rows = self.task, self.windows, self.history, self.tally.n_rows
+        scorer = task
+        if windows is not None and gives_probabilities(self.model):  # they have a log loss
+            scorer = copy.copy(task)
+            scorer.needs_probabilities = True
+        for X, y, *more in batches:
+            y, weight = np.asarray(y), more[0] if more else None
+            known = np.flatnonzero(has_label(y)) if len(task.classes) else np.arange(len(y))
+            done = 0
+            while done < len(y):
+                most = (1 << n_rows.bit_length()) - n_rows
+                if windows is not None:
+                    most = min(most, windows.left)
+                if history is not None:
+                    most = min(most, history.differences.left(n_rows))
+                here = known[known >= done][:most]
+                piece = slice(done, int(here[-1]) + 1 if len(here) == most else len(y))
+                if history is not None and len(here):
+                    first = int(here[0])
+                    if first > done:  # what comes before this row is learned before it is scored
+                        piece, here = slice(done, first), here[:0]
+                    elif history.differences.is_due(n_rows):
+                        row = _rows(X, slice(first, first + 1))
+                        history.differences.add(self.model, row, n_rows)
+                part = X if piece == slice(0, len(y)) else _rows(X, piece)
+                own = None if weight is None else weight[piece]
+                scored = scorer.score_then_learn(self.model, part, y[piece], own)
+                if len(here) < piece.stop - done:
+                    scored = scored.take(here - done)
+                done, n_rows = piece.stop, n_rows + len(here)
+                if len(here):
+                    yield y[here], scored
+
+    def _count(self, y: np.ndarray, scored: Any) -> None:
+        """Count rows with a label, each scored before it was learned."""
+        task, windows = self.task, self.windows
+        scored = task.decide_by(self.threshold, y, scored)
+        if windows is not None:
+            windows.count(y, scored)
+            if not task.needs_probabilities:  # those are of the windows
+                scored = scored._replace(probabilities=None)
+        task.count(self.tally, y, scored)
+        if self.history is not None:
+            self.history.add(y, scored)
+
+
+def _rows(X: Any, rows: slice) -> Any:
+    # scikit-learn asks first whether it is a data frame, for which it loads pandas
+    return X[rows] if isinstance(X, MultiView) else select_rows(X, rows)

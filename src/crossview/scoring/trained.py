@@ -1,0 +1,173 @@
+"""What `train` returns, and whom it tells."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from crossview import __version__
+from crossview.errors import OneClassWarning
+from crossview.saving.pipelines import pipeline
+from crossview.scoring.diagnostics import Diagnostics
+from crossview.scoring.metric_words import SaysMetric, decision_words
+from crossview.scoring.plot_mixin import Pictured
+from crossview.scoring.progressive import Record
+
+__all__ = ["Trained", "TrainingObserver"]
+
+
+@dataclass
+class Trained(SaysMetric, Pictured):
+    """The result of `train`: the fitted model and training statistics.
+
+    Attributes
+    ----------
+    encoder : ViewEncoder, ViewReader, ViewScaler or None
+        What makes views of the rows, fitted; None if there is nothing to encode.
+    learner : learner
+        The fitted learner.
+    name : str
+        The model's name for ``crossview train --model``.
+    task : {"classification", "regression"}
+        What it predicts.
+    label : str or None
+        The column of the labels.
+    rows : int
+        Number of labeled rows that were learned.
+    unlabeled : int
+        Number of unlabeled rows that were learned.
+    skipped : int
+        Number of unlabeled rows that were skipped.
+    passes : int or None
+        Number of passes over the rows; None if the learner had all rows in memory.
+    order : str or None
+        Order in which the rows were learned: "shuffled", "shuffled by blocks", "in order" or
+        "in the order of the query".  None without passes.
+    seed : int
+        Seed of the order and of the model.
+    seconds : float
+        Training time, with reading.
+    compiled : float
+        Seconds of these in which loops were compiled, as at the first use on a machine.
+    loss, accuracy : float or None
+        Progressive loss and accuracy of the first pass: each row is predicted before it is
+        learned.  None without passes, or if not defined.
+    metric : dict
+        ``name`` and progressive ``value`` of the metric; the value is None without passes, or if
+        it is not defined.
+    positive : label or None
+        With two classes: the one that metric and threshold are about.
+    positive_by : {"given", "name", "rarer", "guess"} or None
+        What chose it: ``positive=``, what it is called, its rows, or nothing; see `train`.
+    threshold : float or None
+        The probability of the positive class above which it is predicted; None: a score above 0
+        predicts the second class.
+    threshold_for : str or None
+        The metric for which the threshold is the best; None: it was given, or there is none.
+    view_shares : dict of str to float or None
+        Mean absolute score of each view, as a fraction of the sum over the views; None for models
+        with interactions, whose score is not a sum over views.
+    rows_of_view_shares : int
+        Number of last rows on which ``view_shares`` was measured.
+    reference : dict or None
+        How inputs and scores of each view were distributed over these rows; `evaluate` and
+        `predict` compare later rows with it.  None for fewer than 50 rows.
+    class_rows : list of int or None
+        Number of labeled rows of each class; None where it is not known, or a number is predicted.
+    predicted_rows : list of int or None
+        How many rows that were not learned yet are predicted as each class; of models without a
+        threshold, how many of the last rows.
+    earlier : int
+        How many of the rows the model of ``init`` had learned.
+    progress : (dict, dict of str to ndarray) or None
+        Counts from which ``train(init=)`` goes on; None without passes.
+    warnings : list of str
+        A line for each column that tells the label, and may be known only after it, and one if all
+        rows are predicted as the same class.
+    diagnostics : Diagnostics or None
+        What pictures need.
+    """
+
+    PICTURE: ClassVar[str] = "errors"
+    CHECKED: ClassVar[str] = "rows checked in training"
+
+    encoder: Any
+    learner: Any
+    name: str
+    task: str
+    label: str | None
+    rows: int
+    unlabeled: int
+    skipped: int
+    passes: int | None
+    order: str | None
+    seed: int
+    seconds: float
+    loss: float | None
+    accuracy: float | None
+    metric: dict[str, Any]
+    positive: Any
+    positive_by: str | None
+    threshold: float | None
+    threshold_for: str | None
+    view_shares: dict[str, float] | None
+    rows_of_view_shares: int
+    reference: dict[str, Any] | None
+    class_rows: list[int] | None = None
+    predicted_rows: list[int] | None = None
+    compiled: float = 0.0
+    earlier: int = 0
+    progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
+    warnings: list[str] = field(default_factory=list)
+    diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def fitted(self) -> Any:
+        """Encoder and learner as a Pipeline; the learner alone if there is no encoder."""
+        return pipeline(self.encoder, self.learner)
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes, sorted; empty where a number is predicted."""
+        return self.learner.classes_.tolist() if hasattr(self.learner, "classes_") else []
+
+    @property
+    def notes(self) -> list[str]:
+        """A line about the positive class, if nobody named it, and one about the threshold."""
+        if self.threshold is None:
+            return super().notes
+        return [*super().notes, decision_words(self.positive, self.threshold, self.threshold_for)]
+
+    def warn_of_one_class(self) -> None:
+        """Add a warning if all rows are predicted as the same class."""
+        for line in self.one_class:
+            self.warnings = [*self.warnings, line]
+            warnings.warn(line, OneClassWarning, stacklevel=3)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The metadata for the model file."""
+        of_run = {"seconds", "compiled", "earlier", "skipped", "progress", "warnings"}
+        of_run |= {"class_rows", "predicted_rows"}
+        excluded = {"encoder", "learner", "name", "diagnostics"} | of_run
+        known = {key: value for key, value in vars(self).items() if key not in excluded}
+        return {"crossview": __version__, "model": self.name, **known}
+
+
+class TrainingObserver:
+    """Observer of the progress of `train`; override the methods, which do nothing."""
+
+    def start_pass(self, number: int, n_passes: int, n_rows: int | None, n_done: int = 0) -> None:
+        """Handle the start of pass ``number``, from 1; ``n_rows`` is None if it is unknown.
+
+        ``n_done`` rows of it were learned before, by a run that stopped.
+        """
+
+    def add_rows(self, n_rows: int) -> None:
+        """Handle ``n_rows`` more learned rows; another thread than that of `train` may call it."""
+
+    def add_record(self, record: Record) -> None:
+        """Handle a record of the progressive loss and metric."""

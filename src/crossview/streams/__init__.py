@@ -1,1 +1,0 @@
-"""Readers: files, queries and tables to batches, and raw columns to views."""

@@ -1,0 +1,228 @@
+"""Checkpoints: a training run on disk, which goes on as if it had never stopped."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from crossview.data.rows_read import RowsRead
+from crossview.errors import InputError
+from crossview.saving.files import check_writable
+from crossview.saving.model_files import load, load_progress, save
+from crossview.saving.pipelines import steps
+from crossview.saving.schema import Array, check_header, check_state
+from crossview.training.start import FINISHED
+from crossview.views import MultiView, ViewLayout
+
+__all__ = ["Checkpoint", "Kept", "Position", "shown_apart"]
+
+
+# characters of what differs, and of what is the same before it
+SHOWN, SHOWN_BEFORE = 60, 20
+
+POSITION: dict[str, Any] = {
+    **dict.fromkeys(["number", "batches", "unlabeled", "skipped"], int),
+    "order": (dict, None),
+}
+
+
+@dataclass
+class Position:
+    """How far a run has come.
+
+    Attributes
+    ----------
+    number : int
+        The pass, from 1.
+    batches : int
+        Batches that were learned in it.
+    order : dict or None
+        State of the random numbers that gave its order.
+    unlabeled, skipped : int
+        Rows without a label that were learned and passed over in the first pass.
+    """
+
+    number: int = 1
+    batches: int = 0
+    order: dict[str, Any] | None = None
+    unlabeled: int = 0
+    skipped: int = 0
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return what cannot be negative."""
+        return self.batches, self.unlabeled, self.skipped
+
+
+@dataclass
+class Kept:
+    """What a checkpoint holds: the model so far, the position, and all counts.
+
+    Attributes
+    ----------
+    fitted : Pipeline or learner
+        The encoder and the learner.
+    position : Position
+        How far the run has come.
+    counts : dict of str to ndarray
+        Of the first pass.
+    tail : MultiView or None
+        The last rows that were learned.
+    windows : dict of str to ndarray
+        Counts of the window of the log that is not complete; empty without a log.
+    read : dict of str to ndarray
+        What was read of the source, as from `RowsRead.get_state`; of a checkpoint that was read.
+    """
+
+    fitted: Any
+    position: Position
+    counts: dict[str, np.ndarray] = field(default_factory=dict)
+    tail: MultiView | None = None
+    windows: dict[str, np.ndarray] = field(default_factory=dict)
+    read: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+class Checkpoint:
+    """A file from which a run goes on: all that it has learned, and its position in the source.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.  It is replaced at once, when the new one is complete, so that there is always
+        a whole one.
+    every : float
+        Seconds between two of them; 0: after each batch.
+    run : dict
+        What makes the run, as JSON: of another one the file is refused.
+    resume : bool
+        Whether the run goes on from the file, if there is one.
+
+    Attributes
+    ----------
+    rows_read : RowsRead or None
+        Knows what the run has read of its source.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], every: float, run: dict[str, Any], *, resume: bool
+    ) -> None:
+        if not every >= 0.0:
+            raise InputError(f"every={every}; give seconds, 0 or more")
+        check_writable(path)
+        self.path, self.every, self.run, self.resume = Path(path), every, run, resume
+        self.rows_read: RowsRead | None = None
+        self._last = time.monotonic()
+
+    def is_due(self) -> bool:
+        """Return whether it is time for one, and count the time anew."""
+        now = time.monotonic()
+        if now - self._last < self.every:
+            return False
+        self._last = now
+        return True
+
+    def write(self, kept: Kept) -> None:
+        """Replace the file."""
+        header: dict[str, Any] = {"run": self.run, "position": asdict(kept.position)}
+        state = {f"counts/{name}": array for name, array in kept.counts.items()}
+        state |= {f"windows/{name}": array for name, array in kept.windows.items()}
+        if self.rows_read is not None:
+            read = self.rows_read.get_state()
+            state |= {f"read/{name}": array for name, array in read.items()}
+        if kept.tail is not None:
+            state |= {f"tail/{name}": array for name, array in _rows_as_arrays(kept.tail).items()}
+        save(kept.fitted, self.path, progress=(header, state))
+
+    def read(self) -> Kept | None:
+        """Return what the file holds; None to start from the first row."""
+        if not (self.resume and self.path.exists()):
+            return None
+        header, state = load_progress(self.path)
+        if FINISHED in header:
+            raise InputError("holds a model and no unfinished run", file=str(self.path))
+        other = None
+        try:
+            run = header["run"]
+            for name in {**run, **self.run}:
+                if other is None and run.get(name) != self.run.get(name):
+                    was, here = shown_apart(run.get(name), self.run.get(name))
+                    other = f"{name}: {was} then, {here} now"
+            kept = None if other is not None else self._kept(header, state)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            what = error.message if isinstance(error, InputError) else error
+            raise InputError(f"is a damaged checkpoint ({what})", file=str(self.path)) from error
+        if other is not None:
+            raise InputError(
+                f"is of another run: {other}; remove it to train from the first row, or name "
+                "another checkpoint",
+                file=str(self.path),
+            )
+        return kept
+
+    def _kept(self, header: dict[str, Any], state: dict[str, np.ndarray]) -> Kept:
+        check_header(header["position"], POSITION, "the position")
+        position = Position(**header["position"])
+        if not (position.number >= 1 and all(0 <= n < 2**53 for n in position.counts())):
+            raise ValueError("its position")
+        names = ("counts", "tail", "windows", "read")
+        parts: dict[str, dict[str, np.ndarray]] = {name: {} for name in names}
+        for name, array in state.items():
+            part, _, rest = name.partition("/")
+            parts[part][rest] = array
+        if self.rows_read is not None:
+            self.rows_read.check(parts["read"])
+        fitted = load(self.path)
+        layout = steps(fitted)[1].layout_
+        tail = _rows_of_arrays(parts["tail"], layout) if parts["tail"] else None
+        return Kept(fitted, position, parts["counts"], tail, parts["windows"], parts["read"])
+
+    def remove(self) -> None:
+        """Remove the file: the run is over."""
+        self.path.unlink(missing_ok=True)
+
+
+def _rows_as_arrays(X: MultiView) -> dict[str, np.ndarray]:
+    matrix = X.matrix
+    arrays = {"present": X.present} if X.present is not None else {}
+    if not sp.issparse(matrix):
+        return arrays | {"rows": np.ascontiguousarray(matrix)}
+    places = {name: getattr(matrix, name).astype(np.int64) for name in ("indices", "indptr")}
+    return arrays | {"data": matrix.data} | places
+
+
+def _rows_of_arrays(arrays: dict[str, np.ndarray], layout: ViewLayout) -> MultiView:
+    d = layout.n_columns
+    schema = {"rows": Array("f8", ("n", d))}
+    if "rows" not in arrays:
+        schema = {
+            "data": Array("f8", ("nonzero",)),
+            "indices": Array("i8", ("nonzero",), 0, d - 1),
+            "indptr": Array("i8", ("n+1",), 0, cuts="nonzero"),
+        }
+    if "present" in arrays:
+        schema["present"] = Array("b1", ("n", layout.n_views))
+    check_state(arrays, schema, "the last rows")
+    matrix: Any = arrays.get("rows")
+    if matrix is None:
+        indices, indptr = (arrays[name].astype(np.int32) for name in ("indices", "indptr"))
+        shape = len(indptr) - 1, layout.n_columns
+        matrix = sp.csr_array((arrays["data"], indices, indptr), shape=shape)
+    return MultiView.from_matrix(matrix, layout, present=arrays.get("present"))
+
+
+def shown_apart(was: Any, here: Any) -> tuple[str, str]:
+    """Return two different values as text; of long ones the part in which they differ."""
+    texts = [" ".join(repr(value).split()) for value in (was, here)]
+    pairs = zip(*texts, strict=False)
+    same = next((i for i, (one, other) in enumerate(pairs) if one != other), min(map(len, texts)))
+    start = max(same - SHOWN_BEFORE, 0) if max(map(len, texts)) > SHOWN else 0
+    cut = [text[start : start + SHOWN] for text in texts]
+    return tuple(  # type: ignore[return-value]
+        f"{'...' * (start > 0)}{part}{'...' * (start + SHOWN < len(text))}"
+        for text, part in zip(texts, cut, strict=True)
+    )

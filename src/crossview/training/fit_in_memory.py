@@ -1,0 +1,92 @@
+"""Learners that need all rows: as in `compare` by folds."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from crossview.data.labeled_source import take_rows
+from crossview.data.summaries.leak_check import LeakCheck
+from crossview.labels import has_label
+from crossview.scoring.compiling import seconds_of_compiling
+from crossview.scoring.problems import Classification
+from crossview.scoring.trained import Trained
+from crossview.training.diagnosing import diagnose
+from crossview.training.held_out import can_hold_out, held_out_scores, threshold_of, tune
+from crossview.training.job import Job
+from crossview.training.last_rows import LastRows
+from crossview.views import MultiView
+
+__all__ = ["learn_at_once"]
+
+
+def learn_at_once(job: Job) -> Trained:
+    """Fit the learner to all rows in memory, as in `compare` by folds."""
+    entry, learner, source, about = job.entry, job.learner, job.source, job.about
+    task = job.task.for_model(learner)
+    start, compiled = time.perf_counter(), seconds_of_compiling()
+    rows = source.load()
+    leaks = LeakCheck(source)
+    leaks.sample(rows)
+    data, y, weight = rows.X, rows.y, rows.weight
+    known = np.flatnonzero(has_label(y))
+    n_missing = len(y) - len(known)
+    encoder = job.encoder
+    if encoder is not None:
+        encoder.fit(take_rows(data, known))
+    if not entry.learns_unlabeled:
+        rows = rows.take(known)
+        data, y, weight = rows.X, rows.y, rows.weight
+    X = data if encoder is None else encoder.transform(data)
+    tuned = None
+    if isinstance(task, Classification) and task.tunes:
+        tuned = _fit_and_tune(learner, task, X, y, weight, about["seed"])
+    else:
+        learner.fit(X, y, weight)
+        if task.fixed_threshold is not None:
+            learner.set_threshold(task.fixed_threshold)
+    last, classes = LastRows(X, rows), isinstance(task, Classification)
+    seconds, compiled = time.perf_counter() - start, seconds_of_compiling() - compiled
+    return Trained(
+        encoder=encoder,
+        learner=learner,
+        **about,
+        rows=len(known),
+        unlabeled=n_missing if entry.learns_unlabeled else 0,
+        skipped=0 if entry.learns_unlabeled else n_missing,
+        passes=None,
+        order=None,
+        seconds=seconds,
+        compiled=compiled,
+        loss=None,
+        accuracy=None,
+        metric={"name": task.metric, "value": None},
+        class_rows=task.class_rows,
+        predicted_rows=tuned or (last.predicted(learner) if classes else None),
+        **threshold_of(learner, task),
+        **last.about(entry, learner, len(X), once=False),
+        warnings=leaks.finish(),
+        diagnostics=diagnose(source, learner, encoder, last, about["name"]),
+    )
+
+
+def _fit_and_tune(
+    learner: Any, task: Classification, X: MultiView, y: np.ndarray, weight: Any, seed: int
+) -> list[int] | None:
+    """Fit the learner; the rows held out by three folds calibrate it, and choose its threshold.
+
+    So the fits by which `fit` itself would calibrate it serve both.  Returns how many of these rows
+    are predicted as each class.
+    """
+    calibration = learner.calibration
+    if can_hold_out(learner, y):
+        learner.calibration = "none"
+    learner.fit(X, y, weight)
+    scored = held_out_scores(learner, task, X, y, weight, seed)
+    if scored is None:
+        return None
+    predicted = tune(learner, task, *scored)
+    learner.calibration = calibration
+    return list(predicted.tolist())

@@ -1,0 +1,75 @@
+"""Calibration and threshold by rows that were held out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from crossview.labels import has_label, known_labels
+from crossview.scoring.problems import Classification, Task
+from crossview.views import MultiView
+
+__all__ = ["can_hold_out", "held_out_scores", "threshold_of", "tune"]
+
+
+def can_hold_out(learner: Any, y: np.ndarray) -> bool:
+    """Return whether folds can be held out: of enough labeled rows, which are no kernel values."""
+    counts = np.unique(known_labels(y), return_counts=True)[1]
+    precomputed = getattr(learner, "kernel", None) == "precomputed"  # rows are columns, too
+    return not precomputed and len(counts) > 1 and int(counts.min()) > 1
+
+
+def held_out_scores(
+    learner: Any,
+    task: Classification,
+    X: MultiView,
+    y: np.ndarray,
+    weight: np.ndarray | None,
+    seed: int,
+    **params: Any,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | None:
+    """Scores of rows held out by three folds, labels and weights; None if rows are too few."""
+    known, unlabeled = np.flatnonzero(has_label(y)), np.flatnonzero(~has_label(y))
+    labels = known_labels(y)
+    if not can_hold_out(learner, y):
+        return None
+    scores, of_rows, tested = [], [], []
+    for train, test in task.inner_folds(labels, seed=seed).split(labels, labels):
+        part = np.concatenate([known[train], unlabeled])
+        own = None if weight is None else weight[part]
+        model = clone(learner).set_params(calibration="none", **params).fit(X[part], y[part], own)
+        scores.append(model.decision_function(X[known[test]]))
+        of_rows.append(labels[test])
+        tested.append(known[test])
+    weights = None if weight is None else weight[np.concatenate(tested)]
+    return np.concatenate(scores), np.concatenate(of_rows), weights
+
+
+def tune(
+    learner: Any,
+    task: Classification,
+    scores: np.ndarray,
+    labels: np.ndarray,
+    weight: np.ndarray | None,
+) -> np.ndarray:
+    """Calibrate a fitted learner by scores of held-out rows, and place its threshold.
+
+    Returns how many of these rows are predicted as each class.
+    """
+    learner.calibrate(scores, labels, weight)
+    scored = task.decide(scores, learner.probabilities(scores))
+    learner.set_threshold(task.tune(labels, scored)[0])
+    return np.bincount(task.encode(learner.decide(scores)), minlength=len(task.classes))
+
+
+def threshold_of(learner: Any, task: Task) -> dict[str, Any]:
+    """The positive class and its threshold, as a probability, and what chose them."""
+    threshold = getattr(learner, "threshold_", None)
+    return {
+        "positive": task.positive_label,
+        "positive_by": task.positive_by,
+        "threshold": None if threshold is None else task.of_other_side(threshold),
+        "threshold_for": None if threshold is None else task.tuned_for,
+    }

@@ -1,0 +1,165 @@
+"""What is to be trained: a new model, or one that goes on with other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sklearn.base import clone
+
+from crossview.catalog.learner import BASELINE, Learner
+from crossview.catalog.learners import LEARNERS, find_learner
+from crossview.catalog.metrics import check_metric
+from crossview.data.labeled_source import Labeled, open_labeled, open_more
+from crossview.errors import InputError
+from crossview.saving.pipelines import steps
+from crossview.scoring.problems import Task, make_task
+from crossview.training.start import Start
+
+__all__ = ["Job", "check_passes", "continued_job", "new_job"]
+
+
+class Job(NamedTuple):
+    """What learns which rows.
+
+    Attributes
+    ----------
+    entry : Learner
+        Of the catalog.
+    streamed : bool
+        Whether it learns row by row.
+    learner, encoder : estimator
+        New ones, or those of ``start``; the encoder may be None.
+    source : Labeled
+        The rows.
+    task : Task
+        What is predicted.
+    about : dict
+        Name, task, label and seed, for `Trained`.
+    start : Start or None
+        The model to go on from.
+    """
+
+    entry: Learner
+    streamed: bool
+    learner: Any
+    encoder: Any
+    source: Labeled
+    task: Task
+    about: dict[str, Any]
+    start: Start | None = None
+
+
+def new_job(
+    X: Any,
+    y: Any,
+    model: str,
+    settings: Mapping[str, Any],
+    rows: dict[str, Any],
+    scoring: dict[str, Any],
+    seed: int,
+) -> Job:
+    """Return the job of a new model; the arguments are those of `train`."""
+    task = rows["task"]
+    check_metric(scoring["metric"], task=task, k=scoring["k"], cost=scoring["cost"])
+    if settings.get("kernel") == "precomputed":  # rows of kernel values are no views
+        rows["scale_views"] = False
+    baseline = _baseline(model, task)
+    unlabeled = any(one.name == model and one.in_memory for one in LEARNERS)
+    unlabeled = unlabeled or baseline is not None
+    source = open_labeled(X, y, unlabeled=unlabeled, **rows)
+    entry = baseline or find_learner(model, task, source.layout.names)
+    predicted = make_task(task, source.classes, **{"class_rows": source.class_rows, **scoring})
+    if task == "classification":
+        entry = entry.for_metric(predicted.metric, predicted.positive_label)
+    if entry.view is not None:
+        source = source.select_view(entry.view)
+    given = entry.check_settings(settings)
+    learner = entry.make(**given, random_state=seed)
+    learner.check_params()
+    streamed = entry.is_streamed(given)
+    if streamed:
+        learner.check_streams()
+    encoder = None if source.encoder is None else clone(source.encoder)
+    label = y if isinstance(y, str) else None
+    about = {"name": entry.name, "task": task, "label": label, "seed": seed}
+    return Job(entry, streamed, learner, encoder, source, predicted, about)
+
+
+def continued_job(
+    start: Start, X: Any, y: Any, own: dict[str, Any], of_rows: dict[str, Any], seed: int
+) -> Job:
+    """Return the job of a model that has learned other rows before.
+
+    Parameters
+    ----------
+    start : Start
+        The model.
+    X, y
+        The rows and their labels, or the name of their column; None: the column of the model.
+    own : dict
+        Options that the model has already; one that is given is an error.
+    of_rows : dict
+        Those that say something of the rows, as for `open_labeled`.
+    seed : int
+        Seed of the order.
+
+    Returns
+    -------
+    Job
+        What is to be trained.
+    """
+    start.refuse(**own)
+    info, (encoder, learner) = start.info, steps(start.fitted)
+    task, classes = info["task"], getattr(learner, "classes_", None)
+    y = info["label"] if y is None else y
+    entry = find_learner(info["model"], task, learner.layout_.names)
+    source = open_more(
+        X,
+        y,
+        encoder,
+        task=task,
+        unlabeled=entry.learns_unlabeled,
+        classes=None if classes is None else classes.tolist(),
+        **of_rows,
+    )
+    if entry.view is not None:
+        source = source.select_view(entry.view)
+    if source.layout != learner.layout_:
+        raise InputError(
+            f"the rows have the views {source.layout}, and the model {learner.layout_}",
+            file=source.file,
+        )
+    scoring = {name: info[name] for name in ("positive", "positive_by")}
+    predicted = make_task(
+        *(task, classes), metric=info["metric"]["name"], threshold=start.threshold, **scoring
+    )
+    about = {"name": entry.name, "task": task, "label": info["label"], "seed": seed}
+    return Job(entry, True, learner, encoder, source, predicted, about, start)
+
+
+def _baseline(model: str, task: str) -> Learner | None:
+    """The entry of a baseline that a model file holds; None where the name is of no baseline."""
+    if not model.startswith(BASELINE):
+        return None
+    # it takes long to load
+    from crossview.baselines import check_trainable, find_baseline
+
+    entry = find_baseline(model, task)
+    check_trainable(entry)
+    return entry
+
+
+def check_passes(entry: Learner, epochs: int) -> None:
+    """Raise an error if ``epochs`` does not apply to the learner."""
+    if epochs == 1:
+        return
+    if entry.baseline or not (entry.streams or "tol" in entry.parameters()):
+        raise InputError(f"epochs={epochs}: {entry.name} has no passes; leave epochs out")
+    if not entry.streams:
+        raise InputError(
+            f"epochs={epochs}: {entry.name} makes no passes but stops by its parameter tol; leave "
+            "epochs out, or set tol=0.0001"
+        )
+    switch = ", ".join(f"{name}={value}" for name, value in entry.stream_params.items())
+    raise InputError(f"epochs={epochs}: {entry.name} draws rows; leave epochs out, or set {switch}")

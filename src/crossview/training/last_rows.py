@@ -1,0 +1,132 @@
+"""The last rows that were learned, and what they say of the views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.learner import Learner
+from crossview.data.labeled_batch import LabeledBatch, stack_rows
+from crossview.labels import has_label, places_of
+from crossview.scoring.drift import make_reference
+from crossview.views import MultiView
+
+__all__ = ["LastRows"]
+
+N_ROWS = 1000
+# fewer new rows do not replace the reference of the rows before
+FEWEST_ROWS = 250
+
+
+class LastRows:
+    """The last 1,000 rows that were learned.
+
+    Parameters
+    ----------
+    X : MultiView or None
+        Those to begin with.
+    read : LabeledBatch or None
+        The same rows before they were encoded.
+    only_labeled : bool, default=False
+        Whether rows without a label are not learned.
+
+    Attributes
+    ----------
+    X : MultiView or None
+        The rows; None before there are any.
+    read : LabeledBatch or None
+        The last of the same rows, before they were encoded; None where nobody asks for them.
+    """
+
+    def __init__(
+        self,
+        X: MultiView | None = None,
+        read: LabeledBatch | None = None,
+        *,
+        only_labeled: bool = False,
+    ) -> None:
+        self.X = None if X is None else X[-N_ROWS:]
+        self.only_labeled = only_labeled
+        self.read: LabeledBatch | None = None
+        if read is not None:
+            self.see(read)
+
+    def add(self, X: MultiView) -> None:
+        """Keep rows that were learned."""
+        last = X[-N_ROWS:]
+        if self.X is not None and len(last) < N_ROWS:
+            last = stack_rows([self.X[len(last) - N_ROWS :], last])
+        self.X = last
+
+    def see(self, batch: LabeledBatch) -> None:
+        """Keep a copy of the last rows of a batch that is not encoded yet, and not the batch."""
+        known = np.flatnonzero(has_label(batch.y)) if self.only_labeled else np.arange(len(batch))
+        some = batch.take(known[-N_ROWS:])
+        if self.read is not None and len(some) < N_ROWS:
+            before = np.arange(len(self.read))[len(some) - N_ROWS :]
+            some = LabeledBatch.join([self.read.take(before), some])
+        self.read = some
+
+    def predicted(self, learner: Any) -> list[int] | None:
+        """Return how many of the rows a classifier predicts as each of its classes."""
+        if self.X is None:
+            return None
+        codes = places_of(learner.predict(self.X), learner.classes_)
+        return list(np.bincount(codes, minlength=len(learner.classes_)).tolist())
+
+    def about(
+        self,
+        entry: Learner,
+        learner: Any,
+        n_rows: int,
+        once: bool,
+        earlier: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Return what these rows say of the views.
+
+        Parameters
+        ----------
+        entry : Learner
+            Of the catalog.
+        learner : learner
+            Fitted.
+        n_rows : int
+            Number of all rows that it learned.
+        once : bool
+            Whether it learned them once.
+        earlier : mapping, default=None
+            The same of rows that were learned before; they count as far as these are too few.
+
+        Returns
+        -------
+        about : dict
+            ``view_shares``: the mean absolute score of each view as a fraction of the sum, 0 for a
+            missing view; None for a model with interactions, whose score is not a sum over views.
+            ``rows_of_view_shares``: number of rows.  ``reference``: how inputs and scores of each
+            view are distributed; see `crossview.scoring.drift.make_reference`.
+        """
+        reference = (earlier or {}).get("reference")
+        if self.X is not None and (reference is None or len(self.X) >= FEWEST_ROWS):
+            reference = make_reference(learner, self.X, n_rows, once=once)
+        return self._shares(entry, learner, earlier) | {"reference": reference}
+
+    def _shares(
+        self, entry: Learner, learner: Any, earlier: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        n = 0 if self.X is None else len(self.X)
+        shares = None
+        adds_up = entry.explained_by != "interactions" and getattr(learner, "additive", True)
+        if self.X is not None and adds_up:
+            scores = np.abs(np.nan_to_num(learner.view_scores(self.X)))
+            size = scores.reshape(n, learner.layout_.n_views, -1).mean(axis=(0, 2))
+            if size.sum() > 0:
+                each = (size / size.sum()).tolist()
+                shares = dict(zip(learner.layout_.names, each, strict=True))
+        before = (earlier or {}).get("view_shares")
+        more = min(earlier["rows_of_view_shares"], N_ROWS - n) if earlier else 0
+        if shares is not None and before is not None and more:
+            shares = {v: (n * x + more * before[v]) / (n + more) for v, x in shares.items()}
+            n += more
+        return {"view_shares": shares, "rows_of_view_shares": n}

@@ -1,0 +1,250 @@
+"""Passes over a stream of rows, of which the first one is scored on unseen rows."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from crossview.data.labeled_source import Labeled
+from crossview.data.prefetch import prefetch
+from crossview.data.read_labels import with_label
+from crossview.errors import InputError
+from crossview.labels import has_label
+from crossview.saving.pipelines import pipeline, steps
+from crossview.scoring.compiling import seconds_of_compiling
+from crossview.scoring.label_order import LabelOrder
+from crossview.scoring.problems import Classification
+from crossview.scoring.progressive import History, ProgressiveValidation
+from crossview.scoring.trained import Trained, TrainingObserver
+from crossview.training.checkpoint import Checkpoint, Kept, Position
+from crossview.training.diagnosing import diagnose
+from crossview.training.held_out import held_out_scores, threshold_of, tune
+from crossview.training.job import Job
+from crossview.training.last_rows import LastRows
+from crossview.training.log import Log
+from crossview.training.order import Order
+from crossview.training.start import Start
+from crossview.views import MultiView
+
+__all__ = ["Passes"]
+
+
+class Passes:
+    """Passes over the rows; only the first one is scored on unseen rows.
+
+    Parameters
+    ----------
+    job : Job
+        Learner and rows.
+    order : Order
+        Their order.
+
+    Attributes
+    ----------
+    checkpoint : Checkpoint or None
+        Keeps the run.
+    log : Log or None
+        Is told of each window of the first pass.
+    history : bool
+        Whether to keep what pictures need of the first pass.
+    """
+
+    def __init__(self, job: Job, order: Order) -> None:
+        self.entry, self.learner, self.encoder = job.entry, job.learner, job.encoder
+        self.source, self.order, self.about, self.start = job.source, order, job.about, job.start
+        self.task = job.task.for_model(self.learner)
+        self.labels = LabelOrder(self.source.classes)
+        # of the first pass
+        self.scored = ProgressiveValidation(self.learner, self.task)
+        self.last_rows = LastRows(only_labeled=not self.entry.learns_unlabeled)
+        self.position = Position()
+        self.checkpoint: Checkpoint | None = None
+        self.log: Log | None = None
+        self.history = False
+
+    def learn(self, epochs: int, observer: TrainingObserver) -> Trained:
+        """Make the passes, and tell the observer."""
+        began, compiled = time.perf_counter(), seconds_of_compiling()
+        self._take_up()
+        if self.history:
+            given = (self.task, self.scored.tally, self.source.layout.n_views, self.about["seed"])
+            self.scored.history = History(*given)
+        here = self.position
+        calibration = getattr(self.learner, "calibration", None)
+        for number in range(here.number, epochs + 1):
+            n_rows, n_done = self.source.n_rows, here.batches * self.source.batch_rows
+            observer.start_pass(number, epochs, n_rows, min(n_done, n_rows))
+            batches, scored = self._batches(observer), self.scored
+            if number == 1:
+                batches = self.labels.watch(batches)
+            else:
+                scored = ProgressiveValidation(self.learner, self.task)
+                _learn_again(self.learner, True, calibration)
+            for record in scored.records(batches, background=self.checkpoint is None):
+                observer.add_record(record)
+            here.number, here.batches = number + 1, 0
+        _learn_again(self.learner, False, calibration)
+        before = None if self.start is None else self.start.info
+        earlier = 0 if before is None else before["rows"]
+        if self.scored.tally.n_rows == earlier:
+            rows = "row has a label" if here.unlabeled or here.skipped else "row is there"
+            raise InputError(f"no {rows} to learn from", file=self.source.file)
+        name, last = self.about["name"], self.last_rows
+        kept = diagnose(self.source, self.learner, self.encoder, last, name, self.scored)
+        counts, threshold = self._counts(), self.task.fixed_threshold
+        if self.scored.threshold is not None:
+            threshold = self.scored.threshold.place()
+        if threshold is not None:
+            self.learner.set_threshold(threshold)
+        tuned = None
+        if epochs > 1 and self.start is None and not self.entry.one_pass:
+            tuned = _tune_after_passes(self, epochs)
+        self.labels.warn(self.order.advice)
+        tally, metric = self.scored.tally, self.task.metric
+        known, classes = tally.n_rows + here.unlabeled, isinstance(self.task, Classification)
+        about = {"encoder": self.encoder, "learner": self.learner, **self.about}
+        return Trained(
+            **about,
+            rows=tally.n_rows,
+            unlabeled=here.unlabeled,
+            skipped=here.skipped,
+            passes=epochs,
+            order=str(self.order),
+            seconds=time.perf_counter() - began,
+            compiled=seconds_of_compiling() - compiled,
+            loss=tally.loss / tally.n_rows,
+            accuracy=_defined(tally.value("accuracy")) if classes else None,
+            metric={"name": metric, "value": _defined(tally.value(metric))},
+            class_rows=tally.confusion.sum(axis=1).tolist() if classes else None,
+            predicted_rows=_predicted_rows(self, tuned) if classes else None,
+            **threshold_of(self.learner, self.task),
+            **self.last_rows.about(self.entry, self.learner, known, epochs == 1, before),
+            earlier=earlier,
+            diagnostics=kept,
+            progress=Start.progress(counts, self.task.threshold, here.unlabeled, here.skipped),
+        )
+
+    def _counts(self) -> dict[str, np.ndarray]:
+        """The counts of the first pass."""
+        of_labels = {f"labels.{name}": array for name, array in self.labels.get_state().items()}
+        return of_labels | self.scored.get_state()
+
+    def _set_counts(self, counts: dict[str, np.ndarray]) -> None:
+        self.scored.set_state(counts)
+        prefix = "labels."
+        mine = {k.removeprefix(prefix): v for k, v in counts.items() if k.startswith(prefix)}
+        self.labels.set_state(mine)
+
+    def _take_up(self) -> None:
+        """Go on from the checkpoint, if there is one, or from an earlier model."""
+        kept = None if self.checkpoint is None else _kept_before(self.checkpoint, self.source)
+        if kept is not None:
+            calibration = getattr(self.learner, "calibration", None)
+            self.encoder, self.learner = steps(kept.fitted)
+            if calibration is not None:  # a later pass has none
+                self.learner.calibration = calibration
+            self.scored.model = self.learner
+            self.last_rows.X, self.position = kept.tail, kept.position
+            self.order.state = kept.position.order
+            self._set_counts(kept.counts)
+        elif self.start is not None:
+            self.position = Position(unlabeled=self.start.unlabeled, skipped=self.start.skipped)
+            self._set_counts(self.start.counts)
+        if self.log is not None:
+            windows = self.log.windows(self.task, self.source.n_rows)
+            windows.n_rows = self.scored.tally.n_rows
+            if kept is not None and kept.windows:
+                windows.set_state(kept.windows)
+            self.log.begin(0 if kept is None else windows.n_rows)
+            self.scored.windows = windows
+
+    def _keep(self, encoder: Any) -> None:
+        """Write the checkpoint, with the encoder as it was after the last batch."""
+        assert self.checkpoint is not None
+        self.position.order = self.order.state
+        fitted, windows = pipeline(encoder, self.learner), self.scored.windows
+        state = {} if windows is None else windows.get_state()
+        self.checkpoint.write(Kept(fitted, self.position, self._counts(), self.last_rows.X, state))
+
+    def _batches(self, observer: TrainingObserver) -> Iterator[tuple]:
+        """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
+        here = self.position
+        for X, y, weight, encoder in prefetch(self._encoded()):
+            n_missing = 0 if not len(self.source.classes) else int((~has_label(y)).sum())
+            if n_missing and not self.entry.learns_unlabeled:
+                here.skipped += n_missing if here.number == 1 else 0
+                kept = list(with_label([(X, y, weight)]))
+            else:
+                here.unlabeled += n_missing if here.number == 1 else 0
+                kept = [(X, y, weight)]
+            for known in kept:
+                yield known
+                self.last_rows.add(known[0])
+            here.batches += 1
+            observer.add_rows(len(y))
+            if encoder is not None and self.scored.tally.n_rows:
+                self._keep(encoder[0])
+
+    def _encoded(self) -> Iterator[tuple[MultiView, np.ndarray, Any, list[Any] | None]]:
+        """The batches that are left; with those that are to be kept, the encoder after them."""
+        here, encoder = self.position, self.encoder
+        learn = here.number == 1
+        done, see = here.batches, self.last_rows.see if self.history else None
+        for X, y, weight in self.source.encoded(encoder, learn=learn, done=done, see=see):
+            if self.checkpoint is None or not self.checkpoint.is_due():
+                yield X, y, weight, None
+            else:  # in a moment, the encoder learns the next batch, in this thread
+                yield X, y, weight, [copy.deepcopy(encoder) if learn else encoder]
+
+
+def _kept_before(checkpoint: Checkpoint, source: Labeled) -> Kept | None:
+    """What the checkpoint holds, if there is one; the rows that its run has read must be there."""
+    checkpoint.rows_read = source.note_rows()
+    kept = checkpoint.read()
+    if kept is not None:
+        checkpoint.rows_read.compare(kept.read, source.batches(), str(checkpoint.path))
+    return kept
+
+
+def _learn_again(learner: Any, again: bool, calibration: str | None) -> None:
+    """Let the scores of a later pass, whose rows were learned, say nothing; or else as before."""
+    if calibration is not None:
+        learner.calibration = "none" if again else calibration
+    if hasattr(learner, "learns_combination"):
+        learner.learns_combination = not again
+
+
+def _tune_after_passes(run: Passes, epochs: int) -> np.ndarray | None:
+    """Let rows held out by folds calibrate the learner, and place its threshold.
+
+    Returns how many of them are predicted as each class.
+
+    In the first pass the rows were new to the learner, but it was another one then.  Rows that
+    do not fit in memory keep the calibration and threshold of the first pass.
+    """
+    if not (isinstance(run.task, Classification) and run.task.tunes and run.order.in_memory):
+        return None
+    rows = run.source.load()
+    rows = rows.take(np.flatnonzero(has_label(rows.y)))
+    X = rows.X if run.encoder is None else run.encoder.transform(rows.X)
+    passes = run.entry.passes(epochs)
+    given = (run.learner, run.task, X, rows.y, rows.weight)
+    scored = held_out_scores(*given, run.about["seed"], **passes)
+    return None if scored is None else tune(run.learner, run.task, *scored)
+
+
+def _predicted_rows(run: Passes, tuned: np.ndarray | None) -> list[int] | None:
+    """How many rows are predicted as each class: held-out ones, all before, or the last."""
+    if tuned is not None:
+        return list(tuned.tolist())
+    if run.scored.threshold is not None:
+        return run.scored.threshold.predicted_rows()
+    return run.last_rows.predicted(run.learner)
+
+
+def _defined(value: float) -> float | None:
+    return None if np.isnan(value) else value
