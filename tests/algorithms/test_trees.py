@@ -12,7 +12,7 @@ from crossview.algorithms.trees.target_statistics import (
     ordered_statistics,
 )
 from crossview.batch import read_only
-from crossview.estimators.trees.fitted import trees_in, trees_of
+from crossview.estimators.trees.boosting import trees_in, trees_of
 from reference import trees as reference
 
 

@@ -192,22 +192,3 @@ class OnlineRegressor(StandardizedRegressor):
             units[:] = before
         self._check_learned(nonfinite_row, alone=alone)
         return mean[:-1] + scale[:-1] * scores[:, 0]
-
-    # --- predicting ----------------------------------------------------------------
-
-    def predict_one(self, x: Any) -> float | None:
-        """Return the predicted target of one row; None before the first row was learned.
-
-        Parameters
-        ----------
-        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
-            As for `learn_one`.  Unknown features are ignored.
-
-        Returns
-        -------
-        y : float or None
-            In the units of the training targets.
-        """
-        if not hasattr(self, "_state"):
-            return None
-        return float(self._in_units(self._joint_scores(self._read_one(x, learn=False))[0, 0]))

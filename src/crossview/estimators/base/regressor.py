@@ -31,6 +31,23 @@ class ViewRegressor(IndexedScore, RegressorMixin, ViewLearner):
         check_is_fitted(self, "_state")
         return self._in_units(self._joint_scores(self._read(X, reset=False))[:, 0])
 
+    def predict_one(self, x: Any) -> float | None:
+        """Return the predicted target of one row; None before the first row was learned.
+
+        Parameters
+        ----------
+        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
+            As for `learn_one`.  Unknown features are ignored.
+
+        Returns
+        -------
+        y : float or None
+            In the units of the training targets.
+        """
+        if not hasattr(self, "_state"):
+            return None
+        return float(self._in_units(self._joint_scores(self._read_one(x, learn=False))[0, 0]))
+
     def _in_units(self, score: np.ndarray) -> np.ndarray:
         """Return a score in the units of the targets."""
         return score
