@@ -15,6 +15,7 @@ from crossview import (
     MultiViewTreesRegressor,
     ViewEncoder,
 )
+from crossview.comparing.folds.parts import drop_empty_columns
 from crossview.estimators.trees.boosting import MAX_BINS
 
 FEW = {"n_bags": 1, "max_iter": 30, "random_state": 0}
@@ -215,3 +216,21 @@ def test_what_has_no_passes_is_told_so():
     model = MultiViewTreesClassifier(**FEW).fit(np.eye(8), [0, 1] * 4)
     with pytest.raises(InputError, match="has no merge"):
         crossview.merge([model, model])
+
+
+def test_the_values_of_a_column_are_known_where_rows_and_views_are_taken():
+    table, label, _ = make_table()
+    X = ViewEncoder(VIEWS, text=["page_text"], hash_bits=12).fit_transform(table)
+    X = X.select(["page", "user"])[::2]
+    devices, cities = (set(one.tolist()) for one in X.categories)
+    assert len(cities) == 3
+    block, matrix = X.layout.block("user"), X["user"].tocoo()
+    occurring = set((matrix.col + block.start).tolist())
+    assert devices | cities <= set(range(block.start, block.stop))
+    # what is no value: age, and whether it is missing
+    assert len(occurring - devices - cities) == 2
+    narrow = drop_empty_columns([X], X)[0]
+    assert narrow.layout.n_columns < 400
+    both = [MultiViewTreesClassifier(**FEW).fit(rows, label[::2]) for rows in (X, narrow)]
+    scores = [m.decision_function(rows) for m, rows in zip(both, (X, narrow), strict=True)]
+    np.testing.assert_array_equal(*scores)
