@@ -52,12 +52,12 @@ COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
 COUPLED = ("C", "disagreement", "update", *WEIGHTS, *COVARIANCE)
 MACHINE = ("alpha", "deterministic", "init_scale", "learning_rate", "loss", "penalty")
 INTERACTIONS = (*MACHINE, "n_factors", "optimizer")
-FORMS = ("init", "penalize_bias")
 TREES = (
     *("l2_regularization", "learning_rate", "max_categories", "max_columns", "max_iter"),
     *("max_leaf_nodes", "min_samples_leaf", "n_bags", "n_components", "n_iter_no_change"),
     *("n_jobs", "validation_fraction"),
 )
+FORMS = ("fit_intercept", "init", "penalize_bias")
 SVMPERF = ("C1", "C2", "calibration", "fit_intercept", "max_iter", "scaling", "solver", "tol")
 KERNEL = (
     *("approximation", "average", "budget", "cache_size", "calibration", "class_weight", "coef0"),
