@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,8 +14,17 @@ from threadpoolctl import threadpool_limits
 from crossview.algorithms.trees.scores import Trees, score_rows
 from crossview.batch import entries_of, read_only, rows_at
 from crossview.errors import InputError
-from crossview.estimators.base import ColumnWeights, ViewClassifier, ViewLearner, ViewRegressor
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.base import (
+    ColumnWeights,
+    Schema,
+    State,
+    StatePart,
+    ViewClassifier,
+    ViewLearner,
+    ViewRegressor,
+)
+from crossview.estimators.base.learner import scores_of_views_alone
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE
 from crossview.estimators.targets import class_codes, class_weights, read_numbers, row_weights
 from crossview.estimators.trees.boosting import fit_bags, gains_of, trees_of, trees_schema
@@ -30,10 +39,10 @@ from crossview.estimators.trees.features import (
     features_of,
 )
 from crossview.estimators.trees.parameters import PARAMETERS
-from crossview.estimators.validation import Interval, StrOptions
+from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
 from crossview.saving.schema import Array
-from crossview.views import MultiView
+from crossview.views import MultiView, ViewLayout
 
 __all__ = ["MultiViewTreesClassifier", "MultiViewTreesRegressor"]
 
@@ -41,11 +50,38 @@ __all__ = ["MultiViewTreesClassifier", "MultiViewTreesRegressor"]
 ENTRIES_AT_ONCE = 4_000_000
 
 
+class _TreesState(StatePart):
+    """What features are made of, and the trees."""
+
+    def __init__(self, state: State, layout: ViewLayout, n_scores: int) -> None:
+        super().__init__(state)
+        self.layout, self.n_scores = layout, n_scores
+
+    def features(self) -> Features:
+        """Return what features are made of."""
+        return Features(*(self.state[name] for name in Features._fields))
+
+    def trees(self) -> Trees:
+        """Return the trees, for their loop."""
+        return Trees(*(read_only(self.state[name]) for name in Trees._fields))
+
+    def schema(self) -> Schema:
+        """Return what the arrays look like."""
+        n_features = self.features().ends[-1]
+        return {
+            **Features.schema(self.state, self.layout.ptr, self.n_scores),
+            **trees_schema(self.state, self.n_scores, n_features),
+            "baseline": Array("f8", (self.n_scores,)),
+            "importances": Array("f8", (self.layout.n_columns,), 0.0, 1.0),
+        }
+
+
+@with_parameters
 class TreesModel(ViewLearner):
     """Base class of both learners: features, trees, and their scores."""
 
     _parameter_constraints: ClassVar[dict] = {
-        "views": [Mapping, "array-like", None],
+        **ViewLearner._parameter_constraints,
         "additive": ["boolean"],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -59,8 +95,23 @@ class TreesModel(ViewLearner):
         "max_columns": [Interval(Integral, 1, None, closed="left")],
         "n_components": [Interval(Integral, 0, MOST_COMPONENTS, closed="both")],
         "n_jobs": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
+
+    views: Any = field(default=None, kw_only=False)
+    additive: bool = False
+    learning_rate: float = 0.1
+    max_iter: int = 300
+    max_leaf_nodes: int = 15
+    min_samples_leaf: int | None = None
+    l2_regularization: float = 1.0
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    n_bags: int | None = None
+    max_categories: int = 8
+    max_columns: int = 200
+    n_components: int = 30
+    n_jobs: int = 1
+    random_state: Any = None
 
     # --- learning ----------------------------------------------------------------
 
@@ -84,15 +135,15 @@ class TreesModel(ViewLearner):
 
     # --- scores ------------------------------------------------------------------
 
-    def _features(self) -> Features:
-        return Features(*(self._state[name] for name in Features._fields))
+    def _trees_state(self, state: State) -> _TreesState:
+        return _TreesState(state, self._slots, self._n_scores())
 
-    def _trees(self) -> Trees:
-        return Trees(*(read_only(self._state[name]) for name in Trees._fields))
+    def _parts(self, state: State) -> list[StatePart]:
+        return [self._trees_state(state), *super()._parts(state)]
 
     def _add_scores(self, rows: Rows, trees: Trees, scores: np.ndarray) -> np.ndarray:
         """Add what the trees say of the rows; return the scores."""
-        features = self._features()
+        features = self._trees_state(self._state).features()
         size = max(1, ENTRIES_AT_ONCE // features.ends[-1])
         for begin in range(0, len(scores), size):
             part = rows_at(rows, np.arange(begin, min(begin + size, len(scores))))
@@ -101,10 +152,7 @@ class TreesModel(ViewLearner):
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         baseline = np.tile(self._state["baseline"], (len(rows.indptr) - 1, 1))
-        return self._add_scores(rows, self._trees(), baseline)
-
-    def _in_units(self, score: np.ndarray) -> np.ndarray:
-        return score
+        return self._add_scores(rows, self._trees_state(self._state).trees(), baseline)
 
     def view_scores(self, X: Any) -> np.ndarray:
         """Return the score of each view.
@@ -122,21 +170,18 @@ class TreesModel(ViewLearner):
             others were missing, of a regressor in the units of the target.  NaN where the view is
             missing.
         """
+        if not (self.additive and hasattr(self, "classes_")):
+            return scores_of_views_alone(self, X, _hide)
         check_is_fitted(self, "_state")
-        rows = self._read(X, reset=False)
+        rows, own = self._read(X, reset=False), self._trees_state(self._state)
         n, V, K = len(rows.indptr) - 1, len(rows.ptr) - 1, self._n_scores()
-        there = rows.present if len(rows.present) else np.ones((n, V), dtype=np.bool_)
-        if self.additive and hasattr(self, "classes_"):
-            trees = self._trees()
-            views = self._features().views(self._slots.ptr)[trees.feature[trees.roots]]
-            own = trees._replace(outputs=read_only((views * K + trees.outputs).astype(np.uint32)))
-            baseline = np.tile(np.tile(self._state["baseline"] / V, V), (n, 1))
-            scores = self._add_scores(rows, own, baseline).reshape(n, V, K)
-        else:
-            alone = [there & (np.arange(V) == view) for view in range(V)]
-            each = [self._joint_scores(_hide(rows, mask)) for mask in alone]
-            scores = np.stack(each, axis=1)
-        scores[~there] = np.nan
+        trees = own.trees()
+        views = own.features().views(self._slots.ptr)[trees.feature[trees.roots]]
+        outputs = read_only((views * K + trees.outputs).astype(np.uint32))
+        baseline = np.tile(np.tile(self._state["baseline"] / V, V), (n, 1))
+        scores = self._add_scores(rows, trees._replace(outputs=outputs), baseline).reshape(n, V, K)
+        if len(rows.present):
+            scores[~rows.present] = np.nan
         return scores[:, :, 0] if K == 1 else scores
 
     @property
@@ -150,7 +195,7 @@ class TreesModel(ViewLearner):
         """Share of each column in what the splits gained; the sum is 1."""
         check_is_fitted(self, "_state")
         found = np.zeros(self.n_features_in_)
-        found[self._columns_of_slots()] = self._state["importances"]
+        found[self._columns.of_slots()] = self._state["importances"]
         return found
 
     def _column_weights(self) -> ColumnWeights:
@@ -161,29 +206,15 @@ class TreesModel(ViewLearner):
         row, column = entries_of(rows)
         found = np.zeros((len(row), self._n_scores()))
         counts = np.flatnonzero((rows.data != 0.0) & (self._state["importances"][column] > 0.0))
-        widest = max(self._features().ends[-1], int(np.bincount(row).max(initial=1)))
+        widest = max(
+            self._trees_state(self._state).features().ends[-1], int(np.bincount(row).max(initial=1))
+        )
         size = max(1, ENTRIES_AT_ONCE // widest)
         for begin in range(0, len(counts), size):
             own = counts[begin : begin + size]
             without = _without(rows, row[own], own)
             found[own] = self._joint_scores(rows_at(rows, row[own])) - self._joint_scores(without)
         return found
-
-    # --- state -------------------------------------------------------------------
-
-    def _start_state(self) -> None:
-        self._state = {}
-
-    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
-        K = self._n_scores()
-        ptr = self._slots.ptr
-        features = Features(*(state[name] for name in Features._fields))
-        return super()._state_schema(state) | {
-            **Features.schema(state, ptr, K),
-            **trees_schema(state, K, features.ends[-1]),
-            "baseline": Array("f8", (K,)),
-            "importances": Array("f8", (self._slots.n_columns,), 0.0, 1.0),
-        }
 
 
 def _hide(rows: Rows, present: np.ndarray) -> Rows:
@@ -207,6 +238,7 @@ def _without(rows: Rows, row: np.ndarray, entries: np.ndarray) -> Rows:
     {"class_weight": ONLINE["class_weight"], "calibration": CALIBRATION},
     attributes=ATTRIBUTES,
 )
+@with_parameters
 class MultiViewTreesClassifier(TreesModel, ViewClassifier):
     """Gradient-boosted trees on the columns of all views, or one sum of trees per view.
 
@@ -271,50 +303,8 @@ class MultiViewTreesClassifier(TreesModel, ViewClassifier):
     ((569, 3), True)
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **TreesModel._parameter_constraints,
-        **ViewClassifier._parameter_constraints,
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-    }
-
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        additive: bool = False,
-        learning_rate: float = 0.1,
-        max_iter: int = 300,
-        max_leaf_nodes: int = 15,
-        min_samples_leaf: int | None = None,
-        l2_regularization: float = 1.0,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        n_bags: int | None = None,
-        max_categories: int = 8,
-        max_columns: int = 200,
-        n_components: int = 30,
-        class_weight: Any = None,
-        calibration: str = "none",
-        n_jobs: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.additive = additive
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.n_bags = n_bags
-        self.max_categories = max_categories
-        self.max_columns = max_columns
-        self.n_components = n_components
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    class_weight: Any = None
+    calibration: str = "none"
 
     @property
     def scores_are_log_odds(self) -> bool:
@@ -338,6 +328,7 @@ class MultiViewTreesClassifier(TreesModel, ViewClassifier):
 
 
 @document_parameters(PARAMETERS, attributes=ATTRIBUTES)
+@with_parameters
 class MultiViewTreesRegressor(TreesModel, ViewRegressor):
     """Gradient-boosted trees for numbers, on the columns of all views, or of each view.
 
@@ -395,46 +386,6 @@ class MultiViewTreesRegressor(TreesModel, ViewRegressor):
     >>> bool(model.score(X, y) > 0.5)
     True
     """
-
-    _parameter_constraints: ClassVar[dict] = TreesModel._parameter_constraints
-
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        additive: bool = False,
-        learning_rate: float = 0.1,
-        max_iter: int = 300,
-        max_leaf_nodes: int = 15,
-        min_samples_leaf: int | None = None,
-        l2_regularization: float = 1.0,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        n_bags: int | None = None,
-        max_categories: int = 8,
-        max_columns: int = 200,
-        n_components: int = 30,
-        n_jobs: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.additive = additive
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.n_bags = n_bags
-        self.max_categories = max_categories
-        self.max_columns = max_columns
-        self.n_components = n_components
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _n_scores(self) -> int:
-        return 1
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
