@@ -109,6 +109,15 @@ TRAINED = {
     "pa:squared": {"y": "y", "hash_bits": 4, "text": ["t__words"]},
     "arow": {"y": "y", "hash_bits": 4},
     "fm": {"y": "number", "task": "regression", "hash_bits": 4},
+    # categories with codes and, with color alone, with statistics
+    "trees": {"y": "y", "hash_bits": 4, "text": ["t__words"], "settings": {"n_bags": 1}},
+    "trees:additive": {
+        "y": "number",
+        "task": "regression",
+        "hash_bits": 4,
+        "text": ["t__words"],
+        "settings": {"max_categories": 0, "max_columns": 2, "n_components": 2, "n_bags": 1},
+    },
 }
 
 

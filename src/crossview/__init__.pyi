@@ -39,6 +39,8 @@ from crossview.estimators.stacking.classifier import OnlineStackingClassifier as
 from crossview.estimators.stacking.regressor import OnlineStackingRegressor as OnlineStackingRegressor
 from crossview.estimators.svm.classifier import MultiViewSVMPerf as MultiViewSVMPerf
 from crossview.estimators.svm.measure import Measure as Measure
+from crossview.estimators.trees.learner import MultiViewTreesClassifier as MultiViewTreesClassifier
+from crossview.estimators.trees.learner import MultiViewTreesRegressor as MultiViewTreesRegressor
 from crossview.evaluating.evaluate import evaluate as evaluate
 from crossview.merging import merge as merge
 from crossview.predicting.predict import predict as predict

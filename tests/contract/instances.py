@@ -25,6 +25,8 @@ from crossview import (
     MultiViewMachineRegressor,
     MultiViewPAClassifier,
     MultiViewSVMPerf,
+    MultiViewTreesClassifier,
+    MultiViewTreesRegressor,
     OnlineStackingClassifier,
     OnlineStackingRegressor,
     PAMClassifier,
@@ -170,6 +172,23 @@ CASES = {
         MultiViewSVMPerf([7, 5], measure="roc_auc", C1=0.1, tol=1e-6, fit_intercept=False),
         "cutting planes",
     ),
+    "trees": Case(MultiViewTreesClassifier(WIDTHS, n_bags=2, random_state=0), "trees"),
+    "trees-additive": Case(
+        MultiViewTreesClassifier(
+            [7, 5],
+            additive=True,
+            max_columns=3,
+            n_components=2,
+            n_bags=1,
+            max_iter=10,
+            validation_fraction=0.0,
+            random_state=0,
+        ),
+        "trees",
+    ),
+    "trees-regressor": Case(
+        MultiViewTreesRegressor(WIDTHS, n_bags=1, max_iter=20, random_state=0), "trees"
+    ),
     "stacking": Case(OnlineStackingClassifier(WIDTHS, experts=STACKED, random_state=0), "stacking"),
     "stacking-pruned": Case(
         OnlineStackingClassifier(WIDTHS, prune=9, share=0.01, random_state=0), "stacking"
@@ -311,6 +330,8 @@ def weights_of(estimator):
         return estimator.coef_
     if hasattr(estimator, "dual_coef_"):
         return np.hstack(list(estimator.dual_coef_.values()))
+    if hasattr(estimator, "feature_importances_"):
+        return estimator.feature_importances_[None]
     n = max(A.shape[1] for A in estimator.factors_.values())
     wide = [np.pad(A, ((0, 0), (0, n - A.shape[1]))) for A in estimator.factors_.values()]
     return np.vstack(wide).T

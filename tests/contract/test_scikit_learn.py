@@ -91,6 +91,10 @@ EQUIVALENCE_REASON = (
     "order (and a machine's held-out rows, too); weight 0 is tested in test_labels_and_weights.py, "
     "and weight 2 for PA-I and AROW with their equations"
 )
+EQUIVALENCE_OF_TREES = (
+    "it repeats rows, and so which of them are held out, and the bins of the columns, are others; "
+    "weight 0 and weight 2 are tested in test_trees.py"
+)
 CLASS_WEIGHT_REASON = (
     "a weight multiplies the price of a row's loss and not its step, and the variances of a "
     "diagonal fall, so one pass cannot push everything to one class (CW has no price, and knows "
@@ -103,6 +107,8 @@ def expected_failures(estimator):
     """Return the reason of each check that fails by design."""
     if getattr(estimator, "measure", None) == "f1":
         return dict.fromkeys(("check_sample_weights_not_overwritten", *EQUIVALENCE), F1_REASON)
+    if hasattr(estimator, "n_bags"):
+        return dict.fromkeys(EQUIVALENCE, EQUIVALENCE_OF_TREES)
     if not (streams(estimator) or is_machine(estimator)):
         return {}
     reasons = dict.fromkeys(EQUIVALENCE, EQUIVALENCE_REASON)

@@ -36,7 +36,7 @@ ALL = [
     *("pa:concatenated", "pa:independent", "pa:squared", "pa:absolute"),
     *("pam", "arow", "cw", "scw", "pam:squared"),
     *("svmperf", "svmperf:concatenated", "svmperf:error_rate"),
-    *("fm:cross-view", "fm", "mvm", "linear", "stacking"),
+    *("fm:cross-view", "fm", "mvm", "trees", "trees:additive", "linear", "stacking"),
     *(learner.name for learner in baselines("classification")),
 ]
 
@@ -58,7 +58,7 @@ def test_one_view_is_compared_without_what_is_the_same_with_one_view():
     left = [learner.name for learner in choose_learners(run, layout, 150, None)]
     assert left == [
         *("pa:concatenated", "pam", "arow", "cw", "scw", "svmperf", "svmperf:error_rate"),
-        *("fm", "linear", "stacking"),
+        *("fm", "trees", "linear", "stacking"),
         *(f"baseline:{name}" for name in ("logistic-regression", "gradient-boosting", "majority")),
     ]
     for kept, others in {
@@ -270,7 +270,9 @@ def test_missing_views_are_compared_as_they_are():
     X = MultiView({name: X[name] for name in X.keys()}, present=present)  # noqa: SIM118
     # one of each loop
     models = ["view:strong", "view:weak", "pa:squared", "pa:absolute", "arow", "pam:squared"]
-    answer = thorough(X, y, cv=2, grid=ONE, models=[*models, "svmperf", "fm", "mvm", "stm"])
+    answer = thorough(
+        X, y, cv=2, grid=ONE, models=[*models, "svmperf", "fm", "mvm", "stm", "trees"]
+    )
     assert answer.row("view:strong").value > 0.9
     assert all(math.isfinite(row.value) for row in answer.rows)
 

@@ -16,7 +16,7 @@ VIEWS = {"user": "user_*", "page": "page"}
 WORDS = np.array(["sun", "rain", "snow", "wind", "fog"])
 COLUMNS = [
     *("expert", "view", "column", "value", "class", "weight", "variance", "factor_norm"),
-    *("slot", "collides"),
+    *("importance", "slot", "collides"),
 ]
 
 

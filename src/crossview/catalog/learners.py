@@ -52,6 +52,11 @@ COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
 COUPLED = ("C", "disagreement", "update", *WEIGHTS, *COVARIANCE)
 MACHINE = ("alpha", "deterministic", "init_scale", "learning_rate", "loss", "penalty")
 INTERACTIONS = (*MACHINE, "n_factors", "optimizer")
+TREES = (
+    *("l2_regularization", "learning_rate", "max_categories", "max_columns", "max_iter"),
+    *("max_leaf_nodes", "min_samples_leaf", "n_bags", "n_components", "n_iter_no_change"),
+    *("n_jobs", "validation_fraction"),
+)
 FORMS = ("fit_intercept", "init", "penalize_bias")
 SVMPERF = ("C1", "C2", "calibration", "fit_intercept", "max_iter", "scaling", "solver", "tol")
 KERNEL = (
@@ -67,6 +72,7 @@ _MACHINES = "crossview.estimators.machines"
 _KERNEL = "crossview.estimators.kernel"
 _STACKING = "crossview.estimators.stacking"
 _SVMPERF = "crossview.estimators.svm.classifier"
+_TREES = "crossview.estimators.trees.learner"
 
 _VIEW = "one view alone"
 
@@ -233,6 +239,33 @@ def _linear(task: str) -> Learner:
     )
 
 
+def _trees(task: str) -> Iterator[Learner]:
+    """Boosted trees on the columns of all views, and one sum of trees per view."""
+    kind = "Regressor" if task == "regression" else "Classifier"
+    trees = Learner(
+        "trees",
+        "boosted trees",
+        f"{_TREES}:MultiViewTrees{kind}",
+        "boosted trees, on all columns or with a score per view",
+        task,
+        fixed={"additive": False},
+        settable=(*TREES, *(() if task == "regression" else ("calibration", "class_weight"))),
+        streams=False,
+        effort=5,
+        explained_by="importances",
+        measured_against="trees:additive",
+    )
+    yield trees
+    yield replace(
+        trees,
+        name="trees:additive",
+        title="boosted trees, one sum per view",
+        fixed={"additive": True},
+        min_views=2,
+        measured_against=None,
+    )
+
+
 def _stacking(task: str) -> Learner:
     """All of the others that stream, weighted as they learn."""
     kind = "Regressor" if task == "regression" else "Classifier"
@@ -320,6 +353,7 @@ LEARNERS: list[Learner] = [
     ),
     *_svmperf(),
     *_machines("classification"),
+    *_trees("classification"),
     *_kernels(),
     _linear("classification"),
     _stacking("classification"),
@@ -333,6 +367,7 @@ LEARNERS: list[Learner] = [
     ),
     _linear("regression"),
     *_machines("regression"),
+    *_trees("regression"),
     _stacking("regression"),
 ]
 

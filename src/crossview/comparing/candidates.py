@@ -153,5 +153,7 @@ def _suits(learner: Learner, metric: str | None) -> bool:
     trains = metric_of(metric).trains
     if learner.trained_for_metric:
         return trains is not None
+    if "measure" not in learner.fixed:
+        return True
     # the same that the metric is trained for would be there twice
     return learner.fixed.get("measure") != trains

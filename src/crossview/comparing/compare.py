@@ -99,6 +99,8 @@ def compare(
       compared progressively;
     - models with interactions: factorization and multi-view machines, and the linear model, with
       early stopping on a held-out tenth of the training rows.  One inner fold tunes them;
+    - boosted trees (`MultiViewTreesClassifier`) on all columns, and with one score per view, which
+      need all rows in memory;
     - `OnlineStackingClassifier`, which weighs several of these;
     - baselines: what somebody would do with scikit-learn alone.
 
@@ -107,7 +109,7 @@ def compare(
     without unlabeled rows, is its baseline.
 
     With ``task="regression"`` the models are linear models of each view and of all views,
-    factorization and multi-view machines, and `OnlineStackingRegressor`.
+    factorization and multi-view machines, boosted trees, and `OnlineStackingRegressor`.
 
     Parameters
     ----------

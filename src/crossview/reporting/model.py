@@ -47,6 +47,8 @@ def model_tables(
         yield from _machine_tables(learner, encoder, top)
     elif explained_by == "experts":
         yield from _stack_tables(learner, info)
+    elif explained_by == "importances":
+        yield from _importance_tables(learner, encoder, info, top)
     elif explained_by == "support rows" and not hasattr(learner, "coef_"):
         yield from _kernel_tables(learner, info)
     else:  # a linear kernel has weights, too
@@ -76,6 +78,8 @@ def training_summary(learner: Any) -> str:
     """Return the steps, or the cutting-plane iterations, of a learner without passes."""
     if hasattr(learner, "n_steps_"):
         return f"{learner.n_steps_:,} steps"
+    if hasattr(learner, "feature_importances_"):
+        return f"{learner.n_iter_:,} iterations"
     if not hasattr(learner, "dual_gap_"):
         return "one fit of scikit-learn"
     gap = float(np.max(learner.dual_gap_))
@@ -146,6 +150,41 @@ def _kernel_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Fitt
     )
     if shares:
         yield f"share of score: {_shares(info, {})[1]}"
+
+
+def _importance_tables(
+    learner: Any, encoder: Any, info: Mapping[str, Any], top: int
+) -> Iterator[str | FittingTable]:
+    """Views and columns by what the splits on them gained."""
+    importances, shares = learner.feature_importances_, info.get("view_shares")
+    by_view = {view: importances[some] for view, some in learner.view_columns().items()}
+    yield FittingTable(
+        ["view", "columns", "used", "importance", *(["share of score"] if shares else [])],
+        [
+            [
+                view,
+                f"{len(own):,}",
+                f"{np.count_nonzero(own):,}",
+                f"{own.sum():.0%}",
+                *([f"{shares[view]:.0%}"] if shares else []),
+            ]
+            for view, own in by_view.items()
+        ],
+    )
+    yield "importance: share in what the splits of the trees gained in training"
+    if shares:
+        yield f"share of score: {_shares(info, {})[1]}"
+    if top == 0:
+        return
+    yield ""
+    names, rows = ColumnNames.of_model(learner, encoder), []
+    for view, own in by_view.items():
+        strongest = [c for c in np.argsort(-own, kind="stable")[:top].tolist() if own[c] > 0.0]
+        rows += [
+            [view if i == 0 else "", _column_name(names, view, column), f"{own[column]:.1%}"]
+            for i, column in enumerate(strongest)
+        ]
+    yield FittingTable(["view", "strongest columns", "importance"], rows, texts=2)
 
 
 # the weights of a stack are shown after these shares of its rows

@@ -12,6 +12,7 @@ from crossview.data.arrow import pyarrow
 from crossview.data.encoding.encode import Meaning
 from crossview.data.write import check_table, writing
 from crossview.errors import InputError
+from crossview.estimators.base import ColumnWeights
 from crossview.saving.model_files import load
 from crossview.saving.pipelines import steps
 
@@ -51,6 +52,8 @@ def weights(model: Any, output: str | os.PathLike[str] | None = None) -> pa.Tabl
           of the target; with interactions, of the column alone, null if there are products only;
         - ``variance`` of the weight, where the model has a covariance;
         - ``factor_norm``: Euclidean norm of the factors, where columns interact;
+        - ``importance``: of trees, which have no weights, the share of the column in what their
+          splits gained;
         - ``slot`` of what is hashed, and whether it ``collides``.
 
     Raises
@@ -197,6 +200,7 @@ class WeightTable:
             "weight": pa.float64(),
             "variance": pa.float64(),
             "factor_norm": pa.float64(),
+            "importance": pa.float64(),
             "slot": pa.int64(),
             "collides": pa.bool_(),
         }
@@ -206,22 +210,16 @@ class WeightTable:
         for expert, learner in self._learners:
             found = learner.column_weights()
             for view, columns in learner.view_columns().items():
-                weight, variance, norm = (
-                    None if array is None else np.atleast_2d(array)[:, columns] for array in found
+                of_view = ColumnWeights(
+                    *(None if one is None else np.atleast_2d(one)[:, columns] for one in found)
                 )
-                yield self._batch(expert, view, weight, variance, norm)
+                yield self._batch(expert, view, of_view)
 
-    def _batch(
-        self,
-        expert: str | None,
-        view: str,
-        weight: np.ndarray | None,
-        variance: np.ndarray | None,
-        norm: np.ndarray | None,
-    ) -> pa.RecordBatch:
+    def _batch(self, expert: str | None, view: str, found: ColumnWeights) -> pa.RecordBatch:
         """The rows of one view."""
         pa = pyarrow()
-        first, *others = [array for array in (weight, norm) if array is not None]
+        weight, variance, norm, importance = found
+        first, *others = [array for array in (weight, norm, importance) if array is not None]
         is_there = first != 0.0
         for array in others:
             is_there |= array != 0.0
@@ -235,7 +233,8 @@ class WeightTable:
         def numbers(array: np.ndarray | None, row: Any) -> Any:
             return pa.nulls(n, pa.float64()) if array is None else pa.array(array[row, column])
 
-        label = [self._classes[i] for i in k.tolist()] if self._classes else [None] * n
+        of_classes = bool(self._classes) and len(first) > 1
+        label = [self._classes[i] for i in k.tolist()] if of_classes else [None] * n
         arrays = [
             pa.array([expert] * n, pa.string()),
             pa.array([view] * n, pa.string()),
@@ -245,6 +244,7 @@ class WeightTable:
             numbers(weight, k),
             numbers(variance, 0),
             numbers(norm, k),
+            numbers(importance, k),
             pa.array([one.slot for one in named], pa.int64()),
             pa.array([one.collides for one in named], pa.bool_()),
         ]

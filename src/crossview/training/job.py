@@ -154,7 +154,7 @@ def check_passes(entry: Learner, epochs: int) -> None:
     """Raise an error if ``epochs`` does not apply to the learner."""
     if epochs == 1:
         return
-    if entry.baseline:
+    if entry.baseline or not (entry.streams or "tol" in entry.parameters()):
         raise InputError(f"epochs={epochs}: {entry.name} has no passes; leave epochs out")
     if not entry.streams:
         raise InputError(

@@ -117,7 +117,8 @@ class LastRows:
     ) -> dict[str, Any]:
         n = 0 if self.X is None else len(self.X)
         shares = None
-        if self.X is not None and entry.explained_by != "interactions":
+        adds_up = entry.explained_by != "interactions" and getattr(learner, "additive", True)
+        if self.X is not None and adds_up:
             scores = np.abs(np.nan_to_num(learner.view_scores(self.X)))
             size = scores.reshape(n, learner.layout_.n_views, -1).mean(axis=(0, 2))
             if size.sum() > 0:

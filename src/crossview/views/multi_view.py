@@ -43,6 +43,9 @@ class MultiView:
         False where a view is missing in a row; None: only views that are NaN throughout.
     index : pandas.Index or None
         The index of the rows; None where no view is a frame of pandas.
+    categories : list of ndarray of int
+        Of each column of categories that a `ViewEncoder` has encoded, the columns of the matrix
+        that are its values.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class MultiView:
         present: Any = None,
         feature_names: Mapping[str, Sequence[str]] | None = None,
         index: Any = None,
+        categories: Sequence[np.ndarray] = (),
     ) -> MultiView:
         """Wrap a matrix whose columns are already ordered by view, without a copy.
 
@@ -96,6 +100,9 @@ class MultiView:
             Names of the columns of each view.
         index : pandas.Index, default=None
             The index of the rows, with which that of labels must agree.
+        categories : sequence of ndarray of int, default=()
+            Of each column of categories in a table, the columns of the matrix that are its values;
+            those of one are all in one view.
 
         Returns
         -------
@@ -109,7 +116,7 @@ class MultiView:
         self = cls.__new__(cls)
         names = _as_names(feature_names)
         mask = _as_present(present, matrix.shape[0], layout.n_views)
-        self._set(matrix, layout, mask, names, index)
+        self._set(matrix, layout, mask, names, index, categories)
         return self
 
     def _set(
@@ -119,6 +126,7 @@ class MultiView:
         present: np.ndarray | None,
         feature_names: dict[str, tuple[str, ...]],
         index: Any,
+        categories: Sequence[np.ndarray] = (),
     ) -> None:
         _check_names(feature_names, layout)
         self.matrix = matrix
@@ -126,6 +134,7 @@ class MultiView:
         self.present = present
         self.feature_names = feature_names
         self.index = index
+        self.categories = list(categories)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -164,6 +173,7 @@ class MultiView:
             present=None if self.present is None else self.present[key],
             feature_names=self.feature_names,
             index=None if self.index is None else self.index[key],
+            categories=self.categories,
         )
 
     def keys(self) -> tuple[str, ...]:
@@ -199,6 +209,7 @@ class MultiView:
             present=None if self.present is None else self.present[:, index],
             feature_names={n: c for n, c in self.feature_names.items() if n in names},
             index=self.index,
+            categories=_categories_of(self, names),
         )
 
     def __repr__(self) -> str:
@@ -226,6 +237,17 @@ def as_views(X: Any) -> Any:
         return MultiView(X)
     views = split_by_view(X)
     return X if views is None else MultiView(views)
+
+
+def _categories_of(X: MultiView, names: list[str]) -> list[np.ndarray]:
+    """Return the columns of categories of some views, where these are one after the other."""
+    found, begin = [], 0
+    for name in names:
+        block = X.layout.block(name)
+        own = [one for one in X.categories if len(one) and block.start <= one[0] < block.stop]
+        found += [one + (begin - block.start) for one in own]
+        begin += block.stop - block.start
+    return found
 
 
 def _assemble(

@@ -280,4 +280,5 @@ def _narrow(
     narrow.sum_duplicates()
     of_last = np.isin(narrow.indices, last)
     narrow.data[of_last] = np.sqrt(narrow.data[of_last])
-    return MultiView.from_matrix(narrow, layout, present=part.present)
+    categories = [position[one[occurs[one]]] for one in part.categories]
+    return MultiView.from_matrix(narrow, layout, present=part.present, categories=categories)

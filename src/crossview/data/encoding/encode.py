@@ -407,11 +407,11 @@ class _Encoding(_Described):
         self, batch: Batch, tables: list[Any], texts: list[_Text], numbers: _Numbers
     ) -> MultiView:
         """The views of these rows, before they are scaled."""
-        categories = [
-            (coded.codes, table)
-            for column, coded, table in zip(self._plan.hashed, batch.coded, tables, strict=True)
-            if column.kind == "categorical"
-        ]
+        categories, slots = [], []
+        for column, coded, table in zip(self._plan.hashed, batch.coded, tables, strict=True):
+            if column.kind == "categorical":
+                categories.append((coded.codes, table))
+                slots.append(table[:-1] + np.int64(self._plan.first_slot(column.view)))
         matrix, present = _encode_rows(self._plan, *numbers, categories, texts)
         names = {
             view: self._plan.plain_names(view, self._quantiles.knots)
@@ -419,7 +419,10 @@ class _Encoding(_Described):
             if self._plan.first_slot(view) == self.layout_.block(view).stop
         }
         return MultiView.from_matrix(
-            matrix, self.layout_, present=None if present.all() else present, feature_names=names
+            *(matrix, self.layout_),
+            present=None if present.all() else present,
+            feature_names=names,
+            categories=slots,
         )
 
     def _scaled(

@@ -226,5 +226,9 @@ def _with_values(X: MultiView, matrix: Any, values: np.ndarray) -> MultiView:
     else:
         other = values.reshape(matrix.shape)
     return MultiView.from_matrix(
-        other, X.layout, present=X.present, feature_names=X.feature_names, index=X.index
+        *(other, X.layout),
+        present=X.present,
+        feature_names=X.feature_names,
+        index=X.index,
+        categories=X.categories,
     )

@@ -36,6 +36,7 @@ class ColumnWeights(NamedTuple):
     weight: np.ndarray | None
     variance: np.ndarray | None = None
     factor_norm: np.ndarray | None = None
+    importance: np.ndarray | None = None
 
 
 @functools.cache
@@ -441,6 +442,8 @@ class ViewLearner(BaseEstimator):
             the score has products of columns only.  ``variance``: variances of the weights,
             (n_features,), where there is a covariance.  ``factor_norm``: Euclidean norms of the
             factors that interact, (n_scores, n_features), where columns interact.
+            ``importance``: of trees, the share of each column in what the splits gained,
+            (1, n_features).
 
         Raises
         ------

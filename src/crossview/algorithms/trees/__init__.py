@@ -1,0 +1,1 @@
+"""Boosted trees: target statistics of categories, and the scores of trees that are fitted."""

@@ -1,0 +1,168 @@
+"""The trees that scikit-learn fits, and their arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+from crossview.algorithms.trees.scores import WORDS_OF_SET, Trees
+from crossview.estimators.trees.features import LearnedFeatures, Targets
+from crossview.saving.schema import Array
+
+__all__ = ["FittedTree", "fit_bags", "gains_of", "trees_in", "trees_of", "trees_schema"]
+
+
+# bins of each feature: of 255 a fit takes twice as long, and the scores are the same
+MAX_BINS = 63
+# bags, and the rows up to which there are so many
+BAGS, ROWS_OF_BAGS = 4, 10_000
+# rows of a leaf of the models of scikit-learn
+ROWS_OF_LEAF = 20
+
+
+class FittedTree(NamedTuple):
+    """A tree of scikit-learn, the score that it adds to, and the factor of its values."""
+
+    tree: Any
+    output: int
+    factor: float
+
+
+def trees_in(model: Any, factor: float = 1.0) -> list[FittedTree]:
+    """Return the trees up to the iteration with the lowest loss of the held-out rows, if any."""
+    losses = model.validation_score_  # the first one before any tree
+    best = max(int(np.argmax(losses)), 1) if len(losses) else model.n_iter_
+    return [
+        FittedTree(tree, k, factor)
+        for trees in model._predictors[:best]
+        for k, tree in enumerate(trees)
+    ]
+
+
+def fit_bags(
+    learner: Any,
+    learned: LearnedFeatures,
+    targets: Targets,
+    ptr: np.ndarray,
+    random_state: np.random.RandomState,
+) -> tuple[list[FittedTree], np.ndarray]:
+    """Return the trees of all bags, and what the scores begin with.
+
+    Parameters
+    ----------
+    learner : MultiViewTreesClassifier or MultiViewTreesRegressor
+        It has the parameters.
+    learned : LearnedFeatures
+        The features of the rows.
+    targets : Targets
+        What is to be predicted.
+    ptr : ndarray of int
+        Where the views begin.
+    random_state : RandomState
+        For held-out rows and target statistics.
+
+    Returns
+    -------
+    trees : list of FittedTree
+        Bag after bag.
+    baseline : ndarray of shape (n_scores,)
+        The mean of all bags.
+    """
+    n, n_classes = len(targets.y), targets.n_classes
+    fewest = int(np.bincount(targets.y).min()) if n_classes else n
+    n_held_out = int(np.ceil(learner.validation_fraction * n))
+    holds_out = fewest > 1 and max(n_classes, 1) <= n_held_out <= n - max(n_classes, 1)
+    views = learned.features.views(ptr)
+    groups = [np.flatnonzero(views == view).tolist() for view in np.unique(views)]
+    few = max(1, min(ROWS_OF_LEAF, n // (ROWS_OF_LEAF * max(n_classes, 1))))
+    kind = HistGradientBoostingClassifier if n_classes else HistGradientBoostingRegressor
+    model = kind(
+        learning_rate=learner.learning_rate,
+        max_iter=learner.max_iter,
+        max_leaf_nodes=learner.max_leaf_nodes,
+        min_samples_leaf=learner.min_samples_leaf or few,
+        l2_regularization=learner.l2_regularization,
+        max_bins=MAX_BINS,
+        categorical_features=list(range(len(learned.features.code_views))) or None,
+        interaction_cst=groups if learner.additive else None,
+        early_stopping=holds_out,
+        validation_fraction=learner.validation_fraction or 0.1,
+        n_iter_no_change=learner.n_iter_no_change,
+        random_state=random_state,
+    )
+    n_bags = learner.n_bags or max(1, min(BAGS, BAGS * ROWS_OF_BAGS // n))
+    n_bags = n_bags if holds_out or learned.vary else 1  # they would all be the same
+    # weights that are all the same change nothing but the time
+    weight = targets.weight if np.ptp(targets.weight) > 0.0 else None
+    found: list[FittedTree] = []
+    baselines = []
+    for _ in range(n_bags):
+        model.fit(learned.draw(random_state), targets.y, weight)
+        found += trees_in(model, 1.0 / n_bags)
+        baselines.append(model._baseline_prediction.reshape(-1))
+    return found, np.mean(baselines, axis=0)
+
+
+def trees_of(found: Sequence[FittedTree]) -> Trees:
+    """Return the arrays of fitted trees."""
+    parts, n_sets, begin = [], 1, 0  # set 0 stands for numbers
+    sets, roots = [np.zeros((1, WORDS_OF_SET), dtype=np.uint32)], []
+    for tree, _, factor in found:
+        nodes = tree.nodes
+        inner, coded = nodes["is_leaf"] == 0, nodes["is_categorical"] == 1
+        children = np.column_stack([nodes["left"], nodes["right"]]).astype(np.int64) + begin
+        parts.append(
+            {
+                "children": np.where(inner[:, None], children, 0).astype(np.uint32),
+                "feature": np.where(inner, nodes["feature_idx"], 0).astype(np.uint32),
+                "threshold": np.where(inner & ~coded, nodes["num_threshold"], 0.0),
+                "set_of": np.where(coded, nodes["bitset_idx"] + n_sets, 0).astype(np.uint32),
+                "missing_left": inner & (nodes["missing_go_to_left"] == 1),
+                "value": np.where(inner, 0.0, factor * nodes["value"]),
+            }
+        )
+        roots.append(begin)
+        sets.append(np.asarray(tree.raw_left_cat_bitsets, np.uint32).reshape(-1, WORDS_OF_SET))
+        begin, n_sets = begin + len(nodes), n_sets + len(sets[-1])
+    return Trees(
+        roots=np.array(roots, dtype=np.uint32),
+        outputs=np.array([one.output for one in found], dtype=np.uint32),
+        sets=np.concatenate(sets),
+        **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]},
+    )
+
+
+def trees_schema(
+    state: Mapping[str, np.ndarray], n_scores: int, n_features: int
+) -> dict[str, Array]:
+    """Return what the arrays look like."""
+    last = len(state["value"]) - 1
+    return {
+        "roots": Array("u4", ("trees",), 0, last),
+        "outputs": Array("u4", ("trees",), 0, n_scores - 1),
+        "children": Array("u4", ("nodes", 2), 0, last, holds=_ends),
+        "feature": Array("u4", ("nodes",), 0, n_features - 1),
+        "threshold": Array("f8", ("nodes",), -np.inf, np.inf),
+        "set_of": Array("u4", ("nodes",), 0, len(state["sets"]) - 1),
+        "missing_left": Array("b1", ("nodes",)),
+        "value": Array("f8", ("nodes",)),
+        "sets": Array("u4", ("sets", WORDS_OF_SET), 0, 2**32 - 1),
+    }
+
+
+def _ends(children: np.ndarray) -> bool:
+    """Whether each path ends: children stand after their parent, or both are 0."""
+    places = np.arange(len(children))[:, None]
+    return bool(((children == 0).all(axis=1) | (children > places).all(axis=1)).all())
+
+
+def gains_of(found: Sequence[FittedTree], n_features: int) -> np.ndarray:
+    """Return the share that the splits on each feature have in what all of them gained."""
+    gains = np.zeros(n_features)
+    for tree, _, factor in found:
+        nodes = tree.nodes[tree.nodes["is_leaf"] == 0]
+        np.add.at(gains, nodes["feature_idx"], factor * np.maximum(nodes["gain"], 0.0))
+    return gains / max(gains.sum(), np.finfo(float).tiny)

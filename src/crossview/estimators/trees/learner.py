@@ -1,0 +1,396 @@
+"""Gradient-boosted trees on several views."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from crossview.algorithms.trees.scores import Trees, score_rows
+from crossview.batch import entries_of, read_only, rows_at
+from crossview.errors import InputError
+from crossview.estimators.base import (
+    ColumnWeights,
+    Schema,
+    State,
+    StatePart,
+    ViewClassifier,
+    ViewLearner,
+    ViewRegressor,
+)
+from crossview.estimators.base.learner import scores_of_views_alone
+from crossview.estimators.documentation import document_parameters, with_parameters
+from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE
+from crossview.estimators.targets import class_codes, class_weights, read_numbers, row_weights
+from crossview.estimators.trees.boosting import fit_bags, gains_of, trees_of, trees_schema
+from crossview.estimators.trees.features import (
+    MOST_CODES,
+    MOST_COMPONENTS,
+    Features,
+    LearnedFeatures,
+    Targets,
+    Wanted,
+    column_shares,
+    features_of,
+)
+from crossview.estimators.trees.parameters import PARAMETERS
+from crossview.estimators.validation import Interval
+from crossview.kernels.rows import Rows
+from crossview.saving.schema import Array
+from crossview.views import MultiView, ViewLayout
+
+__all__ = ["MultiViewTreesClassifier", "MultiViewTreesRegressor"]
+
+# numbers of a dense matrix that are scored at a time
+ENTRIES_AT_ONCE = 4_000_000
+
+
+class _TreesState(StatePart):
+    """What features are made of, and the trees."""
+
+    def __init__(self, state: State, layout: ViewLayout, n_scores: int) -> None:
+        super().__init__(state)
+        self.layout, self.n_scores = layout, n_scores
+
+    def features(self) -> Features:
+        """Return what features are made of."""
+        return Features(*(self.state[name] for name in Features._fields))
+
+    def trees(self) -> Trees:
+        """Return the trees, for their loop."""
+        return Trees(*(read_only(self.state[name]) for name in Trees._fields))
+
+    def schema(self) -> Schema:
+        """Return what the arrays look like."""
+        n_features = self.features().ends[-1]
+        return {
+            **Features.schema(self.state, self.layout.ptr, self.n_scores),
+            **trees_schema(self.state, self.n_scores, n_features),
+            "baseline": Array("f8", (self.n_scores,)),
+            "importances": Array("f8", (self.layout.n_columns,), 0.0, 1.0),
+        }
+
+
+@with_parameters
+class TreesModel(ViewLearner):
+    """Base class of both learners: features, trees, and their scores."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **ViewLearner._parameter_constraints,
+        "additive": ["boolean"],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left"), None],
+        "l2_regularization": [Interval(Real, 0, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "n_bags": [Interval(Integral, 1, None, closed="left"), None],
+        "max_categories": [Interval(Integral, 0, MOST_CODES, closed="both")],
+        "max_columns": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 0, MOST_COMPONENTS, closed="both")],
+        "n_jobs": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    views: Any = field(default=None, kw_only=False)
+    additive: bool = False
+    learning_rate: float = 0.1
+    max_iter: int = 300
+    max_leaf_nodes: int = 15
+    min_samples_leaf: int | None = None
+    l2_regularization: float = 1.0
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 10
+    n_bags: int | None = None
+    max_categories: int = 8
+    max_columns: int = 200
+    n_components: int = 30
+    n_jobs: int = 1
+    random_state: Any = None
+
+    # --- learning ----------------------------------------------------------------
+
+    def _learn(self, X: Any, rows: Rows, targets: Targets, used: np.ndarray) -> None:
+        """Fit the trees to rows at the positions ``used``, whose targets these are."""
+        random_state = check_random_state(self.random_state)
+        if len(used) < len(rows.indptr) - 1:
+            rows = rows_at(rows, used)
+        categories = X.categories if isinstance(X, MultiView) else ()
+        wanted = Wanted(self.max_columns, self.n_components, self.max_categories)
+        learned = LearnedFeatures(rows, categories, targets, wanted, random_state)
+        features = learned.features
+        found, baseline = fit_bags(self, learned, targets, self._slots.ptr, random_state)
+        gains = gains_of(found, features.ends[-1])
+        self._state = {
+            **features._asdict(),
+            **trees_of(found)._asdict(),
+            "baseline": baseline,
+            "importances": gains @ column_shares(rows, features, targets),
+        }
+
+    # --- scores ------------------------------------------------------------------
+
+    def _trees_state(self, state: State) -> _TreesState:
+        return _TreesState(state, self._slots, self._n_scores())
+
+    def _parts(self, state: State) -> list[StatePart]:
+        return [self._trees_state(state), *super()._parts(state)]
+
+    def _add_scores(self, rows: Rows, trees: Trees, scores: np.ndarray) -> np.ndarray:
+        """Add what the trees say of the rows; return the scores."""
+        features = self._trees_state(self._state).features()
+        size = max(1, ENTRIES_AT_ONCE // features.ends[-1])
+        for begin in range(0, len(scores), size):
+            part = rows_at(rows, np.arange(begin, min(begin + size, len(scores))))
+            score_rows(read_only(features_of(part, features)), trees, scores[begin : begin + size])
+        return scores
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        baseline = np.tile(self._state["baseline"], (len(rows.indptr) - 1, 1))
+        return self._add_scores(rows, self._trees_state(self._state).trees(), baseline)
+
+    def view_scores(self, X: Any) -> np.ndarray:
+        """Return the score of each view.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
+            Of a classifier with ``additive``: what the trees of the view add, whose sum is the
+            score where no view is missing.  Otherwise the score of the view alone, as if all
+            others were missing, of a regressor in the units of the target.  NaN where the view is
+            missing.
+        """
+        if not (self.additive and hasattr(self, "classes_")):
+            return scores_of_views_alone(self, X, _hide)
+        check_is_fitted(self, "_state")
+        rows, own = self._read(X, reset=False), self._trees_state(self._state)
+        n, V, K = len(rows.indptr) - 1, len(rows.ptr) - 1, self._n_scores()
+        trees = own.trees()
+        views = own.features().views(self._slots.ptr)[trees.feature[trees.roots]]
+        outputs = read_only((views * K + trees.outputs).astype(np.uint32))
+        baseline = np.tile(np.tile(self._state["baseline"] / V, V), (n, 1))
+        scores = self._add_scores(rows, trees._replace(outputs=outputs), baseline).reshape(n, V, K)
+        if len(rows.present):
+            scores[~rows.present] = np.nan
+        return scores[:, :, 0] if K == 1 else scores
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of iterations of all bags; each has one tree, of several classes one per class."""
+        check_is_fitted(self, "_state")
+        return len(self._state["roots"]) // len(self._state["baseline"])
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each column in what the splits gained; the sum is 1."""
+        check_is_fitted(self, "_state")
+        found = np.zeros(self.n_features_in_)
+        found[self._columns.of_slots()] = self._state["importances"]
+        return found
+
+    def _column_weights(self) -> ColumnWeights:
+        return ColumnWeights(None, importance=self.feature_importances_[None])
+
+    def _entry_contributions(self, rows: Rows) -> np.ndarray:
+        """Score each row once more without each of its entries."""
+        row, column = entries_of(rows)
+        found = np.zeros((len(row), self._n_scores()))
+        counts = np.flatnonzero((rows.data != 0.0) & (self._state["importances"][column] > 0.0))
+        widest = max(
+            self._trees_state(self._state).features().ends[-1], int(np.bincount(row).max(initial=1))
+        )
+        size = max(1, ENTRIES_AT_ONCE // widest)
+        for begin in range(0, len(counts), size):
+            own = counts[begin : begin + size]
+            without = _without(rows, row[own], own)
+            found[own] = self._joint_scores(rows_at(rows, row[own])) - self._joint_scores(without)
+        return found
+
+
+def _hide(rows: Rows, present: np.ndarray) -> Rows:
+    """Return the rows with some views missing."""
+    row, column = entries_of(rows)
+    view = np.searchsorted(rows.ptr.astype(np.int64), column, side="right") - 1
+    data = np.where(present[row, view], rows.data, 0.0)
+    return rows._replace(data=read_only(data), present=read_only(present))
+
+
+def _without(rows: Rows, row: np.ndarray, entries: np.ndarray) -> Rows:
+    """Return the rows at these positions, each without one entry."""
+    found = rows_at(rows, row)
+    data = found.data.copy()
+    data[found.indptr[:-1].astype(np.int64) + entries - rows.indptr[row].astype(np.int64)] = 0.0
+    return found._replace(data=read_only(data))
+
+
+@document_parameters(
+    PARAMETERS,
+    {"class_weight": ONLINE["class_weight"], "calibration": CALIBRATION},
+    attributes=ATTRIBUTES,
+)
+@with_parameters
+class MultiViewTreesClassifier(TreesModel, ViewClassifier):
+    """Gradient-boosted trees on the columns of all views, or one sum of trees per view.
+
+    Parameters
+    ----------
+    max_iter : int, default=300
+        Most trees of each bag; of several classes, most trees of each class.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class, which multiplies the sample weight.  "balanced": inversely
+        proportional to the frequency of the class.
+
+    Attributes
+    ----------
+    classes_
+    n_iter_ : int
+        Number of iterations of all bags together, each of one tree or, of several classes, one per
+        class.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each column in what the splits gained.
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    FactorizationMachineClassifier : Products of columns, learned online.
+
+    Notes
+    -----
+    The trees are those of scikit-learn's `HistGradientBoostingClassifier`, a gradient
+    boosting on binned columns.  A view that is missing in a row is NaN for them, and each split
+    learns where such rows go.
+
+    They split columns of numbers as they are.  A `ViewEncoder` also tells which of its columns are
+    the values of one column of categories.  If these are more than ``max_categories``, the trees
+    split their ordered target statistics: with the rows in random order, a row gets the mean target
+    of the rows before it that have the same value, drawn to the mean of all rows, and the number of
+    these rows.  How much it is drawn is chosen for each column, so that the statistics predict
+    best; so rare values say little, as ids of devices should.  A value that training did not have
+    is one of no rows.  Other columns of a view, such as words, are the ``max_columns`` with the
+    highest F statistic and ``n_components`` components, where they are more than ``max_columns``.
+    Columns of a plain matrix are numbers.
+
+    `contributions` scores each row again without each of its entries.
+
+    A model file holds the trees as arrays; scores are those of scikit-learn to within rounding.
+
+    References
+    ----------
+    L. Prokhorenkova, G. Gusev, A. Vorobev, A. V. Dorogush, A. Gulin, "CatBoost: unbiased boosting
+    with categorical features", NeurIPS 2018.
+    G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NIPS 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from crossview import MultiViewTreesClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> views = {"mean": slice(0, 10), "error": slice(10, 20), "worst": slice(20, 30)}
+    >>> model = MultiViewTreesClassifier(views, additive=True, random_state=0).fit(X, y)
+    >>> model.view_scores(X).shape, bool(model.score(X, y) > 0.97)
+    ((569, 3), True)
+    """
+
+    class_weight: Any = None
+    calibration: str = "none"
+
+    @property
+    def scores_are_log_odds(self) -> bool:
+        """Whether the loss makes scores log odds."""
+        return True
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        rows = self._read(X, reset=True)
+        labels = self._labels(y, rows)
+        weight = row_weights(sample_weight, len(labels))
+        used = np.flatnonzero(weight)
+        self.classes_ = classes = np.unique(labels[used])
+        if len(classes) < 2:
+            raise InputError(f"y has one class, {classes.tolist()[0]!r}; a classifier needs two")
+        codes, weight = class_codes(labels[used], classes), weight[used]
+        if self.class_weight is not None:
+            weight = weight * class_weights(self.class_weight, classes, labels[used])[codes]
+        with threadpool_limits(int(self.n_jobs)):
+            self._learn(X, rows, Targets(codes, len(classes), weight), used)
+            self._calibrate_by_folds(X, y, sample_weight)
+
+
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
+@with_parameters
+class MultiViewTreesRegressor(TreesModel, ViewRegressor):
+    """Gradient-boosted trees for numbers, on the columns of all views, or of each view.
+
+    Parameters
+    ----------
+    max_iter : int, default=300
+        Most trees of each bag.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of trees of all bags together.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each column in what the splits gained.
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    FactorizationMachineRegressor : Products of columns, learned online.
+
+    Notes
+    -----
+    The trees are those of scikit-learn's `HistGradientBoostingRegressor`, a gradient
+    boosting on binned columns.  A view that is missing in a row is NaN for them, and each split
+    learns where such rows go.
+
+    They split columns of numbers as they are.  A `ViewEncoder` also tells which of its columns are
+    the values of one column of categories.  If these are more than ``max_categories``, the trees
+    split their ordered target statistics: with the rows in random order, a row gets the mean target
+    of the rows before it that have the same value, drawn to the mean of all rows, and the number of
+    these rows.  How much it is drawn is chosen for each column, so that the statistics predict
+    best; so rare values say little, as ids of devices should.  A value that training did not have
+    is one of no rows.  Other columns of a view, such as words, are the ``max_columns`` with the
+    highest F statistic and ``n_components`` components, where they are more than ``max_columns``.
+    Columns of a plain matrix are numbers.
+
+    `contributions` scores each row again without each of its entries.
+
+    A model file holds the trees as arrays; scores are those of scikit-learn to within rounding.
+
+    References
+    ----------
+    L. Prokhorenkova, G. Gusev, A. Vorobev, A. V. Dorogush, A. Gulin, "CatBoost: unbiased boosting
+    with categorical features", NeurIPS 2018.
+    G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NIPS 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from crossview import MultiViewTreesRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = MultiViewTreesRegressor([4, 6], random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.5)
+    True
+    """
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        rows = self._read(X, reset=True)
+        y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+        weight = row_weights(sample_weight, len(y))
+        used = np.flatnonzero(weight)
+        with threadpool_limits(int(self.n_jobs)):
+            self._learn(X, rows, Targets(y[used], 0, weight[used]), used)
