@@ -260,6 +260,7 @@ def train(folder: Path, table: Any, rng: np.random.Generator) -> str:
 def predict(folder: Path, table: Any, rng: np.random.Generator) -> str:
     """Predict its rows, and write them."""
     from crossview.data.write import writing
+
     from crossview.predicting.predict import Predictions
 
     names = [str(name) for name in rng.permutation([*table.column_names] * 9 + ["none"])]

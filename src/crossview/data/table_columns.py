@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crossview.data.encoding.dates import split_format
 from crossview.data.encoding.view_columns import KINDS, columns_of_views, declared_kinds
-from crossview.data.table import TableStream
+from crossview.data.source import Source
 from crossview.errors import InputError, closest_names
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def predictors(
-    stream: TableStream,
+    stream: Source,
     label: str | None,
     views: Mapping[str, Any] | None = None,
     ignored: Sequence[str] = (),
@@ -43,7 +43,7 @@ def predictors(
 
     Parameters
     ----------
-    stream : TableStream
+    stream : Source
         The table.
     label : str or None
         The column of the labels; None: they are elsewhere.
@@ -58,8 +58,6 @@ def predictors(
         All other columns, of which `plan_columns` makes views.  The id of a join is one of them
         only if a view names it.
     """
-    import pyarrow as pa
-
     if label is not None:
         check_label(stream, label, {})
     for view, spec in (views or {}).items():
@@ -69,11 +67,10 @@ def predictors(
             )
     in_no_view = match_ignored(ignored, stream.column_names)
     left_out = {label, *in_no_view, *_ids_in_no_view(stream, views)}
-    fields = [field for field in stream.schema if field.name not in left_out]
-    return pa.Table.from_batches([], schema=pa.schema(fields))  # `empty_table` imports pandas
+    return stream.select([n for n in stream.column_names if n not in left_out]).without_rows()
 
 
-def _ids_in_no_view(stream: TableStream, views: Mapping[str, Any] | None) -> list[str]:
+def _ids_in_no_view(stream: Source, views: Mapping[str, Any] | None) -> list[str]:
     """The id of a join, unless a view names it: a glob does not."""
     if stream.join is None:
         return []
@@ -83,12 +80,12 @@ def _ids_in_no_view(stream: TableStream, views: Mapping[str, Any] | None) -> lis
     return [name for name in stream.join.on if name not in [*named, *views.values()]]
 
 
-def views_of_join(stream: TableStream, views: Mapping[str, Any] | None) -> Any:
+def views_of_join(stream: Source, views: Mapping[str, Any] | None) -> Any:
     """Return the views, if any are given, and those that are tables of a join besides.
 
     Parameters
     ----------
-    stream : TableStream
+    stream : Source
         The table.
     views : mapping of str to columns, or None
         As for `ViewEncoder`.
@@ -103,12 +100,12 @@ def views_of_join(stream: TableStream, views: Mapping[str, Any] | None) -> Any:
     return {**{name: [f"{name}__*"] for name in stream.join.views}, **views}
 
 
-def check_label(stream: TableStream, label: str, views: Mapping[str, Sequence[str]]) -> None:
+def check_label(stream: Source, label: str, views: Mapping[str, Sequence[str]]) -> None:
     """Raise an error for a label that a table has not, or that a model predicts from.
 
     Parameters
     ----------
-    stream : TableStream
+    stream : Source
         The table.
     label : str
         The column of the labels.
@@ -197,7 +194,7 @@ def split_time(date: Sequence[str], time: str | None) -> tuple[list[str], str]:
 
 
 def with_dates(
-    stream: TableStream,
+    stream: Source,
     names: list[str],
     views: Mapping[str, Any] | None,
     declared: Mapping[str, Any],
@@ -206,7 +203,7 @@ def with_dates(
 
     Parameters
     ----------
-    stream : TableStream
+    stream : Source
         The table; columns of text are read, where they may be dates.
     names : list of str
         Columns that may be in a view.
@@ -256,13 +253,13 @@ def check_missing_columns(missing_columns: str) -> None:
 
 
 def columns_of_model(
-    table: TableStream, views: Mapping[str, list[str]], missing_columns: str
+    table: Source, views: Mapping[str, list[str]], missing_columns: str
 ) -> ColumnsOfModel:
     """Return which columns of a model a table has, if they are enough.
 
     Parameters
     ----------
-    table : TableStream
+    table : Source
         The table.
     views : mapping of str to list of str
         The columns of each view of the model.

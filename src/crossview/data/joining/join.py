@@ -19,8 +19,7 @@ from crossview.data.joining.join_keys import (
     unify_keys,
 )
 from crossview.data.readers.duck import identifier, read_batches
-from crossview.data.source import TableBatch
-from crossview.data.table import TableStream, open_table
+from crossview.data.source import Batch, Source, open_table
 from crossview.errors import InputError, closest_names, some_names
 from crossview.views import index_as_columns, row_index
 
@@ -54,12 +53,12 @@ class Join(NamedTuple):
     lines: list[str]
 
 
-def join_tables(left: Any, right: Any, on: str | Sequence[str] | None = None) -> TableStream:
+def join_tables(left: Any, right: Any, on: str | Sequence[str] | None = None) -> Source:
     """Return the rows of a table with the columns of others: views, or labels that came late.
 
     Parameters
     ----------
-    left : path, glob, query, data frame or TableStream
+    left : path, glob, query, data frame or Source
         The rows, opened as by `open_table`.
     right : mapping of str to table, or one table
         A mapping: each table is a view of that name.  All its columns but the id are in it, called
@@ -73,7 +72,7 @@ def join_tables(left: Any, right: Any, on: str | Sequence[str] | None = None) ->
 
     Returns
     -------
-    TableStream
+    Source
         A stream of all columns, in the order of ``left``.
 
     Raises
@@ -119,7 +118,7 @@ def join_sources(
     label: str | None = None,
     named: Iterable[str] = (),
     dialect: Mapping[str, Any] | None = None,
-) -> TableStream:
+) -> Source:
     """Return the rows of several tables, joined by an id.
 
     Parameters
@@ -141,7 +140,7 @@ def join_sources(
 
     Returns
     -------
-    TableStream
+    Source
         A stream of all columns.
     """
     keys = None if on is None else [on] if isinstance(on, str) else list(on)
@@ -165,7 +164,7 @@ def join_sources(
     joined = JoinedSource(tables, keys, rows)
     if guessed:
         joined.join.lines.insert(0, f"joined by {', '.join(keys)}; another id is on=")
-    return TableStream(joined, list(joined.schema.names), streams[0][1].batch_rows)
+    return Source(joined, batch_rows=streams[0][1].batch_rows)
 
 
 def _with_index(table: Any, keys: Sequence[str] | None) -> Any:
@@ -177,9 +176,7 @@ def _with_index(table: Any, keys: Sequence[str] | None) -> Any:
     return index_as_columns(table) if wanted and set(wanted) <= set(index.names) else table
 
 
-def _check_keys(
-    keys: list[str] | None, streams: Sequence[tuple[str | None, TableStream]]
-) -> list[str]:
+def _check_keys(keys: list[str] | None, streams: Sequence[tuple[str | None, Source]]) -> list[str]:
     """The id, if all tables have it."""
     if keys is None:
         tables = [stream.column_names for _, stream in streams]
@@ -205,7 +202,7 @@ def _check_keys(
 
 
 def _name_columns(
-    streams: Sequence[tuple[str | None, TableStream]], keys: Sequence[str], named: Sequence[str]
+    streams: Sequence[tuple[str | None, Source]], keys: Sequence[str], named: Sequence[str]
 ) -> list[JoinedTable]:
     """The tables with the names of their columns in the join."""
     tables: list[JoinedTable] = []
@@ -329,7 +326,7 @@ class JoinedSource:
         other.schema = other._schema()
         return other
 
-    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
         """Yield the rows with these columns."""
         schema = pyarrow().schema([self.schema.field(name) for name in columns])
         read = [
@@ -347,7 +344,7 @@ class JoinedSource:
                 self._load(duck, i, columns, raised)
             query = self._query(columns, read)
             for data in read_batches(duck, duck.sql(query), batch_rows):
-                yield TableBatch(data.cast(schema), None, done)
+                yield Batch(data.cast(schema), None, done)
                 done += data.num_rows
 
     def _load(self, duck: Any, i: int, columns: Sequence[str], raised: list[Any]) -> None:

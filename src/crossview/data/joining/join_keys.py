@@ -10,7 +10,7 @@ import numpy as np
 
 from crossview.data.arrow import integers, one_line, pyarrow
 from crossview.data.readers.duck import connection, identifier
-from crossview.data.table import TableStream
+from crossview.data.source import Source
 from crossview.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class JoinedTable(NamedTuple):
 
     Attributes
     ----------
-    stream : TableStream
+    stream : Source
         Its rows.
     view : str or None
         The view that it is; None: its columns keep their names.
@@ -40,7 +40,7 @@ class JoinedTable(NamedTuple):
         What messages call it.
     """
 
-    stream: TableStream
+    stream: Source
     view: str | None
     required: bool
     columns: dict[str, str]
@@ -108,8 +108,8 @@ def _family(table: JoinedTable, name: str) -> str:
 def _first(table: JoinedTable, name: str) -> str:
     """The first value of a column, as an example."""
     for batch in table.stream.select([name]):
-        if batch.data.num_rows:
-            return f"such as {batch.data.column(0)[0].as_py()!r}"
+        if len(batch):
+            return f"such as {batch.X.column(0)[0].as_py()!r}"
     return "no rows"
 
 
@@ -126,7 +126,7 @@ def database() -> Iterator[tuple[Any, list[InputError]]]:
 
 
 def register(
-    duck: Any, name: str, stream: TableStream, on: Sequence[str], raised: list[InputError]
+    duck: Any, name: str, stream: Source, on: Sequence[str], raised: list[InputError]
 ) -> None:
     """Give the database the rows of a table with their places, to be read once.
 
@@ -136,7 +136,7 @@ def register(
         The database.
     name : str
         What SQL calls the table.
-    stream : TableStream
+    stream : Source
         Its rows.
     on : sequence of str
         Columns that have a value in each row.
@@ -150,32 +150,17 @@ def register(
         done = 0
         try:
             for batch in stream:
-                _check_complete(batch, on)
-                n = batch.data.num_rows
+                for key in on:
+                    batch.check_complete(key, "the id is missing; fill it in, or leave the row out")
+                n = len(batch)
                 place = integers(np.arange(done, done + n))
-                yield arrow.RecordBatch.from_arrays([*batch.data.columns, place], schema=schema)
+                yield arrow.RecordBatch.from_arrays([*batch.X.columns, place], schema=schema)
                 done += n
         except InputError as error:
             raised.append(error)
             raise
 
     duck.register(name, arrow.RecordBatchReader.from_batches(schema, batches()))
-
-
-def _check_complete(batch: Any, on: Sequence[str]) -> None:
-    """Raise an error for the first row without an id."""
-    import pyarrow.compute as pc
-
-    for name in on:
-        missing = pc.is_null(batch.data.column(name), nan_is_null=True)
-        if pc.any(missing).as_py():
-            row = batch.first_row + int(pc.index(missing, True).as_py())
-            raise InputError(
-                "the id is missing; fill it in, or leave the row out",
-                file=batch.file,
-                row=row,
-                column=name,
-            )
 
 
 class Matches:

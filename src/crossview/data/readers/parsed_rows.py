@@ -41,7 +41,7 @@ class Parser:
         """Keep what is only in the text of these rows."""
 
     def extras(self, n: int) -> dict[str, Any]:
-        """Return the weights of the first n rows, and what else a `RowBatch` has."""
+        """Return the weights of the first n rows, and what else a `Batch` has."""
         return {}
 
     def resume(self, status: int, text: np.ndarray, p: int) -> bool:

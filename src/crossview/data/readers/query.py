@@ -15,7 +15,7 @@ from crossview.data.readers.duck import (
     read_batches,
     read_names,
 )
-from crossview.data.source import TableBatch
+from crossview.data.source import Batch
 
 __all__ = ["QuerySource"]
 
@@ -42,7 +42,7 @@ class QuerySource:
             self.ordered = has_order(duck, self._query)
             self.reads = read_names(duck, self._query)
 
-    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
         """Yield the rows with these columns."""
         chosen = ", ".join(identifier(c) for c in columns)
         row = 0
@@ -50,5 +50,5 @@ class QuerySource:
             load_remote(duck, self._query)
             relation = duck.sql(self._query).project(chosen)
             for data in read_batches(duck, relation, batch_rows):
-                yield TableBatch(data, None, row)
+                yield Batch(data, None, row)
                 row += data.num_rows

@@ -38,7 +38,7 @@ from crossview.data.readers.duck import (
 )
 from crossview.data.readers.encodings import UTF_8, as_utf8, check_utf8, find_encoding
 from crossview.data.readers.wide import WIDE, fits_types, read_wide
-from crossview.data.source import TableBatch
+from crossview.data.source import Batch
 from crossview.errors import InputError
 
 if TYPE_CHECKING:
@@ -175,26 +175,26 @@ class _TextSource:
             f"{self._options}{self.fixed}, columns={{{types}}})"
         )
 
-    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
         """Yield the rows with these columns."""
         yield from self._batches(columns, batch_rows, self.files)
 
     def batches_of_shuffled_blocks(
         self, columns: list[str], batch_rows: int, rng: np.random.Generator
-    ) -> Iterator[TableBatch]:
+    ) -> Iterator[Batch]:
         """Yield the rows with these columns, the files in random order."""
         order = rng.permutation(len(self.files))
         yield from self._batches(columns, batch_rows, [self.files[i] for i in order])
 
     def _batches(
         self, columns: list[str], batch_rows: int, files: Sequence[str]
-    ) -> Iterator[TableBatch]:
+    ) -> Iterator[Batch]:
         for file in files:
             row = 0
             with self._explaining(file):
                 for data in self._read(file, columns, batch_rows):
                     rows = _lower_booleans(data.select(columns), self._booleans)
-                    yield TableBatch(rows, file, row)
+                    yield Batch(rows, file, row)
                     row += data.num_rows
 
     def _read(self, file: str, columns: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from crossview.data.prefetch import Background
 from crossview.data.readers.parsed_rows import Parser, Part, read_parts
 from crossview.data.readers.whole_lines import PART_BYTES
-from crossview.data.source import RowBatch
+from crossview.data.source import Batch
 from crossview.errors import InputError
 from crossview.labels import whole_labels
 from crossview.views import MultiView, ViewLayout
@@ -161,16 +161,25 @@ class TextRowSource:
                 found.count(part.rows.labels[: part.n_rows], file, part.first_row)
         return found
 
+    @property
+    def blocks(self) -> list[str]:
+        """The files."""
+        return list(self.files)
+
+    def of_blocks(self, blocks: Sequence[str]) -> Self:
+        """Return the rows of some files only; their views need no pass over others."""
+        return type(self)(list(blocks), self._views(), self.hash_bits)
+
     # --- rows ------------------------------------------------------------------------------
 
-    def batches(self, batch_rows: int) -> Iterator[RowBatch]:
+    def batches(self, batch_rows: int) -> Iterator[Batch]:
         """Yield the rows."""
         layout, parser = self.layout, self._parser()
         for file in self.files:
             for part in read_parts(file, batch_rows, parser, self._part_bytes):
                 labels = whole_labels(part.rows.labels[: part.n_rows])
                 X = MultiView.from_matrix(_matrix(part, layout), layout)
-                yield RowBatch(X, labels, file, part.first_row, **part.extras)
+                yield Batch(X, file, part.first_row, labels, **part.extras)
 
 
 def _matrix(part: Part, layout: ViewLayout) -> sp.csr_array:

@@ -64,7 +64,7 @@ class ViewReader(ViewScaler):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How files are read, as `RowStream.read_as` takes it."""
+        """How files are read, as `Source.read_as` takes it."""
         return {"format": self.format, "views": self.views, "hash_bits": self.hash_bits}
 
     def check_params(self) -> None:
