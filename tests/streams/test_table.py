@@ -148,7 +148,7 @@ def test_batches_cover_the_rows_in_order_with_their_numbers(
     assert stream.n_rows == start
     found = []
     for batch in stream:
-            data, file, first_row = batch.X, batch.file, batch.first_row
+        data, file, first_row = batch.X, batch.file, batch.first_row
         assert 0 < data.num_rows <= batch_rows
         assert data.schema.names == columns
         found += [
