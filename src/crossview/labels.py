@@ -1,4 +1,4 @@
-"""What the labels and the weights of rows are, and which class of two is the positive one."""
+"""Labels and weights of rows, and the positive one of two classes."""
 
 from __future__ import annotations
 

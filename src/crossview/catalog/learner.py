@@ -140,7 +140,7 @@ class Learner:
 
     @property
     def in_memory(self) -> bool:
-        """Whether it is trained on all rows in memory, unless a setting makes it stream."""
+        """Return whether all rows must be in memory, unless a setting makes it stream."""
         return self.draws_rows or not self.streams
 
     def parameters(self) -> list[str]:
@@ -191,7 +191,7 @@ class Learner:
         return {} if n is None else {"n_epochs": n, "early_stopping": False}
 
     def is_streamed(self, setting: Mapping[str, Any]) -> bool:
-        """Whether it learns a stream with this setting."""
+        """Return whether it learns a stream with this setting."""
         if not self.in_memory:
             return True
         switch = self.stream_params.items()

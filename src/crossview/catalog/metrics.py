@@ -71,17 +71,17 @@ class Metric:
 
     @property
     def task(self) -> str:
-        """What is predicted."""
+        """The problem that it measures: classification or regression."""
         return "regression" if self.kind == "error" else "classification"
 
     @property
     def takes_k(self) -> bool:
-        """Whether it is about the k rows with the highest scores."""
+        """Return whether it measures the k rows with the highest scores."""
         return self.name.endswith("_at_k")
 
     @property
     def mean_over_rows(self) -> bool:
-        """Whether it is the mean of a loss or cost of each row, or the root of a mean square."""
+        """Return whether it is a mean over rows of a loss or cost, or the root of a mean square."""
         return self.kind in ("probability", "error") or self.name == "cost"
 
     def function(self) -> Any:

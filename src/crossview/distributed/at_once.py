@@ -64,7 +64,7 @@ def learn_at_once(
 
 
 def _statistics(work: RowWork, part: Part, encoder: Any) -> Any:
-    """What an encoder learns of the rows of a part."""
+    """Return what an encoder learns from the rows of a part."""
     seen, source = copy.deepcopy(encoder), part.rows()
     for batch in work.learned(part):
         source.encode(batch, seen, True)

@@ -172,7 +172,7 @@ class _Part(NamedTuple):
 
 
 def _parts(rows: Any, frames: list[Any], n: int) -> list[list[_Part]]:
-    """What each partition reads: of a data frame one of its partitions after the other."""
+    """Return the source of each partition; the partitions of a data frame in order."""
 
     def part(a: int, b: int) -> _Part:
         return _Part(rows.source.of_blocks(slice(a, b)), frames[a:b], a)

@@ -19,7 +19,7 @@ __all__ = ["Mixed", "WithoutCalibration", "fit", "losses", "parts_of_block"]
 
 @dataclass
 class Mixed:
-    """What `fit` found.
+    """Result of `fit`.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ def fit(
 
 @dataclass(frozen=True)
 class ArrayWork:
-    """What workers do with blocks of (X, y)."""
+    """Work on blocks of (X, y)."""
 
     classes: Any = None
 

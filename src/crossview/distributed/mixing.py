@@ -32,7 +32,7 @@ class Learned(NamedTuple):
 
 
 class Work(Protocol):
-    """What workers do; its methods change none of their arguments."""
+    """Interface of the work on one worker; methods leave their arguments unchanged."""
 
     def learn(self, before: Learned, block: Any, at: tuple[int, int, int]) -> Learned:
         """Learn the rows of a block; ``at`` are the numbers of round, partition and block."""
@@ -46,7 +46,7 @@ class Work(Protocol):
 
 @dataclass
 class Rounds:
-    """What the rounds have come to.
+    """State after the rounds so far.
 
     Attributes
     ----------

@@ -114,7 +114,7 @@ class Kept(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """What a model says of held-out rows, and what the rows say of the views."""
+    """Scores of held-out rows, and statistics of their views."""
 
     scores: np.ndarray
     y: np.ndarray
@@ -139,7 +139,7 @@ class HeldOut(NamedTuple):
 
 @dataclass(frozen=True)
 class RowWork:
-    """What workers do with the rows of files; models are pipelines of encoder and learner.
+    """Work on the rows of files; models are pipelines of encoder and learner.
 
     Attributes
     ----------

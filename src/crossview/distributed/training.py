@@ -227,7 +227,7 @@ def _job(
     n: int | None,
     options: dict[str, Any],
 ) -> tuple[Job, int]:
-    """What is trained on which rows, and the number of partitions."""
+    """Return the training job, its rows, and the number of partitions."""
     file = stream.files[0] if stream.files else None
     n = find_partitions(client, stream.n_blocks, n, file)
     task, classes, counts = options["task"], options["classes"], None

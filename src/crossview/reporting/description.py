@@ -1,4 +1,4 @@
-"""What a table holds, as a table for a terminal."""
+"""Descriptions of tables, for a terminal."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[str | FittingTable]:
 
 
 def _notes(e: Evaluation) -> Iterator[str]:
-    """What was left out, and what decides."""
+    """Return notes on rows left out and on the decision threshold."""
     if e.skipped:
         yield f"{e.skipped:,} rows without a label were skipped"
     for line in e.one_class:
@@ -153,5 +153,5 @@ def _windows(e: Evaluation) -> FittingTable | None:
 
 
 def _moved(drifts: list[Drift]) -> str:
-    """What has moved: ``user scores 0.41``."""
+    """Return the distributions that moved: ``user scores 0.41``."""
     return ", ".join(f"{one.view} {one.what} {one.index:.2f}" for one in drifts if one.moved)

@@ -80,7 +80,7 @@ def _dialect_in_words(dialect: Mapping[str, Any]) -> str:
 
 
 def _decision(learner: Any, info: Mapping[str, Any]) -> str:
-    """What decides between two classes."""
+    """Return the decision rule for two classes, in words."""
     second, threshold = learner.classes_.tolist()[1], learner.threshold_
     if threshold is None:
         return f"a score above 0: {second}"

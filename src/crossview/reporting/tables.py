@@ -160,7 +160,7 @@ def table_notes(comparison: Comparison) -> list[str]:
 
 
 def _about_curve(c: Comparison) -> list[str]:
-    """Whether more rows would help."""
+    """Say whether more rows would help."""
     if c.curve is None:
         return []
     values = ", ".join(f"{point.rows:,}: {short_value(c, point.value)}" for point in c.curve.points)
@@ -181,7 +181,7 @@ def _about_curve(c: Comparison) -> list[str]:
 
 
 def _about_views(c: Comparison) -> list[str]:
-    """What each view is worth."""
+    """Say how much each view contributes."""
     notes = []
     if c.recommended.model.startswith("view:"):
         notes.append(f"{c.recommended.model} uses one view: nothing is lost without the others")
@@ -201,7 +201,7 @@ def _about_views(c: Comparison) -> list[str]:
 
 
 def _about_folds(c: Comparison) -> list[str]:
-    """What was measured, on which rows."""
+    """Say which metric was measured, on which rows."""
     labeled = c.n_rows - c.unlabeled
     rows = "labeled rows" if c.unlabeled else "rows"
     chosen = ", ".join(_chosen(c))
@@ -240,7 +240,7 @@ def _about_passes(c: Comparison) -> list[str]:
 
 
 def _about_left_out(c: Comparison) -> list[str]:
-    """What failed, what the budget did not allow, and how long it would have taken."""
+    """List models that failed or exceeded the budget, and how long they would have taken."""
     notes = []
     if c.planned_folds > c.folds:
         notes.append(f"{c.folds} of {c.planned_folds} folds were finished")
@@ -260,7 +260,7 @@ def _about_left_out(c: Comparison) -> list[str]:
 
 
 def _about_cuts(c: Comparison) -> list[str]:
-    """What the column of thresholds says."""
+    """Explain the column of thresholds."""
     if all(math.isnan(row.threshold) for row in c.rows):
         return []
     what = f"cut: {c.positive!r} is predicted where its probability is above this threshold"
@@ -344,7 +344,7 @@ def _cells(c: Comparison, *, wide: bool) -> tuple[list[str], list[list[str]]]:
 
 
 def _share(learned: float) -> str:
-    """What a model learned from, unless it is all training rows."""
+    """Return the share of training rows that a model learned from, unless it is all."""
     return "" if learned == 1.0 else f" ({learned:.0%} of rows)"
 
 

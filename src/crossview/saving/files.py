@@ -56,7 +56,7 @@ _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5")
 
 
 class Kind(NamedTuple):
-    """What an output file holds: its name in messages, and whether a file looks like it."""
+    """Kind of an output file: its name in messages, and a test of whether a file is one."""
 
     name: str
     fits: Callable[[Path], bool]
@@ -73,7 +73,7 @@ def _is_text(file: Path) -> bool:
 
 
 def _is_model(file: Path) -> bool:
-    """Whether the header of a safetensors file names the format of our models."""
+    """Return whether the header of a safetensors file names our model format."""
     with file.open("rb") as stream:
         size = int.from_bytes(stream.read(8), "little")
         return b"crossview-model" in stream.read(min(size, file.stat().st_size))

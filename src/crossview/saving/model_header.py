@@ -84,7 +84,7 @@ def read_label(path: str | os.PathLike) -> str | None:
 
 
 class ReadsTables(NamedTuple):
-    """How a model reads tables.
+    """Columns and dialect by which a model reads tables.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the arrays of a learned state look like, and the check before a loop sees them.
+"""Schema of the arrays of a learned state, checked before any loop reads them.
 
 Loops follow indices without asking whether they are in range, so a state from a file is checked
 first.  Each class declares its arrays next to the code that makes them, as a dict of names to
@@ -109,7 +109,7 @@ def _wrong(
 
 
 def _looks_at_each(wanted: Array | np.ndarray) -> bool:
-    """Whether the check looks at each value alone, wherever it is."""
+    """Return whether the check looks at each value alone, independent of its position."""
     if not isinstance(wanted, Array) or wanted.holds is not None:
         return False
     return not np.ndim(wanted.low) and not np.ndim(wanted.high)

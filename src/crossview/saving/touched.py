@@ -67,7 +67,7 @@ class Touched:
         return cls(rows, array[rows], len(array), fill.tobytes())
 
     def is_possible(self) -> bool:
-        """Whether there can be such an array: what a file says may be anything."""
+        """Return whether such an array can exist: a file may claim anything."""
         n, rows = self.shape[0], self.rows
         if type(n) is not int or n < len(rows) or self.nbytes < MIN_BYTES:
             return False

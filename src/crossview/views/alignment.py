@@ -154,7 +154,7 @@ def _joined(levels: list[Any]) -> str:
 
 
 def _same_labels(index: Any, other: Any) -> bool:
-    """Whether two indexes of one length have the same labels, each once."""
+    """Return whether two indexes of the same length have the same labels, each once."""
     unique = index.is_unique and other.is_unique
     return unique and bool((other.get_indexer(index) >= 0).all())
 

@@ -234,7 +234,7 @@ class AnswerDisplay(Display):
 
 
 def _told_rows(c: Comparison) -> list[ComparisonRow]:
-    """What a reader measures the answer by, the best first."""
+    """Return the rows that readers compare the answer with, the best first."""
     ours = next((row for row in c.rows if not row.baseline), None)
     constant = next((row for row in c.rows if row.model in CONSTANT), None)
     told = [c.recommended, *([ours] if c.recommended.baseline else []), best_baseline(c), constant]
@@ -255,7 +255,7 @@ def _what_is_shown(c: Comparison, rows: Sequence[ComparisonRow]) -> str:
 
 
 def _finding(c: Comparison) -> str:
-    """What there is to see."""
+    """Return the finding, for the title."""
     chosen, best = c.recommended, c.best
     value = f"{c.metric} {short_value(c, chosen.value)}"
     if len(c.rows) == 1:

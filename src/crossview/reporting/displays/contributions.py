@@ -1,4 +1,4 @@
-"""What each view is worth, and its share of the score."""
+"""Contributions of views: the loss without each, and its share of the score."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class ViewContributionDisplay(Display):
 
 
 def _finding(shown: ViewContributionDisplay) -> str:
-    """What there is to see."""
+    """Return the finding, for the title."""
     values = shown.values
     if shown.is_share:
         return _finding_of_shares(shown)

@@ -81,7 +81,7 @@ class CumulativeErrorDisplay(Display):
 
     @property
     def is_share(self) -> bool:
-        """Whether the error is a share of the rows."""
+        """Return whether the error is a share of the rows."""
         return self.error.startswith("share")
 
     def _words(self, value: float) -> str:
@@ -207,7 +207,7 @@ class CumulativeErrorDisplay(Display):
 
 
 def _finding(order: Sequence[Curve], share: bool) -> str:
-    """What there is to see."""
+    """Return the finding, for the title."""
     best = order[0]
     end = f"{best.values[-1]:.1%}" if share else f"{best.values[-1]:.4g}"
     if len(order) > 1:

@@ -1,4 +1,4 @@
-"""How much the views of a row differ."""
+"""Disagreement of the views of each row."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class ViewDifferenceDisplay(Display):
         )
 
     def _finding(self) -> str:
-        """What there is to see."""
+        """Return the finding, for the title."""
         if len(self.curves) > 1:
             k = int(np.argmin([mean[-1] for mean in self.means]))
             return (

@@ -1,4 +1,4 @@
-"""Which expert of a stack was trusted when."""
+"""Weights of the experts of a stack over time."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class ExpertWeightsDisplay(Display):
         return cls(result.diagnostics.experts)
 
     def _finding(self) -> str:
-        """What there is to see."""
+        """Return the finding, for the title."""
         w = self.weights
         end = int(np.argmax(w.weights[-1]))
         early = int(np.argmax(w.weights[np.argmin(np.abs(w.rows - w.rows[-1] / 16))]))

@@ -1,4 +1,4 @@
-"""How well scores and probabilities order the rows: scikit-learn's displays, in our style."""
+"""Ranking and calibration curves: scikit-learn's displays in the style of the package."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ class Roc(_Ranking):
 
 
 class ReliabilityDisplay(Display):
-    """How often rows with a probability are of the class: scikit-learn's `CalibrationDisplay`.
+    """Share of positive rows per predicted probability: scikit-learn's `CalibrationDisplay`.
 
     Parameters
     ----------

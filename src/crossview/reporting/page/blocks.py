@@ -1,4 +1,4 @@
-"""What a page is made of: sections of text, tables and pictures."""
+"""Building blocks of a page: sections of text, tables and pictures."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ class Section:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is one picture, or a few words, and leaves half of a screen."""
+        """Return whether it fills at most half of the screen: one picture or a few words."""
         kinds = [block.kind for block in self.blocks]
         return kinds.count("figure") <= 1 and set(kinds) <= {"figure", "text"}
 
     @property
     def summary(self) -> str:
-        """What a folded section says beside its title."""
+        """Return the summary beside the title of a folded section."""
         titles = [block.title for block in self.blocks if block.kind == "figure"]
         return self.finding or next(iter(titles), "")
 

@@ -108,7 +108,7 @@ def _begun(words: str) -> str:
 
 
 def _measured_by(c: Comparison, best: ComparisonRow, chosen: ComparisonRow) -> str:
-    """How the recommended model stands to the best baseline, else to the other models."""
+    """Compare the recommended model with the best baseline, else with the other models."""
     theirs = best_baseline(c)
     if chosen.baseline:
         ours = next((row for row in c.rows if not row.baseline), None)
@@ -139,7 +139,7 @@ def _about_answer(c: Comparison) -> str:
 
 
 def _action(c: Comparison, made: Made) -> tuple[str, str]:
-    """What to do now, and the command that does it."""
+    """Return the next step, and the command for it."""
     options = c.train_options
     if all(row.model in CONSTANT for row in c.rows):
         return "What to do: compare models that learn; give them more time if it was too short.", ""
@@ -245,7 +245,7 @@ def _all_columns(c: Comparison, names: Sequence[tuple[str, str]]) -> Block:
 
 
 def _about_speed(c: Comparison) -> str:
-    """What the speeds in the table are."""
+    """Explain the speeds in the table."""
     if c.mode == "progressive":
         return "learned/s: rows that one core scores and then learns, without reading and encoding"
     return (
@@ -264,7 +264,7 @@ def _difference(c: Comparison, difference: object) -> str:
 
 
 def _worth(c: Comparison) -> Section:
-    """What each view is worth."""
+    """Return the section on the contribution of each view."""
     section = Section("worth", "What each view is worth")
     alone = [row for row in c.rows if row.model.startswith("view:")]
     if c.ablation:

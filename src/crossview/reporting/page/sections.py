@@ -49,7 +49,7 @@ MOST_CLASSES_CROSSED, MOST_CLASSES_SHOWN, MOST_VIEWS = 20, 100, 100
 
 @dataclass
 class Made:
-    """How a result was made, as far as whoever asks for a page knows it.
+    """Provenance of a result: source, command and time, where known.
 
     Attributes
     ----------
