@@ -94,21 +94,9 @@ def open_labeled(
 
 
 def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSource:
-    """Open rows for a model that has learned others: with its columns, read as it reads them.
+    """Open rows for a model that has learned others, with its columns, read as it reads them.
 
-    Parameters
-    ----------
-    source, y
-        As for `open_labeled`.
-    encoder : ViewEncoder, ViewScaler or None
-        Of the model.
-    **options
-        ``task``, ``unlabeled`` and ``classes``, as for `LabeledSource`.
-
-    Returns
-    -------
-    LabeledSource
-        The rows; their own encoder has learned nothing.
+    The encoder of the rows has learned nothing; the options are those of `LabeledSource`.
     """
     check_rows(source, y=y, weight=options.get("weight"))
     reads_columns = isinstance(encoder, ViewEncoder)
@@ -151,23 +139,9 @@ def hide_views(X: MultiView, views: Iterable[str]) -> MultiView:
 
 
 def encode_parts(X: Any, encoder: Any, parts: list[np.ndarray]) -> tuple[Any, list[MultiView]]:
-    """Return some parts of the rows as views, and the encoder.
+    """Return an encoder fitted on the first part of the rows, and the parts as views.
 
-    Parameters
-    ----------
-    X : MultiView or pyarrow.Table
-        The rows.
-    encoder : ViewEncoder, ViewScaler or None
-        A new one like it is fitted on the first part; None: the rows stay as they are.
-    parts : list of ndarray of int
-        The rows of each part.
-
-    Returns
-    -------
-    encoder : ViewEncoder, ViewScaler or None
-        The fitted one.
-    encoded : list of MultiView
-        The parts.
+    Without an encoder the rows stay as they are.
     """
     taken = [take_rows(X, part) for part in parts]
     if encoder is None:

@@ -33,39 +33,15 @@ USUAL_WEIGHTS = (0.1, 10.0)
 
 
 def read_groups(table: Source, name: str) -> np.ndarray:
-    """Return a column of a table as numbers, the same for the same value.
-
-    Parameters
-    ----------
-    table : Source
-        With all of its columns.
-    name : str
-        The column; it has a value in each row.
-
-    Returns
-    -------
-    codes : ndarray of int
-        One per row.
-    """
+    """Return a column that has a value in each row as numbers, the same for the same value."""
     return np.asarray(_column(table, name, "group").combine_chunks().dictionary_encode().indices)
 
 
 def read_order(table: Source, name: str, format: str = "") -> np.ndarray:
-    """Return the rows of a table in the order of a column.
+    """Return the positions of the rows in the order of a column; equal times keep their order.
 
-    Parameters
-    ----------
-    table : Source
-        With all of its columns.
-    name : str
-        The column: timestamps, dates, numbers, or text that is dates.  Each row has a value.
-    format : str, default=""
-        How text writes its dates, as for `ViewEncoder`; "": as its values say.
-
-    Returns
-    -------
-    order : ndarray of int
-        Positions of the rows; equal times keep their order.
+    The column holds timestamps, dates, numbers, or text that is dates, and a value in each row.
+    Without a format, the values of text say how it writes dates.
     """
     import pyarrow.compute as pc
 
@@ -106,16 +82,9 @@ def _check_time_column(table: Source, name: str, format: str = "") -> str:
 
 
 def format_of_times(table: Source, name: str, *, given: bool = True) -> str:
-    """Return how a column of text writes times; an error if it does not say so itself.
+    """Return the format of times in a column of text; an error if its values leave it open.
 
-    Parameters
-    ----------
-    table : Source
-        With the column.
-    name : str
-        Its name.
-    given : bool, default=True
-        Whether ``date=`` could say it.
+    ``given`` says whether ``date=`` could give it, for the message.
     """
     found = table.find_dates([name]).get(name)
     how = f"convert it in a query, for example with strptime({name}, '%d/%m/%Y')"

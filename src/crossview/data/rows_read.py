@@ -56,19 +56,10 @@ class RowsRead:
         self._checkpoint = ""
 
     def watch(self, batches: Iterable[Batch], *, shuffled: bool = False) -> Iterator[Batch]:
-        """Yield the batches, and take note of their rows.
+        """Yield the batches, and keep a record of their rows.
 
-        Parameters
-        ----------
-        batches : iterable of Batch
-            They begin with the first row of the source, or the row groups come in random order.
-        shuffled : bool, default=False
-            Whether they do that.
-
-        Yields
-        ------
-        Batch
-            The same.
+        They begin with the first row of the source, or row groups come in random order
+        (``shuffled``).
         """
         last: int | None = None
         for batch in batches:
@@ -133,16 +124,9 @@ class RowsRead:
     def compare(
         self, state: Mapping[str, np.ndarray], batches: Iterable[Any], checkpoint: str
     ) -> None:
-        """Raise an error if an earlier run has read other rows.
+        """Raise an error if an earlier run, whose checkpoint holds the state, has read other rows.
 
-        Parameters
-        ----------
-        state : mapping of str to ndarray
-            What it has read; it was checked.
-        batches : iterable
-            What `watch` yields, in the order of the source.
-        checkpoint : str
-            The file that has kept the state.
+        ``batches`` are what `watch` yields, in the order of the source.
         """
         if len(state["rows"]) != len(self._blocks):
             raise InputError(

@@ -358,24 +358,10 @@ class Source:
         empty: bool = False,
         message: str = "is empty; give it a value or leave the row out",
     ) -> dict[Any, int]:
-        """Return the sorted values of a column, and the number of rows of each.
+        """Return the sorted values of a column, and the number of rows of each; no other is read.
 
-        No other column is read.
-
-        Parameters
-        ----------
-        column : str
-            Name of the column.
-        empty : bool, default=False
-            Whether there may be empty (null or NaN) values, which are then one None, the
-            last value; an error otherwise.
-        message : str, default="is empty; give it a value or leave the row out"
-            The message of that error.
-
-        Returns
-        -------
-        dict of value to int
-            Python values, and their rows.
+        Empty (null or NaN) values are an error with this message, unless ``empty`` allows them:
+        they are then one None, the last value.
         """
         import pyarrow.compute as pc
 

@@ -39,24 +39,10 @@ def predictors(
     views: Mapping[str, Any] | None = None,
     ignored: Sequence[str] = (),
 ) -> pa.Table:
-    """Return the columns that may predict a label, without rows.
+    """Return the columns that may predict a label, without rows, for `plan_columns`.
 
-    Parameters
-    ----------
-    stream : Source
-        The table.
-    label : str or None
-        The column of the labels; None: they are elsewhere.
-    views : mapping of str to columns, default=None
-        As for `ViewEncoder`.  None of them may name the label; globs pass it over.
-    ignored : sequence of str, default=()
-        Columns that are in no view: names or globs.
-
-    Returns
-    -------
-    table : pyarrow.Table
-        All other columns, of which `plan_columns` makes views.  The id of a join is one of them
-        only if a view names it.
+    No view may name the label, and globs pass it over; ``ignored`` are names or globs.  The id of a
+    join is among the columns only if a view names it.
     """
     if label is not None:
         check_label(stream, label, {})
@@ -81,37 +67,14 @@ def _ids_in_no_view(stream: Source, views: Mapping[str, Any] | None) -> list[str
 
 
 def views_of_join(stream: Source, views: Mapping[str, Any] | None) -> Any:
-    """Return the views, if any are given, and those that are tables of a join besides.
-
-    Parameters
-    ----------
-    stream : Source
-        The table.
-    views : mapping of str to columns, or None
-        As for `ViewEncoder`.
-
-    Returns
-    -------
-    views : dict of str to columns, or None
-        None: names of columns say it.
-    """
+    """Return the views, if any are given, and those that are tables of a join besides."""
     if stream.join is None or not isinstance(views, Mapping):
         return views
     return {**{name: [f"{name}__*"] for name in stream.join.views}, **views}
 
 
 def check_label(stream: Source, label: str, views: Mapping[str, Sequence[str]]) -> None:
-    """Raise an error for a label that a table has not, or that a model predicts from.
-
-    Parameters
-    ----------
-    stream : Source
-        The table.
-    label : str
-        The column of the labels.
-    views : mapping of str to sequence of str
-        The columns of each view of the model.
-    """
+    """Raise an error for a label that a table has not, or that a model predicts from."""
     names = stream.column_names
     if label not in names:
         file = stream.files[0] if stream.files else None
@@ -178,15 +141,7 @@ def dates_in_views(date: Sequence[str], in_no_view: Sequence[str]) -> list[str]:
 
 
 def split_time(date: Sequence[str], time: str | None) -> tuple[list[str], str]:
-    """Return the columns of dates without that of times, which is in no view, and its format.
-
-    Parameters
-    ----------
-    date : sequence of str
-        As for `ViewEncoder`.
-    time : str or None
-        The column of times.
-    """
+    """Return the columns of dates without that of times, which is in no view, and its format."""
     date = [date] if isinstance(date, str) else list(date)
     columns = date if time is None else dates_in_views(date, [time])
     formats = [split_format(one)[1] for one in date if one not in columns and one != time]
@@ -199,23 +154,9 @@ def with_dates(
     views: Mapping[str, Any] | None,
     declared: Mapping[str, Any],
 ) -> list[str]:
-    """Return the columns of dates that are declared, and those of text that is dates in every row.
+    """Return ``date=`` of `ViewEncoder`: declared columns, and text that is dates in every row.
 
-    Parameters
-    ----------
-    stream : Source
-        The table; columns of text are read, where they may be dates.
-    names : list of str
-        Columns that may be in a view.
-    views : mapping of str to columns, or None
-        As for `ViewEncoder`.
-    declared : mapping of str to sequence of str
-        Columns by their kinds, as for `ViewEncoder`.
-
-    Returns
-    -------
-    date : list of str
-        For ``date=`` of `ViewEncoder`, with formats.
+    Of the columns with these names, those of text that may be dates are read.
     """
     used = [name for group in columns_of_views(views, names).values() for name in group]
     of_kinds = {kind: declared.get(kind) or () for kind in KINDS}
@@ -255,22 +196,7 @@ def check_missing_columns(missing_columns: str) -> None:
 def columns_of_model(
     table: Source, views: Mapping[str, list[str]], missing_columns: str
 ) -> ColumnsOfModel:
-    """Return which columns of a model a table has, if they are enough.
-
-    Parameters
-    ----------
-    table : Source
-        The table.
-    views : mapping of str to list of str
-        The columns of each view of the model.
-    missing_columns : {"error", "null"}
-        As for `crossview.predict`.
-
-    Returns
-    -------
-    ColumnsOfModel
-        Those that are there, and what is missing.
-    """
+    """Return which columns of a model a table has, if they are enough for ``missing_columns``."""
     check_missing_columns(missing_columns)
     known = set(table.column_names)
     absent = [view for view, group in views.items() if known.isdisjoint(group)]

@@ -540,26 +540,9 @@ def describe_head(
 ) -> Description:
     """Return what the first 10,000 rows of a table hold, or of a very wide one its names only.
 
-    Its warnings leave out what learning refuses with an error, and the label.
-
-    Parameters
-    ----------
-    table : Source
-        The table; it is read up to the first batch.
-    y : str or None
-        The column of the labels.
-    weight : str, default=None
-        The column of the weights, which is among ``ignore``.
-    leaks : bool, default=False
-        Whether to name columns that tell the label; learning on one machine looks for them in more
-        rows.
-    **options
-        As for `describe`.
-
-    Returns
-    -------
-    Description
-        As from `describe`.
+    Its warnings leave out the label, what learning refuses with an error, and without ``leaks`` the
+    columns that tell the label, which learning on one machine looks for in more rows.  The options
+    are those of `describe`; the column of weights is among ``ignore``.
     """
     import pyarrow as pa
 

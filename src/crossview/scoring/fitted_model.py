@@ -78,14 +78,9 @@ class FittedModel:
     def decide_by(self, threshold: Any, positive: Any) -> None:
         """Predict by another threshold than that of the model, which stays as it is.
 
-        Parameters
-        ----------
-        threshold : float or None
-            The probability of the positive class above which it is predicted; None: a score above
-            0 predicts the second class.
-        positive : label or None
-            That class.  None: the one that the model was trained for; of a model that does not
-            know it, that of `choose_positive`.
+        It is the probability of the positive class above which that is predicted; None: a score
+        above 0 predicts the second class.  Without a positive class it is the one that the model
+        was trained for, or else that of `choose_positive`.
         """
         if self.classes is None:
             raise InputError("a threshold is about classes, and the model predicts numbers")
@@ -107,23 +102,11 @@ class FittedModel:
         typed: Sequence[str] = (),
         missing_columns: str = "error",
     ) -> ModelRows:
-        """Return the rows of a source as views, batch by batch.
+        """Return the rows of a source as views, with columns to keep besides, batch by batch.
 
-        Parameters
-        ----------
-        X : MultiView, data frame, path, glob or query
-            The rows.
-        keep : sequence of str, default=()
-            Columns to yield besides: in text files as they are written, such as yes and no.
-        typed : sequence of str, default=()
-            More columns to yield, with their types, such as times.
-        missing_columns : {"error", "null"}, default="error"
-            As for `crossview.predict`.
-
-        Returns
-        -------
-        ModelRows
-            Iterate over them.
+        Those of ``keep`` are as they are written in text files, such as yes and no; those of
+        ``typed``, such as times, have their types.  ``missing_columns`` is as for
+        `crossview.predict`.
         """
         check_missing_columns(missing_columns)
         encoder = self.encoder

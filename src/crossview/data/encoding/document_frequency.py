@@ -39,23 +39,9 @@ class DocumentFrequencies:
     def weigh(
         self, c: int, rows: sp.csr_array, present: np.ndarray, *, learn: bool = False
     ) -> sp.csr_array:
-        """Return the counts of words of a column as tf-idf, each row with norm 1.
+        """Return the counts of words of column c as tf-idf, each row with norm 1.
 
-        Parameters
-        ----------
-        c : int
-            The column.
-        rows : csr_array of shape (n_rows, n_slots)
-            The counts, each slot once.
-        present : ndarray of bool of shape (n_rows,)
-            Whether the row has a text.
-        learn : bool, default=False
-            Count each row before it is weighed.
-
-        Returns
-        -------
-        csr_array of shape (n_rows, n_slots)
-            Shares the indices.
+        ``present`` says whether a row has a text; ``learn`` counts each row before it is weighed.
         """
         indptr, indices = (
             part.astype(np.int32, copy=False) for part in (rows.indptr, rows.indices)

@@ -26,17 +26,8 @@ class MergeableStatistics:
     def merge_with(self, others: Sequence[Self], start: Self | None = None) -> Self:
         """Return one that has seen the rows of this one and others; see `crossview.merge`.
 
-        Parameters
-        ----------
-        others : sequence of encoder or scaler
-            They have the same parameters and columns.
-        start : encoder or scaler, default=None
-            What all of them started from, whose rows count once.  None: no rows.
-
-        Returns
-        -------
-        encoder or scaler
-            Its statistics are those of all rows, in the order of the encoders.
+        The others have the same parameters and columns; the rows of ``start``, which all of them
+        went on from, count once.
         """
         mine: Any = self
         header = mine.get_header()
@@ -61,21 +52,9 @@ def _learning(one: Any) -> str:
 
 
 def _merged_state(states: Sequence[State], start: State, remember_names: int) -> dict:
-    """Return the state of an encoder, or of a scaler, that has seen the rows of all.
+    """The state of an encoder, or of a scaler, that has seen the rows of all states.
 
-    Parameters
-    ----------
-    states : sequence of dict
-        As from ``get_state``, in the order of the rows.
-    start : dict
-        What all of them started from; its rows count once.
-    remember_names : int
-        Names to keep per view.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Counts and moments are those of all rows; the names of slots are the first ones.
+    The rows of ``start`` count once; of the names of slots the first ones are kept.
     """
     merged: dict[str, np.ndarray] = {}
     if "knots" in start:

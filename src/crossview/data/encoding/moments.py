@@ -22,19 +22,9 @@ class Moments:
         self.count, self.mean, self.m2 = (np.zeros(n_columns) for _ in range(3))
 
     def standardize(self, values: np.ndarray, *, learn: bool = False) -> np.ndarray:
-        """Return the numbers with mean 0 and variance 1; 0 where all are equal.
+        """Return numbers (NaN where missing) with mean 0 and variance 1; 0 where all are equal.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_columns)
-            The numbers; NaN is missing.
-        learn : bool, default=False
-            Add each row before it is standardized.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns)
-            The standardized numbers.
+        ``learn`` adds each row before it is standardized.
         """
         standardized = np.empty_like(values)
         standardize_rows(values, learn, (self.count, self.mean, self.m2), standardized)

@@ -45,32 +45,17 @@ class Quantiles:
         self._first = [np.empty(0)] * n_columns  # the values, until the knots stay
 
     def fit(self, values: np.ndarray) -> None:
-        """Place the knots at the quantiles of all rows.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_columns)
-            The numbers; NaN is missing.
-        """
+        """Place the knots at the quantiles of all rows; NaN is missing."""
         for c, column in enumerate(values.T):
             self._add(c, column[~np.isnan(column)])
             if self.count[c]:
                 self._place(c)
 
     def positions(self, values: np.ndarray, *, learn: bool = False) -> np.ndarray:
-        """Return where each number lies: k + f between knots k and k + 1, at the fraction f.
+        """Return k + f for a number between knots k and k + 1, at the fraction f.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_columns)
-            The numbers; NaN is missing.
-        learn : bool, default=False
-            Add each row before it is looked up.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns)
-            The positions; NaN where the number is missing, or its column has no two knots yet.
+        It is NaN where the number is missing, or its column has no two knots yet; ``learn`` adds
+        each row before it is looked up.
         """
         positions = np.empty_like(values)
         for c, column in enumerate(values.T):

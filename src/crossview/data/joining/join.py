@@ -121,27 +121,10 @@ def join_sources(
 ) -> Source:
     """Return the rows of several tables, joined by an id.
 
-    Parameters
-    ----------
-    sources : sequence of (str or None, table)
-        The view that each table is, and the table.  None: its columns keep their names, and rows
-        that it has not are left out.
-    on : str or sequence of str, default=None
-        As for `join_tables`.
-    main : bool, default=True
-        Whether the first table gives the rows and their order.  False: the table that has the
-        label does, and without a label all ids that a table has, in their order.
-    label : str, default=None
-        The column of the labels, which keeps its name.
-    named : iterable of str, default=()
-        More columns that keep their names, such as one of weights.
-    dialect : mapping of str to value, default=None
-        Of CSV files, as for `open_table`.
-
-    Returns
-    -------
-    Source
-        A stream of all columns.
+    ``sources`` are pairs of a view and its table; columns of a table without a view keep their
+    names, and rows that it has not are left out.  With ``main`` the first table gives the rows and
+    their order; otherwise the table that has the label does, and without a label all ids that a
+    table has, in their order.  The label and the ``named`` columns keep their names.
     """
     keys = None if on is None else [on] if isinstance(on, str) else list(on)
     for view, _ in sources:

@@ -55,24 +55,10 @@ def key_name(k: int) -> str:
 def unify_keys(
     tables: Sequence[JoinedTable], on: Sequence[str]
 ) -> tuple[list[JoinedTable], list[str | None]]:
-    """Return the tables with ids that can be compared, and the SQL types for that.
+    """Return the tables with ids that can be compared, and the SQL type of each column of the id.
 
     Text files say nothing of types: ids of digits are numbers if all tables have numbers, and text
-    if another table has text, such as 007 or P12.
-
-    Parameters
-    ----------
-    tables : sequence of JoinedTable
-        The tables.
-    on : sequence of str
-        Columns that all have.
-
-    Returns
-    -------
-    tables : list of JoinedTable
-        The same, some read in another way.
-    types : list of (str or None)
-        The type of each column of ``on``; None: as it is.
+    if another table has text, such as 007 or P12.  A type of None leaves the column as it is.
     """
     tables = list(tables)
     types: list[str | None] = []
@@ -130,18 +116,7 @@ def register(
 ) -> None:
     """Give the database the rows of a table with their places, to be read once.
 
-    Parameters
-    ----------
-    duck : duckdb.DuckDBPyConnection
-        The database.
-    name : str
-        What SQL calls the table.
-    stream : Source
-        Its rows.
-    on : sequence of str
-        Columns that have a value in each row.
-    raised : list of InputError
-        Gets the error that ends the reading.
+    Each row must have an id; ``raised`` gets the error that ends the reading.
     """
     arrow = pyarrow()
     schema = stream.schema.append(arrow.field(PLACE, arrow.int64()))

@@ -22,21 +22,9 @@ _QUERY = re.compile(r"\s*(SELECT|WITH|FROM)\b\s*\S", re.IGNORECASE)
 
 
 def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
-    """Return the reader of a source, and the argument of its class.
+    """Return the entry of the reader of a source, and its files, query or table in memory.
 
-    Parameters
-    ----------
-    source : path, glob, list of paths, query or data frame
-        As for `open_table`.
-    format : str, default=None
-        Name of the format of files.  None: the end of their names says it.
-
-    Returns
-    -------
-    reader : Reader
-        The entry.
-    content : list of str, str or data frame
-        The files, the query, or the table in memory.
+    Without a format, the ends of the names of the files say it.
     """
     if isinstance(source, str) and is_query(source):
         return _entry("query"), source

@@ -195,18 +195,7 @@ def _matrix(part: Part, layout: ViewLayout) -> sp.csr_array:
 
 
 def column_lists(views: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what each view holds as lists of text.
-
-    Parameters
-    ----------
-    views : mapping of str to str or sequence
-        Text such as ``"1:1840"``, ``"0,3"`` or ``["user", "ad"]``, or numbers.
-
-    Returns
-    -------
-    dict of str to list of str
-        The parts of each.
-    """
+    """Return the parts of each view as text, given as ``"1:1840"``, ``"0,3"``, lists or numbers."""
     if not isinstance(views, Mapping):
         raise InputError(f"views= maps a name to columns, such as {{'page': '1:1840'}}: {views!r}")
     lists: dict[str, list[str]] = {}

@@ -56,13 +56,7 @@ class UnchangedFiles:
         return some
 
     def check(self, file: str | None = None) -> None:
-        """Raise an error if a file is not as it was.
-
-        Parameters
-        ----------
-        file : str, default=None
-            Its name; None: any of them.
-        """
+        """Raise an error if a file, or any of them, is not as it was."""
         found = matching_files(self._globs) if file is None and self._globs else self._found
         if new := [name for name in found if name not in self._found]:
             raise InputError(f"appeared while the files were in use; {ADVICE}", file=new[0])

@@ -404,18 +404,7 @@ class NumberSummary:
         return relations
 
     def constants(self, c: int) -> list[tuple[int, float, int]]:
-        """Return the classes in all rows of which column ``c`` has a value that no other row has.
-
-        Parameters
-        ----------
-        c : int
-            The column.
-
-        Returns
-        -------
-        list of (int, float, int)
-            The class, the value, and the rows of the class.
-        """
+        """Return class, value and rows where all rows of a class, and no other, have one value."""
         known = self.distinct[c]
         if known is None:
             return []

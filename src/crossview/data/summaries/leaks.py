@@ -24,37 +24,17 @@ ALMOST = "tells the label almost exactly"
 
 
 def explain_leak(leak: str, column: str, rows: str = "") -> str:
-    """Return what a column does, and what to do.
-
-    Parameters
-    ----------
-    leak : str
-        From `find_leaks`.
-    column : str
-        The column.
-    rows : str, default=""
-        Of which rows that is known, in words; "": of all.
-    """
+    """Return how a column tells the label, and what to do; ``rows`` says in which rows it does."""
     known = f"{leak} ({rows})" if rows else leak
     return f"{known}; {KNOWN_LATER}: ignore={column!r}"
 
 
 def find_leaks(summary: TableSummary) -> dict[str, str]:
-    """Return which columns tell the label, and how, in words.
+    """Return the columns that tell the label, and how, in words.
 
     These are tried on each column: whether it is missing; each value of categories, alone and all
     together; of numbers the correlation, limits between the classes, and a value that one class has
     alone.  A class of fewer than ten rows says nothing.
-
-    Parameters
-    ----------
-    summary : TableSummary
-        Of the rows.
-
-    Returns
-    -------
-    leaks : dict of str to str
-        By column.
     """
     target, found = summary.target, {}
     if target.values is None or not target.usable:
