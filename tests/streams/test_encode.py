@@ -566,9 +566,9 @@ def test_from_file_to_views(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("user_age,user_city,label\n30,Oslo,1\n,Bonn,0\n,,1\n")
     fitted = unscaled({"user": "user_*"}, hash_bits=BITS)
-    for data, _, _ in open_table(path):
-        fitted.partial_fit(data)
-        X = fitted.transform(data)
+    for batch in open_table(path):
+        fitted.partial_fit(batch.X)
+        X = fitted.transform(batch.X)
     assert X.present.tolist() == [[True], [True], [False]]
     assert named(fitted, X, 1) == {"user/user_age is missing": 1, "user/user_city=Bonn": 1}
 
