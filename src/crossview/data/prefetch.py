@@ -67,13 +67,7 @@ def prefetch(items: Iterable[Item]) -> Iterator[Item]:
 
 
 class Background(Generic[Item]):
-    """A function that runs in a thread, and its result.
-
-    Parameters
-    ----------
-    work : callable
-        Called without arguments.
-    """
+    """A function that runs in a thread, and its result."""
 
     def __init__(self, work: Callable[[], Item]) -> None:
         self._made: list[Item] = []

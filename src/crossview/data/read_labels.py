@@ -212,8 +212,8 @@ def check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.ndar
     unknown[known] = ~np.isin(known_labels(y), classes)
     if unknown.any():
         row = int(unknown.argmax())
-        names = some_names(classes.tolist())
-        raise InputError(f"label {y[row]!r} is not among the classes {names}", row=row)
+        names, label = some_names(classes.tolist()), y[row : row + 1].tolist()[0]
+        raise InputError(f"label {label!r} is not among the classes {names}", row=row)
     return y
 
 

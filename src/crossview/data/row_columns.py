@@ -147,17 +147,7 @@ def about_weights(name: str, mean: float) -> list[str]:
 
 
 class RowColumns:
-    """Checks of the columns of times and weights, as learning makes them, in one pass.
-
-    Parameters
-    ----------
-    table : Source
-        With all of its columns.
-    time, weight : str or None
-        The columns, where there are any.
-    format : str, default=""
-        As for `read_order`.
-    """
+    """Checks of the columns of times and weights, as learning makes them, in one pass."""
 
     def __init__(
         self, table: Source, time: str | None, weight: str | None, format: str = ""

@@ -35,15 +35,11 @@ class _Block(NamedTuple):
 
 
 class RowsRead:
-    """How many rows of each file or row group were read, and a hash of them.
+    """Record of the number of rows of each file or row group that were read, and a hash of them.
 
     A row is hashed when it is read for the first time, in the order of its file; so it does not
-    matter in which order row groups are read, nor how often.
-
-    Parameters
-    ----------
-    starts : mapping of (str or None) to sequence of int
-        Of each file the rows at which its row groups begin, from 0; None is what is in no file.
+    matter in which order row groups are read, nor how often.  ``starts`` are the rows of each file
+    at which its row groups begin, from 0; the file None stands for no file.
     """
 
     def __init__(self, starts: Mapping[str | None, Sequence[int]]) -> None:

@@ -170,16 +170,10 @@ _ABOUT_CSV = "; is it written in another way? Say how by delimiter=, encoding= o
 
 
 class ColumnsOfModel(NamedTuple):
-    """Which columns of a model a table has.
+    """The columns of a model that a table has (``here``), and what is missing.
 
-    Attributes
-    ----------
-    here : list of str
-        Those to read.
-    missing_views : list of str
-        Views of which the table has no column.
-    null_columns : list of str
-        Columns of other views that it has not, where that is allowed.
+    Those are views of which the table has no column, and columns of other views, where it is
+    allowed that they are null.
     """
 
     here: list[str]

@@ -57,14 +57,10 @@ SECONDS_OF_DAY = 86_400
 
 
 class DateFormat(NamedTuple):
-    """How a column of text writes dates.
+    """Format of the dates in a column of text, as for `strptime`.
 
-    Attributes
-    ----------
-    format : str
-        As for `strptime`.
-    other : str or None
-        Another format that fits all values as well: which one is right, the values do not say.
+    ``other`` is another format that fits all values as well: the values do not say which one is
+    right.
     """
 
     format: str

@@ -15,22 +15,7 @@ __all__ = ["DocumentFrequencies", "weigh_rows"]
 
 
 class DocumentFrequencies:
-    """How many texts so far have the words of each slot, column by column.
-
-    Parameters
-    ----------
-    n_columns : int
-        Number of text columns.
-    n_slots : int
-        Number of slots.
-
-    Attributes
-    ----------
-    n : ndarray of int of shape (n_columns,)
-        Texts so far.
-    df : ndarray of int of shape (n_columns, n_slots)
-        Those that have a word of the slot.
-    """
+    """Number of texts of each text column so far (``n``), and of those with each slot (``df``)."""
 
     def __init__(self, n_columns: int, n_slots: int) -> None:
         self.n = np.zeros(n_columns, dtype=np.int64)

@@ -112,25 +112,9 @@ class _Hashing:
 class SlotTables(_Hashing):
     """Hashes of the values of categorical and text columns, and names of the slots.
 
-    Parameters
-    ----------
-    n_slots : int
-        Slots of each view.
-    ngram_range : (int, int)
-        Shortest and longest n-gram of words to count.
-    remember_names : int
-        Maximum number of slot names to store per view.
-    views : sequence of str
-        Names of all views.
-    normalized : bool, default=True
-        Whether the counts of each text have norm 1.
-
-    Attributes
-    ----------
-    names : dict of str to dict of int to str
-        Per view the name of each slot: the first one that a row had.
-    collisions : dict of str to set of int
-        Per view the slots with a name that rows had by another name, too.
+    Per view, ``names`` has the name of each slot, the first one that a row had, for at most
+    ``remember_names`` slots; and ``collisions`` the slots with a name that rows had by another
+    name, too.  With ``normalized`` the counts of each text have norm 1.
     """
 
     def __init__(

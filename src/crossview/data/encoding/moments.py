@@ -10,13 +10,7 @@ __all__ = ["Moments", "standardize_rows"]
 
 
 class Moments:
-    """Count, mean and sum of squared deviations of each column.
-
-    Parameters
-    ----------
-    n_columns : int
-        Number of columns.
-    """
+    """Count, mean and sum of squared deviations of each column."""
 
     def __init__(self, n_columns: int) -> None:
         self.count, self.mean, self.m2 = (np.zeros(n_columns) for _ in range(3))

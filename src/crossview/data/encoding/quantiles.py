@@ -21,21 +21,8 @@ class Quantiles:
 
     A learner needs columns that keep their meaning, so the knots stay after `LAST_PLACED` values.
     When they are placed depends on the number of values of the column only, so batches change
-    nothing.
-
-    Parameters
-    ----------
-    n_columns : int
-        Number of columns.
-    n_knots : int
-        Number of knots per column; a column with equal quantiles has fewer.
-
-    Attributes
-    ----------
-    count : ndarray of shape (n_columns,), int64
-        Number of values that the knots are about, or wait for; at most `LAST_PLACED`.
-    knots : list of ndarray
-        The knots of each column, ascending.
+    nothing.  A column with equal quantiles has fewer knots; ``count`` is the number of values that
+    the knots are about, or wait for.
     """
 
     def __init__(self, n_columns: int, n_knots: int) -> None:

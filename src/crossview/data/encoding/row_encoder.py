@@ -42,27 +42,8 @@ class _Values(NamedTuple):
 class RowEncoder:
     """Encoder of the rows of some columns, and its statistics.
 
-    Parameters
-    ----------
-    columns : list of Column
-        The columns, view by view.
-    n_slots : int
-        Slots of each view that has categories or text.
-    ngram_range : (int, int)
-        Shortest and longest n-gram of words to count.
-    n_bins : int
-        Bins of each number; 0: none.
-    tf_idf : bool
-        Whether words that are in many texts count less.
-    standardize : bool
-        Whether numbers are standardized.
-    remember_names : int
-        Maximum number of slot names to store per view.
-
-    Attributes
-    ----------
-    plan, moments, quantiles, frequencies, slots
-        Columns and layout, and what is learned of numbers, words, and names of slots.
+    The parameters are those of `ViewEncoder`, with the number of slots of each view that has
+    categories or text, and the number of bins of each number (0: none).
     """
 
     def __init__(

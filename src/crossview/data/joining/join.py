@@ -36,16 +36,9 @@ ROWS_OF_A_TABLE = 10**15
 
 
 class Join(NamedTuple):
-    """What is known of a join.
+    """The id of a join, the views that are tables, and messages about it.
 
-    Attributes
-    ----------
-    on : list of str
-        The columns of the id.
-    views : list of str
-        The views that are tables.
-    lines : list of str
-        What is said of it: the id, if it is a guess, and rows that are not in all tables.
+    The messages name an id that is a guess, and rows that are not in all tables.
     """
 
     on: list[str]
@@ -226,22 +219,8 @@ def _with_label(tables: Sequence[JoinedTable], label: str | None) -> int | None:
 class JoinedSource:
     """Rows of several tables, joined by an id.
 
-    Parameters
-    ----------
-    tables : sequence of JoinedTable
-        The tables.
-    on : sequence of str
-        The id: columns of all.
-    rows : int or None
-        The table that gives the rows and their order.  None: all ids of all tables, in the order in
-        which they come.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    join : Join
-        The id, and what is said of it.
+    ``rows`` is the table that gives the rows and their order.  None: all ids of all tables, in the
+    order in which they come.
     """
 
     def __init__(self, tables: Sequence[JoinedTable], on: Sequence[str], rows: int | None) -> None:

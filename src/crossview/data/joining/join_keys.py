@@ -37,7 +37,7 @@ class JoinedTable(NamedTuple):
     columns : dict of str to str
         Its columns without the id: the name in the join, and its own.
     title : str
-        What messages call it.
+        Its name in messages.
     """
 
     stream: Source
@@ -139,27 +139,16 @@ def register(
 
 
 class Matches:
-    """Which ids the tables have in common, found by reading their ids only.
+    """The ids that the tables have in common, found by reading their ids only.
 
-    Parameters
-    ----------
-    tables : sequence of JoinedTable
-        The tables.
-    on : sequence of str
-        The columns of the id.
-    types : sequence of (str or None)
-        Their SQL types.
-    rows : int or None
-        The table that gives the rows; None: they are all ids of all tables.
+    ``rows`` is the table that gives the rows; None: they are all ids of all tables.
 
     Attributes
     ----------
-    n_rows : int
-        Rows of the join.
-    n_first : int
-        Rows of the first table, or ids of all.
+    n_rows, n_first : int
+        Rows of the join, and those of the first table, or ids of all.
     lines : list of str
-        What is said of rows that are not in all tables, a line each.
+        Messages about rows that are not in all tables, a line each.
     """
 
     def __init__(

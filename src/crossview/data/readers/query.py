@@ -23,10 +23,7 @@ __all__ = ["QuerySource"]
 class QuerySource:
     """Rows of a query that DuckDB runs: one SELECT, which only reads.
 
-    Attributes
-    ----------
-    reads : list of str
-        The names and globs of the files that it reads, and other tables.
+    ``reads`` are the names and globs of the files that it reads, and other tables.
     """
 
     def __init__(self, query: str) -> None:

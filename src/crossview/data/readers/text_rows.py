@@ -29,16 +29,10 @@ MOST_COLUMNS = 2**31 - 1
 
 @dataclass
 class FirstPass:
-    """What one pass over the files finds out.
+    """Results of one pass over the files.
 
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    labels : Counter of float
-        The rows of each label; of more than about `MOST_LABELS` some are left out.
-    unlabeled : (str, int) or None
-        File and number of the first row without a label.
+    These are the number of rows, the rows of each label (of more than about `MOST_LABELS` some are
+    left out), and file and number of the first row without a label.
     """
 
     n_rows: int = 0

@@ -27,16 +27,10 @@ class _State(NamedTuple):
 
 
 class UnchangedFiles:
-    """Files as they were when they were opened: who reads them asks whether they still are.
+    """Files as they were when they were opened, with a check that they still are.
 
     Size and time of change are compared.  Pipes and devices have neither, and are passed over.
-
-    Parameters
-    ----------
-    files : iterable of str
-        Their names.
-    globs : sequence of str, default=()
-        Names and globs of which each use finds the files again: there must be no others.
+    Each check finds the files of the globs again: there must be no others.
     """
 
     def __init__(self, files: Iterable[str] = (), globs: Sequence[str] = ()) -> None:

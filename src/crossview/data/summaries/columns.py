@@ -237,13 +237,7 @@ class ValueSummary:
 
 
 class MissingSummary:
-    """The labels of the rows in which columns have no value, and of those in which they have one.
-
-    Parameters
-    ----------
-    n_columns : int
-        Number of columns.
-    """
+    """The labels of rows in which columns have no value, and of those in which they have one."""
 
     def __init__(self, n_columns: int) -> None:
         # rows of each class, and in the first column without label: all, and those without value
