@@ -21,7 +21,7 @@ __all__ = ["Converted", "convert"]
 
 
 class Converted(NamedTuple):
-    """What `convert` wrote.
+    """Result of `convert`.
 
     Attributes
     ----------

@@ -591,7 +591,7 @@ def stack_rows(parts: list[Any]) -> Any:
 
 
 def _is_plain(X: Any) -> bool:
-    """Whether all columns of an Arrow table are numbers."""
+    """Return whether all columns of an Arrow table are numbers."""
     return plain_kinds().issuperset(X.schema.types)
 
 

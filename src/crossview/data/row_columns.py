@@ -202,6 +202,6 @@ def _column(table: Source, name: str, what: str) -> pa.ChunkedArray:
 
 
 def _type_of(table: Source, name: str) -> pa.DataType:
-    """What a column holds, whether or not it is stored as a dictionary."""
+    """Return the type of the values of a column, also where it is stored as a dictionary."""
     kind = table.select([name]).schema.field(name).type
     return getattr(kind, "value_type", kind)

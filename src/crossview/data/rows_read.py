@@ -27,7 +27,7 @@ _STATE = {
 
 
 class _Block(NamedTuple):
-    """What was read of a file or row group: so many rows, their hash, and whether those are all."""
+    """Rows of a file or row group that were read: their number, hash, and whether those are all."""
 
     n_rows: int
     hash: bytes
@@ -143,7 +143,7 @@ class RowsRead:
         self._wanted = {}
 
     def _is_there(self, number: int) -> bool:
-        """Whether the rows that an earlier run has read of a block are read again."""
+        """Return whether the rows of a block that an earlier run has read are read again."""
         wanted, found = self._wanted[number], self._blocks[number]
         if wanted.whole:
             return found.whole and found.n_rows == wanted.n_rows

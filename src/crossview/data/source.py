@@ -395,7 +395,7 @@ class Source:
 
     @property
     def weighted(self) -> bool:
-        """Whether rows of views have a weight other than 1."""
+        """True if rows of views have a weight other than 1."""
         return getattr(self._reader, "weighted", False)
 
     def start(self) -> None:

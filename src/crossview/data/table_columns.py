@@ -1,4 +1,4 @@
-"""Which columns of a table predict which label, by names and types, before a row is read.
+"""Columns of a table that predict a label, by names and types, before a row is read.
 
 It loads nothing heavy, so that the command line names a mistyped column at once.
 """

@@ -1,4 +1,4 @@
-"""What a table holds, before anything learns from it."""
+"""Content of a table or of views, before anything learns from it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z]
 
 @dataclass(frozen=True)
 class ColumnDescription:
-    """What a column holds.
+    """Content of a column.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class Description:
 
     @property
     def warnings(self) -> list[str]:
-        """What may be wrong, a line each: first the table, then columns with the same words."""
+        """Warnings, a line each: first about the table, then about columns with the same words."""
         columns: dict[str, list[str]] = {}
         for one in self.columns:
             for words in one.warnings:
@@ -287,7 +287,7 @@ def describe(
 
 
 def _about_names(table: Source) -> list[str]:
-    """Whether the names of the columns look like a row."""
+    """Return a warning if the names of the columns look like a row."""
     names = table.column_names
     if len(names) > 1 and all(re.fullmatch(r"[-+]?\d*\.?\d+", name) for name in names):
         some = ", ".join(names[:3])
@@ -367,7 +367,7 @@ class _Pass(TableSummary):
             yield one
 
     def _number(self, name: str, c: int) -> dict[str, Any]:
-        """What a column of numbers or dates holds."""
+        """Return the content of a column of numbers or dates."""
         distinct = self.moments.distinct[c]
         examples: list[str] = []
         if distinct is not None:
@@ -380,7 +380,7 @@ class _Pass(TableSummary):
         }
 
     def _value(self, values: ValueSummary, n_rows: int) -> dict[str, Any]:
-        """What a column of categories or text holds."""
+        """Return the content of a column of categories or text."""
         frequent = values.most_frequent(N_EXAMPLES, self.target)
         return {
             "distinct": len(values.values) if values.complete else None,
@@ -391,7 +391,7 @@ class _Pass(TableSummary):
 
 
 class _Warnings:
-    """What may be wrong with the columns that a pass has read."""
+    """Warnings about the columns that a pass has read."""
 
     def __init__(self, one_pass: _Pass) -> None:
         self.label, self.target, self.declared = one_pass.label, one_pass.target, one_pass.declared
@@ -467,7 +467,7 @@ class _Warnings:
             yield "different in nearly every row, so it tells nothing about new rows; leave it out"
 
     def _like_numbers(self, summary: ValueSummary, present: int) -> str:
-        """What to do where text looks like numbers."""
+        """Return the warning about text that looks like numbers."""
         like = summary.like
         numbers = like.number + like.decimal_comma
         words = f"text, but {_percent(numbers, present)} look like numbers"

@@ -147,7 +147,7 @@ def _read(values: pa.Array, format: str) -> np.ndarray:
 
 
 def _offsets(zones: pa.Array) -> np.ndarray:
-    """How far zones such as +02:00 are from UTC."""
+    """Return the offsets of zones such as +02:00 from UTC."""
     coded = zones.dictionary_encode()
     minutes = [0]
     for zone in coded.dictionary.to_pylist():

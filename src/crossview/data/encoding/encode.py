@@ -21,7 +21,6 @@ from crossview.data.arrow import column_names
 from crossview.data.encoding.columns import Column
 from crossview.data.encoding.dates import check_format
 from crossview.data.encoding.hashing import split_name
-from crossview.data.encoding.merged import MergeableStatistics
 from crossview.data.encoding.quantiles import LAST_PLACED
 from crossview.data.encoding.row_encoder import RowEncoder
 from crossview.data.encoding.view_columns import KINDS, plan_columns
@@ -40,7 +39,7 @@ MAX_BINS = LAST_PLACED
 
 
 class Meaning(NamedTuple):
-    """What an output column means; see `ViewEncoder.explain_columns`."""
+    """Meaning of an output column; see `ViewEncoder.explain_columns`."""
 
     name: str
     column: str | None
@@ -49,7 +48,7 @@ class Meaning(NamedTuple):
     collides: bool = False
 
 
-class ViewEncoder(MergeableStatistics, ViewTransformer):
+class ViewEncoder(ViewTransformer):
     """Encoder of tables with numbers, dates, categories and text into sparse views.
 
     Numbers are standardized, categories and words are hashed into slots (feature hashing), and

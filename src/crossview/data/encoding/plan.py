@@ -1,4 +1,4 @@
-"""What becomes of the columns of each view."""
+"""Plan of an encoder: columns of a table, and the columns of the views that they become."""
 
 from __future__ import annotations
 

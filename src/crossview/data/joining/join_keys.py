@@ -80,7 +80,7 @@ def unify_keys(
 
 
 def _family(table: JoinedTable, name: str) -> str:
-    """What a column of ids holds, whether or not it is stored as a dictionary."""
+    """Return the family of types of a column of ids, also where it is stored as a dictionary."""
     types = pyarrow().types
     kind = table.stream.schema.field(name).type
     kind = kind.value_type if types.is_dictionary(kind) else kind

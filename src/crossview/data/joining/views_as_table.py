@@ -78,7 +78,7 @@ def open_views(
 
 
 def _dialect(model: Any) -> Any:
-    """How the CSV files that a model has learned are written, if that is known."""
+    """Return the dialect of the CSV files that a model has learned, if it is known."""
     if isinstance(model, str | os.PathLike):
         known = read_tables(model)
         return known and known.dialect
@@ -86,6 +86,6 @@ def _dialect(model: Any) -> Any:
 
 
 def _names_rows(y: Any, on: list[str]) -> bool:
-    """Whether labels are a series whose index is the id."""
+    """Return whether labels are a series whose index is the id."""
     index = row_index(y)
     return index is not None and not hasattr(y, "columns") and list(index.names) == on

@@ -1,4 +1,4 @@
-"""How CSV files are written: their dialect, which a model keeps to read other files alike."""
+"""Dialect of CSV files, which a model keeps to read other files alike."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COMMA, _POINT = re.compile(r"\s*[-+]?[\d.]*,\d+\s*"), re.compile(r"\s*[-+]?[\d,
 
 
 class CsvFormat(NamedTuple):
-    """How CSV files are written; `open_table` documents it."""
+    """Dialect of CSV files; `open_table` documents it."""
 
     null: Sequence[str] = ()
     decimal: str = "."

@@ -192,7 +192,7 @@ def _first_bad_byte(file: str) -> _BadByte | None:
 
 
 def _end_of_characters(text: bytes) -> int:
-    """Where the last character starts, if it may go on in the next chunk; or else the end."""
+    """Return the start of the last character if it may go on in the next chunk, or the end."""
     for n in range(1, min(4, len(text) + 1)):
         if text[-n] >= 0xC0:
             return len(text) - n
@@ -253,7 +253,7 @@ class _Sample:
         return b"\n".join(self.lines)
 
     def breaks(self, encoding: str) -> int:
-        """How many odd characters are hardly in words of a language, if it has this encoding."""
+        """Return the number of odd characters that are hardly in words, if it has this encoding."""
         return _breaks(self.text.decode(encoding, errors="replace"))
 
 
@@ -320,7 +320,7 @@ def _likely_page(file: str, bad: _BadByte, sample: _Sample) -> str:
 
 
 def _fits(encoding: str, sample: _Sample) -> bool:
-    """Whether the odd bytes of a file are characters of an encoding."""
+    """Return whether the odd bytes of a file are characters of an encoding."""
     try:
         (bytes(sorted(sample.odd)) if encoding in _ONE_BYTE else sample.text).decode(encoding)
     except UnicodeError:

@@ -84,7 +84,7 @@ class ParquetSource:
 
     @property
     def starts(self) -> dict[str | None, list[int]]:
-        """Of each file the rows at which its row groups begin."""
+        """For each file, the rows at which its row groups begin."""
         starts: dict[str | None, list[int]] = {}
         for file, blocks in groupby(self.blocks, key=itemgetter(0)):
             n_rows = [n for *_, n in blocks]

@@ -106,7 +106,7 @@ class TextRowSource:
         raise NotImplementedError
 
     def _views(self) -> dict[str, list[str]]:
-        """What each view holds, such that no pass is needed to read another file."""
+        """Return the parts of each view, which read another file without a first pass."""
         raise NotImplementedError
 
     def _widths(self) -> list[int]:
@@ -117,7 +117,7 @@ class TextRowSource:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How to read other files in the same way."""
+        """Arguments that read other files in the same way."""
         return {"format": self.format, "views": self._views(), "hash_bits": self.hash_bits}
 
     @property

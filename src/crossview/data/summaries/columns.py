@@ -1,4 +1,4 @@
-"""What the values of columns are, and how they relate to a label: one pass, in bounded memory."""
+"""Values of columns, and their relation to a label, from one pass in bounded memory."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Target:
 
 
 class Likeness(NamedTuple):
-    """How many values of a column of text look like what; of all that are there.
+    """Numbers of values of a column of text that look like numbers or missing values.
 
     Attributes
     ----------
@@ -283,7 +283,7 @@ class MissingSummary:
 
 
 def _is_missing(array: Any) -> np.ndarray | None:
-    """Which rows have no value; None where all have one."""
+    """Return which rows have no value; None where all have one."""
     import pyarrow as pa
 
     if isinstance(array, pa.DictionaryArray) and array.dictionary.null_count:

@@ -129,7 +129,7 @@ def _number(value: float) -> str:
 
 
 def _heads(y: np.ndarray, weight: np.ndarray | None, format: str) -> list[str]:
-    """What comes before the entries of each row."""
+    """Return the label and weight of each row, which come before its entries."""
     known = [one is not None and one == one for one in y.tolist()]
     labels = [
         _number(float(one)) if there else "" if format == "vw" else "nan"
