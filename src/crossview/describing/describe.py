@@ -298,7 +298,7 @@ def _about_names(table: Source) -> list[str]:
 
 
 class _Pass(TableSummary):
-    """One pass over a table, and what it finds."""
+    """One pass over a table: descriptions of its columns, and warnings about them."""
 
     def __init__(
         self,
@@ -333,7 +333,6 @@ class _Pass(TableSummary):
 
     def describe(self, n_rows: int) -> Iterator[ColumnDescription]:
         """Yield what each column holds."""
-        warnings = _Warnings(self)
         relations = self.moments.relations(self.target)
         leaks = find_leaks(self)
         low, high = self.moments.minimum, self.moments.maximum
@@ -363,7 +362,7 @@ class _Pass(TableSummary):
                 **{"minimum": None, "maximum": None, "warnings": []} | about,
             )
             if name in self.view_of or name == self.label:  # what is in no view is not learned
-                one.warnings.extend(warnings.about(one, n_rows, leaks.get(name)))
+                one.warnings.extend(self.about(one, n_rows, leaks.get(name)))
             yield one
 
     def _number(self, name: str, c: int) -> dict[str, Any]:
@@ -388,16 +387,6 @@ class _Pass(TableSummary):
             "examples": [_short(value) for value, _ in frequent],
             "relation": values.relation(self.target),
         }
-
-
-class _Warnings:
-    """Warnings about the columns that a pass has read."""
-
-    def __init__(self, one_pass: _Pass) -> None:
-        self.label, self.target, self.declared = one_pass.label, one_pass.target, one_pass.declared
-        self.types, self.values = one_pass.types, one_pass.values
-        self.numbers, self.moments = one_pass.numbers, one_pass.moments
-        self.open_formats = one_pass.open_formats
 
     def about(self, one: ColumnDescription, n_rows: int, leak: str | None) -> Iterator[str]:
         """Yield what may be wrong with a column, and what to do."""
