@@ -242,7 +242,7 @@ def test_rows_with_views_are_described_view_by_view(tmp_path):
     assert (link.minimum, link.maximum) == (-1.0, 2.0)
     assert set(answer.to_dict()) == {"files", "n_rows", "labels", "unlabeled", "views"}
     for options, what in (
-        ({"y": "y"}, "leave y= out"),
+        ({"y": "y"}, "leave the label out"),
         ({"text": ["a"]}, "text= is about columns"),
     ):
         with pytest.raises(InputError, match=what):

@@ -564,7 +564,8 @@ def open_table(
     """
     if isinstance(source, Source):
         if not source.has_columns:
-            raise InputError("holds views and no columns", file=source.file)
+            what = f"is {source.format or 'a MultiView'}, which holds views and no columns"
+            raise InputError(what, file=source.file)
         return source
     if isinstance(null, str):
         null = [null]
@@ -668,7 +669,8 @@ def open_rows(
     """
     if isinstance(source, Source):
         if source.has_columns:
-            raise InputError("has columns and no views", file=source.file)
+            what = f"is {source.format or 'a table'}, which has columns and no views"
+            raise InputError(what, file=source.file)
         return source
     if batch_rows < 1:
         raise InputError(f"batch_rows={batch_rows}; a batch has at least 1 row")

@@ -249,7 +249,8 @@ def describe(
     table = open_source(X, views=views)
     if not table.has_columns:
         if y is not None:
-            raise InputError("describes views, not their labels; leave y= out", file=table.file)
+            what = "X is a MultiView" if table.in_memory else "the file has the labels"
+            raise InputError(f"{what}; leave the label out", file=table.file)
         given: dict[str, Any] = {"text": text, "categorical": categorical, "numeric": numeric}
         given |= {"date": date, "ignore": ignore, "time": time, "weight": weight}
         if said := [name for name, value in given.items() if value is not None and len(value)]:
