@@ -306,7 +306,7 @@ def join(folder: Path, table: Any, rng: np.random.Generator) -> str:
     left, right = (table, other) if rng.random() < 0.5 else (other, table)
     views = {} if rng.random() < 0.1 else {"v": right}
     for batch in crossview.join_tables(left, right if rng.random() < 0.5 else views, on=on):
-        batch.data.validate(full=True)
+        batch.X.validate(full=True)
     return "joined"
 
 
