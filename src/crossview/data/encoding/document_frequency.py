@@ -15,7 +15,22 @@ __all__ = ["DocumentFrequencies", "weigh_rows"]
 
 
 class DocumentFrequencies:
-    """Number of texts of each text column so far (``n``), and of those with each slot (``df``)."""
+    """How many texts so far have the words of each slot, column by column.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of text columns.
+    n_slots : int
+        Number of slots.
+
+    Attributes
+    ----------
+    n : ndarray of int of shape (n_columns,)
+        Texts so far.
+    df : ndarray of int of shape (n_columns, n_slots)
+        Those that have a word of the slot.
+    """
 
     def __init__(self, n_columns: int, n_slots: int) -> None:
         self.n = np.zeros(n_columns, dtype=np.int64)
@@ -24,9 +39,23 @@ class DocumentFrequencies:
     def weigh(
         self, c: int, rows: sp.csr_array, present: np.ndarray, *, learn: bool = False
     ) -> sp.csr_array:
-        """Return the counts of words of column c as tf-idf, each row with norm 1.
+        """Return the counts of words of a column as tf-idf, each row with norm 1.
 
-        ``present`` says whether a row has a text; ``learn`` counts each row before it is weighed.
+        Parameters
+        ----------
+        c : int
+            The column.
+        rows : csr_array of shape (n_rows, n_slots)
+            The counts, each slot once.
+        present : ndarray of bool of shape (n_rows,)
+            Whether the row has a text.
+        learn : bool, default=False
+            Count each row before it is weighed.
+
+        Returns
+        -------
+        csr_array of shape (n_rows, n_slots)
+            Shares the indices.
         """
         indptr, indices = (
             part.astype(np.int32, copy=False) for part in (rows.indptr, rows.indices)

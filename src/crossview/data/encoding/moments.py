@@ -10,15 +10,31 @@ __all__ = ["Moments", "standardize_rows"]
 
 
 class Moments:
-    """Count, mean and sum of squared deviations of each column."""
+    """Count, mean and sum of squared deviations of each column.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns.
+    """
 
     def __init__(self, n_columns: int) -> None:
         self.count, self.mean, self.m2 = (np.zeros(n_columns) for _ in range(3))
 
     def standardize(self, values: np.ndarray, *, learn: bool = False) -> np.ndarray:
-        """Return numbers (NaN where missing) with mean 0 and variance 1; 0 where all are equal.
+        """Return the numbers with mean 0 and variance 1; 0 where all are equal.
 
-        ``learn`` adds each row before it is standardized.
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_columns)
+            The numbers; NaN is missing.
+        learn : bool, default=False
+            Add each row before it is standardized.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+            The standardized numbers.
         """
         standardized = np.empty_like(values)
         standardize_rows(values, learn, (self.count, self.mean, self.m2), standardized)
