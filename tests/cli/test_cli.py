@@ -15,7 +15,7 @@ import crossview
 from command_line import read_csv, run
 from crossview.catalog.learners import model_names
 from crossview.cli import main
-from crossview.comparing.observer import ComparisonObserver
+from crossview.comparing.comparison import ComparisonObserver
 
 # --- compare ------------------------------------------------------------------
 

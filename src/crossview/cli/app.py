@@ -583,7 +583,7 @@ def compare(
         "positive": positive,
         "threshold": threshold,
         "budget": None if thorough else opening.parse_seconds(budget, "--budget"),
-        "n_jobs": jobs,
+        "n_jobs": None if progressive and jobs == -1 else jobs,
         "cv": cv,
         "repeats": repeats,
         "groups": groups,

@@ -68,7 +68,7 @@ def learn_at_once(job: Job) -> Trained:
         **threshold_of(learner, task),
         **last.about(entry, learner, len(X), once=False),
         warnings=leaks.finish(),
-        diagnostics=diagnose(source, learner, encoder, last, about["name"]),
+        diagnostics=diagnose(source, task, learner, encoder, last, about["name"]),
     )
 
 

@@ -32,8 +32,9 @@ from crossview.cli.progress import warnings_as_lines, watching_comparison
 from crossview.cli.report import to_stdout, write_report
 from crossview.cli.words import as_options
 from crossview.comparing import compare as comparing
-from crossview.comparing.comparison import Comparison, ComparisonRow
+from crossview.comparing.comparison import Comparison
 from crossview.comparing.folds.allocator import give_back
+from crossview.comparing.ranking import ComparisonRow
 from crossview.data.readers.csv_format import CsvFormat
 from crossview.data.readers.duck import identifier, literal
 from crossview.data.readers.find import find_reader, is_query
