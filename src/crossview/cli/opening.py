@@ -32,9 +32,8 @@ from crossview.data.encoding.dates import split_format
 from crossview.data.encoding.view_columns import KINDS, plan_columns
 from crossview.data.joining.join import join_sources
 from crossview.data.readers.duck import named_files
-from crossview.data.rows import RowStream, open_rows
-from crossview.data.source import find_format, find_reader, is_query
-from crossview.data.table import TableStream, open_table
+from crossview.data.readers.find import find_format, find_reader, is_query
+from crossview.data.source import Source, open_rows, open_table
 from crossview.data.table_columns import (
     check_label,
     columns_of_model,
@@ -46,7 +45,6 @@ from crossview.data.table_columns import (
     without_ignored,
 )
 from crossview.describing import describe as describing
-from crossview.describing.describe_rows import describe_rows
 from crossview.errors import GuessedEncodingWarning, InputError, closest_names
 from crossview.evaluating.windows import parse_window
 from crossview.reporting.description import description_table, rows_table
@@ -307,7 +305,7 @@ def open_source(
 
     Returns
     -------
-    source : TableStream, RowStream or str
+    source : Source or str
         What the library takes.
     """
     known: ReadsTables | None = None
@@ -344,7 +342,7 @@ def open_source(
 
 
 def _check_table(
-    table: TableStream, columns: Columns, ignored: Sequence[str], known: ReadsTables | None
+    table: Source, columns: Columns, ignored: Sequence[str], known: ReadsTables | None
 ) -> None:
     """Raise an error if the table has not the columns; ``known`` are those of a model."""
     if columns.label is not None and known is not None:
@@ -366,7 +364,7 @@ def _join(
     label: str | None,
     named: Sequence[str],
     model: ReadsTables | None = None,
-) -> TableStream:
+) -> Source:
     """The tables of a command, joined; says which rows some have not."""
     tables = [
         (name, _open_part(file, columns.reading, model and model.dialect, main=file is source))
@@ -380,7 +378,7 @@ def _join(
     return table
 
 
-def _open_part(source: str, reading: Mapping[str, Any], dialect: Any, *, main: bool) -> TableStream:
+def _open_part(source: str, reading: Mapping[str, Any], dialect: Any, *, main: bool) -> Source:
     """One of several tables: ``--format`` is about SOURCE and names that do not say it."""
     format = reading.get("format")
     try:
@@ -427,7 +425,7 @@ class Cluster(NamedTuple):
 
 def check_columns(table: Any, names: Sequence[str | None]) -> None:
     """Raise an error for a column that an open table does not have."""
-    if not isinstance(table, TableStream):
+    if not (isinstance(table, Source) and table.has_columns):
         if not (isinstance(table, str) and is_query(table)):
             return
         table = open_table(table)
@@ -441,7 +439,7 @@ def check_columns_of_model(model: str, table: Any, missing_columns: str = "error
     known = read_tables(model)
     if isinstance(table, str) and is_query(table):
         table = open_table(table)
-    if known is not None and isinstance(table, TableStream):
+    if known is not None and isinstance(table, Source) and table.has_columns:
         columns_of_model(table, known.columns, missing_columns)
 
 
@@ -485,16 +483,13 @@ def describe(source: str | None, columns: Columns, *, json: str | None, **option
     if source is None or columns.sources:
         named = [options[name] for name in ("time", "weight") if options[name] is not None]
         table = _join(source, columns, columns.label, named)
-        inputs = table.files
+    elif find_reader(source, columns.reading.get("format"))[0].takes_views:
+        table = open_source(source, columns)
     else:
-        if is_query(source):
-            inputs = named_files(source)
-        elif find_reader(source, columns.reading.get("format"))[0].takes_views:
-            _describe_rows(open_source(source, columns), json)
-            return
         table = open_table(source, **columns.reading)
-        inputs = inputs if is_query(source) else table.files
     if json not in (None, STANDARD):
+        is_one_query = source is not None and not columns.sources and is_query(source)
+        inputs = named_files(source) if source is not None and is_one_query else table.files
         check_writable(json, DESCRIPTION, inputs)
     what: dict[str, Any] = {"views": columns.views, **columns.kinds, **options}
     what["ignore"] = columns.ignore
@@ -505,6 +500,13 @@ def describe(source: str | None, columns: Columns, *, json: str | None, **option
     if json == STANDARD:
         return
     console = make_console()
+    if description.views:
+        console.print(rows_table(description))
+        labels = [f"{label}: {n:,}" for label, n in description.labels.items()]
+        labels += [f"none: {description.unlabeled:,}"] if description.unlabeled else []
+        shown = f", labels {', '.join(labels)}" if labels else ""
+        console.print(f"\n{description.n_rows:,} rows{shown}")
+        return
     console.print(description_table(description))
     hidden = len(description.columns) - MOST_COLUMNS_SHOWN
     if hidden > 0:
@@ -512,24 +514,6 @@ def describe(source: str | None, columns: Columns, *, json: str | None, **option
     console.print(f"\n{description.n_rows:,} rows, {len(description.columns):,} columns")
     for warning in description.warnings:
         console.print(f"warning: {as_options(warning)}", soft_wrap=True)
-
-
-def _describe_rows(stream: RowStream, json: str | None) -> None:
-    """``crossview describe`` of sparse rows."""
-    if json not in (None, STANDARD):
-        check_writable(json, DESCRIPTION, stream.files)
-    description = describe_rows(stream)
-    if json is not None:
-        text = jsonlib.dumps(description.to_dict(), indent=1, ensure_ascii=False) + "\n"
-        write_text(json, text, DESCRIPTION)
-    if json == STANDARD:
-        return
-    console = make_console()
-    console.print(rows_table(description))
-    labels = ", ".join(f"{label}: {n:,}" for label, n in description.labels.items())
-    if description.unlabeled:
-        labels = ", ".join(filter(None, [labels, f"none: {description.unlabeled:,}"]))
-    console.print(f"\n{description.n_rows:,} rows" + (f", labels {labels}" if labels else ""))
 
 
 def warn(rows: Rows, task: str, *, leaks: bool = False) -> None:
@@ -540,7 +524,7 @@ def warn(rows: Rows, task: str, *, leaks: bool = False) -> None:
     table, columns = rows.table, rows.columns
     if isinstance(table, str) and is_query(table):
         table = open_table(table)
-    if not isinstance(table, TableStream):
+    if not (isinstance(table, Source) and table.has_columns):
         return
     dates = _say_dates(table, rows)
     if table.ordered:  # sorting takes long
@@ -553,7 +537,7 @@ def warn(rows: Rows, task: str, *, leaks: bool = False) -> None:
         print(f"crossview: warning: {as_options(warning)}", file=sys.stderr)
 
 
-def _say_dates(table: TableStream, rows: Rows) -> list[str]:
+def _say_dates(table: Source, rows: Rows) -> list[str]:
     """Say which text is read as dates; return all columns of dates, with their formats."""
     columns = rows.columns
     left_out = match_ignored(columns.ignore, table.column_names)
@@ -638,7 +622,7 @@ def _files_of(source: Any) -> list[str]:
     """The files of a source that is open, of a query, or of a name."""
     if source is None:
         return []
-    if isinstance(source, TableStream | RowStream):
+    if isinstance(source, Source):
         return list(source.files)
     return named_files(source) if is_query(source) else [source]
 

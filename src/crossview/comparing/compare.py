@@ -21,10 +21,8 @@ from crossview.comparing.folds.scheduler import Resources
 from crossview.comparing.folds.splits import Protocol
 from crossview.comparing.run import Run
 from crossview.comparing.stream import compare_stream
-from crossview.data.joined import open_views
-from crossview.data.labeled_rows import LabeledRows
+from crossview.data.joining.views_as_table import open_views
 from crossview.data.labeled_source import open_labeled
-from crossview.data.labeled_table import LabeledTable
 from crossview.data.read_labels import check_seed
 from crossview.data.row_columns import read_groups
 from crossview.errors import InputError, closest_names
@@ -304,7 +302,7 @@ def compare(
     scoring = {"metric": metric, "k": k, "cost": cost, "positive": positive, "threshold": threshold}
     predicted = make_task(task, source.classes, class_rows=source.class_rows, **scoring)
     run = Run([], predicted, seed, epochs, grid or {})
-    run.weighted = weight is not None or (isinstance(source, LabeledRows) and source.weighted)
+    run.weighted = weight is not None or source.weighted
     if progressive:
         run.learners = choose_learners(
             run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
@@ -318,7 +316,7 @@ def compare(
         start + run.budget,
     )
     if isinstance(groups, str):
-        if not isinstance(source, LabeledTable):
+        if not source.has_columns:
             raise InputError(f"groups={groups!r} names a column, and X has views; give an array")
         groups = read_groups(source.table, groups)
     groups = None if groups is None else np.asarray(groups)

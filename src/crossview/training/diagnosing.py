@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.labeled_source import Labeled
+from crossview.data.labeled import LabeledSource
 from crossview.labels import has_label
 from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.diagnostics import Diagnostics, DifferingRow, expert_weights
@@ -21,7 +21,7 @@ __all__ = ["diagnose"]
 
 
 def diagnose(
-    source: Labeled,
+    source: LabeledSource,
     task: Task,
     learner: Any,
     encoder: Any,
@@ -33,7 +33,7 @@ def diagnose(
 
     Parameters
     ----------
-    source : LabeledTable or LabeledRows
+    source : LabeledSource
         Where the rows came from.
     task : Task
         What is predicted.

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from crossview.data.joined import label_of_model, open_views
-from crossview.data.labeled_source import input_files
+from crossview.data.joining.views_as_table import label_of_model, open_views
 from crossview.data.read_labels import check_seed
+from crossview.data.source import input_files
 from crossview.data.summaries.leak_check import LeakCheck
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters

@@ -35,11 +35,10 @@ from crossview.comparing import compare as comparing
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.folds.allocator import give_back
 from crossview.comparing.ranking import ComparisonRow
-from crossview.data.labeled_source import input_files
 from crossview.data.readers.csv_format import CsvFormat
 from crossview.data.readers.duck import identifier, literal
-from crossview.data.source import find_reader, is_query
-from crossview.data.table import open_table
+from crossview.data.readers.find import find_reader, is_query
+from crossview.data.source import input_files, open_table
 from crossview.data.table_columns import (
     dates_in_views,
     match_ignored,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from crossview.cli.first_use import compiling_as_line
 from crossview.cli.loading import after_loading
 from crossview.cli.opening import STANDARD, Rows, literal_value
-from crossview.data.write import check_table, write_csv, writing
+from crossview.data.writers.tables import check_table, write_csv, writing
 from crossview.predicting.predict import Predictions, predict_inputs, with_id
 from crossview.scoring.drift import drift_warnings
 

@@ -24,7 +24,7 @@ from crossview.comparing.folds.splits import Protocol, split_rows
 from crossview.comparing.followup import Refit, ablate, explain, has_weights, learning_curve
 from crossview.comparing.ranking import ComparisonRow, LeftOut
 from crossview.comparing.run import Run
-from crossview.data.labeled_source import Labeled
+from crossview.data.labeled import LabeledSource
 from crossview.data.summaries.leak_check import LeakCheck
 from crossview.errors import InputError
 from crossview.labels import known_labels
@@ -47,7 +47,7 @@ class CompareOptions:
 
 
 def compare_folds(
-    run: Run, source: Labeled, options: CompareOptions, resources: Resources
+    run: Run, source: LabeledSource, options: CompareOptions, resources: Resources
 ) -> Comparison:
     """Compare by folds that are the same for every learner.
 
@@ -55,7 +55,7 @@ def compare_folds(
     ----------
     run : Run
         What is predicted, and how; its learners are chosen here.
-    source : LabeledTable or LabeledRows
+    source : LabeledSource
         The rows.
     options : CompareOptions
         What is asked for.
@@ -140,7 +140,9 @@ def compare_folds(
     return final
 
 
-def _load(run: Run, source: Labeled, protocol: Protocol, leaks: LeakCheck) -> tuple[Data, Protocol]:
+def _load(
+    run: Run, source: LabeledSource, protocol: Protocol, leaks: LeakCheck
+) -> tuple[Data, Protocol]:
     """Return all rows, and the protocol for the labeled ones."""
     rows = source.load()
     leaks.sample(rows)
@@ -206,7 +208,7 @@ def _options(run: Run) -> dict[str, Any]:
     }
 
 
-def _encoding(source: Labeled) -> tuple[str, Any]:
+def _encoding(source: LabeledSource) -> tuple[str, Any]:
     """Return the class of the encoder and its parameters."""
     encoder = source.encoder
     params = {} if encoder is None else encoder.get_params()
