@@ -32,7 +32,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import crossview
-from crossview import MultiView, ViewLayout
+from crossview import MultiView, Scoring, ViewLayout
 from crossview.distributed import connected, evaluate, fit_svm, train
 from harness import middle, ratio, table
 from stream import CARDINALITY, COLUMNS, VIEWS
@@ -75,7 +75,7 @@ def cores(n: int, address: str = "local:{}") -> Iterator[Any]:
 def seconds(client: Any, files: list[str], model: str, n: int, rounds: int = 1) -> tuple:
     """Return the seconds of a training, and what it trained."""
     # the threshold is that of the score: one tuned on few held-out rows would differ by chance
-    given: dict[str, Any] = {"model": model, "classes": [0, 1], "threshold": None}
+    given: dict[str, Any] = {"model": model, "classes": [0, 1], "scoring": Scoring(threshold=None)}
     given |= {"n_partitions": n, "n_rounds": rounds}
     began = time.perf_counter()
     trained = train(files, "click", client=client, in_order=True, **given)

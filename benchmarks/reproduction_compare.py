@@ -18,7 +18,7 @@ import pytest
 import labeled_streams
 import reproduction_intercept
 import reproduction_thresholds
-from crossview import MultiView, compare
+from crossview import MultiView, Scoring, compare
 from crossview.baselines import baselines
 from crossview.comparing.comparison import Comparison, ComparisonRow
 from harness import table
@@ -52,7 +52,7 @@ OWN: dict[str, Callable[[], tuple]] = {
 def measured(X: Any, y: np.ndarray, **options: Any) -> Comparison:
     """The default comparison, on all cores."""
     positive = True if y.dtype == bool else None
-    return compare(X, y, positive=positive, n_jobs=-1, **options)
+    return compare(X, y, scoring=Scoring(positive=positive), n_jobs=-1, **options)
 
 
 def line(name: str, shape: str, answer: Comparison) -> list[str]:

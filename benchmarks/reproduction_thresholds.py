@@ -19,7 +19,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, TunedThresholdClassifierCV
 
 import shared_data
-from crossview import MultiView, ViewEncoder, compare
+from crossview import MultiView, Scoring, ViewEncoder, compare
 from harness import table
 
 SETS = ("criteo_sample", "sms_spam", "ipinyou_sample", "webkb_course")
@@ -60,7 +60,7 @@ def sms() -> tuple[Any, np.ndarray, dict[str, Any]]:
         "marks": np.log1p(message.str.count("[!£?*]")),
     }
     frame = pd.DataFrame({"words__message": message} | {f"shape__{k}": v for k, v in shape.items()})
-    return frame, found.target == "spam", {"text": ["words__message"]}
+    return frame, found.target == "spam", {"encoder": ViewEncoder(text=["words__message"])}
 
 
 def ipinyou() -> tuple[Any, np.ndarray, dict[str, Any]]:
@@ -148,16 +148,16 @@ def one_set(name: str) -> tuple[str, list[list[float]]]:
         "cv": FOLDS,
         "grid": GRID,
         "on_step": say,
-        "hash_bits": HASH_BITS,
+        "encoder": ViewEncoder(hash_bits=HASH_BITS),
         "models": models_of(X, len(y)),
-        "positive": True,
+        "scoring": Scoring(positive=True),
         **text,
     }
     if isinstance(X, MultiView):
         del given["hash_bits"]
     tuned = compare(X, y, **given)
     # with settings chosen for F1 at a score of 0
-    plain = compare(X, y, threshold=None, **given)
+    plain = compare(X, y, scoring=Scoring(threshold=None), **given)
     rows, numbers = [], []
     for row, other in zip(tuned.rows, plain.rows, strict=True):
         rows.append(cells(row.title, row.roc_auc, other.value, row.value, row.std, row.threshold))

@@ -145,7 +145,7 @@ def values(data: Data, metric: str, models: list[str], **changed: Any) -> dict[s
     if isinstance(X, MultiView):
         changed.pop("hash_bits", None)
     answer = compare(
-        X, y, cv=FOLDS, metric=metric, models=models, grid=GRID, seed=0, **options, **changed
+        X, y, cv=FOLDS, scoring=metric, models=models, grid=GRID, seed=0, **options, **changed
     )
     return {row.model: (row.value, row.std) for row in answer.rows}
 
@@ -200,7 +200,7 @@ def streamed_set(name: str) -> list[str]:
         for encode in ("fit_transform", "partial_fit_transform"):
             views = getattr(ViewEncoder(hash_bits=14, **options), encode)(X)
             model = clone(learner)
-            *_, last = progressive(model, [(views, y)], np.unique(y), metric="roc_auc")
+            *_, last = progressive(model, [(views, y)], np.unique(y), scoring="roc_auc")
             found.append(f"{100 * last.metric:.1f}")
         row.append(" → ".join(found))
     say(*row)

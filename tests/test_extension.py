@@ -139,16 +139,16 @@ def test_a_learner_is_its_files_and_one_entry(add, here, capsys):
 
 def test_a_metric_is_one_function_and_one_entry(add, here, capsys):
     with pytest.raises(InputError, match="no metric 'mcc'"):
-        crossview.compare("t.parquet", "diagnosis", metric="mcc")
+        crossview.compare("t.parquet", "diagnosis", scoring="mcc")
     add("Add a metric")
     from sklearn.metrics import matthews_corrcoef
 
     answer = thorough(
-        "t.parquet", "diagnosis", metric="mcc", cv=2, models=["pa:concatenated", "perceptron"]
+        "t.parquet", "diagnosis", scoring="mcc", cv=2, models=["pa:concatenated", "perceptron"]
     )
     assert answer.metric == "mcc"
     assert 0.3 < answer.best.value < 1.0
-    trained = crossview.train("t.parquet", "diagnosis", model="pa:squared", metric="mcc")
+    trained = crossview.train("t.parquet", "diagnosis", model="pa:squared", scoring="mcc")
     table = pa.parquet.read_table("t.parquet")
     from crossview.scoring.metrics import Tally, measure
 
@@ -163,7 +163,7 @@ def test_a_metric_is_one_function_and_one_entry(add, here, capsys):
     assert "mcc ('malignant': 39 of 120 rows) 0." in run(capsys, *command, "--metric", "mcc")
     assert "mcc" in run(capsys, "compare", "--help")
     with pytest.raises(InputError, match="cannot be trained for the metric 'mcc'"):
-        crossview.train("t.parquet", "diagnosis", model="svmperf", metric="mcc")
+        crossview.train("t.parquet", "diagnosis", model="svmperf", scoring="mcc")
 
 
 def test_a_columnar_reader_is_one_file_and_one_entry(add, here, capsys):

@@ -9,7 +9,7 @@ Two views of one message, from text to a decision that can be explained.
 import numpy as np
 import pyarrow as pa
 
-from crossview import InputError, datasets, evaluate, predict, train, weights
+from crossview import InputError, Scoring, ViewEncoder, datasets, evaluate, predict, train, weights
 
 # %%
 # The messages are the SMS Spam Collection if it is on this machine
@@ -41,12 +41,10 @@ trained = train(
     "kind",
     model="pa:squared",
     settings={"C": 1, "average": True},
-    text=["words__message"],
-    tf_idf=True,
-    metric="f1",
-    positive="spam",
+    encoder=ViewEncoder(text=["words__message"], tf_idf=True),
+    scoring=Scoring("f1", positive="spam"),
 )
-found = evaluate(trained.fitted, test, "kind", positive="spam")
+found = evaluate(trained.fitted, test, "kind", scoring=Scoring(positive="spam"))
 print(found.summary)
 
 # %%

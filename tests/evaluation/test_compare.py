@@ -18,6 +18,7 @@ from crossview import (
     MultiViewPAClassifier,
     MultiViewSVMPerf,
     PassiveAggressiveClassifier,
+    Scoring,
     ViewEncoder,
     open_table,
 )
@@ -140,7 +141,7 @@ def test_the_encoder_sees_the_training_part_only():
     frame.loc[frame.index % 3 == 0, "weak__0"] *= 1e3  # statistics that depend on the rows
     y = frame["answer"].to_numpy()
     given = {"grid": ONE, "cv": 3, "models": ["view:weak", "pa:squared"]}
-    answer = thorough(frame, "answer", threshold=None, **given)
+    answer = thorough(frame, "answer", scoring=Scoring(threshold=None), **given)
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     table = frame.drop(columns="answer")
     for f, (train, test) in enumerate(folds.split(y, y)):
@@ -157,7 +158,7 @@ def test_parameters_are_chosen_inside_the_training_part():
     grid = [0.001, 0.1, 1000.0]
     tried = {"C": grid, "disagreement": [0.01], "average": [], "epochs": [], "bins": []}
     models = ["view:strong", "pa:squared", "scw"]
-    answer = thorough(X, y, grid=tried, cv=3, threshold=None, models=models)
+    answer = thorough(X, y, grid=tried, cv=3, scoring=Scoring(threshold=None), models=models)
     row = answer.row("view:strong")
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     for f, (train, _) in enumerate(folds.split(y, y)):
@@ -230,7 +231,7 @@ def test_several_classes_and_every_metric():
             some = [*models, "svmperf"] if models and not stream else models
             if stream and metric == "f1":
                 some = ["view:a", "pa:squared", "pa:absolute", "scw", "pam:squared", "mvm"]
-            answer = thorough(X, y, cv=2, metric=metric, grid=ONE, progressive=stream, models=some)
+            answer = thorough(X, y, cv=2, scoring=metric, grid=ONE, progressive=stream, models=some)
             assert answer.positive is None
             json.dumps(answer.to_dict())
             if not stream:
@@ -245,7 +246,7 @@ def test_several_classes_and_every_metric():
 def test_the_highest_scores_of_each_fold_decide(k, name):
     X, y = make_noisy(150)
     given = {"cv": 3, "grid": ONE, "models": ["pa:concatenated", "view:weak"]}
-    answer = thorough(X, y, metric="precision_at_k", k=k, **given)
+    answer = thorough(X, y, scoring=Scoring("precision_at_k", k=k), **given)
     learner = PassiveAggressiveClassifier(C=0.1, shuffle=True, random_state=0)
     expected = []
     for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(y, y):
@@ -257,7 +258,7 @@ def test_the_highest_scores_of_each_fold_decide(k, name):
     assert f"| {name} |" in to_markdown(answer)
     assert name in answer.verdict[0]
     # the name that it has now is one to ask for
-    again = thorough(X, y, metric=name, **given)
+    again = thorough(X, y, scoring=name, **given)
     assert [row.scores for row in again.rows] == [row.scores for row in answer.rows]
 
 
@@ -371,7 +372,7 @@ def test_a_nan_in_a_multiview_is_named_before_rows_are_shuffled():
 def test_on_web_pages_two_views_beat_the_worse_one():
     X, y = shared_data.webkb_course()
     names = ["view:page", "view:link", "pa:concatenated", "pa:squared", "arow", "linear", "svmperf"]
-    answer = thorough(X, y, grid=ONE, cv=3, threshold=None, models=names)
+    answer = thorough(X, y, grid=ONE, cv=3, scoring=Scoring(threshold=None), models=names)
     both = [row.value for row in answer.rows if not row.model.startswith("view:")]
     page, link = answer.row("view:page").value, answer.row("view:link").value
     assert min(both) > link

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,14 @@ from sklearn.base import clone
 
 from crossview.data.arrow import integers, release_unused
 from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.view_columns import match_ignored, without_ignored
 from crossview.data.labeled_rows import LabeledRows
 from crossview.data.labeled_table import LabeledTable
 from crossview.data.readers.duck import named_files
 from crossview.data.rows import RowStream, open_rows
 from crossview.data.source import find_reader, is_query
 from crossview.data.table import TableStream, open_table
-from crossview.data.table_columns import check_label, match_ignored, without_ignored
+from crossview.data.table_columns import check_label
 from crossview.data.view_reader import ViewReader
 from crossview.errors import InputError
 from crossview.views import MultiView, check_rows
@@ -24,10 +25,13 @@ from crossview.views import MultiView, check_rows
 __all__ = [
     "Labeled",
     "encode_parts",
+    "encoder_with_views",
+    "given_parameters",
     "hide_views",
     "input_files",
     "open_labeled",
     "open_more",
+    "recognizes_dates",
     "take_rows",
 ]
 
@@ -38,9 +42,7 @@ def open_labeled(
     source: Any,
     y: Any,
     *,
-    views: Any = None,
-    ngrams: int = 1,
-    ignore: Sequence[str] = (),
+    encoder: ViewEncoder | None = None,
     groups: str | None = None,
     of_model: Any = None,
     **options: Any,
@@ -53,12 +55,8 @@ def open_labeled(
         The rows.
     y : array-like, str or None
         The labels, or the name of their column; None where a sparse file has them.
-    views : mapping of str to columns, default=None
-        As for `ViewEncoder`; only for columns.
-    ngrams : int, default=1
-        Longest sequence of words to count; only for columns.
-    ignore : sequence of str, default=()
-        Columns that are in no view; only for columns.
+    encoder : ViewEncoder, default=None
+        One that has learned nothing, as from `encoder_with_views`; None: with the defaults.
     groups : str, default=None
         A column of groups, which is in no view.
     of_model : ViewReader or ViewScaler, default=None
@@ -72,36 +70,81 @@ def open_labeled(
         The rows, which have the same methods.
     """
     check_rows(source, y=y, weight=options.get("weight"))
+    encoder = encoder or ViewEncoder()
+    views = encoder.views
     if _is_rows(source):
         what = "X is a MultiView and" if isinstance(source, MultiView) else "the file"
         if views is not None and isinstance(source, MultiView | RowStream):
             raise InputError(f"{what} names its views; leave views= at None")
-        encoded = {"bins": None, "tf_idf": False, "ngrams": 1}
-        for name, default in encoded.items():
-            if (options | {"ngrams": ngrams}).get(name, default) != default:
-                raise InputError(
-                    f"{what} has columns that are encoded already; leave {name}= at {default}"
-                )
-        if len(ignore):
-            raise InputError(f"{what} has no columns; ignore= is for tables")
+        _check_encodes_rows(what, encoder)
         if options.get("time") is not None:
             raise InputError(f"{what} has no column {options['time']!r}; time= is for tables")
-        for_rows = ("task", "unlabeled", "classes", "scale_views", "weight")
+        for_rows = ("task", "unlabeled", "classes", "weight")
         rows = {key: options[key] for key in for_rows if key in options}
+        rows["scale_views"] = encoder.scale_views
         if not isinstance(source, MultiView):
-            source = open_rows(source, views=views, hash_bits=options.get("hash_bits", 18))
+            source = open_rows(source, views=views, hash_bits=encoder.hash_bits)
             if of_model is None:
                 source.check_views()
         return LabeledRows(source, y, **rows)
     if y is None:
         raise InputError("which column is the label? Name it: --label COLUMN, or y='COLUMN'")
-    if not (isinstance(ngrams, int) and ngrams >= 1):
-        raise InputError(f"ngrams={ngrams!r}; give a whole number, 1 or more")
-    table = open_table(source)
-    left_out = match_ignored(ignore, table.column_names)
-    views = without_ignored(views, left_out, table.column_names)
+    encoder.check_params()
+    encoding = encoder.get_params()
+    table = open_table(source, dialect=encoding["dialect"])
+    if encoding["dialect"] is None:
+        del encoding["dialect"]  # the table knows it
+    left_out = match_ignored(encoding.pop("ignore"), table.column_names)
+    encoding["views"] = without_ignored(views, left_out, table.column_names)
     ignored = [*left_out, *([] if groups is None else [groups])]
-    return LabeledTable(table, y, views=views, ignored=ignored, ngram_range=(1, ngrams), **options)
+    recognize = {"recognize": recognizes_dates(encoder), **options}
+    encoding["date"] = encoding["date"] or ()
+    return LabeledTable(table, y, ignored=ignored, **encoding | recognize)
+
+
+def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
+    """Return the encoder of a run, with the views of one of its two arguments.
+
+    Parameters
+    ----------
+    encoder : ViewEncoder or None
+        How columns are encoded; None: with the defaults.
+    views : mapping of str to columns, or None
+        The views, unless the encoder names them.
+
+    Returns
+    -------
+    encoder : ViewEncoder
+        A new one, which has learned nothing.
+    """
+    if encoder is not None and not isinstance(encoder, ViewEncoder):
+        raise InputError(f"encoder= is a {type(encoder).__name__}; give a ViewEncoder")
+    own = ViewEncoder() if encoder is None else clone(encoder)
+    if views is not None and own.views is not None:
+        raise InputError("views= and encoder= both name views; leave one of them out")
+    return own if views is None else own.set_params(views=views)
+
+
+def recognizes_dates(encoder: ViewEncoder) -> bool:
+    """Return whether text that is dates in every row is read as such: unless none are wanted."""
+    return encoder.date is None or len(encoder.date) > 0
+
+
+def given_parameters(encoder: ViewEncoder) -> dict[str, Any]:
+    """Return the parameters of an encoder that are not left at their defaults."""
+    default = ViewEncoder().get_params()
+    given = encoder.get_params().items()
+    changed = {name: value for name, value in given if value != default[name]}
+    return {name: value for name, value in changed.items() if value not in ([], ())}
+
+
+def _check_encodes_rows(what: str, encoder: ViewEncoder) -> None:
+    """Refuse parameters about columns for rows that have none."""
+    for name in given_parameters(encoder):
+        if name == "ignore":
+            raise InputError(f"{what} has no columns; ignore= is for tables")
+        if name not in ("views", "hash_bits", "scale_views"):
+            raise InputError(f"{what} has columns that are encoded already; leave {name}= out")
 
 
 def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
@@ -127,8 +170,8 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
             raise InputError("the model has no encoder, so it cannot read tables; give it views")
         if isinstance(encoder, ViewReader) and not isinstance(source, MultiView):
             source = open_rows(source).read_as(encoder.reading)
-        scaled = getattr(encoder, "scale_views", encoder is not None)
-        return open_labeled(source, y, scale_views=scaled, of_model=encoder, **options)
+        same_scale = ViewEncoder(scale_views=getattr(encoder, "scale_views", encoder is not None))
+        return open_labeled(source, y, encoder=same_scale, of_model=encoder, **options)
     if _is_rows(source):
         raise InputError("the model reads the columns of a table, and X holds views")
     if y is None:  # the first rows had an array

@@ -14,7 +14,7 @@ import numpy as np
 
 from crossview.data.read_labels import with_row_location
 from crossview.evaluating.slices import ColumnValues, NumberSample
-from crossview.evaluating.spec import Asked
+from crossview.evaluating.spec import EvaluationSpec
 from crossview.evaluating.windows import TimeRange, time_range
 from crossview.scoring.fitted_model import ModelColumns, ModelRows
 
@@ -90,10 +90,10 @@ class Survey:
             self.values = {name: ColumnValues(name, kinds.field(name).type) for name in by}
             self.times = None if time is None else time_range(rows.table, time)
 
-    def count(self, asked: Asked, rows: ModelColumns | ModelRows) -> Survey:
+    def count(self, spec: EvaluationSpec, rows: ModelColumns | ModelRows) -> Survey:
         """Count all rows of a part; return the survey itself."""
         (found,) = self.counts
-        for n, columns, known in _labeled(asked, rows):
+        for n, columns, known in _labeled(spec, rows):
             found[ROWS] += n
             found[LABELED] += len(known)
             for name, values in self.values.items():
@@ -115,22 +115,24 @@ class Survey:
 
 
 def _labeled(
-    asked: Asked, rows: ModelColumns | ModelRows
+    spec: EvaluationSpec, rows: ModelColumns | ModelRows
 ) -> Iterator[tuple[int, dict[str, Any], np.ndarray]]:
     """How many rows each batch has, its columns, and its rows with a label."""
-    labels = asked.labels()
+    labels = spec.labels()
     for n, columns, located in rows.kept():
         with with_row_location(located):
-            known, _ = labels.read(located.y if asked.label is None else columns[asked.label])
+            known, _ = labels.read(located.y if spec.label is None else columns[spec.label])
         yield n, columns, known
 
 
-def count_parts(asked: Asked, rows: ModelColumns | ModelRows, position: Position) -> Counter[Any]:
+def count_parts(
+    spec: EvaluationSpec, rows: ModelColumns | ModelRows, position: Position
+) -> Counter[Any]:
     """Return how many labeled rows are in each slice and each window.
 
     Parameters
     ----------
-    asked : Asked
+    spec : EvaluationSpec
         What divides the rows.
     rows : ModelColumns or ModelRows
         The rows of a partition.
@@ -139,8 +141,8 @@ def count_parts(asked: Asked, rows: ModelColumns | ModelRows, position: Position
     """
     found: Counter[Any] = Counter()
     first = position.before[LABELED]
-    for _, columns, known in _labeled(asked, rows):
-        for column, codes in asked.divide(columns, known, first):
+    for _, columns, known in _labeled(spec, rows):
+        for column, codes in spec.divide(columns, known, first):
             some, counts = np.unique(codes[codes >= 0], return_counts=True)
             pairs = zip(some.tolist(), counts.tolist(), strict=True)
             found.update({(column, code): n for code, n in pairs})

@@ -158,7 +158,20 @@ class Trained(SaysMetric, Pictured):
 
 
 class TrainingObserver:
-    """Observer of the progress of `train`; override the methods, which do nothing."""
+    """Observer of the progress of `train`; override the methods, which do nothing.
+
+    Parameters
+    ----------
+    history : bool, default=False
+        Whether training keeps what pictures of the first pass need: the error so far, how the
+        scores of the views differed, and a sample of the rows.  It changes no model, and takes a
+        tenth more time at most; of a run that was resumed it begins there.
+    """
+
+    history = False
+
+    def __init__(self, *, history: bool = False) -> None:
+        self.history = history
 
     def start_pass(self, number: int, n_passes: int, n_rows: int | None, n_done: int = 0) -> None:
         """Handle the start of pass ``number``, from 1; ``n_rows`` is None if it is unknown.
