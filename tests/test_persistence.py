@@ -24,8 +24,8 @@ from crossview import (
     MultiViewPAClassifier,
     Perceptron,
     ViewScaler,
-    persistence,
 )
+from crossview.saving import model_files
 from crossview.saving.touched import Touched, zeros
 
 X = np.random.default_rng(0).normal(size=(60, 5))
@@ -55,7 +55,7 @@ def test_what_goes_in_comes_out(views, y, tmp_path):
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     assert again.predict(X).dtype == model.predict(X).dtype
     assert again.layout_ == model.layout_
-    assert persistence.read_info(path) == {"rows": 60}
+    assert model_files.read_info(path) == {"rows": 60}
 
 
 def test_class_weights_keep_their_labels(tmp_path):
@@ -107,7 +107,7 @@ def broken(path, kind):
             metadata["steps"] = json.dumps(steps)
         if kind != "changed array":
             del metadata["sha256"]
-            metadata["sha256"] = persistence.checksum(arrays, metadata)
+            metadata["sha256"] = model_files.checksum(arrays, metadata)
         save_file(arrays, path, metadata)
 
 
@@ -205,7 +205,7 @@ def test_a_file_of_format_1_says_that_it_is_too_old(tmp_path):
     }
     path = tmp_path / "old.safetensors"
     save_file(arrays, path, metadata)
-    for read in (crossview.load, persistence.read_info):
+    for read in (crossview.load, model_files.read_info):
         with pytest.raises(InputError) as caught:
             read(path)
         assert str(caught.value) == (
@@ -254,8 +254,8 @@ def rewritten(path, change):
     change(arrays, steps[-1])
     metadata["steps"] = json.dumps(steps)
     del metadata["sha256"]
-    metadata["sha256"] = persistence.checksum(arrays, metadata)
-    path.write_bytes(b"".join(persistence.content_of(arrays, metadata)))
+    metadata["sha256"] = model_files.checksum(arrays, metadata)
+    path.write_bytes(b"".join(model_files.content_of(arrays, metadata)))
 
 
 def put(name, value):
@@ -498,8 +498,8 @@ def test_false_positions_are_refused_before_memory_is_taken(hashed_model, tmp_pa
         change(arrays, touched[D])
         del metadata["sha256"]
         metadata["touched"] = json.dumps(touched)
-        metadata["sha256"] = persistence.checksum(arrays, metadata)
-        path.write_bytes(b"".join(persistence.content_of(arrays, metadata)))
+        metadata["sha256"] = model_files.checksum(arrays, metadata)
+        path.write_bytes(b"".join(model_files.content_of(arrays, metadata)))
         with pytest.raises(InputError, match=message) as info:
             crossview.load(path)
         assert str(info.value).startswith(str(path))
@@ -508,7 +508,7 @@ def test_false_positions_are_refused_before_memory_is_taken(hashed_model, tmp_pa
 
 def test_arrays_beyond_the_limit_are_whole(hashed_model, tmp_path, monkeypatch):
     """So every file that can be written can be loaded."""
-    monkeypatch.setattr(persistence, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(model_files, "MAX_BYTES", 2**20)
     crossview.save(hashed_model.fit(*hashed()), tmp_path / "m")
     assert (tmp_path / "m").stat().st_size > 5_000_000
     again = crossview.load(tmp_path / "m")

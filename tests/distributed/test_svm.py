@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from crossview import InputError, MultiView, MultiViewSVMPerf, Perceptron
 from crossview.distributed import fit_svm
-from crossview.distributed.holders import Holder, balanced_homes
+from crossview.distributed.actors import PartActor, assign_workers
 
 
 def make_rows(n=240, seed=0):
@@ -61,7 +61,7 @@ def test_workers_change_no_bit_and_neither_do_lost_scores(client, one_worker, mo
     X, y = make_rows()
     svm = MultiViewSVMPerf([3, 4], C2=0.01, calibration="none")
     calm = fit_svm(svm, divided(X, y), client=one_worker)
-    call, asked, lost = Holder.call, [], []
+    call, asked, lost = PartActor.call, [], []
 
     def die_now_and_then(self, method, values):
         asked.append(method)
@@ -70,7 +70,7 @@ def test_workers_change_no_bit_and_neither_do_lost_scores(client, one_worker, mo
             raise OSError("no such worker")
         return call(self, method, values)
 
-    monkeypatch.setattr(Holder, "call", die_now_and_then)
+    monkeypatch.setattr(PartActor, "call", die_now_and_then)
     there = fit_svm(svm, divided(X, y), client=client)
     assert {"count_scores", "scores_in", "sum_of_wrong"} <= set(lost)
     np.testing.assert_array_equal(there.coef_, calm.coef_)
@@ -80,14 +80,14 @@ def test_workers_change_no_bit_and_neither_do_lost_scores(client, one_worker, mo
 
 def test_what_travels_does_not_grow_with_the_rows(client, monkeypatch):
     """Counts in bins, and scores of the few bins that decide."""
-    call, sent = Holder.call, []
+    call, sent = PartActor.call, []
 
     def weigh(self, method, values):
         found = call(self, method, values)
         sent.append(len(pickle.dumps(found)) + len(pickle.dumps(values)))
         return found
 
-    monkeypatch.setattr(Holder, "call", weigh)
+    monkeypatch.setattr(PartActor, "call", weigh)
     X, y = make_rows(60_000)
     svm = MultiViewSVMPerf([3, 4], C2=0.01, calibration="none", max_iter=5)
     with pytest.warns(ConvergenceWarning):
@@ -149,4 +149,4 @@ class _Cluster:
 def test_workers_have_rows_by_their_threads_and_few_travel(threads, places, sizes, expected):
     blocks = [SimpleNamespace(key=str(i)) for i in range(len(places))]
     cluster = _Cluster(threads, {str(i): (place,) for i, place in enumerate(places)})
-    assert "".join(balanced_homes(cluster, blocks, sizes)) == expected
+    assert "".join(assign_workers(cluster, blocks, sizes)) == expected

@@ -9,7 +9,7 @@ from dask.delayed import delayed
 
 from crossview import MultiViewSVMPerf, PassiveAggressiveClassifier
 from crossview.distributed import connected, fit, fit_svm
-from crossview.distributed.holders import HeldParts
+from crossview.distributed.actors import RemoteParts
 
 
 @pytest.mark.exhaustive  # processes that load everything again
@@ -44,7 +44,7 @@ def test_a_killed_worker_changes_no_bit_of_an_svm(client, monkeypatch):
     blocks = [delayed((X[i::4], y[i::4])) for i in range(4)]
     svm = MultiViewSVMPerf([2, 3], C2=0.01, calibration="none")
     expected = fit_svm(svm, blocks, client=client)
-    each, asked = HeldParts.each, []
+    each, asked = RemoteParts.each, []
     with connected("local:2") as processes:
 
         def kill(self, method, values):
@@ -55,7 +55,7 @@ def test_a_killed_worker_changes_no_bit_of_an_svm(client, monkeypatch):
                     os.kill(pid, signal.SIGKILL)
             return each(self, method, values)
 
-        monkeypatch.setattr(HeldParts, "each", kill)
+        monkeypatch.setattr(RemoteParts, "each", kill)
         killed = fit_svm(svm, blocks, client=processes)
     assert len(asked) > 33
     np.testing.assert_array_equal(killed.coef_, expected.coef_)

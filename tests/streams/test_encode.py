@@ -32,7 +32,7 @@ from crossview import (
     ViewScaler,
     open_table,
 )
-from crossview.data import fill, hashing
+from crossview.data.encoding import fill, hashing
 from crossview.data.encoding.columns import Column, as_matrix, as_numbers
 from crossview.data.encoding.plan import Plan
 

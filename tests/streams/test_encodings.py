@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from crossview import GuessedEncodingWarning, InputError, open_table
-from crossview.data import encodings, wide
-from crossview.data import text as text_module
+from crossview.data.readers import encodings, wide
+from crossview.data.readers import text as text_module
 from crossview.saving.files import close_process_folder
 
 TEXTS = {

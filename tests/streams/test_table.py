@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crossview import InputError, open_table
-from crossview.data import text as text_module
-from crossview.data import wide
 from crossview.data.prefetch import prefetch
+from crossview.data.readers import text as text_module
+from crossview.data.readers import wide
 from crossview.data.table import TableStream
 
 

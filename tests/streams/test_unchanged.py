@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from crossview import InputError, convert, open_rows, open_table, train
-from crossview.data import text_rows
+from crossview.data.readers import text_rows
 from crossview.data.unchanged import UnchangedFiles
 
 N = 3000

@@ -52,20 +52,7 @@ def is_dask_frame(X: Any) -> bool:
 
 
 def open_frame(X: Any) -> tuple[TableStream, list[Any]]:
-    """Return the columns of a Dask data frame, and its partitions.
-
-    Parameters
-    ----------
-    X : dask.dataframe.DataFrame
-        The rows; nothing of them is computed.
-
-    Returns
-    -------
-    stream : TableStream
-        Its blocks are numbers of partitions, and cannot be read.
-    partitions : list of dask.delayed.Delayed
-        The partitions as pandas data frames.
-    """
+    """Return the columns of a Dask data frame, and its partitions."""
     pa = pyarrow()
     import pandas as pd  # type: ignore[import-untyped]
 

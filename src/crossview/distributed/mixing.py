@@ -104,22 +104,7 @@ class Mixer:
     observer: Callable[[int, int, float | None], None] = lambda *_: None
 
     def run(self, start: Any, n_rounds: int | None, *, is_fitted: bool) -> Rounds:
-        """Make the rounds; None: until the held-out loss gets no better.
-
-        Parameters
-        ----------
-        start : Any
-            The model to begin with.
-        n_rounds : int or None
-            Number of rounds.
-        is_fitted : bool
-            Whether it has learned rows.
-
-        Returns
-        -------
-        Rounds
-            The best model.
-        """
+        """Make the rounds; None: until the held-out loss gets no better."""
         common = share(self.client, start)
         found, best = Rounds(), None
         for r in range(n_rounds or MOST_ROUNDS):

@@ -53,22 +53,7 @@ class Part(NamedTuple):
 
 
 def parts_of(source: Labeled, n: int, frames: Sequence[Any] = ()) -> list[list[Part]]:
-    """Return the rows of files as ``n`` partitions; each holds out rows of its last block.
-
-    Parameters
-    ----------
-    source : LabeledTable or LabeledRows
-        From files.
-    n : int
-        Number of partitions, of consecutive files or row groups.
-    frames : sequence of dask.delayed.Delayed
-        Instead of files the partitions of a data frame.
-
-    Returns
-    -------
-    list of list of Part
-        What each partition learns, in this order.
-    """
+    """Return the rows of files as ``n`` partitions; each holds out rows of its last block."""
     n_blocks = source.n_blocks
     check_blocks(n_blocks, n, source.file)
     cuts = cut_evenly(n_blocks, n)

@@ -19,22 +19,7 @@ __all__ = ["check_blocks", "check_partitions", "cut_evenly", "find_partitions", 
 def open_source(
     X: Any, *, views: Mapping[str, Any] | None = None, hash_bits: int = 18
 ) -> tuple[TableStream | RowStream, list[Any]]:
-    """Return the rows of files, or the columns of a Dask data frame and its partitions.
-
-    Parameters
-    ----------
-    X : path, glob, list of paths, TableStream, RowStream or dask.dataframe.DataFrame
-        The rows.
-    views, hash_bits
-        Of sparse files, as for `open_rows`.
-
-    Returns
-    -------
-    stream : TableStream or RowStream
-        It has blocks: files, row groups, or numbers of partitions.
-    frames : list of dask.delayed.Delayed
-        The partitions of a data frame; empty for files.
-    """
+    """Return the rows of files, or the columns of a Dask data frame and its partitions."""
     if is_dask_frame(X):
         return open_frame(X)
     if isinstance(X, TableStream | RowStream):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from crossview.distributed.actors import RemoteParts, assign_workers
 from crossview.distributed.cluster import check_client
 from crossview.distributed.fitting import parts_of_block
-from crossview.distributed.holders import HeldParts, balanced_homes
 from crossview.distributed.tasks import RETRIES
 from crossview.errors import InputError
 from crossview.estimators.svm.classifier import MultiViewSVMPerf
@@ -79,7 +79,7 @@ def fit_svm(
     head = client.submit(_head, rows[0], pure=False).result()
 
     def make_parts(columns: np.ndarray) -> Parts:
-        homes = balanced_homes(client, rows, [len(one.y) for one in labels])
+        homes = assign_workers(client, rows, [len(one.y) for one in labels])
         parts = [
             client.submit(
                 _part, model, block, columns, workers=[home], allow_other_workers=True,
@@ -87,7 +87,7 @@ def fit_svm(
             )
             for block, home in zip(rows, homes, strict=True)
         ]  # fmt: skip
-        return HeldParts(client, parts)
+        return RemoteParts(client, parts)
 
     fitted = fit_divided(model, head, labels, make_parts)
     calibration: list[Any] = []

@@ -44,18 +44,7 @@ def merge_in_tree(parts: Sequence[Any], join: Callable[[Sequence[Any]], Any]) ->
 def compute_sum(
     client: Any, function: Callable[..., Any], partitions: Sequence[Sequence[Sequence[Any]]]
 ) -> Any:
-    """Return the sum of what calls return, added on the workers.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        The cluster.
-    function : callable
-        Its values have ``+``.
-    partitions : sequence of sequence of sequence
-        The arguments of the calls, in the order of their sum; those of a partition are added up
-        before.
-    """
+    """Return the sum of what calls return, added on the workers."""
     from dask.delayed import delayed
 
     task, join = delayed(function, pure=False), delayed(_sum, pure=False)

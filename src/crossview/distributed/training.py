@@ -18,8 +18,8 @@ from crossview.data.encoding.quantiles import LAST_PLACED
 from crossview.data.labeled_source import encoder_with_views, input_files
 from crossview.data.rows import RowStream
 from crossview.data.table import TableStream
-from crossview.distributed.at_once import learn_at_once
 from crossview.distributed.cluster import check_client
+from crossview.distributed.fit_in_memory import fit_in_memory
 from crossview.distributed.frames import is_dask_frame
 from crossview.distributed.mixing import Mixer
 from crossview.distributed.rows import (
@@ -147,7 +147,7 @@ def train(
     if job.entry.divided:
         if n_rounds is not None:
             raise InputError(f"n_rounds={n_rounds}: model {job.entry.name!r} has no rounds")
-        rounds = learn_at_once(client, work, partitions, start)
+        rounds = fit_in_memory(client, work, partitions, start)
         observer(1, rounds.rows, None)
     else:
         mixer = Mixer(client, work, partitions, held_out, observer)
@@ -199,17 +199,7 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_streams(model: str | None, task: str, settings: Mapping[str, Any] | None) -> None:
-    """Raise an error for a model that learns all rows at once.
-
-    Parameters
-    ----------
-    model : str or None
-        Its name in the catalog; None: the default.
-    task : str
-        What is predicted.
-    settings : mapping or None
-        Its parameters.
-    """
+    """Raise an error for a model that learns all rows at once."""
     for entry in LEARNERS:
         named = (entry.name, entry.task) == (model, task)
         if named and not (entry.divided or entry.is_streamed(settings or {})):

@@ -12,20 +12,7 @@ HEADER = ["column", "view", "kind", "examples", "different", "missing", "range",
 
 
 def description_table(description: Description, most: int = 200) -> FittingTable:
-    """Return a `Description` as a table: one row per column.
-
-    Parameters
-    ----------
-    description : Description
-        From `crossview.describe`.
-    most : int, default=200
-        Number of columns to show.
-
-    Returns
-    -------
-    FittingTable
-        To be printed.
-    """
+    """Return a `Description` as a table: one row per column."""
     rows = [_cells(one, description) for one in description.columns[:most]]
     if not any(row[-1] for row in rows):
         return FittingTable(HEADER[:-1], [row[:-1] for row in rows], texts=4)
@@ -55,18 +42,7 @@ def _cells(one: ColumnDescription, description: Description) -> list[str]:
 
 
 def rows_table(description: RowsDescription) -> FittingTable:
-    """Return a `RowsDescription` as a table: one row per view.
-
-    Parameters
-    ----------
-    description : RowsDescription
-        Of sparse rows.
-
-    Returns
-    -------
-    FittingTable
-        To be printed.
-    """
+    """Return a `RowsDescription` as a table: one row per view."""
     n_rows = max(description.n_rows, 1)
     return FittingTable(
         ["view", "columns", "used", "entries per row", "empty", "range"],

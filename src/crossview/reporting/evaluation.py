@@ -19,18 +19,7 @@ MOST_CLASSES_CROSSED = 10
 
 
 def evaluation_tables(evaluation: Evaluation) -> Iterator[str | FittingTable]:
-    """Yield all that was found below the summary.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        From `crossview.evaluate`.
-
-    Yields
-    ------
-    str or FittingTable
-        To be printed one after the other.
-    """
+    """Yield all that was found below the summary."""
     e = evaluation
     yield from _notes(e)
     yield ""

@@ -20,24 +20,7 @@ __all__ = ["interaction_tables", "model_tables", "training_summary"]
 def model_tables(
     learner: Any, encoder: Any = None, info: Mapping[str, Any] | None = None, *, top: int = 10
 ) -> Iterator[str | FittingTable]:
-    """Yield the views with their sizes and weights, and the strongest columns or interactions.
-
-    Parameters
-    ----------
-    learner : learner
-        A fitted one of the catalog.
-    encoder : ViewEncoder, default=None
-        Names the columns.
-    info : mapping, default=None
-        What ``crossview train`` keeps in the model file.
-    top : int, default=10
-        How many columns of each view, or interactions of each order.
-
-    Yields
-    ------
-    str or FittingTable
-        To be printed one after the other.
-    """
+    """Yield the views with their sizes and weights, and the strongest columns or interactions."""
     info = info or {}
     yield " ".join(repr(learner).split())
     if "rows" in info:
@@ -116,18 +99,7 @@ def _machine_tables(learner: Any, encoder: Any, top: int) -> Iterator[str | Fitt
 
 
 def interaction_tables(found: Sequence[StrongInteraction]) -> Iterator[FittingTable]:
-    """Yield a table of the strongest interactions of each order.
-
-    Parameters
-    ----------
-    found : sequence of StrongInteraction
-        From `strong_interactions`.
-
-    Yields
-    ------
-    FittingTable
-        The columns, the class if there are several, and the weight.
-    """
+    """Yield a table of the strongest interactions of each order."""
     several = any(one.label for one in found)
     for order in sorted({len(one.columns) for one in found}):
         header = [

@@ -21,18 +21,7 @@ WIDE = 200
 
 
 def notebook_html(result: Any) -> str:
-    """Return a result as a part of a page.
-
-    Parameters
-    ----------
-    result : Comparison, Trained or Evaluation
-        The result.
-
-    Returns
-    -------
-    str
-        HTML; all that comes from data is escaped.
-    """
+    """Return a result as a part of a page."""
     if isinstance(result, Comparison):
         whole = comparison_table(result, WIDE)
         said = [*comparison_head(result), *result.verdict]

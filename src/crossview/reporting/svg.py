@@ -25,20 +25,7 @@ _FONT = re.compile(r"font: (?:(\d+|bold) )?([\d.]+)px [^;]*")
 
 
 def svg_of(display: Any, key: str) -> str:
-    """Return a display as an SVG element for a page.
-
-    Parameters
-    ----------
-    display : Display
-        Not drawn yet.
-    key : str
-        What the names of its parts begin with; another one for each picture of a page.
-
-    Returns
-    -------
-    str
-        The element.  All text is text, and escaped.
-    """
+    """Return a display as an SVG element for a page."""
     with styled(), warnings.catch_warnings():
         # the page has other fonts, so it does not matter which letters these have
         warnings.filterwarnings("ignore", message=".*Glyph")

@@ -47,19 +47,6 @@ def comparison_table(comparison: Comparison, width: int | None = None) -> Fittin
 
     The best row is first.  An empty line divides the rows that are practically equal to it from the
     others; an arrow marks the recommended one.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        From `crossview.compare`.
-    width : int, default=None
-        Of the terminal; from 120 on the table has p and the speed, and says what each model is.
-        None: 80.
-
-    Returns
-    -------
-    FittingTable
-        One row per model.
     """
     wide = (width or 80) >= WIDE
     header, rows = _cells(comparison, wide=wide)
@@ -71,19 +58,7 @@ def comparison_table(comparison: Comparison, width: int | None = None) -> Fittin
 
 
 def class_table(comparison: Comparison) -> FittingTable | None:
-    """Return how the recommended model does on each class; None where that was not counted.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        From `crossview.compare`.
-
-    Returns
-    -------
-    FittingTable or None
-        One row per class: its rows, precision, recall and f1 over all scored rows, and the class
-        that its rows are most often taken for.
-    """
+    """Return how the recommended model does on each class; None where that was not counted."""
     row = comparison.recommended
     if row.confusion is None:
         return None
@@ -91,22 +66,7 @@ def class_table(comparison: Comparison) -> FittingTable | None:
 
 
 def table_of_classes(title: str, classes: Sequence[Any], confusion: Any) -> FittingTable:
-    """Return how each class is predicted.
-
-    Parameters
-    ----------
-    title : str
-        Of the first column.
-    classes : sequence
-        The classes.
-    confusion : array-like of shape (n_classes, n_classes)
-        Rows per true class and predicted class.
-
-    Returns
-    -------
-    FittingTable
-        As for `class_table`.
-    """
+    """Return how each class is predicted."""
     counts = np.asarray(confusion)
     right = counts.diagonal()
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -281,16 +241,6 @@ def to_markdown(comparison: Comparison) -> str:
     """Return a `Comparison` as Markdown: the metric, the table, and the verdict.
 
     The recommended row is in bold.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        From `crossview.compare`.
-
-    Returns
-    -------
-    str
-        Lines of text.
     """
     header, rows = _cells(comparison, wide=True)
     chosen = comparison.rows.index(comparison.recommended)

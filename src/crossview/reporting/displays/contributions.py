@@ -249,18 +249,7 @@ def _ends(values: np.ndarray) -> list[str]:
 
 
 def shares_of_scores(result: Any) -> dict[str, Share] | None:
-    """Return the share of each view in the score; None where that is not known.
-
-    Parameters
-    ----------
-    result : Comparison, Trained or Evaluation
-        With diagnostics.
-
-    Returns
-    -------
-    shares : dict of str to Share or None
-        Their values add up to 1.
-    """
+    """Return the share of each view in the score; None where that is not known."""
     if getattr(result, "view_shares", None):
         return {v: Share(x, math.nan, math.nan) for v, x in result.view_shares.items()}
     kept = result.diagnostics
@@ -274,18 +263,7 @@ def shares_of_scores(result: Any) -> dict[str, Share] | None:
 
 
 def display_of_shares(shares: Mapping[str, Share]) -> ViewContributionDisplay:
-    """Return the display of shares of the score, which is not drawn yet.
-
-    Parameters
-    ----------
-    shares : mapping of str to Share
-        From `shares_of_scores`.
-
-    Returns
-    -------
-    display : ViewContributionDisplay
-        With their intervals, where these are known.
-    """
+    """Return the display of shares of the score, which is not drawn yet."""
     known = [one[1:] for one in shares.values()]
     intervals = None if np.isnan(known).any() else known
     return ViewContributionDisplay(list(shares), [one.value for one in shares.values()], intervals)

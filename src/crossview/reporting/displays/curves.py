@@ -148,18 +148,7 @@ class MetricOverTimeDisplay(Display):
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> MetricOverTimeDisplay:
-        """Return the display of an evaluation with windows, which is not drawn yet.
-
-        Parameters
-        ----------
-        evaluation : Evaluation
-            From `crossview.evaluate` with ``time`` or ``window``.
-
-        Returns
-        -------
-        display : MetricOverTimeDisplay
-            For `plot`.
-        """
+        """Return the display of an evaluation with windows, which is not drawn yet."""
         if not evaluation.windows:
             raise InputError("the evaluation has no windows; give time= or window=")
         return cls(evaluation.windows, evaluation.metric)

@@ -70,18 +70,7 @@ class Ranked(NamedTuple):
 
 
 def ranked(result: Any) -> Ranked:
-    """Return the rows of a result as curves need them.
-
-    Parameters
-    ----------
-    result : Comparison, Trained or Evaluation
-        Of classes.
-
-    Returns
-    -------
-    Ranked
-        An error where the result kept no rows.
-    """
+    """Return the rows of a result as curves need them."""
     kept = result.diagnostics
     if kept is None or kept.scored is None or result.task == "regression":
         raise InputError("the result kept no rows with classes and scores")
@@ -102,18 +91,7 @@ class _Ranking(Display):
 
     @classmethod
     def of(cls, result: Any) -> Any:
-        """Return the display of a result, which is not drawn yet.
-
-        Parameters
-        ----------
-        result : Comparison, Trained or Evaluation
-            With rows and scores.
-
-        Returns
-        -------
-        display : PrecisionRecall or Roc
-            For `plot`.
-        """
+        """Return the display of a result, which is not drawn yet."""
         return cls(ranked(result))
 
     def __init__(self, rows: Ranked) -> None:
@@ -263,18 +241,7 @@ class ReliabilityDisplay(Display):
 
     @classmethod
     def of(cls, result: Any) -> ReliabilityDisplay:
-        """Return the display of a result, which is not drawn yet.
-
-        Parameters
-        ----------
-        result : Comparison, Trained or Evaluation
-            With rows and probabilities; of more than two classes, those of the predicted one.
-
-        Returns
-        -------
-        display : ReliabilityDisplay
-            For `plot`.
-        """
+        """Return the display of a result, which is not drawn yet."""
         rows, what = ranked(result), "the predicted class"
         if rows.positive is not None:
             what = short_name(rows.classes[rows.positive])
@@ -341,18 +308,7 @@ class ThresholdDisplay(Display):
 
     @classmethod
     def of(cls, result: Any) -> ThresholdDisplay:
-        """Return the display of a result, which is not drawn yet.
-
-        Parameters
-        ----------
-        result : Comparison, Trained or Evaluation
-            With rows and probabilities of two classes.
-
-        Returns
-        -------
-        display : ThresholdDisplay
-            For `plot`.
-        """
+        """Return the display of a result, which is not drawn yet."""
         chosen = getattr(result, "recommended", result)
         return cls(ranked(result), chosen.threshold, getattr(chosen, "confusion", None))
 
@@ -441,18 +397,7 @@ class TargetDisplay(Display):
 
     @classmethod
     def of(cls, result: Any) -> TargetDisplay:
-        """Return the display of a result, which is not drawn yet.
-
-        Parameters
-        ----------
-        result : Comparison, Trained or Evaluation
-            Of predicted numbers.
-
-        Returns
-        -------
-        display : TargetDisplay
-            For `plot`.
-        """
+        """Return the display of a result, which is not drawn yet."""
         kept = result.diagnostics
         if kept is None or kept.scored is None or result.task != "regression":
             raise InputError("the result kept no rows with predicted numbers")

@@ -104,53 +104,16 @@ class Display:
 
     @classmethod
     def of(cls, result: Any) -> Any:
-        """Return the display of a result, which is not drawn yet.
-
-        Parameters
-        ----------
-        result : Comparison, Trained or Evaluation
-            The result.
-
-        Returns
-        -------
-        display : Display
-            For `plot`.
-        """
+        """Return the display of a result, which is not drawn yet."""
         raise NotImplementedError
 
     @classmethod
     def from_result(cls, result: Any, *, ax: Any = None) -> Any:
-        """Draw a result.
-
-        Parameters
-        ----------
-        result : Comparison, Trained or Evaluation
-            As for `of`.
-        ax : matplotlib Axes, default=None
-            Where to draw.  None: on a new figure.
-
-        Returns
-        -------
-        display : Display
-            With ``ax_`` and ``figure_``.
-        """
+        """Draw a result."""
         return cls.of(result).plot(ax)
 
     def plot(self, ax: Any = None, *, titled: bool = True) -> Any:
-        """Draw the picture.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw.  None: on a new figure.
-        titled : bool, default=True
-            Whether to write the title above.
-
-        Returns
-        -------
-        display : Display
-            Itself, with ``ax_`` and ``figure_``.
-        """
+        """Draw the picture."""
         with styled():
             if ax is None:
                 import matplotlib.pyplot as plt
@@ -184,19 +147,7 @@ def short_name(name: object, most: int = LONGEST_NAME) -> str:
 def label_ends(
     ax: Any, names: Sequence[str], x: Sequence[float], y: Sequence[float], colors: Sequence[str]
 ) -> None:
-    """Write names at the right of the ends of lines, moved apart where they would overlap.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        With its limits and scales as they stay.
-    names : sequence of str
-        One per line.
-    x, y : sequence of float
-        The last point of each line.
-    colors : sequence of str
-        The color of each line.
-    """
+    """Write names at the right of the ends of lines, moved apart where they would overlap."""
     if not names:
         return
     to_axes = ax.transAxes.inverted()

@@ -38,20 +38,7 @@ NOT_KEPT = "This comparison has not kept what most pictures need; make it again 
 
 
 def comparison_page(c: Comparison, made: Made | None = None) -> Page:
-    """Return a comparison as a page.
-
-    Parameters
-    ----------
-    c : Comparison
-        From `crossview.compare`.
-    made : Made, default=None
-        How it was made.
-
-    Returns
-    -------
-    Page
-        For `render`.
-    """
+    """Return a comparison as a page."""
     made = made or Made()
     target = "" if made.label is None else f" {made.label}"
     action, command = _action(c, made)

@@ -36,24 +36,7 @@ MOST_CLASSES_BESIDE = 10
 def evaluation_page(
     e: Evaluation, made: Made | None = None, fitted: Any = None, info: Any = None
 ) -> Page:
-    """Return an evaluation as a page.
-
-    Parameters
-    ----------
-    e : Evaluation
-        From `crossview.evaluate`.
-    made : Made, default=None
-        How it was made.
-    fitted : Pipeline or learner, default=None
-        The model, for its strongest columns.
-    info : mapping, default=None
-        What training keeps in its file.
-
-    Returns
-    -------
-    Page
-        For `render`.
-    """
+    """Return an evaluation as a page."""
     made = made or Made(label=e.label)
     target = "" if e.label is None else f" {e.label}"
     page = Page(

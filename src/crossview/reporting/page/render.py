@@ -26,18 +26,7 @@ def check_installed() -> None:
 
 
 def render(page: Page) -> str:
-    """Return a page as one HTML file, which needs no other.
-
-    Parameters
-    ----------
-    page : Page
-        What it shows.
-
-    Returns
-    -------
-    str
-        All that comes from data is escaped.
-    """
+    """Return a page as one HTML file, which needs no other."""
     check_installed()
     from jinja2 import Environment, StrictUndefined
 

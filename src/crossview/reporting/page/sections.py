@@ -99,22 +99,7 @@ def of_table(given: FittingTable, title: str = "", how: str = "") -> Block:
 
 
 def data_section(kept: Diagnostics | None, classes: Sequence[Any], unlabeled: int) -> Section:
-    """Return the data and the views in numbers.
-
-    Parameters
-    ----------
-    kept : Diagnostics or None
-        Of the result.
-    classes : sequence
-        The classes; empty where a number is predicted.
-    unlabeled : int
-        Rows without a label.
-
-    Returns
-    -------
-    Section
-        Empty if nothing is known.
-    """
+    """Return the data and the views in numbers."""
     section = Section("data", "Data and views", folded=True)
     if kept is None:
         return section
@@ -267,22 +252,7 @@ def experts_section(result: Any) -> Section:
 
 
 def ranking_section(result: Any, confusion: Any, classes: Any) -> Section:
-    """Return precision and recall, ROC, calibration, threshold and the confusion matrix.
-
-    Parameters
-    ----------
-    result : Comparison, Trained or Evaluation
-        The result.
-    confusion : list of list of int or None
-        Rows per true and predicted class.
-    classes : sequence
-        The classes.
-
-    Returns
-    -------
-    Section
-        Empty if nothing was kept.
-    """
+    """Return precision and recall, ROC, calibration, threshold and the confusion matrix."""
     kept = result.diagnostics
     model = "" if kept is None or not kept.model else f" of {kept.model}"
     if result.task == "regression":

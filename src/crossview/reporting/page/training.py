@@ -29,20 +29,7 @@ __all__ = ["model_section", "training_page"]
 
 
 def training_page(t: Trained, made: Made | None = None) -> Page:
-    """Return a training as a page.
-
-    Parameters
-    ----------
-    t : Trained
-        From `crossview.train`.
-    made : Made, default=None
-        How it was made.
-
-    Returns
-    -------
-    Page
-        For `render`.
-    """
+    """Return a training as a page."""
     made = made or Made(label=t.label)
     learner = t.learner
     classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
@@ -100,20 +87,7 @@ def _facts(t: Trained, n_views: int, n_classes: int) -> list[tuple[str, str]]:
 
 
 def model_section(fitted: Any, info: Any) -> Section:
-    """Return what a model holds: views, and the largest weights or interactions, by name.
-
-    Parameters
-    ----------
-    fitted : Pipeline or learner
-        Encoder and learner.
-    info : mapping
-        What training keeps in the model file.
-
-    Returns
-    -------
-    Section
-        As ``crossview inspect`` shows it.
-    """
+    """Return what a model holds: views, and the largest weights or interactions, by name."""
     encoder, learner = steps(fitted)
     section = Section("model", "What the model holds", folded=True)
     for part in model_tables(learner, encoder, info):

@@ -16,22 +16,7 @@ __all__ = ["report_html"]
 
 
 def report_html(result: Any, made: Made | None = None, fitted: Any = None, info: Any = None) -> str:
-    """Return a result as one HTML file.
-
-    Parameters
-    ----------
-    result : Comparison, Trained or Evaluation
-        The result.
-    made : Made, default=None
-        How it was made.
-    fitted, info : default=None
-        Of an evaluation: the model, and what training keeps in its file.
-
-    Returns
-    -------
-    str
-        It needs no network, and is less than 2 MB.
-    """
+    """Return a result as one HTML file."""
     if isinstance(result, Comparison):
         return render(comparison_page(result, made))
     if isinstance(result, Evaluation):

@@ -1,4 +1,4 @@
-"""Parts of the rows that stay on their workers, and keep scores from one question to the next."""
+"""Parts of the rows that stay on their workers and keep their scores between calls."""
 
 from __future__ import annotations
 
@@ -12,26 +12,11 @@ from crossview.distributed.cluster import dask_distributed
 from crossview.distributed.tasks import RETRIES
 from crossview.estimators.svm.part import PartOfRows, ScoredPart
 
-__all__ = ["HeldParts", "Holder", "balanced_homes"]
+__all__ = ["PartActor", "RemoteParts", "assign_workers"]
 
 
-def balanced_homes(client: Any, blocks: list[Any], sizes: list[int]) -> list[str]:
-    """Return a worker for each block: the one that has it, unless that one has its share by then.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        Connection to the cluster.
-    blocks : list of Future
-        All of them are done.
-    sizes : list of int
-        Rows of each block.
-
-    Returns
-    -------
-    homes : list of str
-        The addresses of the workers, whose shares of the rows are those of their threads.
-    """
+def assign_workers(client: Any, blocks: list[Any], sizes: list[int]) -> list[str]:
+    """Return a worker for each block: the one that has it, unless that has its share already."""
     threads, places, homes = client.ncores(), client.who_has(blocks), []
     of_thread = sum(sizes) / max(1, sum(threads.values()))
     load = dict.fromkeys(sorted(threads), 0)
@@ -44,7 +29,7 @@ def balanced_homes(client: Any, blocks: list[Any], sizes: list[int]) -> list[str
     return homes
 
 
-class HeldParts:
+class RemoteParts:
     """The parts, on workers: an actor on each has those that are in its memory.
 
     A call of an actor is much faster than a task.  Its state is a copy of scores, so where
@@ -66,7 +51,7 @@ class HeldParts:
         threads = self._client.ncores().get(home, 1)
         # an actor lives as long as this future; it takes the client that is current
         self._futures[g] = self._client.submit(
-            Holder, parts, threads, actor=True, workers=[home], allow_other_workers=True,
+            PartActor, parts, threads, actor=True, workers=[home], allow_other_workers=True,
             pure=False, retries=RETRIES,
         )  # fmt: skip
         with self._client.as_current():
@@ -105,8 +90,8 @@ class HeldParts:
         return np.asarray(found)
 
 
-class Holder:
-    """Parts in the memory of one worker."""
+class PartActor:
+    """The parts in the memory of one worker."""
 
     def __init__(self, parts: list[PartOfRows], n_threads: int) -> None:
         self._parts, self._n_threads = [ScoredPart(part) for part in parts], n_threads

@@ -19,30 +19,13 @@ from crossview.errors import InputError
 from crossview.saving.pipelines import pipeline, steps
 from crossview.views import MultiView
 
-__all__ = ["learn_at_once"]
+__all__ = ["fit_in_memory"]
 
 
-def learn_at_once(
+def fit_in_memory(
     client: Any, work: RowWork, partitions: Sequence[Sequence[Part]], start: Any
 ) -> Rounds:
-    """Learn all rows that are not held out, each in the memory of the worker that read it.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        The cluster.
-    work : RowWork
-        Reads the rows.
-    partitions : sequence of sequence of Part
-        The rows.
-    start : Pipeline or MultiViewSVMPerf
-        What is to be fitted; an encoder has its columns already.
-
-    Returns
-    -------
-    Rounds
-        One round.
-    """
+    """Learn all rows that are not held out, each in the memory of the worker that read it."""
     parts = [part for partition in partitions for part in partition]
     encoder, learner = steps(start)
     if encoder is not None:
