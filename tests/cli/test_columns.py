@@ -58,9 +58,8 @@ def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):
         assert status == 0
         assert words in " ".join(out).replace("'", '"')
     given = {"model": "pa:concatenated"}
-    trained = crossview.train(
-        table, "y", **given, encoder=ViewEncoder(ngram_range=(1, 2), tf_idf=True), output="m.st"
-    )
+    encoder = ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=True)
+    trained = crossview.train(table, "y", **given, encoder=encoder, output="m.st")
     assert trained.fitted[0].ngram_range == (1, 2)
     assert "t__words:film film" in " ".join(run(capsys, "inspect", "m.st")[1])
     goes_on = crossview.train(table, init="m.st").fitted[0]
@@ -132,7 +131,7 @@ def test_rows_are_learned_with_their_weights(table, capsys):
             "model": name,
             "in_order": in_order,
         }
-        given["metric"] = "accuracy"
+        given["scoring"] = "accuracy"
         named = crossview.train(
             crossview.open_table(rows, batch_rows=50), "y", weight="n__w", **given, **kept
         )

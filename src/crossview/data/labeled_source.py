@@ -37,6 +37,9 @@ __all__ = [
 
 Labeled = LabeledTable | LabeledRows
 
+# parameters of an encoder that files of rows with views take
+_OF_FILES = ("views", "hash_bits", "scale_views")
+
 
 def open_labeled(
     source: Any,
@@ -76,7 +79,12 @@ def open_labeled(
         what = "X is a MultiView and" if isinstance(source, MultiView) else "the file"
         if views is not None and isinstance(source, MultiView | RowStream):
             raise InputError(f"{what} names its views; leave views= at None")
-        _check_encodes_rows(what, encoder)
+        known = ("scale_views",) if isinstance(source, MultiView) else _OF_FILES
+        for name in given_parameters(encoder):
+            if name == "ignore":
+                raise InputError(f"{what} has no columns; ignore= is for tables")
+            if name not in known:
+                raise InputError(f"{what} has columns that are encoded already; leave {name}= out")
         if options.get("time") is not None:
             raise InputError(f"{what} has no column {options['time']!r}; time= is for tables")
         for_rows = ("task", "unlabeled", "classes", "weight")
@@ -136,15 +144,6 @@ def given_parameters(encoder: ViewEncoder) -> dict[str, Any]:
     given = encoder.get_params().items()
     changed = {name: value for name, value in given if value != default[name]}
     return {name: value for name, value in changed.items() if value not in ([], ())}
-
-
-def _check_encodes_rows(what: str, encoder: ViewEncoder) -> None:
-    """Refuse parameters about columns for rows that have none."""
-    for name in given_parameters(encoder):
-        if name == "ignore":
-            raise InputError(f"{what} has no columns; ignore= is for tables")
-        if name not in ("views", "hash_bits", "scale_views"):
-            raise InputError(f"{what} has columns that are encoded already; leave {name}= out")
 
 
 def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:

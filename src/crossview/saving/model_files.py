@@ -63,8 +63,8 @@ DTYPES = {
 }
 # what reading JSON of another form ends with
 DAMAGE = (
-    *(ArithmeticError, AttributeError, LookupError, MemoryError),
-    *(RecursionError, TypeError, ValueError),
+    *(ArithmeticError, LookupError, MemoryError),
+    *(RecursionError, ValueError),
 )
 
 

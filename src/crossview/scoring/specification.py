@@ -120,7 +120,13 @@ class Scoring:
         return check_metric(self.metric, task=task, k=self.k, cost=self.cost, default=default)
 
     def given(self) -> dict[str, Any]:
-        """Return the parameters that are not left at their defaults."""
+        """Return the parameters that are not left at their defaults.
+
+        Returns
+        -------
+        dict
+            By name.
+        """
         fields = {name: getattr(self, name) for name in ("metric", "k", "cost", "positive")}
         found = {name: value for name, value in fields.items() if value is not None}
         return found if self.threshold == "auto" else found | {"threshold": self.threshold}

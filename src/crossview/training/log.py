@@ -39,7 +39,8 @@ class TrainingLog:
     >>> from crossview import TrainingLog, datasets, train
     >>> path = os.path.join(tempfile.mkdtemp(), "log.jsonl")
     >>> trained = train(datasets.load("breast-cancer"), "diagnosis", log=TrainingLog(path, 200))
-    >>> len(open(path).readlines())
+    >>> with open(path) as file:
+    ...     len(file.readlines())
     3
     """
 
@@ -50,7 +51,20 @@ class TrainingLog:
         self.path, self.every = Path(path), every
 
     def windows(self, task: Task, n_rows: int) -> Windows:
-        """Return the windows of a run of so many rows, which write themselves."""
+        """Return the windows of a run, which write themselves.
+
+        Parameters
+        ----------
+        task : Task
+            The kind of prediction.
+        n_rows : int
+            Rows of the source.
+
+        Returns
+        -------
+        Windows
+            To be counted by `ProgressiveValidation`.
+        """
         every = self.every or max(FEWEST_ROWS, _round(n_rows / N_WINDOWS))
         return Windows(task, every, self._add)
 

@@ -108,9 +108,10 @@ class Passes:
         self.labels.warn(self.order.advice)
         tally, metric = self.scored.tally, self.task.metric
         known, classes = tally.n_rows + here.unlabeled, isinstance(self.task, Classification)
-        about = {"encoder": self.encoder, "learner": self.learner, **self.about}
         return Trained(
-            **about,
+            self.encoder,
+            self.learner,
+            **self.about,
             rows=tally.n_rows,
             unlabeled=here.unlabeled,
             skipped=here.skipped,
@@ -137,9 +138,8 @@ class Passes:
 
     def _set_counts(self, counts: dict[str, np.ndarray]) -> None:
         self.scored.set_state(counts)
-        prefix = "labels."
-        mine = {k.removeprefix(prefix): v for k, v in counts.items() if k.startswith(prefix)}
-        self.labels.set_state(mine)
+        names = (name for name in counts if name.startswith("labels."))
+        self.labels.set_state({name.removeprefix("labels."): counts[name] for name in names})
 
     def _take_up(self) -> None:
         """Go on from the checkpoint, if there is one, or from an earlier model."""

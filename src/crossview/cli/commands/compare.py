@@ -175,7 +175,6 @@ def run(
     options = {
         "task": task,
         **asdict(scoring),
-        "threshold": scoring.threshold or "tuned",
         "budget": None if thorough else parse_seconds(budget, "--budget"),
         "n_jobs": jobs,
         "cv": cv,
