@@ -14,7 +14,7 @@ help:
 	@echo "make test      install, then lint, types and the tests"
 	@echo "make test-all  the same, with whole grids and runs without the compiler"
 	@echo "make fuzz      damaged model files, odd tables and commands for ten minutes"
-	@echo "make bench     install the peers, measure, rewrite docs/benchmarks.md"
+	@echo "make bench     install the peers, measure, rewrite docs/benchmarks.md and docs/scale.md"
 	@echo "make papers    the papers' tables and figures, run again; rewrites docs/papers/results.md"
 	@echo "make docs      the site, with its gallery, into docs/_build/html; it needs no network"
 	@echo "make release   wheel and sdist of the last tag, each tried in an environment of its own"
@@ -58,10 +58,10 @@ fuzz: .venv/installed-dev
 	seed=$$(date +%s); for what in models.py "models.py --plain" tables.py rows.py commands.py; do echo "$$what"; $(VENV) fuzz/$$what --seed $$seed --seconds $$(($(FUZZ_SECONDS) / 5)) || exit 1; done
 
 bench: .venv/installed-dev .venv/installed-bench
-	$(VENV) benchmarks/run.py --write docs/benchmarks.md
+	$(VENV) -m benchmarks speed --write
 
 papers: .venv/installed-dev .venv/installed-bench
-	$(VENV) benchmarks/papers --write docs/papers/results.md
+	$(VENV) -m benchmarks papers --write
 
 # A warning is an error: a broken link, a name that does not exist, an example that fails.
 docs: .venv/installed-docs

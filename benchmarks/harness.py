@@ -1,16 +1,68 @@
-"""Time tasks alternately in one run; report medians, and ratios of paired measurements."""
+"""What all benchmarks use: sizes, times in turn, processes, tables and findings of them."""
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+# the environment also tells processes and workers that are started
+QUICK = "CROSSVIEW_BENCHMARKS_QUICK"
+
+
+def size(full: Any, quick: Any) -> Any:
+    """Return a setting: the full one, or that of ``--quick``, which shows that a script works."""
+    return quick if os.environ.get(QUICK) else full
+
+
+def say(*words: object) -> None:
+    """Print on stderr, at once."""
+    print(*words, file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A function that gives tables, the page that has them, and the findings from the tables."""
+
+    name: str
+    room: str
+    run: Callable[..., Iterable[Table]]
+    page: str
+    sets: tuple[str, ...]
+    findings: Callable[[list[Table]], list[str]] | None
+
+
+BENCHMARKS: dict[str, Benchmark] = {}
+
+
+def benchmark(
+    page: str,
+    sets: Iterable[str] = (),
+    findings: Callable[[list[Table]], list[str]] | None = None,
+) -> Callable[[Callable], Callable]:
+    """Register a function; one with data sets is called with the names of those that are wanted."""
+
+    def register(run: Callable) -> Callable:
+        room, name = run.__module__.split(".")[1], run.__name__
+        BENCHMARKS[name] = Benchmark(name, room, run, page, tuple(sets), findings)
+        return run
+
+    return register
+
+
+# --- times and processes ----------------------------------------------------------------
 
 
 @dataclass
@@ -20,40 +72,76 @@ class Process:
     seconds: float
     peak_mb: float
     output: str
-    processor: float = 0.0
+    processor: float
 
 
-def in_turn(tasks: dict[str, Callable[[], object]], repeats: int = 7) -> dict[str, list[float]]:
+def in_turn(tasks: dict[str, Callable[[], Any]], repeats: int = 7) -> dict[str, list[float]]:
     """Return the seconds of each task, run A B C A B C ... after one warm-up call of each."""
-    for task in tasks.values():
+
+    def timed(task: Callable[[], Any]) -> float:
+        start = time.perf_counter()
         task()
-    seconds: dict[str, list[float]] = {name: [] for name in tasks}
-    for _ in range(repeats):
+        return time.perf_counter() - start
+
+    return results_in_turn({name: lambda t=task: timed(t) for name, task in tasks.items()}, repeats)
+
+
+def results_in_turn(tasks: dict[Any, Callable[[], Any]], repeats: int) -> dict[Any, list[Any]]:
+    """Return what each task returns, run A B C A B C ... after one warm-up call of each."""
+    found: dict[Any, list[Any]] = {name: [] for name in tasks}
+    for turn in range(size(repeats, 1) + 1):
         for name, task in tasks.items():
-            start = time.perf_counter()
-            task()
-            seconds[name].append(time.perf_counter() - start)
-    return seconds
+            result = task()
+            if turn:
+                found[name].append(result)
+    return found
+
+
+# a small process starts the one that is measured, which else would have our memory at its start
+STARTER = """
+import os, subprocess, sys, time
+with open(sys.argv[1], "w") as out:
+    start = time.perf_counter()
+    process = subprocess.Popen(sys.argv[2:], stdout=out, stderr=subprocess.STDOUT)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+print(os.waitstatus_to_exitcode(status), seconds, usage.ru_maxrss / 1024,
+      usage.ru_utime + usage.ru_stime)
+"""
 
 
 def run(command: Sequence[object], folder: str | Path | None = None) -> Process:
     """Run a process, in a folder or in this one; return its wall time, peak memory and output."""
-    with tempfile.TemporaryFile("w+") as output:
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            [str(part) for part in command], stdout=output, stderr=subprocess.STDOUT, cwd=folder
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
+    with tempfile.NamedTemporaryFile("r") as output:
+        given = [sys.executable, "-I", "-S", "-c", STARTER, output.name, *map(str, command)]
+        done = subprocess.run(given, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
+        status, seconds, peak, processor = map(float, done.stdout.split())
         text = output.read()
-    if process.returncode:
+    if status:
         raise SystemExit(f"{' '.join(map(str, command))} failed:\n{text}")
-    return Process(seconds, usage.ru_maxrss / 1024, text, usage.ru_utime + usage.ru_stime)
+    return Process(seconds, peak, text, processor)
+
+
+def apart(function: Callable, *arguments: Any) -> tuple[Any, float]:
+    """Call a function in a process of its own; return its literal result, and the peak MB."""
+    module = function.__module__
+    code = f"from {module} import {function.__name__} as f; print(repr(f(*{arguments!r})))"
+    process = run([sys.executable, "-c", code], ROOT)
+    return eval(process.output.splitlines()[-1]), process.peak_mb
+
+
+def crossview(*arguments: object) -> list[object]:
+    """Return a command line of Crossview."""
+    return [Path(sys.executable).parent / "crossview", *arguments]
+
+
+def vowpal_wabbit(file: Path, *arguments: object) -> list[object]:
+    """Return a command line of Vowpal Wabbit, from its wheel."""
+    return [sys.executable, "-m", "vowpalwabbit", "-d", file, "--quiet", *arguments]
 
 
 def middle(values: Sequence[float]) -> float:
+    """Return the median."""
     return statistics.median(values)
 
 
@@ -64,19 +152,123 @@ def ratio(a: Sequence[float], b: Sequence[float]) -> str:
 
 
 def machine() -> str:
-    model = next(
-        (
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.processor(),
-    )
+    """Return processor, cores, system, and versions of Python and packages."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    model = models[0] if models else platform.processor()
     return (
         f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
     )
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+# --- tables and findings ------------------------------------------------------------------
+
+
+def numbers(cell: str) -> list[float]:
+    """Return the numbers in a cell of a table."""
+    words = re.findall(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w])", cell)
+    return [float(word.replace(",", "")) for word in words]
+
+
+@dataclass
+class Table:
+    """A table of a page; findings are computed from it as it is printed."""
+
+    header: list[str]
+    rows: list[list[Any]] = field(default_factory=list)
+    title: str = ""
+
+    def add(self, *cells: object) -> None:
+        """Append a row, and say it."""
+        self.rows.append([str(cell) for cell in cells])
+        say("  ", *cells)
+
+    def __str__(self) -> str:
+        lines = [self.header, ["---"] * len(self.header), *self.rows]
+        text = "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+        return f"**{self.title}**\n\n{text}" if self.title else text
+
+    def column(self, name: str, place: int = 0) -> dict[str, float]:
+        """Return a number of each cell of a column that has it, by the row's first cell."""
+        at = self.header.index(name)
+        found = {row[0]: numbers(str(row[at])) for row in self.rows}
+        return {
+            key: values[place]
+            for key, values in found.items()
+            if -len(values) <= place < len(values)
+        }
+
+    def words(self, name: str) -> dict[str, str]:
+        """Return the cells of a column, by the row's first cell."""
+        at = self.header.index(name)
+        return {row[0]: str(row[at]) for row in self.rows}
+
+    def updated(self, newer: Table) -> Table:
+        """Return the table with the rows of a newer one in the place of those of the same name."""
+        rows = {row[0]: row for row in [*self.rows, *newer.rows]}
+        return Table(newer.header, list(rows.values()), newer.title)
+
+    @staticmethod
+    def read(text: str) -> Iterator[Table]:
+        """Yield the tables of a page."""
+        pattern = r"(?:^\*\*(.+)\*\*\n\n)?^\| (.+) \|\n\| -.*\n((?:\|.*\n?)*)"
+        for title, header, rows in re.findall(pattern, text, re.MULTILINE):
+            cells = [[c.strip() for c in row[2:-2].split(" | ")] for row in rows.splitlines()]
+            yield Table(header.split(" | "), cells, title)
+
+
+def mean_and_error(values: Any) -> str:
+    """Return the mean of paired differences, and its standard error."""
+    values = np.asarray(values, dtype=float)
+    error = values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return f"{values.mean():+.1f} ± {error:.1f}"
+
+
+def spread(values: Any, factor: float = 100.0) -> str:
+    """Return the mean and the standard deviation, in percent."""
+    values = factor * np.asarray(values, dtype=float)
+    deviation = values.std(ddof=1) if len(values) > 1 else 0.0
+    return f"{values.mean():.1f} ± {deviation:.1f}"
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return names as in a sentence."""
+    *first, last = [str(name) for name in names] or ["none"]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def span(values: Iterable[float], form: str = ".1f") -> str:
+    """Return the smallest and the largest value."""
+    values = list(values)
+    return f"{min(values):{form}} to {max(values):{form}}" if values else "none"
+
+
+def verdicts(table: Table, column: str) -> str:
+    """Say of a column of differences, "mean ± standard error", where they are above 0 and below."""
+    gaps, errors = table.column(column), table.column(column, 1)
+    ahead = [name for name, gap in gaps.items() if gap > errors.get(name, 0.0)]
+    behind = [name for name, gap in gaps.items() if -gap > errors.get(name, 0.0)]
+    level = len(gaps) - len(ahead) - len(behind)
+    return (
+        f"ahead by more than one standard error on {listed(ahead)}; behind on {listed(behind)}; "
+        f"level on {level} of {len(gaps)}"
+    )
+
+
+# --- data sets ------------------------------------------------------------------------------
+
+
+def loaded(sets: dict[str, Callable[[], Any]], wanted: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the data sets that are wanted and there; say which are not."""
+    from benchmarks.data import AbsentError, Rows  # not in processes that measure memory
+
+    for name in wanted or list(sets)[: size(None, 1)]:
+        if name not in sets:
+            continue
+        say(name)
+        try:
+            found = sets[name]()
+        except AbsentError as reason:
+            say("  left out:", reason)
+            continue
+        yield name, size(found, found.some(500) if isinstance(found, Rows) else found)

@@ -8,10 +8,10 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from experiment import Claim, Experiment, Picture, Printed, Results, in_parallel
 from sklearn.metrics import f1_score
 
-import shared_data
+from benchmarks import data as shared_data
+from benchmarks.papers.experiment import Claim, Experiment, Picture, Printed, Results, in_parallel
 from crossview import (
     AROWClassifier,
     ConfidenceWeightedClassifier,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from joblib import Parallel, delayed
 
+from benchmarks.harness import say
 from crossview.scoring.significance.correlated_t import correlated_t_posterior
 from crossview.scoring.significance.posterior import Posterior
 
@@ -69,18 +68,6 @@ class Experiment:
     digits: int = 1
     pictures: Callable[[str, Any, Results], Iterator[Picture]] | None = None
 
-    def sets_that_are_there(self, wanted: list[str]) -> Iterator[tuple[str, Any, str]]:
-        """Yield each set, its data, and why it is left out if it is."""
-        for name, load in self.sets.items():
-            if wanted and name not in wanted:
-                continue
-            try:
-                data = load()
-            except pytest.skip.Exception as reason:
-                yield name, None, str(reason)
-            else:
-                yield name, data, ""
-
     def posterior(self, values: list[float]) -> Posterior:
         """Return what the values say of their mean."""
         return correlated_t_posterior(np.asarray(values) * self.scale, self.test_share)
@@ -106,8 +93,3 @@ def in_parallel(function: Callable[..., Any], jobs: list[tuple]) -> list[Any]:
     found = Parallel(n_jobs=-1)(delayed(function)(*job) for job in jobs)
     say(f"  {len(jobs)} tasks, {time.perf_counter() - start:.0f} s")
     return found
-
-
-def say(*words: object) -> None:
-    """Print on stderr, at once."""
-    print(*words, file=sys.stderr, flush=True)

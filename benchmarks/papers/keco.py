@@ -7,7 +7,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from experiment import Claim, Experiment, Printed, Results, in_parallel
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import (
@@ -19,7 +18,8 @@ from sklearn.model_selection import (
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
-import shared_data
+from benchmarks import data as shared_data
+from benchmarks.papers.experiment import Claim, Experiment, Printed, Results, in_parallel
 from crossview import KeCoClassifier, KernelSearchCV, PegasosClassifier
 from crossview.algorithms.kernel.gram import Draws, learn_from_gram
 from crossview.algorithms.kernel.held_out import area_under_curve

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from experiment import Claim, Experiment, Results, in_parallel
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegressionCV, Ridge
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 
-import shared_data
+from benchmarks import data as shared_data
+from benchmarks.papers.experiment import Claim, Experiment, Results, in_parallel
 from crossview import (
     FactorizationMachineClassifier,
     FactorizationMachineRegressor,

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
-from experiment import FORMS, Claim, Experiment, Results, say
-
+from benchmarks.harness import ROOT, Table, listed, loaded
+from benchmarks.papers import distribution_aware, keco, machines, performance, two_view
+from benchmarks.papers.experiment import FORMS, Claim, Experiment, Results
 from crossview.scoring.significance.posterior import Posterior
-from harness import table
+
+PAGE = ROOT / "docs" / "papers" / "results.md"
+EXPERIMENTS = {
+    one.name: one
+    for one in (
+        two_view.EXPERIMENT,
+        distribution_aware.EXPERIMENT,
+        keco.EXPERIMENT,
+        machines.EXPERIMENT,
+        machines.CLICKS,
+        performance.EXPERIMENT,
+    )
+}
 
 HEAD = """# The papers' tables, run again
 
@@ -26,21 +41,34 @@ above 0, is *contradicted* if it is below 0, and is *not shown* otherwise.
 """
 
 
+def write_section(experiment: Experiment, wanted: list[str], *, write: bool) -> None:
+    """Run an experiment, and print its section, or write it into the page, figures beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        beside = PAGE.parent if write else Path(folder)
+        new = section(experiment, wanted, beside / "figures").strip()
+    if not write:
+        print(new)
+        return
+    before = re.split(r"^## (.+)$", PAGE.read_text(), flags=re.MULTILINE)[1:]
+    sections = {t: f"## {t}{x}".strip() for t, x in zip(before[::2], before[1::2], strict=True)}
+    sections[experiment.title] = new
+    known = (sections[one.title] for one in EXPERIMENTS.values() if one.title in sections)
+    PAGE.write_text("\n\n".join([HEAD.strip(), *known]) + "\n")
+
+
 def section(experiment: Experiment, wanted: list[str], figures: Path) -> str:
     """Run an experiment; return its section."""
     parts = [f"## {experiment.title}", experiment.source, experiment.protocol]
     found: dict[str, Results] = {}
-    for name, data, reason in experiment.sets_that_are_there(wanted):
-        if reason:
-            parts.append(f"{name} is left out: {reason}.")
-            continue
-        say(experiment.name, name)
+    for name, data in loaded(experiment.sets, wanted):
         found[name] = experiment.run(data)
         parts += [f"### {experiment.title.partition(':')[0]}: {name}"]
         parts += [_table(experiment, name, found[name], measure) for measure in experiment.higher]
         if experiment.pictures is not None:
             for picture in experiment.pictures(name, data, found[name]):
                 parts.append(_drawn(picture, figures))
+    missing = [name for name in (wanted or experiment.sets) if name not in found]
+    parts += [f"{listed(missing)} is left out: not there."] * bool(missing)
     if found and experiment.claims:
         parts += [_claims_table(experiment, found), _sentences(experiment, found)]
     if experiment.absent:
@@ -71,7 +99,7 @@ def _table(experiment: Experiment, name: str, results: Results, measure: str) ->
             rows.append([method, shown, *cells])
     columns = [0, *(i for i in range(1, 5) if any(row[i] for row in rows))]
     header = [measure, "printed", *FORMS]
-    return table([header[i] for i in columns], [[row[i] for i in columns] for row in rows])
+    return str(Table([header[i] for i in columns], [[row[i] for i in columns] for row in rows]))
 
 
 def _value(experiment: Experiment, measure: str, values: list[float]) -> str:
@@ -94,7 +122,7 @@ def _claims_table(experiment: Experiment, found: dict[str, Results]) -> str:
                 rows.append([_words(claim), name, _printed(experiment, claim, name), *cells])
     columns = [0, 1, *(i for i in range(2, 6) if any(row[i] for row in rows))]
     header = ["better by", "set", "printed", *FORMS]
-    return table([header[i] for i in columns], [[row[i] for i in columns] for row in rows])
+    return str(Table([header[i] for i in columns], [[row[i] for i in columns] for row in rows]))
 
 
 def _printed(experiment: Experiment, claim: Claim, name: str) -> str:
@@ -141,8 +169,7 @@ def _sentences(experiment: Experiment, found: dict[str, Results]) -> str:
                     by_verdict.setdefault(_verdict(difference), []).append(name)
             if by_verdict:
                 words = ", ".join(
-                    f"{verdict} on {_listed(names)}"
-                    for verdict, names in sorted(by_verdict.items())
+                    f"{verdict} on {listed(names)}" for verdict, names in sorted(by_verdict.items())
                 )
                 said.append(f"{form} {words}")
         if said:
@@ -152,10 +179,6 @@ def _sentences(experiment: Experiment, found: dict[str, Results]) -> str:
                 + "."
             )
     return "What holds:\n\n" + "\n".join(lines)
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _drawn(picture: Any, folder: Path) -> str:

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from experiment import Claim, Experiment, Results, in_parallel
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, TunedThresholdClassifierCV
 from sklearn.svm import LinearSVC
 
-import shared_data
+from benchmarks import data as shared_data
+from benchmarks.papers.experiment import Claim, Experiment, Results, in_parallel
 from crossview import MultiViewSVMPerf
 from crossview.scoring.metrics import measure
 

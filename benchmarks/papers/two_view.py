@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from experiment import Claim, Experiment, Picture, Printed, Results, in_parallel
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.svm import LinearSVC
 
-import shared_data
+from benchmarks import data as shared_data
+from benchmarks.papers.experiment import Claim, Experiment, Picture, Printed, Results, in_parallel
 from crossview import (
     MultiView,
     MultiViewPAClassifier,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.evidence.simulated import differences, folds_to_follow, scores_of_folds, stream
 from crossview.comparing.answer import follow
 from crossview.comparing.comparison import ComparisonRow
 from crossview.errors import InputError
@@ -21,7 +22,6 @@ from crossview.scoring.significance import (
     jackknife_posterior,
 )
 from reference import jackknife as reference
-from simulated import differences, folds_to_follow, scores_of_folds, stream
 
 FIRST = np.array([0.78, 0.81, 0.75, 0.80, 0.77, 0.79, 0.82, 0.76, 0.80, 0.78])
 SECOND = np.array([0.80, 0.82, 0.79, 0.80, 0.80, 0.78, 0.85, 0.78, 0.81, 0.79])
@@ -272,7 +272,7 @@ def test_on_independent_rows_the_jackknife_agrees_with_delong_and_mcnemar():
 
 
 def test_equal_models_are_seldom_declared_different():
-    """A small draw of `benchmarks/reproduction.py --only coverage`, with what must not be done."""
+    """A small draw of `python -m benchmarks evidence coverage`, with what must not be done."""
     rng = np.random.default_rng(0)
     folds = [np.diff(scores_of_folds(rng, "accuracy", 200, 2))[:, 0] for _ in range(150)]
     declared = [correlated_t_posterior(d, 1 / 5).p < SIGNIFICANT for d in folds]

@@ -335,7 +335,7 @@ def test_what_is_wrong_is_said_in_one_line(what):
 
 @pytest.mark.exhaustive
 def test_ratings_of_films():
-    """The known figure of such a model is 0.906; choices are made in benchmarks/reproduction.py."""
+    """The known figure of such a model is 0.906; choices are made in benchmarks/evidence."""
     X, y, *_ = movielens()
     order = np.random.default_rng(0).permutation(len(y))
     test, train = order[:10_000], order[10_000:]

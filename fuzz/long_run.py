@@ -1,12 +1,11 @@
 """Many updates on badly scaled values: what each online learner of the catalog is like afterwards.
 
-python benchmarks/long_run.py --updates 1e8 --seconds 600
+``python fuzz/long_run.py --updates 1e9 --seconds 2400``
 
 The columns have scales from 1e-6 to 1e6, which change places between blocks of rows, as do the
-labels; so the blocks cost nothing to make.  Rows whose step would be too long are refused; the
-table has the share of the blocks, of 8,192 rows each, with such a row.  A learner that would take
-longer than ``--seconds`` (of the processor) makes fewer updates.  It fails if a state is not
-finite, or a covariance not positive definite.
+labels; so the blocks cost nothing to make.  A learner that would take longer than ``--seconds`` (of
+the processor) makes fewer updates.  The exit status is 1 if a state is not finite, or a covariance
+not positive definite.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ import numpy as np
 from crossview import InputError, MultiView, ViewLayout
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import known_learners
-from harness import machine, table
 
 ROWS, WIDTHS, BLOCKS, TENTHS = 8192, [4, 3, 5], 8, 10
 LAYOUT = ViewLayout(["a", "b", "c"], WIDTHS)
@@ -45,7 +43,7 @@ def make_blocks(task: str) -> list[tuple[MultiView, np.ndarray]]:
 
 
 def learners() -> Iterator[Learner]:
-    """The online learners; of those of one view, one."""
+    """Yield the online learners; of those of one view, one."""
     for task in ("classification", "regression"):
         known = known_learners(task, LAYOUT.names)
         yield from (one for one in known if one.streams and one.view in (None, "a"))
@@ -57,7 +55,7 @@ def memory() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def run(entry: Learner, updates: float, seconds: float) -> tuple[list[str], bool]:
+def cells_of(entry: Learner, updates: float, seconds: float) -> tuple[list[str], bool]:
     """Return what a learner did, as cells of the table, and whether its state is sound."""
     model = entry.make(**entry.stream_params, **entry.memory_params, random_state=0)
     blocks = [(entry.select_view(X), y) for X, y in make_blocks(entry.task)]
@@ -102,34 +100,24 @@ def run(entry: Learner, updates: float, seconds: float) -> tuple[list[str], bool
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
+    """Run each learner; the exit status is 1 if a state is not sound."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--updates", type=float, default=1e9)
     parser.add_argument("--seconds", type=float, default=600.0, help="of one learner, at most")
     parser.add_argument("--model", help="this one only")
-    parser.add_argument("--write", type=Path, help="write the table to this file, too")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows, sound = [], True
+    header = ["model", "updates", "1,000 rows/s", "with a refused row", "last / first tenth"]
+    header += ["MB from first tenth", "largest number", "smallest diagonal"]
+    all_sound = True
+    for cells in (header, ["---"] * len(header)):
+        print("| " + " | ".join(cells) + " |")
     for entry in learners():
         if options.model in (None, entry.name):
-            cells, fine = run(entry, options.updates, options.seconds)
-            print("\t".join(cells), flush=True)
-            rows.append(cells)
-            sound = sound and fine
-    header = [
-        "model",
-        "updates",
-        "1,000 rows/s",
-        "with a refused row",
-        "last / first tenth",
-        "MB from first tenth",
-    ]
-    header += ["largest number", "smallest diagonal"]
-    text = f"{machine()}\n\n{table(header, rows)}\n"
-    print(text)
-    if options.write:
-        options.write.write_text(text)
-    return int(not sound)
+            cells, sound = cells_of(entry, options.updates, options.seconds)
+            print("| " + " | ".join(cells) + " |", flush=True)
+            all_sound &= sound
+    return int(not all_sound)
 
 
 if __name__ == "__main__":

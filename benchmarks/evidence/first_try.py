@@ -1,17 +1,8 @@
-"""What a first try without settings gives: each class as it is, against logistic regression.
-
-CROSSVIEW_DATA=... python benchmarks/first_try.py
-
-ROC AUC (of several classes the mean, each against the rest) by five stratified folds, on the same
-encoder fitted on each training part: `ViewEncoder` for columns, `ViewScaler` for views.  At most
-6,000 rows of each set, drawn at random.  The output is in docs/learners.md.
-"""
+"""What a first try without settings gives: each class as it is, against logistic regression."""
 
 from __future__ import annotations
 
-import sys
 import time
-import warnings
 from typing import Any
 
 import numpy as np
@@ -20,6 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.data import fetch
+from benchmarks.harness import Table, benchmark, loaded, size, span
 from crossview import (
     AROWClassifier,
     MultiView,
@@ -30,9 +23,8 @@ from crossview import (
     ViewScaler,
     datasets,
 )
-from harness import table
 
-MOST_ROWS, FOLDS = 6000, 5
+MOST_ROWS, FOLDS = size(6000, 400), 5
 # options of the encoder where the columns need one
 ENCODED: dict[str, dict[str, Any]] = {
     "sms_spam": {"text": ["words__message"]},
@@ -40,8 +32,9 @@ ENCODED: dict[str, dict[str, Any]] = {
 }
 # a hundred classes, and those that are fetched in parts that are not small
 LEFT_OUT = ("100leaves", "mnist", "mnist_t10k", "usps")
+PLAIN = "logistic regression"
 MODELS: dict[str, Any] = {
-    "logistic regression": LogisticRegression(max_iter=1000),
+    PLAIN: LogisticRegression(max_iter=1000),
     "stacking": OnlineStackingClassifier(random_state=0),
     "AROW": AROWClassifier(random_state=0),
     "AROW, averaged": AROWClassifier(average=True, random_state=0),
@@ -61,7 +54,7 @@ def rows_of(name: str) -> tuple[Any, np.ndarray]:
         label = whole.column_names[-1]
         data, y = whole.drop_columns(label), whole[label].to_numpy(zero_copy_only=False)
     else:
-        found = datasets.fetch(name)
+        found = fetch(name)
         data, y = found.data, np.asarray(found.target)
     order = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
     return take(data, order), y[order]
@@ -71,48 +64,56 @@ def take(data: Any, rows: np.ndarray) -> Any:
     return data[rows] if isinstance(data, MultiView) else data.take(rows)
 
 
-def scores_of(name: str, names: list[str]) -> dict[str, tuple[float, float]]:
-    """Mean ROC AUC and seconds of a fit and a prediction, of each model."""
-    data, y = rows_of(name)
-    views = isinstance(data, MultiView)
-    encoder = ViewScaler() if views else ViewEncoder(**ENCODED.get(name, {}))
+SETS = {
+    one.name: lambda name=one.name: rows_of(name)
+    for one in datasets.known()
+    if one.task == "classification" and one.name not in LEFT_OUT
+}
+
+
+def scores_of(name: str, data: Any, y: np.ndarray) -> np.ndarray:
+    """ROC AUC in percent, and seconds of a fit and a prediction, of each model."""
+    encoder = ViewScaler() if isinstance(data, MultiView) else ViewEncoder(**ENCODED.get(name, {}))
     codes = np.unique(y, return_inverse=True)[1]
-    found: dict[str, list[tuple[float, float]]] = {model: [] for model in names}
+    found = []
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(codes, codes):
         step = clone(encoder)
         parts = [step.fit_transform(take(data, train)), step.transform(take(data, test))]
-        for model in names:
-            plain = isinstance(MODELS[model], LogisticRegression)
+        found.append([])
+        for model in MODELS.values():
+            plain = isinstance(model, LogisticRegression)
             X = [part.matrix for part in parts] if plain else parts
             start = time.perf_counter()
-            p = clone(MODELS[model]).fit(X[0], codes[train]).predict_proba(X[1])
+            p = clone(model).fit(X[0], codes[train]).predict_proba(X[1])
             seconds = time.perf_counter() - start
             scored = p[:, 1] if p.shape[1] == 2 else p
             auc = roc_auc_score(codes[test], scored, multi_class="ovr")
-            found[model].append((100.0 * auc, seconds))
-    return {model: tuple(np.mean(each, axis=0)) for model, each in found.items()}  # type: ignore[misc]
+            found[-1].append((100.0 * auc, seconds))
+    return np.mean(found, axis=0)
 
 
-def main(given: list[str]) -> None:
-    warnings.simplefilter("ignore")
-    names = list(MODELS)
-    known = [one.name for one in datasets.known() if one.task == "classification"]
-    wanted = given or [name for name in known if name not in LEFT_OUT]
-    lines, results = [], []
-    for name in wanted:
-        found = scores_of(name, names)
-        results.append([found[model] for model in names])
-        best = max(auc for auc, _ in found.values())
-        cells = [f"**{a:.1f}**" if a > best - 0.05 else f"{a:.1f}" for a, _ in found.values()]
-        lines.append([name, *cells])
-        print(lines[-1], file=sys.stderr, flush=True)
-    auc, seconds = np.moveaxis(np.array(results), 2, 0)
-    behind = auc[:, :1] - auc
-    lines.append(["mean", *(f"{value:.1f}" for value in auc.mean(axis=0))])
-    lines.append(["most behind logistic regression", *(f"{b:.1f}" for b in behind.max(axis=0))])
-    lines.append(["seconds, median", *(f"{s:.2f}" for s in np.median(seconds, axis=0))])
-    print(table(["ROC AUC, %", *names], lines))
+def findings(tables: list[Table]) -> list[str]:
+    """Say how far each model is from logistic regression."""
+    areas = tables[0]
+    plain = areas.column(PLAIN)
+    lines = []
+    for model in [*MODELS][1:]:
+        gaps = {name: value - plain[name] for name, value in areas.column(model).items()}
+        worst = min(gaps, key=gaps.__getitem__)
+        lines.append(
+            f"{model}: {np.mean([*gaps.values()]):+.1f} on average against logistic regression, "
+            f"{gaps[worst]:+.1f} at worst ({worst})."
+        )
+    return [f"Logistic regression has a ROC AUC of {span(plain.values())}.", *lines]
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+@benchmark("docs/learners.md", SETS, findings)
+def first_try(wanted: list[str]) -> list[Table]:
+    """ROC AUC, and seconds: a row per set, a column per model."""
+    areas, seconds = (Table([title, *MODELS]) for title in ("ROC AUC, %", "seconds"))
+    areas.title, seconds.title = "ROC AUC", "Seconds"
+    for name, (rows, y) in loaded(SETS, wanted):
+        auc, took = scores_of(name, rows, y).T
+        areas.add(name, *(f"**{a:.1f}**" if a > max(auc) - 0.05 else f"{a:.1f}" for a in auc))
+        seconds.add(name, *(f"{s:.2f}" for s in took))
+    return [areas, seconds]

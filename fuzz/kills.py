@@ -1,6 +1,6 @@
 """Kill training runs at random moments, or change their source, and see what the same command does.
 
-python benchmarks/kills.py --kills 78
+python fuzz/kills.py --kills 78
 
 Three runs over rows that are made here: Parquet (a stack, in order), CSV (AROW with a diagonal,
 shuffled) and Vowpal Wabbit (a multi-view machine, two passes).  Each is killed (SIGKILL) a third
@@ -56,6 +56,7 @@ def make_rows(n: int) -> pa.Table:
 
 
 def write_vw(table: pa.Table, path: Path) -> None:
+    """Write the rows as text of Vowpal Wabbit."""
     lines = []
     for row in table.to_pylist():
         label = 1 if row["y"] == "yes" else -1
@@ -65,6 +66,7 @@ def write_vw(table: pa.Table, path: Path) -> None:
 
 
 def write_json(table: pa.Table, path: Path) -> None:
+    """Write the rows as lines of JSON."""
     path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
 
 
@@ -194,6 +196,7 @@ def narrow(table: pa.Table) -> pa.Table:
 
 
 def other_label(table: pa.Table, row: int) -> pa.Table:
+    """The table with the other label in one row."""
     label = table["y"][row].as_py()
     return replaced(table, "y", row, "no" if label == "yes" else "yes")
 
@@ -269,6 +272,7 @@ def change(run: Run, table: pa.Table, changes: dict[str, Callable]) -> tuple[int
 
 
 def main() -> None:
+    """Kill runs, then change sources; the exit status is 1 if one was not refused."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=78, help="0: none")
     parser.add_argument("--rows", type=int, default=100_000)
