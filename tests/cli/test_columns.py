@@ -66,7 +66,7 @@ def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):
     assert (tuple(goes_on.ngram_range), goes_on.tf_idf) == ((1, 2), True)
     assert goes_on.get_state()["texts"].tolist() == [240]
     views = crossview.MultiView({"a": np.eye(4), "b": np.eye(4)})
-    with pytest.raises(crossview.InputError, match="encoded already; leave ngrams= at 1"):
+    with pytest.raises(crossview.InputError, match="encoded already; leave ngram_range= out"):
         crossview.train(views, [0, 1, 0, 1], encoder=ViewEncoder(ngram_range=(1, 2)))
 
 

@@ -37,10 +37,7 @@ def make_table(n):
     )
 
 
-VIEWS = {
-    "views": {"user": "user__*", "page": "page__words", "ad": "ad__*"},
-    "encoder": ViewEncoder(hash_bits=6),
-}
+VIEWS = {"user": "user__*", "page": "page__words", "ad": "ad__*"}
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +56,7 @@ def folder(tmp_path_factory):
                 print(f"{2 * int(label == 'high') - 1} 1:{age / 20} 2:{age % 1.0}", file=out)
     rest = table.slice(700)
     labeled = rest.filter(pa.compute.is_valid(rest["click"]))
-    given = {**VIEWS, "encoder": ViewEncoder(text=["page__words"])}
+    given = {"encoder": ViewEncoder(VIEWS, text=["page__words"], hash_bits=6)}
     for name, label, options in (
         ("classes", "click", {"scoring": Scoring(positive="yes"), "model": "pa:squared"}),
         ("several", "level", {"model": "pa:absolute"}),

@@ -40,16 +40,10 @@ def folder(tmp_path_factory):
     return folder
 
 
-VIEWS = {
-    "views": {"user": "user__*", "page": "page__words"},
-    "encoder": ViewEncoder(text=["page__words"]),
-}
-GIVEN = {
-    "scoring": Scoring(positive="yes"),
-    "encoder": ViewEncoder(hash_bits=6),
-    "n_partitions": 3,
-    **VIEWS,
-}
+VIEWS = {"user": "user__*", "page": "page__words"}
+ENCODER = ViewEncoder(VIEWS, text=["page__words"], hash_bits=6)
+BINNED = ViewEncoder(VIEWS, text=["page__words"], hash_bits=6, bins=4)
+GIVEN = {"scoring": Scoring(positive="yes"), "encoder": ENCODER, "n_partitions": 3}
 
 
 def test_a_model_file_like_any_other_the_same_for_any_cluster(client, one_worker, folder, tmp_path):
@@ -67,8 +61,7 @@ def test_a_model_file_like_any_other_the_same_for_any_cluster(client, one_worker
         "click",
         model="arow",
         scoring=Scoring(positive="yes"),
-        encoder=ViewEncoder(hash_bits=6),
-        **VIEWS,
+        encoder=ENCODER,
     )
     np.testing.assert_allclose(trained.fitted[0].mean_, whole.fitted[0].mean_, rtol=0.02)
     assert trained.fitted[0].count_.tolist() == [855.0]
@@ -79,7 +72,7 @@ def test_a_model_file_like_any_other_the_same_for_any_cluster(client, one_worker
 
 def test_text_files_weights_bins_and_several_models(client, folder):
     for source, label, options in (
-        ("*.csv", "click", {"model": "mvm", "encoder": ViewEncoder(bins=4), **GIVEN}),
+        ("*.csv", "click", {"model": "mvm", **GIVEN, "encoder": BINNED}),
         (
             "*.csv",
             "click",
@@ -89,7 +82,7 @@ def test_text_files_weights_bins_and_several_models(client, folder):
     ):
         trained = train(str(folder / source), label, client=client, n_rounds=2, **options)
         assert trained.accuracy > 0.6, source
-    number = {**VIEWS, "encoder": ViewEncoder(hash_bits=6), "task": "regression", "in_order": True}
+    number = {"encoder": ENCODER, "task": "regression", "in_order": True}
     files = str(folder / "*.parquet")
     trained = train(files, "price", client=client, model="mvm", n_partitions=2, **number)
     assert trained.metric["value"] < 12.0  # the standard deviation is 18
@@ -188,7 +181,7 @@ def test_categories_of_a_dask_data_frame_may_differ_between_partitions(client, f
         verify_meta=False,
     )
     trained = train(
-        frame, "click", client=client, model="pa:squared", encoder=ViewEncoder(bins=4), **GIVEN
+        frame, "click", client=client, model="pa:squared", **{**GIVEN, "encoder": BINNED}
     )
     assert trained.rows == 300 - 10 * 3
     assert trained.accuracy > 0.5

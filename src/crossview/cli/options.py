@@ -352,7 +352,7 @@ class SourceArguments(Group):
 
     @property
     def title(self) -> str:
-        """How output calls the source."""
+        """Name of the source in output."""
         return " + ".join([*([self.source] if self.source else []), *(self.sources or [])])
 
     @property

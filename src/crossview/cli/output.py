@@ -1,4 +1,4 @@
-"""What commands write: tables, files, standard output, and pages of results."""
+"""Output of commands: tables, files, standard output, and pages of results."""
 
 from __future__ import annotations
 

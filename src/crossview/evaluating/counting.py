@@ -1,4 +1,4 @@
-"""What is counted of rows whose labels are known: batch by batch, and added up over partitions."""
+"""Counts of labeled rows: batch by batch, and added up over partitions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PartCounts:
 
 @dataclass
 class Counts:
-    """What was counted of some rows; those of consecutive rows add up.
+    """Counts of some rows; those of consecutive rows add up.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class RowCounter:
 
     @property
     def counts(self) -> Counts | None:
-        """What was counted; None before the first row with a label."""
+        """The counts; None before the first row with a label."""
         if self._counts is not None:
             self._counts.skipped = self._skipped
         return self._counts
@@ -242,7 +242,7 @@ class RowCounter:
 
 
 def _subsets(names: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-    """What is missing where a view is missing, and where it is alone."""
+    """Return the views to hide: each one, and all but each one."""
     if len(names) < 2:
         return {}
     hidden = {(view, "missing"): [view] for view in names}

@@ -1,4 +1,4 @@
-"""How good a model is on labeled rows that it has not learned."""
+"""Evaluation of a fitted model on labeled rows."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def evaluate(
 
 
 def _windows(rows: Any, time: str | None, window: Any) -> ByRows | ByTime | None:
-    """What divides the rows by time, if they are to be divided."""
+    """Return the windows that divide the rows by time, if they are to be divided."""
     of_rows = window_of_rows(window, time)
     if of_rows is not None:
         of_rows.check_number(rows.n_rows)

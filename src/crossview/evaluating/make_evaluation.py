@@ -129,7 +129,7 @@ def _windows(spec: EvaluationSpec, counts: Counts, missing_views: list[str]) -> 
 
 
 def _diagnostics(spec: EvaluationSpec, counts: Counts) -> Diagnostics:
-    """What was kept; the confusion matrix says how many rows each class has."""
+    """Return what pictures need; the confusion matrix counts the rows of each class."""
     model, scored = spec.fitted.info.get("model") or "", counts.kept.sample.scored()
     return Diagnostics(
         model=model,

@@ -70,7 +70,7 @@ class EvaluationSpec:
 
     @property
     def with_probabilities(self) -> bool:
-        """Whether the model gives probabilities."""
+        """True where the model gives probabilities."""
         return self.fitted.classes is not None and gives_probabilities(self.fitted.learner)
 
     @property

@@ -60,7 +60,7 @@ def positions(counts: Sequence[Counter[Any]]) -> list[Position]:
 
 
 class Survey:
-    """What a pass over labels and dividing columns tells; those of consecutive parts add up.
+    """Counts of a pass over labels and dividing columns; those of consecutive parts add up.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Survey:
 def _labeled(
     spec: EvaluationSpec, rows: ModelColumns | ModelRows
 ) -> Iterator[tuple[int, dict[str, Any], np.ndarray]]:
-    """How many rows each batch has, its columns, and its rows with a label."""
+    """Yield the number of rows of each batch, its columns, and its rows with a label."""
     labels = spec.labels()
     for n, columns, located in rows.kept():
         with with_row_location(located):

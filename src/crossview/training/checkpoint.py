@@ -34,7 +34,7 @@ POSITION: dict[str, Any] = {
 
 @dataclass
 class Position:
-    """How far a run has come.
+    """Position of a run in its source.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Position:
 
 @dataclass
 class Kept:
-    """What a checkpoint holds: the model so far, the position, and all counts.
+    """Content of a checkpoint: the model so far, the position, and all counts.
 
     Attributes
     ----------

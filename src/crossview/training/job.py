@@ -1,4 +1,4 @@
-"""What is to be trained: a new model, or one that goes on with other rows."""
+"""Jobs of training: a new model, or one that goes on with other rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Job", "check_passes", "continued_job", "new_job"]
 
 
 class Job(NamedTuple):
-    """What learns which rows.
+    """Learner, encoder and rows of a training.
 
     Attributes
     ----------

@@ -204,7 +204,7 @@ class Passes:
 
 
 def _kept_before(checkpoint: CheckpointFile, source: Labeled) -> Kept | None:
-    """What the checkpoint holds, if there is one; the rows that its run has read must be there."""
+    """Return the content of a checkpoint, if there is one; the rows it has read must be there."""
     checkpoint.rows_read = source.note_rows()
     kept = checkpoint.read()
     if kept is not None:
@@ -240,7 +240,7 @@ def _tune_after_passes(run: Passes, epochs: int) -> np.ndarray | None:
 
 
 def _predicted_rows(run: Passes, tuned: np.ndarray | None) -> list[int] | None:
-    """How many rows are predicted as each class: held-out ones, all before, or the last."""
+    """Count the rows that are predicted as each class: held-out ones, all before, or the last."""
     if tuned is not None:
         return list(tuned.tolist())
     if run.scored.threshold is not None:

@@ -243,7 +243,7 @@ def _check_files(
 
 
 def _run_of(job: Job, order: list[Any]) -> dict[str, Any]:
-    """What makes a run: with another one of these, the rows or the updates are others."""
+    """Return the identity of a run: with another value here, rows or updates are others."""
     source, task, start = job.source, job.task, job.start
     return {
         "the model": job.about["name"],

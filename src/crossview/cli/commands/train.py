@@ -263,7 +263,7 @@ def _train_on_cluster(
 def _summary(
     trained: Trained, scored: str = "each row predicted before it was learned"
 ) -> list[str]:
-    """How a training went, in lines; ``scored`` says which rows the metrics are about."""
+    """Return the lines about a training; ``scored`` says which rows the metrics are about."""
     from crossview.reporting.model import training_summary
     from crossview.scoring.compiling import SECONDS_UNTOLD
 
