@@ -16,27 +16,38 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from crossview import MultiView, ViewEncoder, datasets
+from crossview import InputError, MultiView, ViewEncoder, datasets
 
 
 class AbsentError(Exception):
     """A data set that is not there; says what to do."""
 
 
+def root():
+    """Return the folder with the folders of the data sets."""
+    return Path(os.environ.get("CROSSVIEW_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
 def folder(name):
     """Return the folder of a data set."""
-    root = os.environ.get("CROSSVIEW_DATA") or Path(__file__).parents[2] / "shared" / "data"
-    path = Path(root) / name
+    path = root() / name
     if not path.is_dir():
         raise AbsentError(f"data set {name} is absent (CROSSVIEW_DATA is the folder that holds it)")
     return path
 
 
 def fetch(name):
-    """Return `datasets.fetch` of the files in that folder."""
+    """Return `datasets.fetch` of the files there, or of those that it downloaded before."""
     if name == "usps" and importlib.util.find_spec("h5py") is None:
         raise AbsentError("usps is an HDF5 file, and h5py is not installed")
-    return datasets.fetch(name, data_home=folder(name).parent, download_if_missing=False)
+    try:
+        return datasets.fetch(name, data_home=root(), download_if_missing=False)
+    except InputError as error:
+        if "is not on this machine" not in str(error):
+            raise
+        raise AbsentError(
+            f"`crossview datasets {name} -o FILE` downloads data set {name}"
+        ) from None
 
 
 def matrix(table):
@@ -67,6 +78,22 @@ def bupa():
     found = fetch("bupa")
     X = matrix(found.data)
     return (X - X.mean(axis=0)) / X.std(axis=0), found.target == 1
+
+
+def crx():
+    """Six numbers, standardized, and nine categories, one-hot, of 690 people; True: +.
+
+    A missing number is the mean, and a missing category no column.
+    """
+    found = fetch("crx")
+    blocks = []
+    for name, column in zip(found.data.column_names, found.data.columns, strict=True):
+        values = column.to_numpy(zero_copy_only=False)
+        if name.startswith("numbers"):
+            blocks.append(np.nan_to_num((values - np.nanmean(values)) / np.nanstd(values))[:, None])
+        else:
+            blocks += [values[:, None] == one for one in sorted(set(values) - {None})]
+    return np.hstack(blocks).astype(float), found.target == "+"
 
 
 def usps():
@@ -148,6 +175,12 @@ def ionosphere():
 def svmguide1():
     """Four numbers of 3089 particles (the training part), as they are; True: the class 1."""
     found = fetch("svmguide1")
+    return matrix(found.data), found.target == 1
+
+
+def svmguide3():
+    """About 20 numbers of 1243 vehicles, as they are; True: the class 1."""
+    found = fetch("svmguide3")
     return matrix(found.data), found.target == 1
 
 

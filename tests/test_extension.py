@@ -33,6 +33,14 @@ def blocks(section):
     return found
 
 
+def reload_commands():
+    """Read the catalog as a new process does."""
+    importlib.import_module("crossview.cli.app")
+    commands = sorted(name for name in sys.modules if name.startswith("crossview.cli.commands."))
+    for name in ("crossview.cli.options", *commands, "crossview.cli.app"):
+        importlib.reload(sys.modules[name])
+
+
 @pytest.fixture
 def add(tmp_path, monkeypatch):
     """Do what a section says, and undo it after the test."""
@@ -65,9 +73,7 @@ def add(tmp_path, monkeypatch):
                 monkeypatch.setattr(package, "__path__", folders)
                 files.append((None, name))
                 importlib.invalidate_caches()
-        import crossview.cli.app
-
-        importlib.reload(crossview.cli.app)  # as a new process reads the catalog
+        reload_commands()
 
     yield apply
     for known, added in reversed(files):
@@ -77,7 +83,7 @@ def add(tmp_path, monkeypatch):
             sys.modules.pop(added, None)
     monkeypatch.undo()
     vars(crossview).pop("WidrowHoffClassifier", None)
-    importlib.reload(importlib.import_module("crossview.cli.app"))
+    reload_commands()
 
 
 @pytest.fixture

@@ -17,16 +17,23 @@ from crossview.scoring.significance.posterior import Posterior
 # how a method is run; a baseline is always tuned
 FORMS = ("as printed", "corrected", "tuned")
 
+# measures that are not between 0 and 1: neither scaled nor cut off
+NOT_SHARES = ("RMSE", "view difference")
+
 # values by method, form and measure: one per repetition, paired between methods
 Results = dict[str, dict[str, dict[str, list[float]]]]
 
 
 class Claim(NamedTuple):
-    """A sentence of a paper: one method is better than another one."""
+    """A sentence of a paper: one method is better than another one, on the same data.
+
+    With ``sets``, the method is better on the first set than on the second one.
+    """
 
     better: str
     than: str
     measure: str
+    sets: tuple[str, str] | None = None
 
 
 class Printed(NamedTuple):
@@ -48,7 +55,8 @@ class Picture:
 class Experiment:
     """A table of a paper, run again.
 
-    ``run(data)`` returns `Results`; ``higher`` says of each measure whether more is better.
+    ``run(data)`` returns `Results`; ``higher`` says of each measure whether more is better;
+    ``absent`` says of each set that nobody can run why.
     ``test_share`` is the share of the rows in a test part, where training parts overlap; 0 where
     repetitions are independent, as random orders of a stream are.
     """
@@ -68,23 +76,26 @@ class Experiment:
     digits: int = 1
     pictures: Callable[[str, Any, Results], Iterator[Picture]] | None = None
 
-    def posterior(self, values: list[float]) -> Posterior:
+    def posterior(self, values: list[float], measure: str) -> Posterior:
         """Return what the values say of their mean."""
-        return correlated_t_posterior(np.asarray(values) * self.scale, self.test_share)
+        scale = 1.0 if measure in NOT_SHARES else self.scale
+        return correlated_t_posterior(np.asarray(values) * scale, self.test_share)
 
-    def difference(self, results: Results, claim: Claim, form: str) -> Posterior | None:
-        """Return by how much the better method is better; None if one was not run in this form."""
-        one, two = (_in_form(results, name, form) for name in (claim.better, claim.than))
+    def difference(
+        self, found: dict[str, Results], claim: Claim, sets: tuple[str, str], form: str
+    ) -> Posterior | None:
+        """Return by how much the first is better; None if one was not run in this form.
+
+        Repetitions on two sets are not paired: any pairing gives the variance of the difference.
+        """
+        one, two = (
+            found.get(name, {}).get(method, {}).get(form, {}).get(claim.measure)
+            for name, method in zip(sets, (claim.better, claim.than), strict=True)
+        )
         if one is None or two is None:
             return None
         sign = 1.0 if self.higher[claim.measure] else -1.0
-        less = np.subtract(one[claim.measure], two[claim.measure])
-        return self.posterior((sign * less).tolist())
-
-
-def _in_form(results: Results, method: str, form: str) -> dict[str, list[float]] | None:
-    found = results.get(method, {})
-    return found.get(form)
+        return self.posterior((sign * np.subtract(one, two)).tolist(), claim.measure)
 
 
 def in_parallel(function: Callable[..., Any], jobs: list[tuple]) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.harness import ROOT, Table, listed, loaded
 from benchmarks.papers import distribution_aware, keco, machines, performance, two_view
-from benchmarks.papers.experiment import FORMS, Claim, Experiment, Results
+from benchmarks.papers.experiment import FORMS, NOT_SHARES, Claim, Experiment, Results
 from crossview.scoring.significance.posterior import Posterior
 
 PAGE = ROOT / "docs" / "papers" / "results.md"
@@ -39,6 +39,7 @@ In brackets: the 95 % interval of the mean, by Student's t, corrected for traini
 overlap (Nadeau and Bengio 2003). A claim *holds* if the interval of the paired difference is
 above 0, is *contradicted* if it is below 0, and is *not shown* otherwise.
 """
+ABSENT = "Not available here: `crossview datasets NAME -o FILE` downloads it."
 
 
 def write_section(experiment: Experiment, wanted: list[str], *, write: bool) -> None:
@@ -61,28 +62,36 @@ def section(experiment: Experiment, wanted: list[str], figures: Path) -> str:
     parts = [f"## {experiment.title}", experiment.source, experiment.protocol]
     found: dict[str, Results] = {}
     for name, data in loaded(experiment.sets, wanted):
+        parts += [_heading(experiment, name)]
         found[name] = experiment.run(data)
-        parts += [f"### {experiment.title.partition(':')[0]}: {name}"]
-        parts += [_table(experiment, name, found[name], measure) for measure in experiment.higher]
+        parts += _tables(experiment, name, found[name])
         if experiment.pictures is not None:
             for picture in experiment.pictures(name, data, found[name]):
                 parts.append(_drawn(picture, figures))
-    missing = [name for name in (wanted or experiment.sets) if name not in found]
-    parts += [f"{listed(missing)} is left out: not there."] * bool(missing)
+    for name in experiment.sets:
+        if name not in found and (name in wanted or not wanted):
+            parts += [_heading(experiment, name), ABSENT, *_tables(experiment, name, {})]
     if found and experiment.claims:
         parts += [_claims_table(experiment, found), _sentences(experiment, found)]
-    if experiment.absent:
-        parts.append(
-            "Not run: "
-            + "; ".join(f"{name} ({why})" for name, why in experiment.absent.items())
-            + "."
-        )
+    for name, why in experiment.absent.items():
+        parts += [f"Not run: {name}, for {why}.", *_tables(experiment, name, {})]
     return "\n\n".join(parts)
+
+
+def _heading(experiment: Experiment, name: str) -> str:
+    return f"### {experiment.title.partition(':')[0]}: {name}"
+
+
+def _tables(experiment: Experiment, name: str, results: Results) -> list[str]:
+    """Return a table per measure; without results, of what is printed."""
+    tables = [_table(experiment, name, results, measure) for measure in experiment.higher]
+    return [one for one in tables if one]
 
 
 def _table(experiment: Experiment, name: str, results: Results, measure: str) -> str:
     rows = []
-    for method, forms in results.items():
+    only_printed = {m: {} for n, m, _ in experiment.printed if n == name}
+    for method, forms in (results or only_printed).items():
         printed = experiment.printed.get((name, method, measure))
         shown = ""
         if printed is not None:
@@ -95,50 +104,64 @@ def _table(experiment: Experiment, name: str, results: Results, measure: str) ->
             else ""
             for form in FORMS
         ]
-        if any(cells):
+        if any(cells) or (shown and not results):
             rows.append([method, shown, *cells])
     columns = [0, *(i for i in range(1, 5) if any(row[i] for row in rows))]
     header = [measure, "printed", *FORMS]
-    return str(Table([header[i] for i in columns], [[row[i] for i in columns] for row in rows]))
+    rows = [[row[i] for i in columns] for row in rows]
+    return str(Table([header[i] for i in columns], rows)) if rows else ""
 
 
 def _value(experiment: Experiment, measure: str, values: list[float]) -> str:
-    posterior = experiment.posterior(values)
+    posterior = experiment.posterior(values, measure)
     low, high = posterior.interval()
-    if measure != "RMSE":  # a share
+    if measure not in NOT_SHARES:
         low, high = max(low, 0.0), min(high, experiment.scale)
-    digits = experiment.digits
+    digits = _digits(experiment, measure)
     return f"{posterior.location:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def _digits(experiment: Experiment, measure: str) -> int:
+    return max(2, experiment.digits) if measure in NOT_SHARES else experiment.digits
+
+
+def _sets_of(experiment: Experiment, claim: Claim) -> dict[str, tuple[str, str]]:
+    """Return where the claim can be judged: the words for it, and the sets of the two methods."""
+    if claim.sets is not None:
+        return {" than ".join(claim.sets): claim.sets}
+    return {name: (name, name) for name in [*experiment.sets, *experiment.absent]}
 
 
 def _claims_table(experiment: Experiment, found: dict[str, Results]) -> str:
     rows = []
     for claim in experiment.claims:
-        for name, results in found.items():
+        for words, sets in _sets_of(experiment, claim).items():
             cells = [
-                _signed(experiment, experiment.difference(results, claim, form)) for form in FORMS
+                _signed(experiment, claim, experiment.difference(found, claim, sets, form))
+                for form in FORMS
             ]
-            if any(cells):
-                rows.append([_words(claim), name, _printed(experiment, claim, name), *cells])
+            printed = _printed(experiment, claim, sets)
+            if any(cells) or printed:
+                rows.append([_words(claim), words, printed, *cells])
     columns = [0, 1, *(i for i in range(2, 6) if any(row[i] for row in rows))]
     header = ["better by", "set", "printed", *FORMS]
     return str(Table([header[i] for i in columns], [[row[i] for i in columns] for row in rows]))
 
 
-def _printed(experiment: Experiment, claim: Claim, name: str) -> str:
-    one = experiment.printed.get((name, claim.better, claim.measure))
-    two = experiment.printed.get((name, claim.than, claim.measure))
+def _printed(experiment: Experiment, claim: Claim, sets: tuple[str, str]) -> str:
+    one = experiment.printed.get((sets[0], claim.better, claim.measure))
+    two = experiment.printed.get((sets[1], claim.than, claim.measure))
     if one is None or two is None:
         return ""
     sign = 1.0 if experiment.higher[claim.measure] else -1.0
     return f"{sign * (one.mean - two.mean):+.{experiment.digits}f}"
 
 
-def _signed(experiment: Experiment, difference: Posterior | None) -> str:
+def _signed(experiment: Experiment, claim: Claim, difference: Posterior | None) -> str:
     if difference is None:
         return ""
     low, high = difference.interval()
-    digits = experiment.digits
+    digits = _digits(experiment, claim.measure)
     return (
         f"{difference.location:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f}), "
         f"{_verdict(difference)}"
@@ -153,7 +176,8 @@ def _verdict(difference: Posterior) -> str:
 
 
 def _words(claim: Claim) -> str:
-    return f"{claim.better}, than {claim.than}, in {claim.measure}"
+    than = "" if claim.sets else f", than {claim.than}"
+    return f"{claim.better}{than}, in {claim.measure}"
 
 
 def _sentences(experiment: Experiment, found: dict[str, Results]) -> str:
@@ -163,20 +187,24 @@ def _sentences(experiment: Experiment, found: dict[str, Results]) -> str:
         said = []
         for form in FORMS:
             by_verdict: dict[str, list[str]] = {}
-            for name, results in found.items():
-                difference = experiment.difference(results, claim, form)
+            for name, sets in _sets_of(experiment, claim).items():
+                difference = experiment.difference(found, claim, sets, form)
                 if difference is not None:
                     by_verdict.setdefault(_verdict(difference), []).append(name)
             if by_verdict:
                 words = ", ".join(
-                    f"{verdict} on {listed(names)}" for verdict, names in sorted(by_verdict.items())
+                    verdict if claim.sets else f"{verdict} on {listed(names)}"
+                    for verdict, names in sorted(by_verdict.items())
                 )
                 said.append(f"{form} {words}")
         if said:
+            than = (
+                f"on {claim.sets[0]} than on {claim.sets[1]}"
+                if claim.sets
+                else f"than {claim.than}"
+            )
             lines.append(
-                f"- {claim.better} is better than {claim.than} in {claim.measure}: "
-                + "; ".join(said)
-                + "."
+                f"- {claim.better} is better {than} in {claim.measure}: {'; '.join(said)}."
             )
     return "What holds:\n\n" + "\n".join(lines)
 

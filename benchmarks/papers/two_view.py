@@ -41,6 +41,8 @@ class Way(NamedTuple):
 
 PA = PassiveAggressiveClassifier
 TWO = MultiViewPAClassifier(coupling="absolute", disagreement=0.5, **PRINTED)
+# a PA for each view: what the paper's figures compare with
+APART = MultiViewPAClassifier(coupling="independent", **PRINTED)
 LINEAR = {"C": [0.01, 0.1, 1.0, 10.0]}
 SVC = LinearSVC(loss="hinge", random_state=0, max_iter=100_000)
 WAYS: dict[str, dict[str, Way]] = {
@@ -58,7 +60,9 @@ WAYS: dict[str, dict[str, Way]] = {
         "tuned": Way(MultiViewPAClassifier(), None, COUPLINGS),
     },
     "independent views": {
-        "tuned": Way(MultiViewPAClassifier(coupling="independent"), None, PRICES)
+        "as printed": Way(APART),
+        "corrected": Way(APART),
+        "tuned": Way(MultiViewPAClassifier(coupling="independent"), None, PRICES),
     },
     "two-view PA, a covariance per view": {
         "tuned": Way(
@@ -96,21 +100,19 @@ def fitted(way: Way, X: Any, y: np.ndarray, seed: int) -> Any:
 
 
 def one_fold(X: MultiView, y: np.ndarray, seed: int, train: np.ndarray, test: np.ndarray) -> dict:
-    """Return F1 on the test fold, by method and form."""
-    return {
-        method: {
-            form: float(
-                f1_score(
-                    y[test],
-                    fitted(way, seen_by(way, X)[train], y[train], seed).predict(
-                        seen_by(way, X)[test]
-                    ),
-                )
-            )
-            for form, way in forms.items()
-        }
-        for method, forms in WAYS.items()
-    }
+    """Return F1 on the test fold and the mean view difference in training, by method and form."""
+    order = np.random.default_rng(seed).permutation(train)
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for method, forms in WAYS.items():
+        found[method] = {}
+        for form, way in forms.items():
+            model = fitted(way, seen_by(way, X)[train], y[train], seed)
+            measures = {"F1": float(f1_score(y[test], model.predict(seen_by(way, X)[test])))}
+            if way.grid is None and way.model.__class__ is MultiViewPAClassifier:
+                differences = view_differences(way.model, X[order], y[order])
+                measures["view difference"] = float(differences.mean())
+            found[method][form] = measures
+    return found
 
 
 def run(data: tuple[MultiView, np.ndarray]) -> Results:
@@ -123,7 +125,13 @@ def run(data: tuple[MultiView, np.ndarray]) -> Results:
     ]
     folds = in_parallel(one_fold, jobs)
     return {
-        method: {form: {"F1": [fold[method][form] for fold in folds]} for form in forms}
+        method: {
+            form: {
+                measure: [fold[method][form][measure] for fold in folds]
+                for measure in folds[0][method][form]
+            }
+            for form in forms
+        }
         for method, forms in WAYS.items()
     }
 
@@ -148,7 +156,7 @@ def pictures(name: str, data: tuple[MultiView, np.ndarray], results: Results) ->
     order = np.random.default_rng(0).permutation(len(y))
     X, y = X[order], y[order]
     lines = {
-        "independent": MultiViewPAClassifier(coupling="independent", **PRINTED),
+        "independent": APART,
         "two-view PA, as printed": clone(TWO).set_params(update="published"),
         "two-view PA, corrected": TWO,
     }
@@ -172,17 +180,26 @@ EXPERIMENT = Experiment(
 As printed and corrected: one pass, C = 0.1, disagreement γ = 0.5, no intercept, five folds;
 here in three orders. Tuned: with an intercept; C, the coupling and the disagreement chosen by
 three inner folds. The paper's set Ads has 3279 rows, with duplicates; internet_ads has the 1966
-distinct ones. Binary features; F1 in percent. The figures show the view difference |s1 - s2| of
-each row before it is learned, as figures 1(b) and 3(b).""",
+distinct ones. Binary features; F1 in percent. The view difference |s1 - s2| is that of each row
+before it is learned, in one pass over the training part, as in figures 1(b) and 3(b); "PA" is there
+a learner for each view ("independent views"). The paper says that it is smallest on WebKB, and that
+the one of two-view PA is "much smaller" than that of PA.""",
     sets={"webkb_course": shared_data.webkb_course, "internet_ads": shared_data.internet_ads},
     run=run,
-    higher={"F1": True},
+    higher={"F1": True, "view difference": False},
     claims=(
         Claim("two-view PA", "PA, concatenated", "F1"),
         Claim("two-view PA", "PA, view 1", "F1"),
         Claim("PA, concatenated", "PA, view 1", "F1"),
+        Claim("two-view PA", "independent views", "view difference"),
+        *(
+            Claim(name, name, "view difference", ("webkb_course", "internet_ads"))
+            for name in ("two-view PA", "independent views")
+        ),
     ),
     printed={
+        **_printed("Product Review (figure 2)",
+                   ((86.46, 4.59), (69.20, 5.20), (86.87, 3.99), (88.54, 1.85))),
         **_printed("webkb_course", ((92.83, 1.72), (92.71, 3.66), (94.97, 1.80), (97.50, 1.80))),
         **_printed("internet_ads", ((83.69, 3.04), (76.01, 2.88), (81.08, 1.99), (85.74, 1.97))),
     },

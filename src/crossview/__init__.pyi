@@ -12,6 +12,7 @@ from crossview.data.rows import open_rows as open_rows
 from crossview.data.table import open_table as open_table
 from crossview.data.view_reader import ViewReader as ViewReader
 from crossview.describing.describe import describe as describe
+from crossview.errors import FirstDownloadWarning as FirstDownloadWarning
 from crossview.errors import GuessedEncodingWarning as GuessedEncodingWarning
 from crossview.errors import InputError as InputError
 from crossview.errors import LabelOrderWarning as LabelOrderWarning

@@ -73,6 +73,10 @@ class GuessedEncodingWarning(UserWarning):
     """Warning that a text file is not UTF-8, and which encoding it is read in."""
 
 
+class FirstDownloadWarning(UserWarning):
+    """Warning that a file was downloaded whose checksum nobody knew, and what it is."""
+
+
 class LeakWarning(UserWarning):
     """Warning that a column tells the label, and may be known only after it.
 

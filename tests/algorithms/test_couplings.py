@@ -157,6 +157,49 @@ def test_the_published_dual_needs_the_square_of_a():
         assert abs(twelve[1] - nine) > 1e-6
 
 
+def unclipped(rng):
+    """α - β of a step that no bound clips, l_B / n_B - l_A / n_A, the margins and the norms."""
+    m, n = rng.uniform(-2, 0.9, 2), 10.0 ** rng.uniform(-1, 1, 2)
+    PA, PB = step("absolute", "PA-I", 1e6, 1e6, m, n)
+    return (PB - PA) / 2, (1 - m[1]) / n[1] - (1 - m[0]) / n[0], m, n
+
+
+def test_the_difference_of_the_multipliers_is_half_of_what_is_printed_in_13():
+    """(13) has another division by n_A + n_B: α - β is not in the units of a step then."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        delta, bracket, m, n = unclipped(rng)
+        assert delta == pytest.approx(bracket / 2, rel=1e-9)
+        assert abs(delta - bracket / n.sum()) > 1e-6 * abs(delta) or n.sum() == pytest.approx(2)
+        # rows ten times as long ask for a hundredth of the steps: the printed one is 1e-4
+        PA, PB = step("absolute", "PA-I", 1e6, 1e6, m, 100 * n)
+        assert pytest.approx(delta / 100, rel=1e-9) == (PB - PA) / 2
+
+
+def test_the_derivative_before_13_has_other_signs():
+    """Of (12), with a as printed or a² as meant, by differences; (13) follows from it, not from
+    the derivative in print, which has + l twice."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        delta, _, (mA, mB), (nA, nB) = unclipped(rng)
+        a, b, loss = 2 / (nA + nB), nA * nB, 1 - (mA + mB) / 2
+
+        def twelve(d, power, a=a, loss=loss, nA=nA, nB=nB, mA=mA, mB=mB):
+            A, B = d * nB - loss, -d * nA - loss
+            squares = -(a**power) / 2 * (A**2 * nA + B**2 * nB)
+            return squares + a * (A * mA + B * mB + d * (nA - nB) + 2 * loss)
+
+        linear = a * (nA * (1 - mB) - nB * (1 - mA))
+        printed = a * b * (delta * nB + loss) + a * b * (-delta * nA + loss) + linear
+        for power in (1, 2):
+            slope = (twelve(delta + 1, power) - twelve(delta - 1, power)) / 2  # exact: quadratic
+            size = 1 + abs(a * b * loss) + abs(linear)
+            right = linear - a**power * b * delta * (nA + nB)
+            assert slope == pytest.approx(right, rel=1e-9, abs=1e-9 * size)
+            assert abs(slope - printed) > 1e-6 * size
+        assert abs(right) <= 1e-9 * size  # 0 at the step that is right, with a²
+
+
 def test_no_price_of_disagreement_is_the_same_for_both_kinds():
     rng = np.random.default_rng(0)
     for _ in range(50):

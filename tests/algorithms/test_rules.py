@@ -265,10 +265,15 @@ def hinge(u, X, sign):
 ADVERSARIAL = np.r_[np.ones(150), -100.0][:, None], np.ones(151)
 
 
+# separable, with Σ l² above the bound of Theorem 1 as printed
+FOUR = np.array([[-0.05, 0.02], [-8.6, 33.5], [0.46, 7.05], [-6.63, 9.34]])
+LINE = np.array([-21.8, -6.7])
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_theorem_1_bounds_the_losses_of_pam_on_separable_rows(seed):
     """With S before the row, by q, and in the sharper form by R <= q."""
-    X, sign, truth = scaled(seed)
+    X, sign, truth = scaled(seed) if seed else (FOUR, np.sign(FOUR @ LINE), LINE)
     run = run_pam("PAM", 1.0, X, sign)
     u = truth / (sign * (X @ truth)).min()  # every row has a margin of 1 or more
     squares = np.sum(run.losses**2)
@@ -277,11 +282,9 @@ def test_theorem_1_bounds_the_losses_of_pam_on_separable_rows(seed):
 
 
 def test_theorem_1_with_the_covariance_after_the_row_does_not_hold():
-    X = np.array([[-0.05, 0.02], [-8.6, 33.5], [0.46, 7.05], [-6.63, 9.34]])
-    truth = np.array([-21.8, -6.7])
-    sign = np.sign(X @ truth)
-    run = run_pam("PAM", 1.0, X, sign)
-    u = truth / (sign * (X @ truth)).min()
+    sign = np.sign(FOUR @ LINE)
+    run = run_pam("PAM", 1.0, FOUR, sign)
+    u = LINE / (sign * (FOUR @ LINE)).min()
     assert np.sum(run.losses**2) > 10 * run.after * (u @ u + run.q(u))
 
 

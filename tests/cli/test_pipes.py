@@ -87,8 +87,8 @@ def test_the_page_is_written_though_nobody_reads_the_tables(here, capsys, monkey
     def stopped(*args):
         raise BrokenPipeError
 
-    monkeypatch.setattr("crossview.reporting.evaluation.evaluation_tables", stopped)
-    monkeypatch.setattr("crossview.reporting.tables.comparison_table", stopped)
+    monkeypatch.setattr("crossview.cli.commands.evaluate.make_console", stopped)
+    monkeypatch.setattr("crossview.cli.commands.compare.make_console", stopped)
     of_table = ["compare", "bc.parquet", "--label", "diagnosis", "--model", "perceptron"]
     for name, argv in (
         ("e", ["evaluate", "m.safetensors", "bc.parquet", "--no-views"]),

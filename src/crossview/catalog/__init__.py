@@ -16,6 +16,7 @@ PUBLIC: dict[str, str] = {
     "ComparisonDisplay": "crossview.reporting.displays.comparison",
     "CumulativeErrorDisplay": "crossview.reporting.displays.cumulative",
     "ExpertWeightsDisplay": "crossview.reporting.displays.experts",
+    "FirstDownloadWarning": "crossview.errors",
     "GuessedEncodingWarning": "crossview.errors",
     "InputError": "crossview.errors",
     "KernelSearchCV": "crossview.estimators.kernel.search",

@@ -24,6 +24,7 @@ from rich.table import Column
 from crossview.cli.words import as_options
 from crossview.comparing.observer import ComparisonObserver
 from crossview.errors import (
+    FirstDownloadWarning,
     LabelOrderWarning,
     LeakWarning,
     OneClassWarning,
@@ -41,7 +42,7 @@ __all__ = ["warnings_as_lines", "watching", "watching_comparison"]
 # between two lines of a comparison that goes on, where there is no terminal
 SECONDS_PER_LINE = 30.0
 # warnings about the data of the user, who knows no Python
-AS_LINES = (LabelOrderWarning, UnusedColumnsWarning)
+AS_LINES = (FirstDownloadWarning, LabelOrderWarning, UnusedColumnsWarning)
 
 
 class _Lines(TrainingObserver):
@@ -198,7 +199,7 @@ class _Rounds(ComparisonObserver):
 
 @contextmanager
 def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
-    """Write each warning about labels and columns as one line, when all else is done.
+    """Write each warning about labels, columns and downloads as one line, when all else is done.
 
     Those about leaks and models with one answer are part of the answer.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crossview.datasets.bundled import BUNDLED
 from crossview.datasets.fetching import Files, local_folder
-from crossview.datasets.sources import PUBLIC
+from crossview.datasets.sources import PUBLIC, SOURCES
 from crossview.errors import InputError, closest_names
 from crossview.saving.files import CSV, PARQUET, replacing
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from sklearn.utils import Bunch
 
-_FETCHED = [one.name for one in PUBLIC]
+    from crossview.datasets.sources import Source
 
 __all__ = ["DataSet", "fetch", "known", "load", "names", "write"]
 
@@ -94,22 +94,14 @@ def known() -> tuple[DataSet, ...]:
     >>> one.name, one.n_rows, one.views, one.where
     ('breast-cancer', 569, ('mean', 'error', 'worst'), 'bundled')
     """
-    page = "https://archive.ics.uci.edu/dataset/"
-    bundled = [
-        ("breast-cancer", "tumors: malignant?", 569,
-         ("mean", "error", "worst"), "17"),
-        ("digits", "digits, 8 x 8", 1797,
-         ("pixels", "profile", "fourier"), "80"),
-    ]  # fmt: skip
-    found = [
-        DataSet(name, what, "classification", rows, views, 0, "CC BY 4.0", page + number, "bundled")
-        for name, what, rows, views, number in bundled
-    ]
-    for one in PUBLIC:
-        files = Files(one, local_folder(), download=False)
-        where = files.folder() or ", ".join(dict.fromkeys(file.url for file in one.files))
-        found.append(DataSet(*one[:-1], where=str(where)))
-    return tuple(found)
+    return tuple(DataSet(*one[:8], where=_where(one)) for one in SOURCES.values())
+
+
+def _where(one: Source) -> str:
+    if not one.files:
+        return "bundled"
+    folder = Files(one, local_folder(), download=False).folder()
+    return str(folder or ", ".join(dict.fromkeys(file.url for file in one.files)))
 
 
 def load(name: str) -> pa.Table:
@@ -139,7 +131,7 @@ def load(name: str) -> pa.Table:
     >>> table.column_names[:2], table.column_names[-1]
     (['mean__radius', 'mean__texture'], 'diagnosis')
     """
-    if name in _FETCHED:
+    if name in PUBLIC:
         raise InputError(f"{name!r} is not bundled: datasets.fetch({name!r}) gets it")
     if name not in BUNDLED:
         raise _unknown(name)
@@ -155,7 +147,8 @@ def fetch(
     """Return a public data set, downloaded on first use.
 
     A file is looked for in ``data_home``, then in the cache, and then downloaded from its address
-    and checked by its SHA-256; a partial or changed file is never used.
+    and checked by its SHA-256; a partial or changed file is never used.  If no SHA-256 is known,
+    as of ``svmguide3``, that of the first download is, which a warning says.
 
     Parameters
     ----------
@@ -190,21 +183,21 @@ def fetch(
     """
     from sklearn.utils import Bunch
 
-    from crossview.datasets.readers import LABELS, READERS
+    from crossview.datasets.readers import READERS
 
-    one = next((one for one in PUBLIC if one.name == name), None)
     if name in BUNDLED:
         raise InputError(f"{name!r} is bundled: datasets.load({name!r}) returns it")
-    if one is None:
+    if name not in PUBLIC:
         raise _unknown(name)
+    one = PUBLIC[name]
     folder = local_folder() if data_home is None else Path(data_home)
-    rows = READERS[name](Files(one, folder, download_if_missing))
+    rows = Files(one, folder, download_if_missing).read(READERS[name])
     data = _pyarrow().table(dict(rows.data)) if isinstance(rows.data, dict) else rows.data
     description = f"{one.what} {one.n_rows:,} rows. License: {one.license}. {one.page}"
     return Bunch(
         data=data,
         target=rows.target,
-        label=LABELS.get(name, "label"),
+        label=one.label,
         part=rows.part,
         DESCR=description,
     )
@@ -235,7 +228,7 @@ def write(name: str, path: str | os.PathLike[str]) -> pa.Table:
     (1797, 'digit')
     """
     target = Path(path)
-    if name not in (*BUNDLED, *_FETCHED):
+    if name not in SOURCES:
         raise _unknown(name)
     _pyarrow()
     from pyarrow import csv, parquet
@@ -265,8 +258,7 @@ def _fetched_table(name: str) -> pa.Table:
 
 
 def _unknown(name: str) -> InputError:
-    every = [*BUNDLED, *_FETCHED]
-    return InputError(f"no data set {name!r}{closest_names(name, every, most=len(every))}")
+    return InputError(f"no data set {name!r}{closest_names(name, [*SOURCES], most=len(SOURCES))}")
 
 
 def _pyarrow() -> Any:

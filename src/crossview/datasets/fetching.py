@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import gzip
 import os
+import warnings
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from crossview.datasets.sources import DataFile, PublicSet
-from crossview.errors import InputError
+from crossview.datasets.sources import DataFile, Source
+from crossview.errors import FirstDownloadWarning, InputError
+
+if TYPE_CHECKING:
+    from crossview.datasets.readers import Rows
 
 __all__ = ["Files", "cache_folder", "local_folder"]
 
@@ -34,7 +39,7 @@ class Files:
 
     Parameters
     ----------
-    data_set : PublicSet
+    source : Source
         The data set.
     folder : Path or None
         With one folder per data set, whose files come first.
@@ -42,28 +47,60 @@ class Files:
         Whether to download what is neither there nor in the cache.
     """
 
-    def __init__(self, data_set: PublicSet, folder: Path | None, download: bool) -> None:
-        self._set = data_set
+    def __init__(self, source: Source, folder: Path | None, download: bool) -> None:
+        self.source = source
         self._folder = folder
         self._download = download
+        self._untrusted: list[tuple[DataFile, Path]] = []  # no SHA-256 of them is known so far
 
     def __getitem__(self, name: str) -> bytes:
         """Return what a file holds, unpacked."""
-        file = next(file for file in self._set.files if file.name == name)
+        file = next(file for file in self.source.files if file.name == name)
         local = self._local(self._folder, file) if self._folder is not None else None
         return _unpacked(local or self._fetched(file), file)
+
+    def read(self, reader: Callable[[Files], Rows]) -> Rows:
+        """Return the rows; from then on, a file without a known SHA-256 must stay what it is.
+
+        Such a file is trusted if it can be read and has as many rows as it should.  Its SHA-256
+        is written beside it, as ``sha256sum`` does; otherwise it leaves the cache.
+        """
+        try:
+            rows = reader(self)
+        except ValueError as error:
+            if not self._untrusted:
+                raise
+            raise self._refused(f"it cannot be read ({error})") from None
+        if self._untrusted and len(rows.target) != self.source.n_rows:
+            raise self._refused(f"{len(rows.target):,} rows, not {self.source.n_rows:,}")
+        for file, path in self._untrusted:
+            found = _pooch().file_hash(path)
+            _trusted(path).write_text(f"{found}  {path.name}\n")
+            warnings.warn(
+                f"data set {self.source.name!r}: no SHA-256 of {file.url} is known; that of this "
+                f"first download is {found}, and later ones must have it ({_trusted(path)})",
+                FirstDownloadWarning,
+                stacklevel=3,
+            )
+        return rows
+
+    def _refused(self, why: str) -> InputError:
+        for _, path in self._untrusted:
+            path.unlink()
+        file = self._untrusted[0][0]
+        return self._absent(file, f"{file.url} sent something else: {why}")
 
     def folder(self) -> Path | None:
         """Return the folder on this machine that has the files; None where one is missing."""
         for root in (self._folder, cache_folder()):
-            if root is not None and all(self._local(root, file) for file in self._set.files):
-                return root / self._set.name
+            if root is not None and all(self._local(root, file) for file in self.source.files):
+                return root / self.source.name
         return None
 
     def _local(self, root: Path, file: DataFile) -> Path | None:
         """Return the path of a file below a folder, packed or not."""
         for name in (file.name, f"{file.name}.gz", _downloaded(file)):
-            path = root / self._set.name / name
+            path = root / self.source.name / name
             if path.is_file():
                 return path
         return None
@@ -74,35 +111,44 @@ class Files:
         Pooch writes to a temporary name and renames it once the checksum is right, so an unfinished
         download is never taken for the file, and a damaged file in the cache is fetched again.
         """
-        where = f"{self._set.name}/{_downloaded(file)}"
-        if not self._download and not (cache_folder() / where).is_file():
+        where = f"{self.source.name}/{_downloaded(file)}"
+        path = cache_folder() / where
+        if not self._download and not path.is_file():
             raise self._absent(file, f"{file.url} is not on this machine")
+        first = _trusted(path).read_text()[:64] if _trusted(path).exists() else ""
+        sha256 = file.sha256 or first
         pooch = _pooch()
         files = pooch.create(
             cache_folder(),
             base_url="",
             urls={where: file.url},
-            registry={where: f"sha256:{file.sha256}"},
+            registry={where: f"sha256:{sha256}" if sha256 else None},
             retry_if_failed=_RETRIES,
         )
         import requests
 
         try:
-            return Path(files.fetch(where))
+            files.fetch(where)
         except requests.exceptions.HTTPError as error:
             raise self._absent(file, str(error).replace(" for url", "")) from None
         except requests.exceptions.RequestException:
             raise self._absent(file, f"no connection to {file.url}, or it broke") from None
         except ValueError:
-            raise self._absent(file, f"{file.url} has other bytes (SHA-256)") from None
+            why = f"{file.url} has other bytes (SHA-256)"
+            if not file.sha256:
+                why += f" than at the first download; to take them, remove {_trusted(path)}"
+            raise self._absent(file, why) from None
         except OSError as error:
             why = f"{error.filename or cache_folder()}: {error.strerror or error}"
             raise self._absent(
                 file, f"{why}; set CROSSVIEW_CACHE to a folder that can be written"
             ) from None
+        if not sha256:
+            self._untrusted.append((file, path))
+        return path
 
     def _absent(self, file: DataFile, why: str) -> InputError:
-        name = self._set.name
+        name = self.source.name
         return InputError(
             f"data set {name!r}: {why}; or put {_downloaded(file)} into FOLDER/{name}/ and set "
             "CROSSVIEW_DATA=FOLDER"
@@ -112,6 +158,11 @@ class Files:
 def _downloaded(file: DataFile) -> str:
     """Return the name of what is at the address of a file."""
     return file.url.rpartition("/")[2] if file.member or file.url.endswith(".gz") else file.name
+
+
+def _trusted(path: Path) -> Path:
+    """Return the file with the SHA-256 that a file had at its first download."""
+    return path.with_name(f"{path.name}.sha256")
 
 
 def _unpacked(path: Path, file: DataFile) -> bytes:

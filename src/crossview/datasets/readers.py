@@ -16,20 +16,7 @@ from crossview.views import MultiView
 if TYPE_CHECKING:
     from crossview.datasets.fetching import Files
 
-__all__ = ["LABELS", "READERS", "Rows"]
-
-# of the label's column where rows are a table
-LABELS = {
-    "bupa": "selector",
-    "criteo_sample": "click",
-    "ionosphere": "return",
-    "ipinyou_sample": "click",
-    "movielens_100k": "rating",
-    "sms_spam": "kind",
-    "spambase": "spam",
-    "svmguide1": "kind",
-    "uci_mfeat": "digit",
-}
+__all__ = ["READERS", "Rows"]
 
 
 class Rows(NamedTuple):
@@ -62,7 +49,7 @@ def _table(content: bytes, separator: str = ",", skip: int = 0) -> np.ndarray:
     return np.loadtxt(io.BytesIO(content), delimiter=separator, skiprows=skip)
 
 
-def _svmlight(content: bytes, n_columns: int) -> tuple[sp.csr_array, np.ndarray]:
+def _svmlight(content: bytes, n_columns: int | None = None) -> tuple[sp.csr_array, np.ndarray]:
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(io.BytesIO(content), n_features=n_columns)
@@ -73,19 +60,16 @@ def _stack(*blocks: sp.csr_array) -> sp.csr_array:
     return sp.csr_array(sp.vstack(blocks, format="csr"))
 
 
-def _mat(file: str, *views: str, sparse: bool) -> Callable[[Files], Rows]:
-    """Return the reader of a MATLAB file: a cell X with one matrix per view, a vector y."""
+def _mat(files: Files, form: Callable[..., Any] = sp.csr_array) -> Rows:
+    """Read a MATLAB file: a cell X with one matrix per view, a vector y."""
+    mat = scipy.io.loadmat(io.BytesIO(files[files.source.files[0].name]))
+    blocks = [form(x, dtype=float) for x in mat["X"].ravel()]
+    X = MultiView(dict(zip(files.source.views, blocks, strict=True)))
+    return Rows(X, np.asarray(mat["y"]).ravel().astype(int))
 
-    def read(files: Files) -> Rows:
-        mat = scipy.io.loadmat(io.BytesIO(files[file]))
-        blocks = [
-            sp.csr_array(x, dtype=float) if sparse else np.asarray(x, dtype=float)
-            for x in mat["X"].ravel()
-        ]
-        X = MultiView(dict(zip(views, blocks, strict=True)))
-        return Rows(X, np.asarray(mat["y"]).ravel().astype(int))
 
-    return read
+def _dense_mat(files: Files) -> Rows:
+    return _mat(files, np.asarray)
 
 
 def _webkb_course(files: Files) -> Rows:
@@ -113,6 +97,21 @@ def _bupa(files: Files) -> Rows:
     views = ["blood"] * 5 + ["habits"]
     columns = {f"{v}__{n}": x for v, n, x in zip(views, names, values.T[:-1].copy(), strict=True)}
     return Rows(columns, values[:, -1].astype(int))
+
+
+_CARDS = {"numbers": (2, 3, 8, 11, 14, 15), "categories": (1, 4, 5, 6, 7, 9, 10, 12, 13)}
+
+
+def _crx(files: Files) -> Rows:
+    """The columns A1 to A15, as UCI calls them; a question mark is a missing value."""
+    cells = [line.split(",") for line in files["crx.data"].decode().split()]
+    columns: dict[str, list[float | None] | list[str | None]] = {
+        f"numbers__A{i}": [float(row[i - 1]) if row[i - 1] != "?" else None for row in cells]
+        for i in _CARDS["numbers"]
+    }
+    for i in _CARDS["categories"]:
+        columns[f"categories__A{i}"] = [row[i - 1] if row[i - 1] != "?" else None for row in cells]
+    return Rows(columns, np.array([row[15] for row in cells]))
 
 
 def _usps(files: Files) -> Rows:
@@ -154,6 +153,11 @@ def _mnist_t10k(files: Files) -> Rows:
 def _svmguide1(files: Files) -> Rows:
     X, y = _svmlight(files["svmguide1"], 4)
     return Rows(_columns("particle", X.toarray()), y.astype(int))
+
+
+def _svmguide3(files: Files) -> Rows:
+    X, y = _svmlight(files["svmguide3"])
+    return Rows(_columns("vehicle", X.toarray()), y.astype(int))
 
 
 def _ionosphere(files: Files) -> Rows:
@@ -283,19 +287,21 @@ READERS: dict[str, Callable[[Files], Rows]] = {
     "webkb_course": _webkb_course,
     "internet_ads": _internet_ads,
     "bupa": _bupa,
+    "crx": _crx,
     "usps": _usps,
     "mnist": _mnist,
     "mnist_t10k": _mnist_t10k,
     "svmguide1": _svmguide1,
+    "svmguide3": _svmguide3,
     "ionosphere": _ionosphere,
     "uci_mfeat": _uci_mfeat,
-    "cora": _mat("Cora.mat", "citations", "words", "out", "in", sparse=True),
-    "bbcsport": _mat("BBCSport.mat", "first", "second", sparse=True),
-    "msrc_v5": _mat("MSRC-v5.mat", "color", "hog", "gist", "lbp", "centrist", sparse=False),
-    "reuters_1200": _mat("Reuters-1200.mat", "en", "fr", "de", "es", "it", sparse=True),
-    "movies": _mat("Movies.mat", "keywords", "actors", sparse=True),
-    "wikipedia": _mat("Wikipedia.mat", "image", "topics", sparse=False),
-    "100leaves": _mat("100Leaves.mat", "margin", "shape", "texture", sparse=False),
+    "cora": _mat,
+    "bbcsport": _mat,
+    "msrc_v5": _dense_mat,
+    "reuters_1200": _mat,
+    "movies": _mat,
+    "wikipedia": _dense_mat,
+    "100leaves": _dense_mat,
     "movielens_100k": _movielens_100k,
     "criteo_sample": _criteo_sample,
     "ipinyou_sample": _ipinyou_sample,

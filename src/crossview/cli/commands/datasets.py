@@ -69,17 +69,19 @@ def _show() -> None:
 def _write(name: str, output: str | None) -> None:
     """Write a data set, and say how to compare learners on it."""
     from crossview import datasets
+    from crossview.cli.progress import warnings_as_lines
 
     if output is None:
         raise InputError(f"say where to write it: -o {name}.parquet")
     stem = output.lower().removesuffix(".gz").removesuffix(".zst")
-    if stem.endswith(tuple(end for one in READERS if one.takes_views for end in one.suffixes)):
-        lines, options = _write_rows(name, output)
-    else:
-        with standard_output(output, ".csv") as file:
-            table = datasets.write(name, file)
-        lines = [f"{table.num_rows:,} rows, wrote {output}"]
-        options = ["--label", table.column_names[-1]]
+    with warnings_as_lines():
+        if stem.endswith(tuple(end for one in READERS if one.takes_views for end in one.suffixes)):
+            lines, options = _write_rows(name, output)
+        else:
+            with standard_output(output, ".csv") as file:
+                table = datasets.write(name, file)
+            lines = [f"{table.num_rows:,} rows, wrote {output}"]
+            options = ["--label", table.column_names[-1]]
     if output != STANDARD:
         options += ["--task", "regression"] if _task(name) == "regression" else []
         command = shlex.join(["crossview", "compare", output, *options])
