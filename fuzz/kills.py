@@ -37,8 +37,7 @@ from crossview.saving.model_files import load_progress
 
 COMMAND = (
     "import sys; from crossview.cli import main; "
-    "from crossview.data.labeled_table import LabeledTable; LabeledTable.batch_rows = 2000; "
-    "from crossview.data.labeled_rows import LabeledRows; LabeledRows.batch_rows = 2000; "
+    "from crossview.data.labeled import LabeledSource; LabeledSource.batch_rows = 2000; "
     "sys.exit(main(sys.argv[1:]))"
 )
 # a temporary folder, which is there while a file is written

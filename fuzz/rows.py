@@ -133,9 +133,9 @@ def read(folder: Path, path: Path, kind: str, rng: np.random.Generator) -> str:
 
 def describe(folder: Path, path: Path, kind: str, rng: np.random.Generator) -> str:
     """Say what it holds."""
+    from crossview.describing.describe_rows import describe_rows
     from rich.console import Console
 
-    from crossview.describing.describe_rows import describe_rows
     from crossview.reporting.description import rows_table
 
     found = describe_rows(rows_of(path, kind, rng))

@@ -262,6 +262,7 @@ def train(folder: Path, table: Any, rng: np.random.Generator) -> str:
 def predict(folder: Path, table: Any, rng: np.random.Generator) -> str:
     """Predict its rows, and write them."""
     from crossview.data.write import writing
+
     from crossview.predicting.predict import Predictions
 
     names = [str(name) for name in rng.permutation([*table.column_names] * 9 + ["none"])]
@@ -307,7 +308,7 @@ def join(folder: Path, table: Any, rng: np.random.Generator) -> str:
     left, right = (table, other) if rng.random() < 0.5 else (other, table)
     views = {} if rng.random() < 0.1 else {"v": right}
     for batch in crossview.join_tables(left, right if rng.random() < 0.5 else views, on=on):
-        batch.data.validate(full=True)
+        batch.X.validate(full=True)
     return "joined"
 
 

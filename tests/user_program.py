@@ -20,7 +20,7 @@ from crossview import (
     train,
 )
 from crossview.comparing.comparison import Comparison
-from crossview.data.table import TableStream
+from crossview.data.source import Source
 from crossview.describing.describe import Description
 from crossview.scoring.trained import Trained
 
@@ -39,7 +39,7 @@ def program(X: np.ndarray, y: np.ndarray, table: Any) -> None:
     assert_type(train(table, "y"), Trained)
     assert_type(train(table, "y").accuracy, float | None)
     assert_type(describe(table, "y"), Description)
-    assert_type(open_table("a.csv", null=["NA"]), TableStream)
+    assert_type(open_table("a.csv", null=["NA"]), Source)
     assert_type(crossview.__version__, str)
     assert_type(InputError("wrong", row=3).row, int | None)
     assert_type(predict("model.safetensors", table), pa.Table)

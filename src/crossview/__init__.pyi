@@ -3,14 +3,14 @@
 from crossview.comparing.compare import compare as compare
 from crossview.converting.convert import convert as convert
 from crossview.data.encoding.encode import ViewEncoder as ViewEncoder
+from crossview.data.encoding.view_reader import ViewReader as ViewReader
 from crossview.data.encoding.view_scaler import ViewScaler as ViewScaler
 from crossview.data.joining.join import join_tables as join_tables
 from crossview.data.readers.load_rows import load_libffm as load_libffm
 from crossview.data.readers.load_rows import load_svmlight as load_svmlight
 from crossview.data.readers.load_rows import load_vw as load_vw
-from crossview.data.rows import open_rows as open_rows
-from crossview.data.table import open_table as open_table
-from crossview.data.view_reader import ViewReader as ViewReader
+from crossview.data.source import open_rows as open_rows
+from crossview.data.source import open_table as open_table
 from crossview.describing.describe import describe as describe
 from crossview.errors import FirstDownloadWarning as FirstDownloadWarning
 from crossview.errors import GuessedEncodingWarning as GuessedEncodingWarning

@@ -12,10 +12,10 @@ PROGRAM = """
 import re, sys
 from pathlib import Path
 from crossview.cli import main
-from crossview.data.labeled_table import LabeledTable
+from crossview.data.labeled import LabeledSource
 from crossview.data import shuffle
 shuffle.MAX_BYTES = 16 * 2**20
-LabeledTable.batch_rows = 4096
+LabeledSource.batch_rows = 4096
 for more in (["--in-order"], []):
     main(["train", "rows.parquet", "--label", "y", "--model", "pa:squared", "-o", "m", *more])
     print(int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]))

@@ -8,8 +8,9 @@ import pytest
 from sklearn.base import is_classifier
 
 from contract.instances import make_rows, new, params, scores_of, streams
-from crossview import InputError, ViewEncoder
+from crossview import InputError
 from crossview.data.encoding.plan import Plan
+from crossview.data.encoding.view_columns import plan_columns
 from crossview.estimators.base import rows as reading
 
 
@@ -64,8 +65,7 @@ def test_batches_are_predicted_in_threads(learner_of_loop):
 
 def test_an_encoder_does_not_return_the_batch_of_another_thread(monkeypatch):
     tables = [pd.DataFrame({"a__x": [float(i), i + 1.0]}) for i in range(2)]
-    encoder = ViewEncoder().fit(tables[0])
-    plan = encoder._plan
+    plan = Plan(plan_columns(tables[0], None, {}), 1, 0)
     batches = [plan.decode(table) for table in tables]
     answers = iter([*zip(tables, batches, strict=True)] * 2)  # each look finds another one
     monkeypatch.setattr(

@@ -59,9 +59,9 @@ def test_what_is_written_reads_back_as_it_was(name, suffix, tmp_path):
     datasets.write(name, path)
     table = datasets.load(name)
     (batch,) = open_table(path)
-    assert batch.data.schema.names == table.column_names
+    assert batch.X.schema.names == table.column_names
     for column in table.column_names:
-        assert batch.data.column(column).to_pylist() == table[column].to_pylist()
+        assert batch.X.column(column).to_pylist() == table[column].to_pylist()
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 

@@ -16,8 +16,7 @@ import pytest
 import forks
 from crossview import InputError, MultiView, Perceptron, ViewEncoder, load, save, train
 from crossview.cli.progress import watching
-from crossview.data.labeled_rows import LabeledRows
-from crossview.data.labeled_table import LabeledTable
+from crossview.data.labeled import LabeledSource
 from crossview.saving.model_files import load_progress
 from crossview.scoring.label_order import LabelOrder
 from crossview.scoring.metrics import ErrorTally, RunningThreshold, Tally
@@ -29,8 +28,7 @@ from training_runs import COLUMNS, KINDS, Killed, Killer, contents, make_table
 
 @pytest.fixture(autouse=True)
 def short_batches(monkeypatch):
-    monkeypatch.setattr(LabeledTable, "batch_rows", 37)
-    monkeypatch.setattr(LabeledRows, "batch_rows", 37)
+    monkeypatch.setattr(LabeledSource, "batch_rows", 37)
 
 
 class Rows(TrainingObserver):
@@ -433,7 +431,7 @@ def test_kill_9_at_random_moments(tmp_path):
     pq.write_table(table.filter(table["y"].is_valid()), tmp_path / "rows.parquet")
     small_batches = (
         "import sys; from crossview.cli import main; "
-        "from crossview.data.labeled_table import LabeledTable; LabeledTable.batch_rows = 1000; "
+        "from crossview.data.labeled import LabeledSource; LabeledSource.batch_rows = 1000; "
         "sys.exit(main(sys.argv[1:]))"
     )
     options = {"model": "pa:squared", "encoder": ViewEncoder(hash_bits=8)}

@@ -230,3 +230,20 @@ def test_describing_loads_nothing_heavy():
         "assert not {'numba', 'sklearn', 'scipy.stats'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_rows_with_views_are_described_view_by_view(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("+1 1:0.5 3:2\n-1 2:1\nnan 3:-1\n")
+    answer = describe(str(path), views={"page": "1:2", "link": "3"})
+    assert (answer.n_rows, answer.labels, answer.unlabeled) == (3, {"-1": 1, "1": 1}, 1)
+    page, link = answer.views
+    assert (page.width, page.used, page.entries, page.empty_rows) == (2, 2, 2, 1)
+    assert (link.minimum, link.maximum) == (-1.0, 2.0)
+    assert set(answer.to_dict()) == {"files", "n_rows", "labels", "unlabeled", "views"}
+    for options, what in (
+        ({"y": "y"}, "leave the label out"),
+        ({"text": ["a"]}, "text= is about columns"),
+    ):
+        with pytest.raises(InputError, match=what):
+            describe(str(path), **options)

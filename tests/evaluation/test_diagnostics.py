@@ -20,7 +20,7 @@ from crossview.catalog.learners import find_learner
 from crossview.comparing.budget.planner import Planner
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.followup.explaining import has_weights
-from crossview.data.labeled_table import LabeledTable
+from crossview.data.labeled import LabeledSource
 from crossview.scoring.diagnostics import (
     ErrorCurve,
     RowSample,
@@ -253,7 +253,7 @@ def people():
 )
 def test_rows_that_differ_are_shown_as_they_are_in_the_source(make, people, monkeypatch):
     """Not as they are encoded: a number has its unit, a category its name."""
-    monkeypatch.setattr(LabeledTable, "batch_rows", 37)
+    monkeypatch.setattr(LabeledSource, "batch_rows", 37)
     monkeypatch.setattr("crossview.training.last_rows.N_ROWS", 100)
     found = make(people).diagnostics.differing
     assert len(found) == 8
@@ -318,7 +318,7 @@ def test_a_stream_keeps_the_same_in_any_batches(monkeypatch):
     for name, cell in worst.values.items():
         assert cell == f"{table[name].iloc[worst.row]:.8g}"
     assert kept.columns
-    monkeypatch.setattr(LabeledTable, "batch_rows", 37)
+    monkeypatch.setattr(LabeledSource, "batch_rows", 37)
     assert same(kept, compare(table, "answer", **given).diagnostics)
 
 
@@ -333,7 +333,7 @@ def test_training_keeps_its_history_in_any_batches_and_the_model_is_the_same(mon
     (errors,), (differences,) = kept.diagnostics.errors, kept.diagnostics.differences
     assert 1.0 - errors.values[-1] == pytest.approx(kept.accuracy)
     assert kept.diagnostics.columns[0].view == "strong"
-    monkeypatch.setattr(LabeledTable, "batch_rows", 23)
+    monkeypatch.setattr(LabeledSource, "batch_rows", 23)
     cut = train(table, "answer", observer=TrainingObserver(history=True), **given)
     assert same(kept.diagnostics, cut.diagnostics)
     # by hand: the views of the last row, scored by a model of the rows before it

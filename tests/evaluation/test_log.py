@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.metrics import f1_score, log_loss
 
 from crossview import Checkpoint, InputError, Scoring, TrainingLog, train
-from crossview.data.labeled_table import LabeledTable
+from crossview.data.labeled import LabeledSource
 from training_runs import COLUMNS, Killed, Killer, contents, make_table
 
 
@@ -59,7 +59,7 @@ def test_neither_batches_nor_a_stop_change_the_log(table, tmp_path, monkeypatch)
     given = {"model": "scw", **COLUMNS}
     train(table, "y", **given, log=whole)
     assert len(read(whole)) == len(table) // 100 + 1
-    monkeypatch.setattr(LabeledTable, "batch_rows", 37)
+    monkeypatch.setattr(LabeledSource, "batch_rows", 37)
     kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True), "log": parts}
     with pytest.raises(Killed):
         train(table, "y", **given, **kept, observer=Killer(400))

@@ -137,7 +137,7 @@ def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
         assert row.difference.location == pytest.approx(expected.location)
         assert row.difference.scale == pytest.approx(expected.scale)
         assert row.p == pytest.approx(expected.p)
-    monkeypatch.setattr("crossview.data.labeled_rows.LabeledRows.batch_rows", 13)
+    monkeypatch.setattr("crossview.data.labeled.LabeledSource.batch_rows", 13)
     pieces = thorough(X, y, grid=OF_MACHINES, **given)
     for row, other in zip(answer.rows, pieces.rows, strict=True):
         assert other.value == pytest.approx(row.value)

@@ -124,8 +124,8 @@ def test_a_text_file_is_read_or_refused_in_one_line(name, tmp_path):
     path.write_text(content, encoding="utf-8")
     if message is None:
         (batch,) = crossview.open_table(path)
-        assert batch.data.num_rows == 1
-        assert ",".join(batch.data.schema.names) == content.split("\n")[0]
+        assert batch.X.num_rows == 1
+        assert ",".join(batch.X.schema.names) == content.split("\n")[0]
         return
     with pytest.raises(InputError, match=message) as caught:
         crossview.open_table(path)

@@ -113,7 +113,7 @@ def test_a_query_keeps_the_order_it_asks_for(here):
 
 def test_more_rows_than_the_buffer_are_shuffled_by_blocks(here, monkeypatch):
     monkeypatch.setattr(shuffle, "MAX_BYTES", here.nbytes // 5)
-    monkeypatch.setattr("crossview.data.labeled_table.LabeledTable.batch_rows", 16)
+    monkeypatch.setattr("crossview.data.labeled.LabeledSource.batch_rows", 16)
     options = {"model": "pa:concatenated", "settings": {"C": 0.1}}
     trained = train(open_table("t.parquet", batch_rows=16), "answer", **options)
     assert (trained.rows, trained.order) == (400, "shuffled by blocks")
@@ -244,7 +244,7 @@ def test_labels_stay_as_they_are_written(here):
         # columns that are copied, too; as features they are categories, as in Parquet
         kept = predict(trained.fitted, "t.csv", keep=["answer"])
         assert kept["answer"].to_pylist() == labels
-        flags = [batch.data["weak__flag"].to_pylist() for batch in open_table("t.csv")]
+        flags = [batch.X["weak__flag"].to_pylist() for batch in open_table("t.csv")]
         # so do columns that are no label; true and false are in small letters, as in Parquet
         expected = set(written) if "False" not in written else {"false", "true"}
         assert set(flags[0]) == expected

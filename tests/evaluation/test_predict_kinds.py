@@ -61,4 +61,4 @@ def test_true_and_false_are_numbers_where_they_are_declared(tmp_path):
     path.write_text("a__x,b__y,l\nTrue,1,p\nfalse,2,q\n")
     table = crossview.ViewEncoder(numeric=["a__x"])
     (batch,) = crossview.open_table(path).select(["a__x", "b__y"])
-    assert table.fit(batch.data).mean_.tolist() == [0.5, 1.5]
+    assert table.fit(batch.X).mean_.tolist() == [0.5, 1.5]

@@ -102,7 +102,7 @@ def test_a_stream_tells_the_table_so_far_at_each_doubling_of_its_rows(monkeypatc
 
     frame = make_frame(400)
     given = {"grid": ONE, "models": ["view:weak", "view:strong"], "progressive": True}
-    monkeypatch.setattr("crossview.data.labeled_table.LabeledTable.batch_rows", 50)
+    monkeypatch.setattr("crossview.data.labeled.LabeledSource.batch_rows", 50)
     answer = compare(frame, "answer", observer=Observer(), **given)
     assert [one.n_scored for one in told] == [50, 100, 200]
     for one in (*told, answer):

@@ -179,7 +179,7 @@ def test_several_classes_with_rows_without_label():
 @pytest.mark.parametrize("rows_at_once", [10_000, 7])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypatch):
-    monkeypatch.setattr("crossview.data.labeled_rows.LabeledRows.batch_rows", rows_at_once)
+    monkeypatch.setattr("crossview.data.labeled.LabeledSource.batch_rows", rows_at_once)
     X, y, known = make_few()
     grid = ONE | {"kernel": [kernel]}
     models = ["pa:squared", "pegasos", "keco"]

@@ -283,7 +283,7 @@ def test_moments_in_pieces_are_those_of_the_whole(values, cuts):
     assert pieces.count_ == whole.count_ == len(there)
     if len(there):
         assert pieces.mean_[0] == pytest.approx(there.mean(), rel=1e-12, abs=1e-9)
-        assert pieces._moments.m2[0] == pytest.approx(
+        assert pieces.get_state()["m2"][0] == pytest.approx(
             there.var() * len(there), rel=1e-9, abs=1e-9 * max(1, np.abs(there).max())
         )
 
@@ -566,9 +566,9 @@ def test_from_file_to_views(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("user_age,user_city,label\n30,Oslo,1\n,Bonn,0\n,,1\n")
     fitted = unscaled({"user": "user_*"}, hash_bits=BITS)
-    for data, _, _ in open_table(path):
-        fitted.partial_fit(data)
-        X = fitted.transform(data)
+    for batch in open_table(path):
+        fitted.partial_fit(batch.X)
+        X = fitted.transform(batch.X)
     assert X.present.tolist() == [[True], [True], [False]]
     assert named(fitted, X, 1) == {"user/user_age is missing": 1, "user/user_city=Bonn": 1}
 
@@ -956,7 +956,7 @@ def test_the_loop_is_compiled_once_and_equals_plain_python(monkeypatch):
     compiled = encoder().fit_transform(table)
     assert len(getattr(fill.fill_rows, "signatures", [0])) == 1
     plain = getattr(fill.fill_rows, "py_func", fill.fill_rows)
-    monkeypatch.setattr("crossview.data.encoding.encode.fill_rows", plain)
+    monkeypatch.setattr("crossview.data.encoding.row_encoder.fill_rows", plain)
     same(encoder().fit_transform(table), compiled)
 
 

@@ -53,7 +53,7 @@ def test_an_odd_byte_far_from_the_start_counts(tmp_path):
 
 
 def rows_of(stream):
-    return [row for batch in stream for row in batch.data.to_pylist()]
+    return [row for batch in stream for row in batch.X.to_pylist()]
 
 
 @pytest.mark.parametrize("through_arrow", [False, True])

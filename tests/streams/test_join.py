@@ -15,7 +15,7 @@ SHOWN = pa.table({"id": [7, 8, 9], "ad__size": [1.0, 2.0, 3.0]})
 
 
 def rows(stream):
-    return pa.Table.from_batches([batch.data for batch in stream], stream.schema)
+    return pa.Table.from_batches([batch.X for batch in stream], stream.schema)
 
 
 def test_the_order_is_that_of_the_first_table_in_batches_too():

@@ -1,5 +1,6 @@
 """Rows have the same hash however they are cut and stored, and another one if anything differs."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,9 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from crossview import InputError, MultiView
-from crossview.data.content import MANY, ContentHash, hash_of
-from crossview.data.rows_read import RowsRead
-from crossview.data.source import RowBatch, TableBatch
+from crossview.data.rows_read import MANY, ContentHash, RowsRead, hash_of
+from crossview.data.source import Batch
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -44,22 +44,19 @@ def labels(i):
 
 
 BATCHES = [
-    TableBatch(TABLE, None, 0),
-    TableBatch(WIDE, None, 0),
-    RowBatch(views(False, False), labels(0), None, 0),
-    RowBatch(views(True, True), labels(1), None, 0, np.arange(N) / 7),
-    RowBatch(views(False, True), np.array([str(i) for i in range(N)]), None, 0),
+    Batch(TABLE, None, 0),
+    Batch(WIDE, None, 0),
+    Batch(views(False, False), None, 0, labels(0)),
+    Batch(views(True, True), None, 0, labels(1), np.arange(N) / 7),
+    Batch(views(False, True), None, 0, np.array([str(i) for i in range(N)])),
 ]
 
 
 def part(batch, rows):
-    if isinstance(batch, TableBatch):
-        return TableBatch(batch.data.slice(rows.start, rows.stop - rows.start), None, rows.start)
-    weight = None if batch.weight is None else batch.weight[rows]
-    y = batch.y[rows]
-    if y.dtype.hasobject and None not in y:  # as a reader gives them
-        y = y.astype(int)
-    return RowBatch(batch.X[rows], y, None, rows.start, weight)
+    some = batch.cut(rows.start, rows.stop)
+    if some.y is not None and some.y.dtype.hasobject and None not in some.y:
+        some = replace(some, y=some.y.astype(int))  # as a reader gives them
+    return some
 
 
 def parts(batch, cuts=(0, 1, 17, 18, 40, N)):
@@ -83,13 +80,13 @@ def test_cuts_do_not_matter(batch):
 def test_neither_dictionaries_nor_what_is_beneath_a_null_matter():
     for text in (COLUMNS["text"].dictionary_encode(), COLUMNS["text"].cast(pa.string_view())):
         same = TABLE.set_column(2, "text", text)
-        assert hashed([TableBatch(same, None, 0)]) == hashed([BATCHES[0]])
+        assert hashed([Batch(same, None, 0)]) == hashed([BATCHES[0]])
     valid, values = COLUMNS["number"].buffers()
     beneath = np.frombuffer(values, dtype=float).copy()
     beneath[~np.isfinite(beneath) | (np.arange(N) % 4 == 0)] = 9.0
     other = pa.Array.from_buffers(pa.float64(), N, [valid, pa.py_buffer(beneath)])
     same = TABLE.set_column(0, "number", other)
-    assert hashed([TableBatch(same, None, 0)]) == hashed([BATCHES[0]])
+    assert hashed([Batch(same, None, 0)]) == hashed([BATCHES[0]])
 
 
 @pytest.mark.parametrize("row", [0, 33, N - 1])
@@ -100,14 +97,14 @@ def test_each_cell_matters(name, row):
     values[row] = other if values[row] != other else True
     column = pa.array(values, COLUMNS[name].type)
     changed = TABLE.set_column(TABLE.schema.get_field_index(name), name, column)
-    assert hashed([TableBatch(changed, None, 0)]) != hashed([BATCHES[0]])
+    assert hashed([Batch(changed, None, 0)]) != hashed([BATCHES[0]])
 
 
 def test_types_entries_labels_weights_and_missing_views_matter():
     narrow = TABLE.set_column(1, "small", COLUMNS["small"].cast(pa.int16()))
-    assert hashed([TableBatch(narrow, None, 0)]) != hashed([BATCHES[0]])
+    assert hashed([Batch(narrow, None, 0)]) != hashed([BATCHES[0]])
     wide = WIDE.set_column(3, "n3", pa.array(np.ones(N)))
-    assert hashed([TableBatch(wide, None, 0)]) != hashed([BATCHES[1]])
+    assert hashed([Batch(wide, None, 0)]) != hashed([BATCHES[1]])
     rows = BATCHES[3]
     entry = rows.X.matrix.copy()
     entry.data[5] += 1.0
@@ -116,7 +113,7 @@ def test_types_entries_labels_weights_and_missing_views_matter():
     X = [MultiView.from_matrix(entry, rows.X.layout, present=rows.X.present)]
     X.append(MultiView.from_matrix(rows.X.matrix, rows.X.layout, present=missing))
     changed = [*({"X": one} for one in X), {"y": rows.y[::-1]}, {"weight": weight}]
-    found = {hashed([rows._replace(**one)]) for one in ({}, *changed)}
+    found = {hashed([replace(rows, **one)]) for one in ({}, *changed)}
     assert len(found) == 5
     assert len({hash_of(y) for y in (labels(0), labels(1), np.array(["a", "b"]))}) == 3
 
@@ -131,12 +128,12 @@ def batches_of(table, cuts):
         for file, first, stop in (("a", 0, 50), ("b", 50, N)):
             lo, hi = max(a, first), min(b, stop)
             if lo < hi:
-                yield TableBatch(table.slice(lo, hi - lo), file, lo - first)
+                yield Batch(table.slice(lo, hi - lo), file, lo - first)
 
 
 def blocks_of(table, order):
     for file, lo, hi in (WHERE[i] for i in order):
-        yield TableBatch(table.slice(lo, hi - lo), file, lo - (50 if file == "b" else 0))
+        yield Batch(table.slice(lo, hi - lo), file, lo - (50 if file == "b" else 0))
 
 
 def read(batches, shuffled=False, most=None):
@@ -190,14 +187,14 @@ def test_what_an_earlier_run_has_read_is_compared(which):
 
 def test_a_row_that_moves_to_the_file_before_is_found():
     state = read(batches_of(TABLE, (0, 55, N)), most=2)
-    moved = [TableBatch(TABLE.slice(0, 51), "a", 0), TableBatch(TABLE.slice(51, 9), "b", 0)]
+    moved = [Batch(TABLE.slice(0, 51), "a", 0), Batch(TABLE.slice(51, 9), "b", 0)]
     rows = RowsRead(STARTS)
     with pytest.raises(InputError, match="are not those"):
         rows.compare(state, rows.watch(moved), "kept.st")
     filled = [
-        TableBatch(TABLE.slice(0, 50), "a", 0),
-        TableBatch(TABLE.slice(0, 1), "empty", 0),
-        TableBatch(TABLE.slice(50, 9), "b", 0),
+        Batch(TABLE.slice(0, 50), "a", 0),
+        Batch(TABLE.slice(0, 1), "empty", 0),
+        Batch(TABLE.slice(50, 9), "b", 0),
     ]
     rows = RowsRead(STARTS)
     with pytest.raises(InputError, match="empty: its rows 0 to 0 are not those"):

@@ -5,9 +5,13 @@ import weakref
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from crossview import InputError
 from crossview.data import shuffle
+from crossview.data.labeled_source import open_labeled
 from crossview.data.shuffle import Shuffled, regroup
 
 
@@ -136,3 +140,27 @@ def test_regrouped_batches_do_not_depend_on_the_cuts(first):
         assert values(batches) == list(range(25))
         sizes = {0: [10, 10, 5], 3: [3, 10, 10, 2], 40: [25]}
         assert [len(batch) for batch in batches] == sizes[first]
+
+
+@pytest.mark.parametrize("y", ["y", np.arange(200) % 3])
+def test_weights_in_memory_stay_with_their_rows_when_blocks_are_shuffled(y, tmp_path, monkeypatch):
+    monkeypatch.setattr(shuffle, "MAX_BYTES", 800)
+    monkeypatch.setattr("crossview.data.labeled.LabeledSource.batch_rows", 16)
+    path = tmp_path / "a.parquet"
+    table = pa.table({"a__x": np.arange(200.0), "y": np.arange(200) % 3})
+    pq.write_table(table.select(["a__x", *([y] if isinstance(y, str) else [])]), path, 20)
+    source = open_labeled(str(path), y, weight=np.arange(200.0))
+    rows = list(source.shuffle(0))
+    values = np.concatenate([part.X["a__x"].to_numpy() for part in rows])
+    assert np.concatenate([part.weight for part in rows]).tolist() == values.tolist()
+    assert np.concatenate([part.y for part in rows]).tolist() == (values % 3).tolist()
+    assert sorted(values) == list(range(200))
+
+
+def test_labels_in_memory_are_among_the_given_classes():
+    table = pa.table({"a__x": [1.0, 2.0, 3.0]})
+    source = open_labeled(table, np.array(["p", "q", "r"]), classes=["p", "q"])
+    assert source.classes.tolist() == ["p", "q"]
+    with pytest.raises(InputError, match="label 'r' is not among the classes p, q") as error:
+        list(source.read())
+    assert error.value.row == 2

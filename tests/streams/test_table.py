@@ -21,11 +21,11 @@ from crossview import InputError, open_table
 from crossview.data.prefetch import prefetch
 from crossview.data.readers import text as text_module
 from crossview.data.readers import wide
-from crossview.data.table import TableStream
+from crossview.data.source import Source
 
 
 def rows(stream):
-    return [row for batch in stream for row in batch.data.to_pylist()]
+    return [row for batch in stream for row in batch.X.to_pylist()]
 
 
 def csv_text(n, start=0):
@@ -74,9 +74,9 @@ def test_every_text_format_gives_the_same_rows(name, tmp_path):
     assert stream.column_names == ["age", "city", "score"]
     assert [str(t) for t in stream.schema.types] == ["int64", "string", "double"]
     assert stream.files == [str(path)]
-    assert repr(stream) == "TableStream(columns: age, city, score)"  # not counted before asked
+    assert repr(stream) == "Source(columns: age, city, score)"  # not counted before asked
     assert stream.n_rows == 3
-    assert repr(stream).startswith("TableStream(3 rows")
+    assert repr(stream).startswith("Source(3 rows")
     assert rows(stream) == PEOPLE
 
 
@@ -109,7 +109,7 @@ def test_parquet_keeps_text_as_dictionaries_and_knows_its_length(tmp_path):
     assert pa.types.is_dictionary(stream.schema.field("city").type)
     assert rows(stream) == PEOPLE
     (batch,) = stream
-    assert batch.data.schema == stream.schema
+    assert batch.X.schema == stream.schema
 
 
 @pytest.mark.parametrize("write", ["pandas", "polars"])
@@ -147,7 +147,8 @@ def test_batches_cover_the_rows_in_order_with_their_numbers(
     stream = open_table(f"{folder}/*.parquet", batch_rows=batch_rows).select(columns)
     assert stream.n_rows == start
     found = []
-    for data, file, first_row in stream:
+    for batch in stream:
+        data, file, first_row = batch.X, batch.file, batch.first_row
         assert 0 < data.num_rows <= batch_rows
         assert data.schema.names == columns
         found += [
@@ -198,7 +199,7 @@ def test_types_fit_all_files_of_a_glob(tmp_path):
     for pattern in ("*.csv", "*.jsonl"):
         stream = open_table(f"{tmp_path}/{pattern}")
         assert [row["a"] for row in rows(stream)] == [None, 1.0, 2.5]
-        assert {str(b.data.schema.field("a").type) for b in stream} == {"double"}
+        assert {str(b.X.schema.field("a").type) for b in stream} == {"double"}
 
 
 def test_parquet_files_share_the_wider_type(tmp_path):
@@ -288,7 +289,7 @@ def test_thousands_of_columns_do_not_go_through_duckdb(tmp_path, monkeypatch):
 
     monkeypatch.setattr(text_module, "read_batches", refuse)
     assert rows(stream.select(names[-2:])) == [{names[-2]: 1, names[-1]: "x"}] * 3
-    assert [batch.data.num_columns for batch in stream] == [len(names)]
+    assert [batch.X.num_columns for batch in stream] == [len(names)]
 
 
 @pytest.mark.parametrize("within", ["", ",", ",;"])
@@ -349,7 +350,7 @@ def test_a_query_is_batched_in_order_also_with_fewer_columns():
     ).select(["i"])
     batches = list(stream)
     assert len(batches) > 1
-    assert [b.first_row for b in batches] == [9999 - b.data["i"][0].as_py() for b in batches]
+    assert [b.first_row for b in batches] == [9999 - b.X["i"][0].as_py() for b in batches]
     assert [row["i"] for row in rows(stream)] == list(range(9999, -1, -1))
 
 
@@ -651,8 +652,8 @@ def test_batch_rows_must_be_positive():
 
 def test_the_repr_names_the_columns():
     stream = open_table(pa.table({"a": [1], "b": [2]}))
-    assert isinstance(stream, TableStream)
-    assert repr(stream) == "TableStream(1 rows, columns: a, b)"
+    assert isinstance(stream, Source)
+    assert repr(stream) == "Source(1 rows, columns: a, b)"
 
 
 @pytest.mark.parametrize("absent", ["pyarrow", "duckdb"])
@@ -666,5 +667,5 @@ def test_a_missing_package_is_answered_with_its_name(absent, monkeypatch, tmp_pa
 
 def test_importing_the_module_loads_no_optional_package():
     heavy = "{'pyarrow', 'duckdb', 'numba', 'sklearn', 'pandas', 'polars'}"
-    code = f"import sys, crossview.data.table; assert not {heavy} & set(sys.modules)"
+    code = f"import sys, crossview.data.source; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -34,7 +34,7 @@ from crossview import (
     weights,
 )
 from crossview.cli import main
-from crossview.data.labeled_rows import LabeledRows
+from crossview.data.labeled import LabeledSource
 from crossview.data.readers.libffm import LibffmSource
 from crossview.data.readers.svmlight import SvmlightSource
 from crossview.data.readers.vw import VwSource
@@ -381,7 +381,7 @@ def test_a_run_that_was_killed_goes_on(clicks, tmp_path, monkeypatch):
                 raise KilledError
 
     _, _, how = clicks
-    monkeypatch.setattr(LabeledRows, "batch_rows", 100)
+    monkeypatch.setattr(LabeledSource, "batch_rows", 100)
     file, views = next(iter(how.items()))
     given = {"model": "pa:squared", "in_order": True, "views": views}
     whole = train(file, **given)

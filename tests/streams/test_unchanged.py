@@ -11,7 +11,7 @@ import pytest
 
 from crossview import InputError, convert, open_rows, open_table, train
 from crossview.data.readers import text_rows
-from crossview.data.unchanged import UnchangedFiles
+from crossview.data.readers.unchanged import UnchangedFiles
 
 N = 3000
 
@@ -124,13 +124,13 @@ def test_the_files_of_a_query_are_watched_and_no_others(tmp_path):
     )
     stream = open_table(query)
     grow(tmp_path / "other.csv")
-    assert sum(batch.data.num_rows for batch in stream) == 3 * N
+    assert sum(batch.X.num_rows for batch in stream) == 3 * N
     overwrite(tmp_path / "b.csv")
     with pytest.raises(InputError, match=r"b\.csv: changed while it was in use"):
         list(stream)
     stream = open_table(f"FROM '{tmp_path}/[ab].csv'")
     write(tmp_path / "other.csv")
-    assert sum(batch.data.num_rows for batch in stream) == 2 * N
+    assert sum(batch.X.num_rows for batch in stream) == 2 * N
     stream = open_table(f"FROM '{tmp_path}/*.csv'")
     write(tmp_path / "new.csv")
     with pytest.raises(InputError, match=r"new\.csv: appeared while the files were in use"):

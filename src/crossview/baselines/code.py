@@ -26,8 +26,8 @@ from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import METRICS, parse_metric
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.joining.join import join_sources
-from crossview.data.source import find_reader
-from crossview.data.table import open_table
+from crossview.data.readers.find import find_reader
+from crossview.data.source import open_table
 from crossview.errors import InputError
 
 __all__ = ["training_code"]
@@ -171,7 +171,7 @@ def _rows(
     names = {"y": label} | ({} if weight is None else {"weight": weight})
     columns = [f"np.array(table[{name!r}].to_pylist())" for name in names.values()]
     return [
-        f"table = pa.Table.from_batches([batch.data for batch in {table}])",
+        f"table = pa.Table.from_batches([batch.X for batch in {table}])",
         f"table = table.filter(table[{label!r}].is_valid())",
         f"{', '.join(['X', *names])} = table.drop_columns({[*names.values(), *ignored]!r}), "
         + ", ".join(columns),

@@ -24,9 +24,8 @@ from crossview.data.encoding.dates import split_format
 from crossview.data.encoding.view_columns import match_ignored, plan_columns, without_ignored
 from crossview.data.joining.join import join_sources
 from crossview.data.readers.duck import named_files
-from crossview.data.rows import RowStream, open_rows
-from crossview.data.source import find_format, find_reader, is_query
-from crossview.data.table import TableStream, open_table
+from crossview.data.readers.find import find_format, find_reader, is_query
+from crossview.data.source import Source, open_rows, open_table
 from crossview.data.table_columns import (
     check_label,
     columns_of_model,
@@ -68,7 +67,7 @@ class Opened(NamedTuple):
     ----------
     arguments : SourceArguments
         The source as the user names it.
-    table : TableStream, RowStream or str
+    table : Source or str
         What the library takes.
     model : str or None
         The file of the model that reads it.
@@ -237,7 +236,7 @@ def open_source(
 
     Returns
     -------
-    source : TableStream, RowStream or str
+    source : Source or str
         What the library takes.
     """
     known: ReadsTables | None = None
@@ -274,7 +273,7 @@ def open_source(
 
 
 def _check_table(
-    table: TableStream, columns: SourceArguments, ignored: Sequence[str], known: ReadsTables | None
+    table: Source, columns: SourceArguments, ignored: Sequence[str], known: ReadsTables | None
 ) -> None:
     """Raise an error if the table has not the columns; ``known`` are those of a model."""
     if columns.label is not None and known is not None:
@@ -296,7 +295,7 @@ def join(
     label: str | None,
     named: Sequence[str],
     model: ReadsTables | None = None,
-) -> TableStream:
+) -> Source:
     """The tables of a command, joined; says which rows some have not."""
     tables = [
         (name, _open_part(file, columns.reading, model and model.dialect, main=file is source))
@@ -310,7 +309,7 @@ def join(
     return table
 
 
-def _open_part(source: str, reading: Mapping[str, Any], dialect: Any, *, main: bool) -> TableStream:
+def _open_part(source: str, reading: Mapping[str, Any], dialect: Any, *, main: bool) -> Source:
     """One of several tables: ``--format`` is about SOURCE and names that do not say it."""
     format = reading.get("format")
     try:
@@ -329,7 +328,7 @@ def _open_part(source: str, reading: Mapping[str, Any], dialect: Any, *, main: b
 
 def check_columns(table: Any, names: Sequence[str | None]) -> None:
     """Raise an error for a column that an open table does not have."""
-    if not isinstance(table, TableStream):
+    if not (isinstance(table, Source) and table.has_columns):
         if not (isinstance(table, str) and is_query(table)):
             return
         table = open_table(table)
@@ -343,7 +342,7 @@ def check_columns_of_model(model: str, table: Any, missing_columns: str = "error
     known = read_tables(model)
     if isinstance(table, str) and is_query(table):
         table = open_table(table)
-    if known is not None and isinstance(table, TableStream):
+    if known is not None and isinstance(table, Source) and table.has_columns:
         columns_of_model(table, known.columns, missing_columns)
 
 
@@ -355,7 +354,7 @@ def warn(rows: Opened, task: str, *, leaks: bool = False) -> None:
     table, columns = rows.table, rows.arguments
     if isinstance(table, str) and is_query(table):
         table = open_table(table)
-    if not isinstance(table, TableStream):
+    if not (isinstance(table, Source) and table.has_columns):
         return
     dates = _say_dates(table, rows)
     if table.ordered:  # sorting takes long
@@ -368,7 +367,7 @@ def warn(rows: Opened, task: str, *, leaks: bool = False) -> None:
         print(f"crossview: warning: {as_options(warning)}", file=sys.stderr)
 
 
-def _say_dates(table: TableStream, rows: Opened) -> list[str]:
+def _say_dates(table: Source, rows: Opened) -> list[str]:
     """Say which text is read as dates; return all columns of dates, with their formats."""
     columns = rows.arguments
     left_out = match_ignored(columns.ignored, table.column_names)
@@ -391,6 +390,6 @@ def files_of(source: Any) -> list[str]:
     """The files of a source that is open, of a query, or of a name."""
     if source is None:
         return []
-    if isinstance(source, TableStream | RowStream):
+    if isinstance(source, Source):
         return list(source.files)
     return named_files(source) if is_query(source) else [source]

@@ -22,10 +22,8 @@ from crossview.comparing.observer import ComparisonObserver
 from crossview.comparing.run import Run
 from crossview.comparing.stream import compare_stream
 from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.joined import open_views
-from crossview.data.labeled_rows import LabeledRows
+from crossview.data.joining.views_as_table import open_views
 from crossview.data.labeled_source import encoder_with_views, open_labeled
-from crossview.data.labeled_table import LabeledTable
 from crossview.data.read_labels import check_seed
 from crossview.data.row_columns import read_groups
 from crossview.errors import InputError, closest_names
@@ -268,7 +266,7 @@ def compare(
         raise InputError(f"ablate= takes views away, and there is one, {source.layout.names[0]!r}")
     predicted = make_task(task, source.classes, scoring, class_rows=source.class_rows)
     run = Run([], predicted, seed, epochs, grid or {})
-    run.weighted = weight is not None or (isinstance(source, LabeledRows) and source.weighted)
+    run.weighted = weight is not None or source.weighted
     if progressive:
         if extend is not None:
             raise InputError("a progressive comparison is not extended; compare all models again")
@@ -284,7 +282,7 @@ def compare(
         start + run.budget,
     )
     if isinstance(groups, str):
-        if not isinstance(source, LabeledTable):
+        if not source.has_columns:
             raise InputError(f"groups={groups!r} names a column, and X has views; give an array")
         groups = read_groups(source.table, groups)
     groups = None if groups is None else np.asarray(groups)

@@ -18,7 +18,7 @@ from crossview.catalog.learner import Learner
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.held_out_scores import differing_rows
 from crossview.comparing.run import Run
-from crossview.data.labeled_batch import LabeledBatch, stack_rows
+from crossview.data.labeled import LabeledBatch, stack_rows
 from crossview.data.labeled_source import take_rows
 from crossview.scoring.diagnostics import (
     MOST_ROWS_OF_STREAM,

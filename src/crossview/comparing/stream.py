@@ -25,7 +25,7 @@ from crossview.comparing.keeping_stream import (
 )
 from crossview.comparing.observer import ComparisonObserver
 from crossview.comparing.run import Run
-from crossview.data.labeled_source import Labeled
+from crossview.data.labeled import LabeledSource
 from crossview.data.summaries.leak_check import LeakCheck
 from crossview.errors import InputError
 from crossview.scoring.label_order import LabelOrder
@@ -42,7 +42,7 @@ SHARE_TO_TUNE, MOST_TO_TUNE = 0.1, 10_000
 
 
 def compare_stream(
-    run: Run, source: Labeled, rope: float, observer: ComparisonObserver
+    run: Run, source: LabeledSource, rope: float, observer: ComparisonObserver
 ) -> Comparison:
     """Compare in stream order, with memory bounded by the batch.
 
@@ -50,7 +50,7 @@ def compare_stream(
     ----------
     run : Run
         What is compared, and how.
-    source : LabeledTable or LabeledRows
+    source : LabeledSource
         The rows.
     rope : float
         Differences up to this are none.

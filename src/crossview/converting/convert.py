@@ -10,12 +10,10 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.joined import open_views
-from crossview.data.labeled_source import encoder_with_views, input_files, open_labeled
-from crossview.data.row_writer import format_to_write, views_as_read, writing_rows
-from crossview.data.rows import RowStream, open_rows
-from crossview.data.source import find_reader
-from crossview.data.table import TableStream
+from crossview.data.joining.views_as_table import open_views
+from crossview.data.labeled_source import encoder_with_views, open_labeled
+from crossview.data.source import input_files, open_source
+from crossview.data.writers.rows_with_views import format_to_write, views_as_read, writing_rows
 from crossview.errors import InputError
 from crossview.labels import has_label
 from crossview.views import MultiView, ViewLayout
@@ -24,7 +22,7 @@ __all__ = ["Converted", "convert"]
 
 
 class Converted(NamedTuple):
-    """What `convert` wrote.
+    """Result of `convert`.
 
     Attributes
     ----------
@@ -109,6 +107,7 @@ def convert(
     path = os.fspath(output)
     format = format_to_write(path, input_files(X))
     labels: dict[Any, int] = {}
+    source = open_source(X, views=views, hash_bits=encoder.hash_bits)
     if isinstance(X, MultiView):
         y = np.asarray(y)
         if y.shape != (len(X),):
@@ -117,15 +116,14 @@ def convert(
         batches: _Batches = [(X, y, None)]
         if not _are_numbers(y):
             labels = {one: i for i, one in enumerate(np.unique(y[has_label(y)]).tolist())}
-    elif isinstance(X, RowStream) or _is_sparse(X):
+    elif not source.has_columns:
         if y is not None:
             raise InputError("the file has the labels; leave the label out")
-        stream = open_rows(X, views=views, hash_bits=encoder.hash_bits)
-        layout = stream.layout
-        batches = ((batch.X, batch.y, batch.weight) for batch in stream)
+        layout = source.layout
+        batches = ((batch.X, batch.y, batch.weight) for batch in source)
     else:
         unlabeled = task == "classification"
-        rows = open_labeled(X, y, encoder=encoder, task=task, unlabeled=unlabeled)
+        rows = open_labeled(source, y, encoder=encoder, task=task, unlabeled=unlabeled)
         encoder = clone(rows.encoder)
         for _ in rows.encoded(encoder, learn=True):
             pass
@@ -138,10 +136,6 @@ def convert(
             writer.write(part, _as_numbers(known, labels), weight)
             n_rows += len(part)
     return Converted(n_rows, labels, views_as_read(format, layout))
-
-
-def _is_sparse(X: Any) -> bool:
-    return not isinstance(X, TableStream) and find_reader(X)[0].kind == "sparse"
 
 
 def _are_numbers(y: np.ndarray) -> bool:

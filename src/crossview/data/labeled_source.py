@@ -11,31 +11,23 @@ from sklearn.base import clone
 from crossview.data.arrow import integers, release_unused
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.view_columns import match_ignored, without_ignored
-from crossview.data.labeled_rows import LabeledRows
-from crossview.data.labeled_table import LabeledTable
-from crossview.data.readers.duck import named_files
-from crossview.data.rows import RowStream, open_rows
-from crossview.data.source import find_reader, is_query
-from crossview.data.table import TableStream, open_table
+from crossview.data.encoding.view_reader import ViewReader
+from crossview.data.labeled import LabeledSource
+from crossview.data.source import Source, open_source
 from crossview.data.table_columns import check_label
-from crossview.data.view_reader import ViewReader
 from crossview.errors import InputError
 from crossview.views import MultiView, check_rows
 
 __all__ = [
-    "Labeled",
     "encode_parts",
     "encoder_with_views",
     "given_parameters",
     "hide_views",
-    "input_files",
     "open_labeled",
     "open_more",
     "recognizes_dates",
     "take_rows",
 ]
-
-Labeled = LabeledTable | LabeledRows
 
 # parameters of an encoder that files of rows with views take
 _OF_FILES = ("views", "hash_bits", "scale_views")
@@ -49,7 +41,7 @@ def open_labeled(
     groups: str | None = None,
     of_model: Any = None,
     **options: Any,
-) -> Labeled:
+) -> LabeledSource:
     """Open rows with their labels: columns that an encoder makes views of, or views.
 
     Parameters
@@ -65,49 +57,46 @@ def open_labeled(
     of_model : ViewReader or ViewScaler, default=None
         Of a model that has learned the views already, so that these rows need not have all.
     **options
-        As for `LabeledTable`.
+        As for `LabeledSource`.
 
     Returns
     -------
-    rows : LabeledTable or LabeledRows
-        The rows, which have the same methods.
+    LabeledSource
+        The rows.
     """
     check_rows(source, y=y, weight=options.get("weight"))
     encoder = encoder or ViewEncoder()
     views = encoder.views
-    if _is_rows(source):
-        what = "X is a MultiView and" if isinstance(source, MultiView) else "the file"
-        if views is not None and isinstance(source, MultiView | RowStream):
+    rows = open_source(source, views=views, hash_bits=encoder.hash_bits, dialect=encoder.dialect)
+    if not rows.has_columns:
+        what = "X is a MultiView and" if rows.in_memory else "the file"
+        if views is not None and isinstance(source, MultiView | Source):
             raise InputError(f"{what} names its views; leave views= at None")
-        known = ("scale_views",) if isinstance(source, MultiView) else _OF_FILES
+        taken = ("scale_views",) if isinstance(source, MultiView) else _OF_FILES
         for name in given_parameters(encoder):
             if name == "ignore":
                 raise InputError(f"{what} has no columns; ignore= is for tables")
-            if name not in known:
+            if name not in taken:
                 raise InputError(f"{what} has columns that are encoded already; leave {name}= out")
         if options.get("time") is not None:
             raise InputError(f"{what} has no column {options['time']!r}; time= is for tables")
+        if of_model is None:
+            rows.check_views()
         for_rows = ("task", "unlabeled", "classes", "weight")
-        rows = {key: options[key] for key in for_rows if key in options}
-        rows["scale_views"] = encoder.scale_views
-        if not isinstance(source, MultiView):
-            source = open_rows(source, views=views, hash_bits=encoder.hash_bits)
-            if of_model is None:
-                source.check_views()
-        return LabeledRows(source, y, **rows)
+        known = {key: options[key] for key in for_rows if key in options}
+        return LabeledSource(rows, y, scale_views=encoder.scale_views, **known)
     if y is None:
         raise InputError("which column is the label? Name it: --label COLUMN, or y='COLUMN'")
     encoder.check_params()
     encoding = encoder.get_params()
-    table = open_table(source, dialect=encoding["dialect"])
     if encoding["dialect"] is None:
-        del encoding["dialect"]  # the table knows it
-    left_out = match_ignored(encoding.pop("ignore"), table.column_names)
-    encoding["views"] = without_ignored(views, left_out, table.column_names)
+        del encoding["dialect"]  # the source knows it
+    left_out = match_ignored(encoding.pop("ignore"), rows.column_names)
+    encoding["views"] = without_ignored(views, left_out, rows.column_names)
     ignored = [*left_out, *([] if groups is None else [groups])]
     recognize = {"recognize": recognizes_dates(encoder), **options}
     encoding["date"] = encoding["date"] or ()
-    return LabeledTable(table, y, ignored=ignored, **encoding | recognize)
+    return LabeledSource(rows, y, ignored=ignored, **encoding | recognize)
 
 
 def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
@@ -146,74 +135,35 @@ def given_parameters(encoder: ViewEncoder) -> dict[str, Any]:
     return {name: value for name, value in changed.items() if value not in ([], ())}
 
 
-def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> Labeled:
-    """Open rows for a model that has learned others: with its columns, read as it reads them.
+def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSource:
+    """Open rows for a model that has learned others, with its columns, read as it reads them.
 
-    Parameters
-    ----------
-    source, y
-        As for `open_labeled`.
-    encoder : ViewEncoder, ViewScaler or None
-        Of the model.
-    **options
-        ``task``, ``unlabeled`` and ``classes``, as for `LabeledTable`.
-
-    Returns
-    -------
-    rows : LabeledTable or LabeledRows
-        The rows; their own encoder has learned nothing.
+    The encoder of the rows has learned nothing; the options are those of `LabeledSource`.
     """
     check_rows(source, y=y, weight=options.get("weight"))
-    if not isinstance(encoder, ViewEncoder):
-        if not _is_rows(source):
+    reads_columns = isinstance(encoder, ViewEncoder)
+    rows = open_source(source, dialect=encoder.dialect if reads_columns else None)
+    if not reads_columns:
+        if rows.has_columns:
             raise InputError("the model has no encoder, so it cannot read tables; give it views")
-        if isinstance(encoder, ViewReader) and not isinstance(source, MultiView):
-            source = open_rows(source).read_as(encoder.reading)
+        if isinstance(encoder, ViewReader) and not rows.in_memory:
+            rows = rows.read_as(encoder.reading)
         same_scale = ViewEncoder(scale_views=getattr(encoder, "scale_views", encoder is not None))
-        return open_labeled(source, y, encoder=same_scale, of_model=encoder, **options)
-    if _is_rows(source):
+        return open_labeled(rows, y, encoder=same_scale, of_model=encoder, **options)
+    if not rows.has_columns:
         raise InputError("the model reads the columns of a table, and X holds views")
     if y is None:  # the first rows had an array
         raise InputError("the model has no name of a label column; give the labels, or name it: y=")
-    table = open_table(source, dialect=encoder.dialect)
     columns = encoder.view_columns()
     if isinstance(y, str):
-        check_label(table, y, columns)
-    known = set(table.column_names)
+        check_label(rows, y, columns)
+    known = set(rows.column_names)
     words, numbers = ([name for name in names if name in known] for names in encoder.read_as())
     same: dict[str, Any] = encoder.declared_columns()
     names = ("hash_bits", "ngram_range", "tf_idf", "scale_views", "bins", "dialect")
     same |= {name: getattr(encoder, name) for name in names}
-    table = table.as_kinds(words, numbers)
-    return LabeledTable(table, y, views=columns, recognize=False, **same, **options)
-
-
-def input_files(source: Any) -> list[str]:
-    """Return the files that a source is read from, also those that a query names.
-
-    Parameters
-    ----------
-    source : MultiView, data frame, path, glob or query
-        The rows.
-
-    Returns
-    -------
-    files : list of str
-        Their names; none of what is in memory.
-    """
-    if isinstance(source, TableStream | RowStream):
-        return list(source.files)
-    if isinstance(source, str) and is_query(source):
-        return named_files(source)
-    files = [] if isinstance(source, MultiView) else find_reader(source)[1]
-    return files if isinstance(files, list) else []
-
-
-def _is_rows(source: Any) -> bool:
-    """Whether a source gives views, and not columns."""
-    if isinstance(source, MultiView | RowStream):
-        return True
-    return not isinstance(source, TableStream) and find_reader(source)[0].kind == "sparse"
+    rows = rows.as_kinds(words, numbers)
+    return LabeledSource(rows, y, views=columns, recognize=False, **same, **options)
 
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:
@@ -231,23 +181,9 @@ def hide_views(X: MultiView, views: Iterable[str]) -> MultiView:
 
 
 def encode_parts(X: Any, encoder: Any, parts: list[np.ndarray]) -> tuple[Any, list[MultiView]]:
-    """Return some parts of the rows as views, and the encoder.
+    """Return an encoder fitted on the first part of the rows, and the parts as views.
 
-    Parameters
-    ----------
-    X : MultiView or pyarrow.Table
-        The rows.
-    encoder : ViewEncoder, ViewScaler or None
-        A new one like it is fitted on the first part; None: the rows stay as they are.
-    parts : list of ndarray of int
-        The rows of each part.
-
-    Returns
-    -------
-    encoder : ViewEncoder, ViewScaler or None
-        The fitted one.
-    encoded : list of MultiView
-        The parts.
+    Without an encoder the rows stay as they are.
     """
     taken = [take_rows(X, part) for part in parts]
     if encoder is None:

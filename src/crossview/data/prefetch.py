@@ -9,7 +9,7 @@ from contextvars import ContextVar, copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Background", "prefetch", "stopped_by"]
+__all__ = ["Background", "is_prefetched", "prefetch", "stopped_by"]
 
 # a handler of signals such as polars' lets a wait go on after Ctrl-C
 POLL_SECONDS = 0.1
@@ -29,16 +29,6 @@ def prefetch(items: Iterable[Item]) -> Iterator[Item]:
     reading, encoding and learning, which all run outside the interpreter's
     lock, share the cores.  One item is held, whatever the length.  What the
     items raise is raised here, in its place.
-
-    Parameters
-    ----------
-    items : iterable
-        Drawn from in another thread, one after the other.
-
-    Yields
-    ------
-    item
-        The next one.
 
     Examples
     --------
@@ -77,13 +67,7 @@ def prefetch(items: Iterable[Item]) -> Iterator[Item]:
 
 
 class Background(Generic[Item]):
-    """A function that runs in a thread, and its result.
-
-    Parameters
-    ----------
-    work : callable
-        Called without arguments.
-    """
+    """A function that runs in a thread, and its result."""
 
     def __init__(self, work: Callable[[], Item]) -> None:
         self._made: list[Item] = []
@@ -152,14 +136,16 @@ def _end(thread: threading.Thread, stop: Callable[[], None]) -> None:
         waited += POLL_SECONDS
 
 
+def is_prefetched() -> bool:
+    """Return whether this runs in a thread that prefetches."""
+    return _hooks.get() is not None
+
+
 @contextmanager
 def stopped_by(stop: Callable[[], None]) -> Iterator[None]:
-    """Let those who stop early, while work is prefetched in this thread, end it at once.
+    """Let a caller that stops early end the work that is prefetched in this thread at once.
 
-    Parameters
-    ----------
-    stop : callable
-        Ends the work; called from another thread, perhaps several times.
+    ``stop`` ends it; it is called from another thread, perhaps several times.
     """
     hooks = _hooks.get()
     if hooks is None:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
 
 from crossview.catalog.learners import LEARNERS
-from crossview.errors import InputError
-from crossview.labels import has_label
+from crossview.data.arrow import codes_of, labels_as, numbers_of
+from crossview.errors import InputError, some_names
+from crossview.labels import has_label, known_labels
 
 __all__ = [
     "Classes",
+    "as_type",
     "check_classes",
+    "check_label_type",
+    "check_labels",
     "check_seed",
     "explain_target",
     "first_bad_number",
+    "labels_of",
     "missing_label",
     "number_or_nan",
     "read_classes",
     "read_targets",
     "share_long",
+    "targets_of",
+    "value_type",
     "with_label",
     "with_row_location",
 ]
@@ -194,3 +201,96 @@ def explain_target(value: Any) -> str:
         f"{value!r} is not a number to predict (up to {MAX_ABS_TARGET:g}); leave the row out, "
         "correct it, or predict classes (task='classification')"
     )
+
+
+def check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.ndarray:
+    """Return the labels, if all are among the classes."""
+    known = has_label(y)
+    if not (unlabeled or known.all()):
+        raise InputError(f"the label is missing; {missing_label()}", row=int(known.argmin()))
+    unknown = np.zeros(len(y), dtype=bool)
+    unknown[known] = ~np.isin(known_labels(y), classes)
+    if unknown.any():
+        row = int(unknown.argmax())
+        names, label = some_names(classes.tolist()), y[row : row + 1].tolist()[0]
+        raise InputError(f"label {label!r} is not among the classes {names}", row=row)
+    return y
+
+
+def check_label_type(kind: Any, label: str) -> Any:
+    """Return the type of the values of a column, if they can be classes."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = value_type(kind)
+    extension = isinstance(kind, pa.BaseExtensionType)  # such as UUID
+    if extension or types.is_nested(kind) or types.is_float16(kind) or types.is_binary(kind):
+        raise InputError(f"holds {kind}; labels are text, whole numbers or booleans", column=label)
+    return kind
+
+
+def labels_of(column: Any, label: str, classes: np.ndarray, unlabeled: bool) -> np.ndarray:
+    """Return the labels of an Arrow column as members of ``classes``, or None where allowed."""
+    import pyarrow.compute as pc
+
+    kind = value_type(column.type)
+    if column.type != kind:
+        column = column.cast(kind)
+    codes = pc.index_in(column, labels_as(classes.tolist(), kind), skip_nulls=True)
+    unknown = codes.is_null()
+    if unlabeled:
+        empty = pc.is_null(column, nan_is_null=True)
+        unknown = pc.and_not(unknown, empty)
+    if pc.any(unknown).as_py():
+        row = int(pc.index(unknown, True).as_py())
+        value = column[row].as_py()
+        what = (
+            f"the label is missing; {missing_label()}"
+            if value is None or value != value
+            else f"label {value!r} is not among the classes {some_names(classes.tolist())}"
+        )
+        raise InputError(what, row=row, column=label)
+    if codes.null_count:
+        labels = classes[codes_of(codes, 0)].astype(object)
+        labels[numbers_of(empty)] = None
+        return labels
+    return np.asarray(classes[numbers_of(codes)])
+
+
+def targets_of(column: Any, label: str) -> np.ndarray:
+    """Return the numbers to predict of an Arrow column."""
+    import pyarrow as pa
+
+    try:
+        plain = column.cast(value_type(column.type))
+        numbers = numbers_of(plain.cast(pa.float64()))
+    except pa.ArrowException:  # the rows say which one it is
+        numbers = np.asarray([number_or_nan(value) for value in column.to_pylist()])
+    row = first_bad_number(numbers)
+    if row is not None:
+        raise InputError(explain_target(column[row].as_py()), row=row, column=label)
+    return np.asarray(numbers)
+
+
+def as_type(given: Sequence[Any], kind: Any, label: str | None) -> list[Any]:
+    """Return classes that may be text, as on a command line, as values of an Arrow type."""
+    import pyarrow as pa
+
+    try:
+        texts = pa.array([str(value).strip() for value in given])
+        values = texts.cast(kind).to_pylist()
+    except pa.ArrowException:
+        raise InputError(
+            f"holds {kind}, and the classes {', '.join(map(str, given))} are not that",
+            column=label,
+        ) from None
+    return list(values)
+
+
+def value_type(kind: Any) -> Any:
+    """Return the type of values that may be stored as a dictionary or as views of a text."""
+    from pyarrow import large_string, types
+
+    if types.is_string_view(kind):
+        return large_string()
+    return kind.value_type if types.is_dictionary(kind) else kind

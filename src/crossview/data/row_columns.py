@@ -9,8 +9,8 @@ import numpy as np
 
 from crossview.data.arrow import numbers_of
 from crossview.data.encoding.dates import as_times, check_format, is_text
-from crossview.data.source import TableBatch
-from crossview.data.table import TableStream
+from crossview.data.read_labels import with_row_location
+from crossview.data.source import Batch, Source
 from crossview.errors import InputError
 from crossview.labels import MAX_WEIGHT
 
@@ -32,63 +32,36 @@ __all__ = [
 USUAL_WEIGHTS = (0.1, 10.0)
 
 
-def read_groups(table: TableStream, name: str) -> np.ndarray:
-    """Return a column of a table as numbers, the same for the same value.
-
-    Parameters
-    ----------
-    table : TableStream
-        With all of its columns.
-    name : str
-        The column; it has a value in each row.
-
-    Returns
-    -------
-    codes : ndarray of int
-        One per row.
-    """
+def read_groups(table: Source, name: str) -> np.ndarray:
+    """Return a column that has a value in each row as numbers, the same for the same value."""
     return np.asarray(_column(table, name, "group").combine_chunks().dictionary_encode().indices)
 
 
-def read_order(table: TableStream, name: str, format: str = "") -> np.ndarray:
-    """Return the rows of a table in the order of a column.
+def read_order(table: Source, name: str, format: str = "") -> np.ndarray:
+    """Return the positions of the rows in the order of a column; equal times keep their order.
 
-    Parameters
-    ----------
-    table : TableStream
-        With all of its columns.
-    name : str
-        The column: timestamps, dates, numbers, or text that is dates.  Each row has a value.
-    format : str, default=""
-        How text writes its dates, as for `ViewEncoder`; "": as its values say.
-
-    Returns
-    -------
-    order : ndarray of int
-        Positions of the rows; equal times keep their order.
+    The column holds timestamps, dates, numbers, or text that is dates, and a value in each row.
+    Without a format, the values of text say how it writes dates.
     """
     import pyarrow.compute as pc
 
     format = _check_time_column(table, name, format)
     if format:
-        times = [_times_of(batch, name, format) for batch in _complete(table, name, "time")]
+        times = [_times_of(batch, name, format) for batch in table.select([name])]
         return np.argsort(np.concatenate(times), kind="stable") if times else np.empty(0, np.intp)
     return np.asarray(pc.sort_indices(_column(table, name, "time")), dtype=np.intp)  # stable
 
 
-def _times_of(batch: TableBatch, name: str, format: str) -> np.ndarray:
+def _times_of(batch: Batch, name: str, format: str) -> np.ndarray:
     """The times of a column of text; a bad one is named by file and row."""
-    try:
-        times = as_times(name, batch.data.column(name), format)
+    with with_row_location(batch):
+        times = as_times(name, batch.X.column(name), format)
         if np.isnat(times).any():
             raise InputError("the time is missing", row=int(np.isnat(times).argmax()), column=name)
-    except InputError as error:
-        row = batch.first_row + (error.row or 0)
-        raise InputError(error.message, file=batch.file, row=row, column=name) from None
     return times
 
 
-def _check_time_column(table: TableStream, name: str, format: str = "") -> str:
+def _check_time_column(table: Source, name: str, format: str = "") -> str:
     """Raise an error if there is no such column, or if it holds no times; return its format."""
     from pyarrow import types
 
@@ -108,17 +81,10 @@ def _check_time_column(table: TableStream, name: str, format: str = "") -> str:
     return ""
 
 
-def format_of_times(table: TableStream, name: str, *, given: bool = True) -> str:
-    """Return how a column of text writes times; an error if it does not say so itself.
+def format_of_times(table: Source, name: str, *, given: bool = True) -> str:
+    """Return the format of times in a column of text; an error if its values leave it open.
 
-    Parameters
-    ----------
-    table : TableStream
-        With the column.
-    name : str
-        Its name.
-    given : bool, default=True
-        Whether ``date=`` could say it.
+    ``given`` says whether ``date=`` could give it, for the message.
     """
     found = table.find_dates([name]).get(name)
     how = f"convert it in a query, for example with strptime({name}, '%d/%m/%Y')"
@@ -146,7 +112,7 @@ def check_weights(weight: Any) -> np.ndarray:
     return numbers
 
 
-def check_weight_column(table: TableStream, name: str) -> None:
+def check_weight_column(table: Source, name: str) -> None:
     """Raise an error if there is no such column, or if it holds no numbers."""
     from pyarrow import types
 
@@ -155,11 +121,11 @@ def check_weight_column(table: TableStream, name: str) -> None:
         raise InputError(f"holds {kind}, and weights are numbers", column=name)
 
 
-def weights_of(batch: TableBatch, name: str) -> np.ndarray:
+def weights_of(batch: Batch, name: str) -> np.ndarray:
     """Return the weights of a batch from their column; a bad one is named by file and row."""
     import pyarrow as pa
 
-    column = batch.data.column(name)
+    column = batch.X.column(name)
     plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     numbers = numbers_of(plain.cast(pa.float64(), safe=False))
     row = _first_bad_weight(numbers)
@@ -181,20 +147,10 @@ def about_weights(name: str, mean: float) -> list[str]:
 
 
 class RowColumns:
-    """Checks of the columns of times and weights, as learning makes them, in one pass.
-
-    Parameters
-    ----------
-    table : TableStream
-        With all of its columns.
-    time, weight : str or None
-        The columns, where there are any.
-    format : str, default=""
-        As for `read_order`.
-    """
+    """Checks of the columns of times and weights, as learning makes them, in one pass."""
 
     def __init__(
-        self, table: TableStream, time: str | None, weight: str | None, format: str = ""
+        self, table: Source, time: str | None, weight: str | None, format: str = ""
     ) -> None:
         self.time, self.weight, self._format = time, weight, ""
         self._total, self._n_rows = 0.0, 0
@@ -203,16 +159,16 @@ class RowColumns:
         if weight is not None:
             check_weight_column(table, weight)
 
-    def watch(self, batches: Iterable[TableBatch]) -> Iterator[TableBatch]:
+    def watch(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield the batches; a bad time or weight is named by file and row."""
         for batch in batches:
             if self.time is not None:
-                _check_complete(batch, self.time, "time")
+                batch.check_complete(self.time, "the time is missing")
                 if self._format:
                     _times_of(batch, self.time, self._format)
             if self.weight is not None:
                 self._total += float(weights_of(batch, self.weight).sum())
-            self._n_rows += batch.data.num_rows
+            self._n_rows += len(batch)
             yield batch
 
     def warnings(self) -> list[str]:
@@ -233,33 +189,19 @@ def _explain_weight(value: Any) -> str:
     return f"{value} is no weight; give a number from 0 to {MAX_WEIGHT:g}"
 
 
-def _column(table: TableStream, name: str, what: str) -> pa.ChunkedArray:
+def _column(table: Source, name: str, what: str) -> pa.ChunkedArray:
     """A column without dictionaries; a missing value is named by file and row."""
     import pyarrow as pa
 
     kind = _type_of(table, name)
-    pieces = [batch.data.column(0).cast(kind) for batch in _complete(table, name, what)]
+    pieces = []
+    for batch in table.select([name]):
+        batch.check_complete(name, f"the {what} is missing")
+        pieces.append(batch.X.column(0).cast(kind))
     return pa.chunked_array(pieces, type=kind)
 
 
-def _complete(table: TableStream, name: str, what: str) -> Iterator[TableBatch]:
-    """The batches of a column; a missing value is named by file and row."""
-    for batch in table.select([name]):
-        _check_complete(batch, name, what)
-        yield batch
-
-
-def _type_of(table: TableStream, name: str) -> pa.DataType:
-    """What a column holds, whether or not it is stored as a dictionary."""
+def _type_of(table: Source, name: str) -> pa.DataType:
+    """Return the type of the values of a column, also where it is stored as a dictionary."""
     kind = table.select([name]).schema.field(name).type
     return getattr(kind, "value_type", kind)
-
-
-def _check_complete(batch: TableBatch, name: str, what: str) -> None:
-    """Raise an error for the first row of a batch without a value."""
-    import pyarrow.compute as pc
-
-    missing = pc.is_null(batch.data.column(name), nan_is_null=True)
-    if pc.any(missing).as_py():
-        row = batch.first_row + int(pc.index(missing, True).as_py())
-        raise InputError(f"the {what} is missing", file=batch.file, row=row, column=name)

@@ -1,22 +1,23 @@
-"""What a run has read of its source, so that a later one can tell whether it is the same."""
+"""The rows that a run has read: how many of each file, and a hash of their content."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from crossview.data.content import ContentHash
-from crossview.data.source import RowBatch, TableBatch
+from crossview.data.arrow import numbers_of, pyarrow
+from crossview.data.encoding.columns import plain_kinds
+from crossview.data.source import Batch
 from crossview.errors import InputError
 from crossview.saving.schema import MAX_COUNT, Array, check_state
+from crossview.views import MultiView
 
-__all__ = ["RowsRead"]
+__all__ = ["ContentHash", "RowsRead", "hash_of"]
 
 ADVICE = "bring them back, or remove the checkpoint to train from the first row"
-
-Batch = TypeVar("Batch", bound=TableBatch | RowBatch)
 
 _STATE = {
     "rows": Array("i8", ("blocks",), 0, MAX_COUNT),
@@ -26,7 +27,7 @@ _STATE = {
 
 
 class _Block(NamedTuple):
-    """What was read of a file or row group: so many rows, their hash, and whether those are all."""
+    """Rows of a file or row group that were read: their number, hash, and whether those are all."""
 
     n_rows: int
     hash: bytes
@@ -34,15 +35,11 @@ class _Block(NamedTuple):
 
 
 class RowsRead:
-    """How many rows of each file or row group were read, and a hash of them.
+    """Record of the number of rows of each file or row group that were read, and a hash of them.
 
     A row is hashed when it is read for the first time, in the order of its file; so it does not
-    matter in which order row groups are read, nor how often.
-
-    Parameters
-    ----------
-    starts : mapping of (str or None) to sequence of int
-        Of each file the rows at which its row groups begin, from 0; None is what is in no file.
+    matter in which order row groups are read, nor how often.  ``starts`` are the rows of each file
+    at which its row groups begin, from 0; the file None stands for no file.
     """
 
     def __init__(self, starts: Mapping[str | None, Sequence[int]]) -> None:
@@ -55,19 +52,10 @@ class RowsRead:
         self._checkpoint = ""
 
     def watch(self, batches: Iterable[Batch], *, shuffled: bool = False) -> Iterator[Batch]:
-        """Yield the batches, and take note of their rows.
+        """Yield the batches, and keep a record of their rows.
 
-        Parameters
-        ----------
-        batches : iterable of TableBatch or RowBatch
-            They begin with the first row of the source, or the row groups come in random order.
-        shuffled : bool, default=False
-            Whether they do that.
-
-        Yields
-        ------
-        TableBatch or RowBatch
-            The same.
+        They begin with the first row of the source, or row groups come in random order
+        (``shuffled``).
         """
         last: int | None = None
         for batch in batches:
@@ -89,26 +77,26 @@ class RowsRead:
 
     def _parts(self, batch: Batch) -> Iterator[tuple[int, int, Batch]]:
         """Cut a batch at row groups: the number of each, its rows before, and those here."""
-        starts, n = self._starts[batch.file], _length(batch)
+        starts, n = self._starts[batch.file], len(batch)
         first, stop = batch.first_row, batch.first_row + n
         at = int(np.searchsorted(starts, first, "right")) - 1
         while first < stop:
             start = int(starts[at])
             end = min(stop, int(starts[at + 1])) if at + 1 < len(starts) else stop
             number = self._numbers[batch.file, start]
-            yield number, first - start, _cut(batch, first - batch.first_row, end - batch.first_row)
+            yield number, first - start, batch.cut(first - batch.first_row, end - batch.first_row)
             first, at = end, at + 1
 
     def _add(self, number: int, done: int, part: Batch) -> None:
         """Hash those rows that are new, in two parts where an earlier run has stopped."""
-        known, n = self._blocks[number].n_rows, done + _length(part)
+        known, n = self._blocks[number].n_rows, done + len(part)
         if known >= n:
             return
         hashed = self._open.setdefault(number, ContentHash())
         wanted = self._wanted.get(number)
         stops = [n] if wanted is None or not known < wanted.n_rows < n else [wanted.n_rows, n]
         for stop in stops:
-            hashed.add(_cut(part, known - done, stop - done))
+            hashed.add(part.cut(known - done, stop - done))
             known = stop
             block = _Block(known, hashed.digest(), False)
             if wanted is not None and known == wanted.n_rows and block.hash != wanted.hash:
@@ -132,16 +120,9 @@ class RowsRead:
     def compare(
         self, state: Mapping[str, np.ndarray], batches: Iterable[Any], checkpoint: str
     ) -> None:
-        """Raise an error if an earlier run has read other rows.
+        """Raise an error if an earlier run, whose checkpoint holds the state, has read other rows.
 
-        Parameters
-        ----------
-        state : mapping of str to ndarray
-            What it has read; it was checked.
-        batches : iterable
-            What `watch` yields, in the order of the source.
-        checkpoint : str
-            The file that has kept the state.
+        ``batches`` are what `watch` yields, in the order of the source.
         """
         if len(state["rows"]) != len(self._blocks):
             raise InputError(
@@ -162,7 +143,7 @@ class RowsRead:
         self._wanted = {}
 
     def _is_there(self, number: int) -> bool:
-        """Whether the rows that an earlier run has read of a block are read again."""
+        """Return whether the rows of a block that an earlier run has read are read again."""
         wanted, found = self._wanted[number], self._blocks[number]
         if wanted.whole:
             return found.whole and found.n_rows == wanted.n_rows
@@ -177,16 +158,138 @@ class RowsRead:
         )
 
 
-def _length(batch: TableBatch | RowBatch) -> int:
-    return batch.data.num_rows if isinstance(batch, TableBatch) else len(batch.X)
+# of numbers; with more, Arrow takes long to look at the buffers of each
+MANY = 64
+
+# a stream of bytes by its name, and the next of its bytes
+Piece = tuple[str, Any]
 
 
-def _cut(batch: Any, start: int, stop: int) -> Any:
-    """Consecutive rows of a batch; their place does not matter."""
-    if stop - start == _length(batch):
-        return batch
-    if isinstance(batch, TableBatch):
-        return batch._replace(data=batch.data.slice(start, stop - start))
-    rows = slice(start, stop)
-    weight = None if batch.weight is None else batch.weight[rows]
-    return batch._replace(X=batch.X[rows], y=batch.y[rows], weight=weight)
+class ContentHash:
+    """A hash of rows that come one after the other.
+
+    It is the same in however many batches they come, sliced or not, as text or as a dictionary of
+    it, and whatever lies beneath a missing value.  Each column has streams of bytes of its own: the
+    values, the lengths of text, and the places of what is missing.  None of them says where a batch
+    ends.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows so far.
+    """
+
+    def __init__(self) -> None:
+        self._streams: dict[str, Any] = {}
+        self.n_rows = 0
+
+    def add(self, batch: Batch) -> None:
+        """Add the next rows."""
+        of_kind = _of_views if isinstance(batch.X, MultiView) else _of_columns
+        for name, content in of_kind(batch, self.n_rows):
+            if name not in self._streams:
+                self._streams[name] = _xxhash()
+            self._streams[name].update(content)
+        self.n_rows += len(batch)
+
+    def digest(self) -> bytes:
+        """Return the hash of all rows so far, 16 bytes."""
+        whole = _xxhash(str(self.n_rows).encode())
+        for name in sorted(self._streams):
+            whole.update(name.encode(errors="surrogatepass") + self._streams[name].digest())
+        return bytes(whole.digest())
+
+
+def hash_of(array: np.ndarray) -> str:
+    """Return a hash of the values of an array in memory, such as labels."""
+    content = next(_labels(array))[1] if array.dtype.hasobject else np.ascontiguousarray(array)
+    return str(_xxhash(content).hexdigest())
+
+
+def _xxhash(content: Any = b"") -> Any:
+    try:
+        import xxhash
+    except ImportError:
+        raise InputError("a checkpoint needs xxhash: pip install xxhash") from None
+    return xxhash.xxh3_128(content)
+
+
+def _of_columns(batch: Batch, first: int) -> Iterator[Piece]:
+    data, kinds = batch.X, batch.X.schema.types
+    numbers = {i for i, kind in enumerate(kinds) if kind in plain_kinds()}
+    if len(numbers) <= MANY or pyarrow().float64() not in kinds:
+        numbers = set()
+    else:  # all at once, as the encoder takes them; a missing one is NaN, which else is an error
+        tensor = data.select(sorted(numbers)).to_tensor(null_to_nan=True, row_major=True)
+        yield "numbers", tensor.to_numpy()
+    for i in range(len(kinds)):
+        if i not in numbers:
+            yield from _column(str(i), data.column(i), first)
+
+
+def _column(name: str, column: Any, first: int) -> Iterator[Piece]:
+    """An Arrow array; ``first`` is the number of rows before."""
+    pa = pyarrow()
+    if isinstance(column, pa.DictionaryArray):
+        column = column.dictionary_decode()
+    kind = column.type
+    if str(kind) in ("string", "string_view"):
+        column = column.cast(pa.large_string())
+        kind = column.type
+    is_text, is_truth = pa.types.is_large_string(kind), pa.types.is_boolean(kind)
+    if not (is_text or is_truth or pa.types.is_primitive(kind) or pa.types.is_decimal(kind)):
+        yield f"{name} {kind}", _written(column.to_pylist())  # nobody has many of them
+        return
+    if column.null_count:
+        yield f"{name} missing", np.flatnonzero(~numbers_of(column.is_valid())) + first
+        column = column.drop_null()
+    if not len(column):
+        return
+    if is_text:
+        yield from _text(f"{name} text", column)
+    elif is_truth:
+        yield f"{name} {kind}", numbers_of(column).view(np.uint8)
+    else:
+        width, values = kind.bit_width // 8, column.buffers()[1]
+        yield f"{name} {kind}", values.slice(column.offset * width, len(column) * width)
+
+
+def _written(values: list[Any]) -> bytes:
+    return "".join(f"{value!r}\n" for value in values).encode()
+
+
+def _text(name: str, column: Any) -> Iterator[Piece]:
+    _, offsets, values = column.buffers()
+    places = np.frombuffer(offsets, dtype=np.int64, count=len(column) + 1, offset=8 * column.offset)
+    yield f"{name} lengths", np.diff(places)
+    if places[-1] > places[0]:
+        yield name, values.slice(places[0], places[-1] - places[0])
+
+
+def _of_views(batch: Batch, first: int) -> Iterator[Piece]:
+    X: MultiView = batch.X
+    matrix = X.matrix
+    if sp.issparse(matrix):
+        narrow = X.layout.n_columns <= np.iinfo(np.int32).max
+        yield "entries", np.diff(matrix.indptr).astype(np.int64, copy=False)
+        yield "columns", matrix.indices.astype(np.int32 if narrow else np.int64, copy=False)
+        yield "values", np.ascontiguousarray(matrix.data)
+    else:
+        yield "dense", np.ascontiguousarray(matrix)
+    if X.present is not None and not X.present.all():
+        yield "missing", np.flatnonzero(~X.present) + first * X.layout.n_views
+    if batch.y is not None:
+        yield from _labels(batch.y)
+    if batch.weight is not None:
+        yield "weights", np.ascontiguousarray(batch.weight, dtype=np.float64)
+
+
+def _labels(y: np.ndarray) -> Iterator[Piece]:
+    """The labels, numbers or text; some batches may have whole numbers, and others None, too."""
+    if y.dtype.kind not in "biuf":
+        values = y.tolist()
+        if not all(value is None or isinstance(value, int | float) for value in values):
+            yield "names", _written(values)
+            return
+        y = np.array([np.nan if value is None else value for value in values])
+    yield "labels", np.ascontiguousarray(y, dtype=np.float64)

@@ -147,29 +147,7 @@ class _Buffer(Generic[Batch]):
 def take_in_order(
     batches: Iterator[Batch], order: np.ndarray, in_memory: bool, batch_rows: int
 ) -> Iterator[Batch]:
-    """Yield all rows in another order.
-
-    Parameters
-    ----------
-    batches : iterator of Rows
-        The rows.
-    order : ndarray of int
-        The position of each row.
-    in_memory : bool
-        Whether the rows are in memory already, whatever their size.
-    batch_rows : int
-        Number of rows per batch.
-
-    Yields
-    ------
-    Rows
-        The last batch may have fewer.
-
-    Raises
-    ------
-    InputError
-        The rows take more than `MAX_BYTES`.
-    """
+    """Yield all rows by their positions in ``order``; an error if they do not fit in memory."""
     buffer = _Buffer(batches, np.inf if in_memory else MAX_BYTES)
     if not buffer.exhausted:
         raise InputError(
@@ -184,21 +162,9 @@ def take_in_order(
 
 
 def regroup(batches: Iterator[Batch], batch_rows: int, first: int = 0) -> Iterator[Batch]:
-    """Yield the same rows in batches of this many, whatever the cuts of the source.
+    """Yield the same rows in batches of ``batch_rows``, whatever the batches of the source.
 
-    Parameters
-    ----------
-    batches : iterator of Rows
-        The rows in any batches.
-    batch_rows : int
-        Number of rows per batch.
-    first : int, default=0
-        Number of rows of the first batch; 0: as of the others.
-
-    Yields
-    ------
-    Rows
-        The last batch may have fewer.
+    The first batch has ``first`` rows (0: as the others), and the last one may have fewer.
     """
     held: list[Batch] = []
     missing = first or batch_rows

@@ -1,4 +1,4 @@
-"""Which columns of a table predict which label, by names and types, before a row is read.
+"""Columns of a table that predict a label, by names and types, before a row is read.
 
 It loads nothing heavy, so that the command line names a mistyped column at once.
 """
@@ -15,7 +15,7 @@ from crossview.data.encoding.view_columns import (
     declared_kinds,
     match_ignored,
 )
-from crossview.data.table import TableStream
+from crossview.data.source import Source
 from crossview.errors import InputError, closest_names
 
 if TYPE_CHECKING:
@@ -35,32 +35,16 @@ __all__ = [
 
 
 def predictors(
-    stream: TableStream,
+    stream: Source,
     label: str | None,
     views: Mapping[str, Any] | None = None,
     ignored: Sequence[str] = (),
 ) -> pa.Table:
-    """Return the columns that may predict a label, without rows.
+    """Return the columns that may predict a label, without rows, for `plan_columns`.
 
-    Parameters
-    ----------
-    stream : TableStream
-        The table.
-    label : str or None
-        The column of the labels; None: they are elsewhere.
-    views : mapping of str to columns, default=None
-        As for `ViewEncoder`.  None of them may name the label; globs pass it over.
-    ignored : sequence of str, default=()
-        Columns that are in no view: names or globs.
-
-    Returns
-    -------
-    table : pyarrow.Table
-        All other columns, of which `plan_columns` makes views.  The id of a join is one of them
-        only if a view names it.
+    No view may name the label, and globs pass it over; ``ignored`` are names or globs.  The id of a
+    join is among the columns only if a view names it.
     """
-    import pyarrow as pa
-
     if label is not None:
         check_label(stream, label, {})
     for view, spec in (views or {}).items():
@@ -70,11 +54,10 @@ def predictors(
             )
     in_no_view = match_ignored(ignored, stream.column_names)
     left_out = {label, *in_no_view, *_ids_in_no_view(stream, views)}
-    fields = [field for field in stream.schema if field.name not in left_out]
-    return pa.Table.from_batches([], schema=pa.schema(fields))  # `empty_table` imports pandas
+    return stream.select([n for n in stream.column_names if n not in left_out]).without_rows()
 
 
-def _ids_in_no_view(stream: TableStream, views: Mapping[str, Any] | None) -> list[str]:
+def _ids_in_no_view(stream: Source, views: Mapping[str, Any] | None) -> list[str]:
     """The id of a join, unless a view names it: a glob does not."""
     if stream.join is None:
         return []
@@ -84,38 +67,15 @@ def _ids_in_no_view(stream: TableStream, views: Mapping[str, Any] | None) -> lis
     return [name for name in stream.join.on if name not in [*named, *views.values()]]
 
 
-def views_of_join(stream: TableStream, views: Mapping[str, Any] | None) -> Any:
-    """Return the views, if any are given, and those that are tables of a join besides.
-
-    Parameters
-    ----------
-    stream : TableStream
-        The table.
-    views : mapping of str to columns, or None
-        As for `ViewEncoder`.
-
-    Returns
-    -------
-    views : dict of str to columns, or None
-        None: names of columns say it.
-    """
+def views_of_join(stream: Source, views: Mapping[str, Any] | None) -> Any:
+    """Return the views, if any are given, and those that are tables of a join besides."""
     if stream.join is None or not isinstance(views, Mapping):
         return views
     return {**{name: [f"{name}__*"] for name in stream.join.views}, **views}
 
 
-def check_label(stream: TableStream, label: str, views: Mapping[str, Sequence[str]]) -> None:
-    """Raise an error for a label that a table has not, or that a model predicts from.
-
-    Parameters
-    ----------
-    stream : TableStream
-        The table.
-    label : str
-        The column of the labels.
-    views : mapping of str to sequence of str
-        The columns of each view of the model.
-    """
+def check_label(stream: Source, label: str, views: Mapping[str, Sequence[str]]) -> None:
+    """Raise an error for a label that a table has not, or that a model predicts from."""
     names = stream.column_names
     if label not in names:
         file = stream.files[0] if stream.files else None
@@ -134,15 +94,7 @@ def dates_in_views(date: Sequence[str], in_no_view: Sequence[str]) -> list[str]:
 
 
 def split_time(date: Sequence[str], time: str | None) -> tuple[list[str], str]:
-    """Return the columns of dates without that of times, which is in no view, and its format.
-
-    Parameters
-    ----------
-    date : sequence of str
-        As for `ViewEncoder`.
-    time : str or None
-        The column of times.
-    """
+    """Return the columns of dates without that of times, which is in no view, and its format."""
     date = [date] if isinstance(date, str) else list(date)
     columns = date if time is None else dates_in_views(date, [time])
     formats = [split_format(one)[1] for one in date if one not in columns and one != time]
@@ -150,28 +102,14 @@ def split_time(date: Sequence[str], time: str | None) -> tuple[list[str], str]:
 
 
 def with_dates(
-    stream: TableStream,
+    stream: Source,
     names: list[str],
     views: Mapping[str, Any] | None,
     declared: Mapping[str, Any],
 ) -> list[str]:
-    """Return the columns of dates that are declared, and those of text that is dates in every row.
+    """Return ``date=`` of `ViewEncoder`: declared columns, and text that is dates in every row.
 
-    Parameters
-    ----------
-    stream : TableStream
-        The table; columns of text are read, where they may be dates.
-    names : list of str
-        Columns that may be in a view.
-    views : mapping of str to columns, or None
-        As for `ViewEncoder`.
-    declared : mapping of str to sequence of str
-        Columns by their kinds, as for `ViewEncoder`.
-
-    Returns
-    -------
-    date : list of str
-        For ``date=`` of `ViewEncoder`, with formats.
+    Of the columns with these names, those of text that may be dates are read.
     """
     used = [name for group in columns_of_views(views, names).values() for name in group]
     of_kinds = {kind: declared.get(kind) or () for kind in KINDS}
@@ -185,16 +123,10 @@ _ABOUT_CSV = "; is it written in another way? Say how by delimiter=, encoding= o
 
 
 class ColumnsOfModel(NamedTuple):
-    """Which columns of a model a table has.
+    """The columns of a model that a table has (``here``), and what is missing.
 
-    Attributes
-    ----------
-    here : list of str
-        Those to read.
-    missing_views : list of str
-        Views of which the table has no column.
-    null_columns : list of str
-        Columns of other views that it has not, where that is allowed.
+    Those are views of which the table has no column, and columns of other views, where it is
+    allowed that they are null.
     """
 
     here: list[str]
@@ -209,24 +141,9 @@ def check_missing_columns(missing_columns: str) -> None:
 
 
 def columns_of_model(
-    table: TableStream, views: Mapping[str, list[str]], missing_columns: str
+    table: Source, views: Mapping[str, list[str]], missing_columns: str
 ) -> ColumnsOfModel:
-    """Return which columns of a model a table has, if they are enough.
-
-    Parameters
-    ----------
-    table : TableStream
-        The table.
-    views : mapping of str to list of str
-        The columns of each view of the model.
-    missing_columns : {"error", "null"}
-        As for `crossview.predict`.
-
-    Returns
-    -------
-    ColumnsOfModel
-        Those that are there, and what is missing.
-    """
+    """Return which columns of a model a table has, if they are enough for ``missing_columns``."""
     check_missing_columns(missing_columns)
     known = set(table.column_names)
     absent = [view for view, group in views.items() if known.isdisjoint(group)]

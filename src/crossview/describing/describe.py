@@ -1,11 +1,11 @@
-"""What a table holds, before anything learns from it."""
+"""Content of a table or of views, before anything learns from it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,19 +21,19 @@ from crossview.data.encoding.view_columns import (
     suggested_views,
     without_ignored,
 )
-from crossview.data.joined import open_views
+from crossview.data.joining.views_as_table import open_views
 from crossview.data.row_columns import (
     RowColumns,
     about_weights,
     check_weight_column,
     weights_of,
 )
-from crossview.data.source import TableBatch
+from crossview.data.source import Batch, Source, open_source
 from crossview.data.summaries.columns import MOST_DISTINCT, Target, ValueSummary
 from crossview.data.summaries.leaks import KNOWN_LATER, explain_leak, find_leaks
 from crossview.data.summaries.table import TableSummary
-from crossview.data.table import TableStream, open_table
 from crossview.data.table_columns import predictors, split_time
+from crossview.describing.views import ViewDescription, describe_views
 from crossview.errors import InputError
 from crossview.views import ALL, check_rows
 
@@ -69,7 +69,7 @@ _IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z]
 
 @dataclass(frozen=True)
 class ColumnDescription:
-    """What a column holds.
+    """Content of a column.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class ColumnDescription:
 
 @dataclass(frozen=True)
 class Description:
-    """What a table holds: one `ColumnDescription` per column.
+    """Content of a source: the columns of a table, or the views of rows that are views already.
 
     Attributes
     ----------
@@ -121,19 +121,31 @@ class Description:
     label : str or None
         The column of the labels.
     columns : list of ColumnDescription
-        The columns, in their order.
+        The columns of a table, in their order.
     about_table : list of str
-        What may be wrong with the table as a whole.
+        Warnings about the table as a whole.
+    views : list of ViewDescription
+        The views; none of a table.
+    files : list of str
+        The files of the views.
+    labels : dict of str to int
+        Number of rows of each label of rows with views; empty if there are too many labels.
+    unlabeled : int
+        Number of rows with views that have no label.
     """
 
     n_rows: int
-    label: str | None
-    columns: list[ColumnDescription]
-    about_table: list[str]
+    label: str | None = None
+    columns: list[ColumnDescription] = field(default_factory=list)
+    about_table: list[str] = field(default_factory=list)
+    views: list[ViewDescription] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+    unlabeled: int = 0
 
     @property
     def warnings(self) -> list[str]:
-        """What may be wrong, a line each: first the table, then columns with the same words."""
+        """Warnings, a line each: first about the table, then about columns with the same words."""
         columns: dict[str, list[str]] = {}
         for one in self.columns:
             for words in one.warnings:
@@ -144,8 +156,11 @@ class Description:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it, ready for JSON."""
-        return asdict(self)
+        """Return what is known of the columns, or of the views, ready for JSON."""
+        of_views = ("files", "n_rows", "unlabeled", "labels", "views")
+        of_columns = ("n_rows", "label", "columns", "about_table")
+        known = asdict(self)
+        return {name: known[name] for name in (of_views if self.views else of_columns)}
 
 
 def describe(
@@ -159,14 +174,14 @@ def describe(
     time: str | None = None,
     weight: str | None = None,
 ) -> Description:
-    """Return what a table holds, and what may be wrong with it.
+    """Return what a table, or files of rows with views, hold, and what may be wrong with it.
 
     It reads the rows once, in batches.
 
     Parameters
     ----------
-    X : data frame, path, glob, query or TableStream, or mapping of str to these
-        The rows, as for `open_table`.  A mapping as for `train`.
+    X : data frame, path, glob, query or Source, or mapping of str to these
+        The rows, as for `open_table` or `open_rows`.  A mapping as for `train`.
     y : array-like of shape (n_samples,) or str, default=None
         The labels, or the name of their column.  None: no label.
     on : str or sequence of str, default=None
@@ -187,10 +202,11 @@ def describe(
     Returns
     -------
     Description
-        The columns, each with its kind, view, different and missing values, range, examples and
-        relation to the label, and warnings: of text that looks like numbers, of numbers that look
-        like identifiers, of constants, of columns that leak the label, and of weights whose mean is
-        far from 1.
+        Of a table the columns, each with its kind, view, different and missing values, range,
+        examples and relation to the label, and warnings: of text that looks like numbers, of
+        numbers that look like identifiers, of constants, of columns that leak the label, and of
+        weights whose mean is far from 1.  Of rows with views the labels, and columns, entries and
+        range of each view.
 
     Raises
     ------
@@ -260,7 +276,15 @@ def describe_columns(
         As from `describe`.
     """
     check_rows(X, y=y)
-    table = open_table(X)
+    table = open_source(X, views=views)
+    if not table.has_columns:
+        if y is not None:
+            what = "X is a MultiView" if table.in_memory else "the file has the labels"
+            raise InputError(f"{what}; leave the label out", file=table.file)
+        options = {**(kinds or {}), "ignore": ignore, "time": time, "weight": weight}
+        if said := [name for name, value in options.items() if value is not None and len(value)]:
+            raise InputError(f"{said[0]}= is about columns, and X has views; leave it out")
+        return Description(**describe_views(table))
     label = y if isinstance(y, str) else None
     given = {kind: (kinds or {}).get(kind, ()) for kind in KINDS}
     given["date"], format = split_time(given["date"], time)
@@ -291,8 +315,8 @@ def describe_columns(
     return Description(n_rows, label, list(one_pass.describe(n_rows)), about)
 
 
-def _about_names(table: TableStream) -> list[str]:
-    """Whether the names of the columns look like a row."""
+def _about_names(table: Source) -> list[str]:
+    """Return a warning if the names of the columns look like a row."""
     names = table.column_names
     if len(names) > 1 and all(re.fullmatch(r"[-+]?\d*\.?\d+", name) for name in names):
         some = ", ".join(names[:3])
@@ -303,11 +327,11 @@ def _about_names(table: TableStream) -> list[str]:
 
 
 class _Pass(TableSummary):
-    """One pass over a table, and what it finds."""
+    """One pass over a table: descriptions of its columns, and warnings about them."""
 
     def __init__(
         self,
-        table: TableStream,
+        table: Source,
         label: str | None,
         view_of: Mapping[str, str],
         declared: Mapping[str, str],
@@ -319,26 +343,25 @@ class _Pass(TableSummary):
         # of which columns the values leave the format open
         self.open_formats: dict[str, DateFormat] = {}
 
-    def read(self, batches: Iterable[TableBatch], labels: np.ndarray | None) -> int:
+    def read(self, batches: Iterable[Batch], labels: np.ndarray | None) -> int:
         """Take all rows; return how many there are."""
         import pyarrow as pa
 
         n_rows = 0
         for batch in batches:
-            n = batch.data.num_rows
+            n = len(batch)
             if self.label is not None:
-                self.add(batch.data, batch.data.column(self.label))
+                self.add(batch.X, batch.X.column(self.label))
             else:
                 own = None if labels is None else labels[n_rows : n_rows + n]
                 if own is not None and len(own) < n:
                     raise InputError(f"{len(own) + n_rows} labels for more than {n_rows} rows")
-                self.add(batch.data, None if own is None else pa.array(own.tolist()))
+                self.add(batch.X, None if own is None else pa.array(own.tolist()))
             n_rows += n
         return n_rows
 
     def describe(self, n_rows: int) -> Iterator[ColumnDescription]:
         """Yield what each column holds."""
-        warnings = _Warnings(self)
         relations = self.moments.relations(self.target)
         leaks = find_leaks(self)
         low, high = self.moments.minimum, self.moments.maximum
@@ -368,11 +391,11 @@ class _Pass(TableSummary):
                 **{"minimum": None, "maximum": None, "warnings": []} | about,
             )
             if name in self.view_of or name == self.label:  # what is in no view is not learned
-                one.warnings.extend(warnings.about(one, n_rows, leaks.get(name)))
+                one.warnings.extend(self.about(one, n_rows, leaks.get(name)))
             yield one
 
     def _number(self, name: str, c: int) -> dict[str, Any]:
-        """What a column of numbers or dates holds."""
+        """Return the content of a column of numbers or dates."""
         distinct = self.moments.distinct[c]
         examples: list[str] = []
         if distinct is not None:
@@ -385,7 +408,7 @@ class _Pass(TableSummary):
         }
 
     def _value(self, values: ValueSummary, n_rows: int) -> dict[str, Any]:
-        """What a column of categories or text holds."""
+        """Return the content of a column of categories or text."""
         frequent = values.most_frequent(N_EXAMPLES, self.target)
         return {
             "distinct": len(values.values) if values.complete else None,
@@ -393,16 +416,6 @@ class _Pass(TableSummary):
             "examples": [_short(value) for value, _ in frequent],
             "relation": values.relation(self.target),
         }
-
-
-class _Warnings:
-    """What may be wrong with the columns that a pass has read."""
-
-    def __init__(self, one_pass: _Pass) -> None:
-        self.label, self.target, self.declared = one_pass.label, one_pass.target, one_pass.declared
-        self.types, self.values = one_pass.types, one_pass.values
-        self.numbers, self.moments = one_pass.numbers, one_pass.moments
-        self.open_formats = one_pass.open_formats
 
     def about(self, one: ColumnDescription, n_rows: int, leak: str | None) -> Iterator[str]:
         """Yield what may be wrong with a column, and what to do."""
@@ -472,7 +485,7 @@ class _Warnings:
             yield "different in nearly every row, so it tells nothing about new rows; leave it out"
 
     def _like_numbers(self, summary: ValueSummary, present: int) -> str:
-        """What to do where text looks like numbers."""
+        """Return the warning about text that looks like numbers."""
         like = summary.like
         numbers = like.number + like.decimal_comma
         words = f"text, but {_percent(numbers, present)} look like numbers"
@@ -536,7 +549,7 @@ def explain_open_format(column: str, found: DateFormat) -> str:
 
 
 def describe_head(
-    table: TableStream,
+    table: Source,
     y: str | None,
     *,
     weight: str | None = None,
@@ -549,7 +562,7 @@ def describe_head(
 
     Parameters
     ----------
-    table : TableStream
+    table : Source
         The table; it is read up to the first batch.
     y : str or None
         The column of the labels.
@@ -573,7 +586,7 @@ def describe_head(
     if len(table.column_names) > MOST_COLUMNS_OF_HEAD:
         return Description(0, y, [], _about_names(table))
     batch = next(iter(table), None)
-    head = [] if batch is None else [batch.data.slice(0, ROWS_OF_HEAD)]
+    head = [] if batch is None else [batch.X.slice(0, ROWS_OF_HEAD)]
     answer = describe_columns(pa.Table.from_batches(head, schema=table.schema), y, **options)
     refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]
     for one in refused:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.data.read_labels import with_row_location
-from crossview.data.table import TableStream
 from crossview.distributed.cluster import check_client
 from crossview.distributed.frames import frames_as_table, is_dask_frame, open_frame
 from crossview.distributed.sources import (
@@ -46,7 +45,7 @@ from crossview.evaluating.survey import (
     sample_numbers,
 )
 from crossview.evaluating.windows import ByRows
-from crossview.scoring.fitted_model import ModelColumns, ModelRows
+from crossview.scoring.fitted_model import ModelRows
 from crossview.views import MultiView
 
 __all__ = ["evaluate"]
@@ -76,7 +75,7 @@ def evaluate(
     ----------
     model : path-like, Pipeline or learner
         A model file, which this process reads, or a fitted model.
-    X : path, glob, list of paths, TableStream, RowStream or dask.dataframe.DataFrame
+    X : path, glob, list of paths, Source or dask.dataframe.DataFrame
         Files that all workers and this process can open by the same names, as on a file system that
         they share; or a Dask data frame, whose partitions are computed anew in each pass unless it
         was persisted.
@@ -166,7 +165,7 @@ class _Part(NamedTuple):
     def of(self, rows: Any) -> Any:
         """Return these rows as the model reads them."""
         source = self.source
-        if self.frames and isinstance(source, TableStream):
+        if self.frames and source.has_columns:
             source = frames_as_table(source, self.frames)
         return rows.of_source(source)
 
@@ -190,7 +189,7 @@ class _Evaluators:
         The cluster.
     spec : EvaluationSpec
         What is spec of which model.
-    rows : ModelColumns or ModelRows
+    rows : ModelRows
         All rows; they stay on the workers.
     partitions : list of list of _Part
         The rows of each partition.
@@ -200,7 +199,7 @@ class _Evaluators:
         self,
         client: Any,
         spec: EvaluationSpec,
-        rows: ModelColumns | ModelRows,
+        rows: ModelRows,
         partitions: list[list[_Part]],
     ) -> None:
         self._client, self._spec, self._rows = client, spec, rows

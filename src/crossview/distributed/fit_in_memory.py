@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from crossview.data.labeled_batch import LabeledBatch
+from crossview.data.labeled import LabeledBatch
 from crossview.distributed.mixing import Rounds
 from crossview.distributed.rows import Part, RowWork
 from crossview.distributed.svm import fit_svm

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from crossview.data.arrow import first_line, pyarrow, to_arrow
-from crossview.data.labeled_table import LabeledTable
+from crossview.data.labeled import LabeledSource
 from crossview.data.readers.memory import MemorySource
-from crossview.data.source import TableBatch
-from crossview.data.table import TableStream
+from crossview.data.source import Batch, Source
 from crossview.errors import InputError
 
 __all__ = ["FrameSource", "frames_as_table", "is_dask_frame", "open_frame", "with_frames"]
@@ -29,7 +27,7 @@ class FrameSource:
         """Return some of the partitions."""
         return FrameSource(self.schema, blocks)
 
-    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
         """Yield the rows with these columns."""
         pa = pyarrow()
         schema = pa.schema([self.schema.field(name) for name in columns])
@@ -41,8 +39,8 @@ class FrameSource:
                 raise InputError(
                     f"a partition of the data frame differs from its types: {first_line(error)}"
                 ) from None
-            for data, file, first in MemorySource(table).batches(columns, batch_rows):
-                yield TableBatch(data, file, row + first)
+            for batch in MemorySource(table).batches(columns, batch_rows):
+                yield Batch(batch.X, None, row + batch.first_row)
             row += table.num_rows
 
 
@@ -51,7 +49,7 @@ def is_dask_frame(X: Any) -> bool:
     return type(X).__module__.startswith("dask.dataframe") and hasattr(X, "to_delayed")
 
 
-def open_frame(X: Any) -> tuple[TableStream, list[Any]]:
+def open_frame(X: Any) -> tuple[Source, list[Any]]:
     """Return the columns of a Dask data frame, and its partitions."""
     pa = pyarrow()
     import pandas as pd  # type: ignore[import-untyped]
@@ -63,18 +61,14 @@ def open_frame(X: Any) -> tuple[TableStream, list[Any]]:
         if pa.types.is_null(field.type) or pa.types.is_dictionary(field.type):
             schema = schema.set(i, field.with_type(pa.large_string()))
     partitions = X.to_delayed()
-    return TableStream(FrameSource(schema, range(len(partitions))), schema.names, 65536), partitions
+    return Source(FrameSource(schema, range(len(partitions)))), partitions
 
 
-def with_frames(source: LabeledTable, frames: Sequence[Any]) -> LabeledTable:
+def with_frames(source: LabeledSource, frames: Sequence[Any]) -> LabeledSource:
     """Return the rows of these partitions, which are here now."""
-    here = copy.copy(source)
-    for name in source.streams:
-        stream = getattr(source, name)
-        setattr(here, name, frames_as_table(stream, frames))
-    return here
+    return source.with_sources(lambda stream: frames_as_table(stream, frames))
 
 
-def frames_as_table(stream: TableStream, frames: Sequence[Any]) -> TableStream:
+def frames_as_table(stream: Source, frames: Sequence[Any]) -> Source:
     """Return the columns of a stream with the rows of these partitions."""
-    return TableStream(FrameSource(stream.schema, frames), stream.column_names, stream.batch_rows)
+    return Source(FrameSource(stream.schema, frames), stream.column_names, stream.batch_rows)

@@ -10,13 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview.data.labeled_batch import LabeledBatch
-from crossview.data.labeled_source import Labeled
-from crossview.data.labeled_table import LabeledTable
+from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.prefetch import prefetch
-from crossview.data.rows import RowStream
 from crossview.data.shuffle import regroup
-from crossview.data.table import TableStream
+from crossview.data.source import Source
 from crossview.distributed.fitting import WithoutCalibration, losses
 from crossview.distributed.frames import frames_as_table, with_frames
 from crossview.distributed.mixing import Learned, merge_learned
@@ -41,18 +38,18 @@ class Part(NamedTuple):
     ``frames`` are the partitions, if they are those of a Dask data frame.
     """
 
-    source: Labeled
+    source: LabeledSource
     period: int = 0
     frames: Sequence[Any] = ()
 
-    def rows(self) -> Labeled:
+    def rows(self) -> LabeledSource:
         """Return the rows, where they are read."""
-        if self.frames and isinstance(self.source, LabeledTable):
+        if self.frames and self.source.has_columns:
             return with_frames(self.source, self.frames)
         return copy.copy(self.source)
 
 
-def parts_of(source: Labeled, n: int, frames: Sequence[Any] = ()) -> list[list[Part]]:
+def parts_of(source: LabeledSource, n: int, frames: Sequence[Any] = ()) -> list[list[Part]]:
     """Return the rows of files as ``n`` partitions; each holds out rows of its last block."""
     n_blocks = source.n_blocks
     check_blocks(n_blocks, n, source.file)
@@ -73,11 +70,9 @@ def parts_of(source: Labeled, n: int, frames: Sequence[Any] = ()) -> list[list[P
     ]
 
 
-def label_counts(
-    rows: TableStream | RowStream, frames: Sequence[Any], label: str | None
-) -> Counter[Any]:
+def label_counts(rows: Source, frames: Sequence[Any], label: str | None) -> Counter[Any]:
     """Return in how many of some rows each label is; a missing one is an error."""
-    if isinstance(rows, TableStream):
+    if rows.has_columns:
         if frames:
             rows = frames_as_table(rows, frames)
         assert label is not None
@@ -93,7 +88,7 @@ def label_counts(
 class Kept(NamedTuple):
     """Held-out rows in the memory of a worker."""
 
-    source: Labeled
+    source: LabeledSource
     batches: list[LabeledBatch]
 
     def encoded(self, model: Any) -> Iterator[tuple[MultiView, np.ndarray, Any]]:

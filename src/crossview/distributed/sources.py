@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from crossview.data.rows import RowStream, open_rows
-from crossview.data.source import find_reader
-from crossview.data.table import TableStream, open_table
+from crossview.data.source import Source
+from crossview.data.source import open_source as open_any_source
 from crossview.distributed.cluster import n_threads
 from crossview.distributed.frames import is_dask_frame, open_frame
 from crossview.errors import InputError
@@ -18,16 +17,11 @@ __all__ = ["check_blocks", "check_partitions", "cut_evenly", "find_partitions", 
 
 def open_source(
     X: Any, *, views: Mapping[str, Any] | None = None, hash_bits: int = 18
-) -> tuple[TableStream | RowStream, list[Any]]:
+) -> tuple[Source, list[Any]]:
     """Return the rows of files, or the columns of a Dask data frame and its partitions."""
     if is_dask_frame(X):
         return open_frame(X)
-    if isinstance(X, TableStream | RowStream):
-        return X, []
-    reader, _ = find_reader(X)
-    if reader.kind == "sparse":
-        return open_rows(X, views=views, hash_bits=hash_bits), []
-    return open_table(X), []
+    return open_any_source(X, views=views, hash_bits=hash_bits), []
 
 
 def check_partitions(n: int | None) -> None:

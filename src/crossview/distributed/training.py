@@ -15,9 +15,8 @@ import numpy as np
 from crossview.catalog.learners import LEARNERS
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.quantiles import LAST_PLACED
-from crossview.data.labeled_source import encoder_with_views, input_files
-from crossview.data.rows import RowStream
-from crossview.data.table import TableStream
+from crossview.data.labeled_source import encoder_with_views
+from crossview.data.source import Source, input_files
 from crossview.distributed.cluster import check_client
 from crossview.distributed.fit_in_memory import fit_in_memory
 from crossview.distributed.frames import is_dask_frame
@@ -78,7 +77,7 @@ def train(
 
     Parameters
     ----------
-    X : path, glob, list of paths, TableStream, RowStream or dask.dataframe.DataFrame
+    X : path, glob, list of paths, Source or dask.dataframe.DataFrame
         Files that all workers and this process can open by the same names, as on a file system that
         they share; or a Dask data frame, whose partitions are computed anew in each round unless it
         was persisted.
@@ -212,7 +211,7 @@ def check_streams(model: str | None, task: str, settings: Mapping[str, Any] | No
 
 
 def _job(
-    stream: TableStream | RowStream,
+    stream: Source,
     frames: list[Any],
     y: str | None,
     client: Any,
@@ -224,17 +223,13 @@ def _job(
     file = stream.files[0] if stream.files else None
     n = find_partitions(client, stream.n_blocks, n, file)
     task, classes, counts = options["task"], options["classes"], None
-    if (
-        task == "classification"
-        and classes is None
-        and (y is None) == isinstance(stream, RowStream)
-    ):
+    if task == "classification" and classes is None and (y is None) != stream.has_columns:
         counts = _label_counts(stream, frames, y, client, n)
         classes = sorted(counts)
     rows: dict[str, Any] = {"classes": classes}
     if counts is not None:
         rows["class_rows"] = [counts[label] for label in classes]
-    if isinstance(stream, TableStream):
+    if stream.has_columns:
         # partitions of a data frame stay on their workers
         rows |= {"weight": options["weight"]}
         if frames:
@@ -251,10 +246,10 @@ def _job(
 
 
 def _label_counts(
-    stream: TableStream | RowStream, frames: list[Any], y: str | None, client: Any, n: int
+    stream: Source, frames: list[Any], y: str | None, client: Any, n: int
 ) -> Counter[Any]:
     """The rows of each label, each partition read by a worker."""
-    if isinstance(stream, TableStream):
+    if stream.has_columns:
         assert y is not None
         stream = stream.as_written([y]).select([y])
     cuts = cut_evenly(stream.n_blocks, n)

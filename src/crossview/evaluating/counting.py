@@ -17,7 +17,7 @@ from crossview.evaluating.spec import WINDOW, EvaluationSpec, labeled_batches
 from crossview.evaluating.survey import LABELED, ROWS, Position
 from crossview.evaluating.windows import ByRows
 from crossview.scoring.drift import DriftCounter, scores_of_views
-from crossview.scoring.fitted_model import ModelColumns, ModelRows
+from crossview.scoring.fitted_model import ModelRows
 from crossview.scoring.metrics import running_sum
 from crossview.scoring.metrics.probability import log_losses
 from crossview.scoring.problems import Scored, Task
@@ -155,7 +155,7 @@ class RowCounter:
             metric.begin_at(*self._position.of(key))
         return metric
 
-    def count_all(self, rows: ModelColumns | ModelRows, y: Any = None) -> None:
+    def count_all(self, rows: ModelRows, y: Any = None) -> None:
         """Count all rows of a source; the arguments are those of `labeled_batches`."""
         for located, X, columns, labels in labeled_batches(rows, y, self.spec.label):
             with with_row_location(located):
@@ -172,7 +172,7 @@ class RowCounter:
             Their labels.
         columns : mapping of str to pyarrow.Array
             The columns that divide them.
-        read : TableBatch or RowBatch
+        read : Batch
             The same rows before they were encoded.
         """
         known, y = self._labels.read(labels)
@@ -197,7 +197,7 @@ class RowCounter:
         if counts.drift is not None and each is not None:
             drifted = counts.drift.locate(X, each)
             counts.drift.count(drifted)
-        source = read.X if hasattr(read, "X") else read.data
+        source = read.X
 
         def look_up(i: int) -> tuple[Any, int]:
             return source, int(known[i])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from crossview.data.joined import label_of_model, open_views
+from crossview.data.joining.views_as_table import label_of_model, open_views
 from crossview.evaluating.counting import RowCounter
 from crossview.evaluating.evaluation import Evaluation
 from crossview.evaluating.make_evaluation import make_evaluation, nothing_to_evaluate

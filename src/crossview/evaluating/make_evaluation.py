@@ -17,7 +17,7 @@ from crossview.evaluating.evaluation import (
 from crossview.evaluating.slices import ByValue
 from crossview.evaluating.spec import WINDOW, EvaluationSpec
 from crossview.scoring.diagnostics import Diagnostics, expert_weights
-from crossview.scoring.fitted_model import ModelColumns, ModelRows
+from crossview.scoring.fitted_model import ModelRows
 from crossview.scoring.problems import Task
 
 __all__ = ["make_evaluation", "nothing_to_evaluate"]
@@ -29,9 +29,7 @@ def nothing_to_evaluate(skipped: int, file: str | None) -> InputError:
     return InputError(f"no {what}, so there is nothing to evaluate", file=file)
 
 
-def make_evaluation(
-    spec: EvaluationSpec, counts: Counts, rows: ModelColumns | ModelRows
-) -> Evaluation:
+def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Evaluation:
     """Return the answer.
 
     Parameters
@@ -40,7 +38,7 @@ def make_evaluation(
         What was spec.
     counts : Counts
         Of all rows.
-    rows : ModelColumns or ModelRows
+    rows : ModelRows
         They know which columns they lack.
     """
     fitted, task = spec.fitted, spec.task

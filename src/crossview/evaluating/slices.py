@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from crossview.data.arrow import codes_of, numbers_of
-from crossview.data.table import TableStream
+from crossview.data.source import Source
 from crossview.errors import InputError
 
 __all__ = ["ByValue", "ColumnValues", "NumberSample", "find_slices"]
@@ -210,12 +210,12 @@ class ColumnValues:
         return ByValue(self.column, names, {value: code for code, value in enumerate(frequent)})
 
 
-def find_slices(table: TableStream, column: str) -> ByValue:
+def find_slices(table: Source, column: str) -> ByValue:
     """Return the slices of a column, by one pass over it.
 
     Parameters
     ----------
-    table : TableStream
+    table : Source
         With the column.
     column : str
         Its name.  The 20 most frequent values are slices; numbers with more values are divided
@@ -230,7 +230,7 @@ def find_slices(table: TableStream, column: str) -> ByValue:
         raise InputError(f"no column {column!r}")
     found = ColumnValues(column, table.schema.field(column).type)
     for batch in table.select([column]):
-        found.add(batch.data.column(0))
+        found.add(batch.X.column(0))
     return found.slices()
 
 

@@ -12,12 +12,12 @@ from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import SYMMETRIC
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.read_labels import Located
-from crossview.data.table import TableStream, open_table
+from crossview.data.source import Source, open_table
 from crossview.errors import InputError, closest_names
 from crossview.evaluating.labels import ClassLabels, NumberLabels
 from crossview.evaluating.slices import ByValue
 from crossview.evaluating.windows import ByRows, ByTime, parse_window
-from crossview.scoring.fitted_model import FittedModel, ModelColumns, ModelRows
+from crossview.scoring.fitted_model import FittedModel, ModelRows
 from crossview.scoring.problems import (
     Classification,
     Scored,
@@ -164,7 +164,7 @@ def open_rows_to_evaluate(
     by: Sequence[str] = (),
     time: str | None = None,
     missing_columns: str = "error",
-) -> tuple[ModelColumns | ModelRows, str | None]:
+) -> tuple[ModelRows, str | None]:
     """Return the rows as the model reads them, and the column of the labels.
 
     Parameters
@@ -176,7 +176,7 @@ def open_rows_to_evaluate(
 
     Returns
     -------
-    rows : ModelColumns or ModelRows
+    rows : ModelRows
         With the columns that divide them.
     label : str or None
         The column of the labels; None: the source has them, or they are an array.
@@ -187,9 +187,10 @@ def open_rows_to_evaluate(
         if columns:
             raise InputError(f"no column {columns[0]!r}: the rows are views, and have no columns")
         rows = fitted.open(X, missing_columns=missing_columns)
-        if isinstance(rows, ModelRows) and rows.in_memory and (y is None or isinstance(y, str)):
+        in_memory = rows.source.in_memory
+        if in_memory and (y is None or isinstance(y, str)):
             raise InputError("X is a MultiView, so y is an array of labels and not a column name")
-        if isinstance(rows, ModelRows) and not rows.in_memory and y is not None:
+        if not in_memory and y is not None:
             raise InputError("the file has the labels; leave the label out", file=rows.file)
         return rows, None
     label = y if isinstance(y, str) else fitted.info.get("label") if y is None else None
@@ -205,9 +206,7 @@ def open_rows_to_evaluate(
     return fitted.open(table, keep, typed=typed, missing_columns=missing_columns), label
 
 
-def _check_columns(
-    table: TableStream, label: str | None, columns: list[str], *, of_model: bool
-) -> None:
+def _check_columns(table: Source, label: str | None, columns: list[str], *, of_model: bool) -> None:
     for name in [*([] if label is None else [label]), *columns]:
         if name not in table.column_names:
             where = " (the label of the model)" if name == label and of_model else ""
@@ -217,13 +216,13 @@ def _check_columns(
 
 
 def labeled_batches(
-    rows: ModelColumns | ModelRows, y: Any, label: str | None
+    rows: ModelRows, y: Any, label: str | None
 ) -> Iterator[tuple[Located, MultiView, dict[str, Any], Any]]:
     """Yield where rows are from, their views, the columns that are kept, and their labels.
 
     Parameters
     ----------
-    rows : ModelColumns or ModelRows
+    rows : ModelRows
         The rows.
     y : array-like of shape (n_samples,), str or None
         Their labels, if it is an array.

@@ -16,7 +16,7 @@ from crossview.data.read_labels import with_row_location
 from crossview.evaluating.slices import ColumnValues, NumberSample
 from crossview.evaluating.spec import EvaluationSpec
 from crossview.evaluating.windows import TimeRange, time_range
-from crossview.scoring.fitted_model import ModelColumns, ModelRows
+from crossview.scoring.fitted_model import ModelRows
 
 __all__ = ["LABELED", "ROWS", "Position", "Survey", "count_parts", "positions", "sample_numbers"]
 
@@ -64,7 +64,7 @@ class Survey:
 
     Parameters
     ----------
-    rows : ModelColumns or ModelRows
+    rows : ModelRows
         The rows, with the columns to keep.
     by : sequence of str
         Columns whose values divide the rows.
@@ -81,16 +81,16 @@ class Survey:
         The range of the times.
     """
 
-    def __init__(self, rows: ModelColumns | ModelRows, by: Sequence[str], time: str | None) -> None:
+    def __init__(self, rows: ModelRows, by: Sequence[str], time: str | None) -> None:
         self.counts: list[Counter[Any]] = [Counter()]
         self.values: dict[str, ColumnValues] = {}
         self.times: TimeRange | None = None
-        if isinstance(rows, ModelColumns):
-            kinds = rows.table.schema
+        if rows.source.has_columns:
+            kinds = rows.source.schema
             self.values = {name: ColumnValues(name, kinds.field(name).type) for name in by}
-            self.times = None if time is None else time_range(rows.table, time)
+            self.times = None if time is None else time_range(rows.source, time)
 
-    def count(self, spec: EvaluationSpec, rows: ModelColumns | ModelRows) -> Survey:
+    def count(self, spec: EvaluationSpec, rows: ModelRows) -> Survey:
         """Count all rows of a part; return the survey itself."""
         (found,) = self.counts
         for n, columns, known in _labeled(spec, rows):
@@ -115,26 +115,24 @@ class Survey:
 
 
 def _labeled(
-    spec: EvaluationSpec, rows: ModelColumns | ModelRows
+    spec: EvaluationSpec, rows: ModelRows
 ) -> Iterator[tuple[int, dict[str, Any], np.ndarray]]:
     """Yield the number of rows of each batch, its columns, and its rows with a label."""
     labels = spec.labels()
-    for n, columns, located in rows.kept():
-        with with_row_location(located):
-            known, _ = labels.read(located.y if spec.label is None else columns[spec.label])
-        yield n, columns, known
+    for columns, batch in rows.kept():
+        with with_row_location(batch):
+            known, _ = labels.read(batch.y if spec.label is None else columns[spec.label])
+        yield len(batch), columns, known
 
 
-def count_parts(
-    spec: EvaluationSpec, rows: ModelColumns | ModelRows, position: Position
-) -> Counter[Any]:
+def count_parts(spec: EvaluationSpec, rows: ModelRows, position: Position) -> Counter[Any]:
     """Return how many labeled rows are in each slice and each window.
 
     Parameters
     ----------
     spec : EvaluationSpec
         What divides the rows.
-    rows : ModelColumns or ModelRows
+    rows : ModelRows
         The rows of a partition.
     position : Position
         Where it is.
@@ -150,12 +148,12 @@ def count_parts(
     return found
 
 
-def sample_numbers(rows: ModelColumns, columns: Sequence[str], position: Position) -> list[Any]:
+def sample_numbers(rows: ModelRows, columns: Sequence[str], position: Position) -> list[Any]:
     """Return the numbers of some columns that a sample of the whole stream has.
 
     Parameters
     ----------
-    rows : ModelColumns
+    rows : ModelRows
         The rows of a partition.
     columns : sequence of str
         Columns of numbers.
@@ -163,7 +161,7 @@ def sample_numbers(rows: ModelColumns, columns: Sequence[str], position: Positio
         Where it is.
     """
     samples = {name: NumberSample(*position.of((name,))) for name in columns}
-    for _, values, _ in rows.kept():
+    for values, _ in rows.kept():
         for name, sample in samples.items():
             sample.add(ColumnValues.numbers(values[name]))
     return [sample.values for sample in samples.values()]

@@ -11,7 +11,7 @@ import numpy as np
 from crossview.data.arrow import numbers_of
 from crossview.data.encoding.dates import as_times, is_text
 from crossview.data.row_columns import format_of_times
-from crossview.data.table import TableStream
+from crossview.data.source import Source
 from crossview.errors import InputError
 
 __all__ = ["ByRows", "ByTime", "TimeRange", "find_windows", "parse_window", "time_range"]
@@ -193,12 +193,12 @@ class TimeRange:
         return ByTime(self.column, float(first), width, dates, self._format)
 
 
-def find_windows(table: TableStream, column: str, window: Any) -> ByTime:
+def find_windows(table: Source, column: str, window: Any) -> ByTime:
     """Return the windows of a column, by one pass over it.
 
     Parameters
     ----------
-    table : TableStream
+    table : Source
         With the column: timestamps, dates, numbers, or text that is dates.
     column : str
         Its name.
@@ -212,11 +212,11 @@ def find_windows(table: TableStream, column: str, window: Any) -> ByTime:
     """
     times = time_range(table, column)
     for batch in table.select([column]):
-        times.add(batch.data.column(0))
+        times.add(batch.X.column(0))
     return times.windows(window)
 
 
-def time_range(table: TableStream, column: str) -> TimeRange:
+def time_range(table: Source, column: str) -> TimeRange:
     """Return what finds out when the rows of a table are; it has seen none."""
     kind = table.schema.field(column).type
     return TimeRange(

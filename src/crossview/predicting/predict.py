@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from crossview.data.arrow import floats, integers, kind_of_labels, labels_as, pyarrow
-from crossview.data.joined import open_views
-from crossview.data.labeled_source import input_files
+from crossview.data.joining.views_as_table import open_views
 from crossview.data.prefetch import prefetch
 from crossview.data.read_labels import with_row_location
-from crossview.data.table import TableStream
-from crossview.data.write import check_table, writing
+from crossview.data.source import Source, input_files
+from crossview.data.writers.tables import check_table, writing
 from crossview.errors import InputError
 from crossview.scoring.drift import Drift, drift_warnings, scores_of_views
 from crossview.scoring.fitted_model import FittedModel
@@ -161,7 +160,7 @@ def predict(
 
 def with_id(X: Any, keep: Sequence[str]) -> list[str]:
     """Return the columns to copy, with the id of a join."""
-    join = X.join if isinstance(X, TableStream) else None
+    join = X.join if isinstance(X, Source) else None
     return list(keep) if join is None else list(dict.fromkeys([*join.on, *keep]))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from crossview.describing.describe import ColumnDescription, Description
-from crossview.describing.describe_rows import RowsDescription
 from crossview.reporting.fitting_table import FittingTable
 
 __all__ = ["description_table", "rows_table"]
@@ -41,8 +40,8 @@ def _cells(one: ColumnDescription, description: Description) -> list[str]:
     ]
 
 
-def rows_table(description: RowsDescription) -> FittingTable:
-    """Return a `RowsDescription` as a table: one row per view."""
+def rows_table(description: Description) -> FittingTable:
+    """Return a `Description` as a table: one row per view."""
     n_rows = max(description.n_rows, 1)
     return FittingTable(
         ["view", "columns", "used", "entries per row", "empty", "range"],

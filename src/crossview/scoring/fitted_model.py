@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from crossview.data.arrow import pyarrow
 from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.prefetch import prefetch
-from crossview.data.read_labels import Located, with_row_location
-from crossview.data.rows import RowStream, open_rows
-from crossview.data.source import RowBatch, find_reader
-from crossview.data.table import TableStream, open_table
+from crossview.data.read_labels import value_type, with_row_location
+from crossview.data.source import Batch, Source, open_source, open_table
 from crossview.data.table_columns import check_missing_columns, columns_of_model
-from crossview.data.view_reader import ViewReader
 from crossview.errors import InputError
 from crossview.saving.model_files import load_steps
 from crossview.saving.pipelines import steps_of
@@ -27,7 +25,7 @@ from crossview.scoring.problems import Classification
 from crossview.scoring.trained import Trained
 from crossview.views import MultiView
 
-__all__ = ["FittedModel", "ModelColumns", "ModelRows"]
+__all__ = ["FittedModel", "ModelRows"]
 
 # what `keep` calls the tags of Vowpal Wabbit
 TAG = "tag"
@@ -80,14 +78,9 @@ class FittedModel:
     def decide_by(self, threshold: Any, positive: Any) -> None:
         """Predict by another threshold than that of the model, which stays as it is.
 
-        Parameters
-        ----------
-        threshold : float or None
-            The probability of the positive class above which it is predicted; None: a score above
-            0 predicts the second class.
-        positive : label or None
-            That class.  None: the one that the model was trained for; of a model that does not
-            know it, that of `choose_positive`.
+        It is the probability of the positive class above which that is predicted; None: a score
+        above 0 predicts the second class.  Without a positive class it is the one that the model
+        was trained for, or else that of `choose_positive`.
         """
         if self.classes is None:
             raise InputError("a threshold is about classes, and the model predicts numbers")
@@ -108,34 +101,35 @@ class FittedModel:
         *,
         typed: Sequence[str] = (),
         missing_columns: str = "error",
-    ) -> ModelColumns | ModelRows:
-        """Return the rows of a source as views, batch by batch.
+    ) -> ModelRows:
+        """Return the rows of a source as views, with columns to keep besides, batch by batch.
 
-        Parameters
-        ----------
-        X : MultiView, data frame, path, glob or query
-            The rows.
-        keep : sequence of str, default=()
-            Columns to yield besides: in text files as they are written, such as yes and no.
-        typed : sequence of str, default=()
-            More columns to yield, with their types, such as times.
-        missing_columns : {"error", "null"}, default="error"
-            As for `crossview.predict`.
-
-        Returns
-        -------
-        ModelColumns or ModelRows
-            Iterate over it.
+        Those of ``keep`` are as they are written in text files, such as yes and no; those of
+        ``typed``, such as times, have their types.  ``missing_columns`` is as for
+        `crossview.predict`.
         """
         check_missing_columns(missing_columns)
-        if isinstance(self.encoder, ViewEncoder):
-            return ModelColumns(X, self.encoder, [*keep, *typed], typed, missing_columns)
+        encoder = self.encoder
+        if isinstance(encoder, ViewEncoder):
+            table = open_table(X, dialect=encoder.dialect)
+            return ModelRows.of_columns(table, encoder, [*keep, *typed], typed, missing_columns)
         tags = list(keep) == [TAG]
         if typed or (keep and not tags):
             raise InputError(
                 f"keep= copies columns, and these rows have none ({TAG}: the tags of Vowpal Wabbit)"
             )
-        return ModelRows(X, self.encoder, self.file, tags=tags)
+        source = open_source(X)
+        if source.has_columns:
+            raise InputError(
+                "holds a model without an encoder, so it cannot read tables; give it rows with "
+                "views, or train it on the table with crossview train",
+                file=self.file,
+            )
+        if isinstance(encoder, ViewReader) and not source.in_memory:
+            source = source.read_as(encoder.reading, tags=tags)
+        if tags and source.format != "vw":
+            raise InputError(f"keep={TAG!r}: only rows of Vowpal Wabbit files have tags")
+        return ModelRows(source, encoder, keep)
 
     def drift_counter(self) -> DriftCounter | None:
         """Return what compares rows with those of training; None if that is not known."""
@@ -147,156 +141,89 @@ class FittedModel:
         return None if reference is None else DriftCounter(views, reference)
 
 
-class ModelColumns:
-    """The columns of a table as the views of an encoder.
+class ModelRows:
+    """Rows of a source as the views of a model; iterate over them for batches.
 
     Attributes
     ----------
+    source : Source
+        What the rows are read from: the columns of the model and those to keep, or views.
     missing_views : list of str
-        Views of which the table has no column.
+        Views of which a table has no column.
     null_columns : list of str
         Columns of other views that it has not, where that is allowed.
-    table : TableStream
-        The columns that are read, as the encoder reads them, and those to keep.
     keep : list of str
         Names of the columns to keep.
     """
 
-    def __init__(
-        self,
-        X: Any,
+    def __init__(self, source: Source, encoder: Any, keep: Sequence[str] = ()) -> None:
+        self.source, self.keep = source, list(keep)
+        self.missing_views: list[str] = []
+        self.null_columns: list[str] = []
+        self._encoder = encoder
+        self._absent_columns: list[str] = []
+
+    @classmethod
+    def of_columns(
+        cls,
+        table: Source,
         encoder: ViewEncoder,
         keep: Sequence[str],
         typed: Sequence[str],
         missing_columns: str,
-    ) -> None:
+    ) -> Self:
+        """Return the rows of a table; columns to keep are as written, unless they are typed."""
         views = encoder.view_columns()
-        table = open_table(X, dialect=encoder.dialect)
-        known = set(table.column_names)
         here, absent, nulls = columns_of_model(table, views, missing_columns)
-        self.missing_views, self.null_columns = absent, nulls
-        of_views = [column for view in absent for column in views[view]]
-        self._absent_columns = [*of_views, *self.null_columns]
-        self.keep = list(keep)
-        self._encoder = encoder
-        read = set(here)
+        known, read = set(table.column_names), set(here)
         copied = [name for name in keep if name not in read.union(typed) and name in known]
         words, numbers = ([c for c in names if c in read] for names in encoder.read_as())
         table = table.select([*here, *keep]).as_written(copied).as_kinds(words, numbers)
-        self.table: TableStream = table
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows; counted where it was not known."""
-        return self.table.n_rows
+        rows = cls(table, encoder, keep)
+        rows.missing_views, rows.null_columns = absent, nulls
+        rows._absent_columns = [column for view in absent for column in views[view]] + nulls
+        return rows
 
     @property
     def file(self) -> str | None:
         """The first file, where there is one."""
-        return self.table.files[0] if self.table.files else None
-
-    def kinds_of_kept(self) -> list[Any]:
-        """Types of the columns to copy: text, where they are dictionaries or views of one."""
-        pa = pyarrow()
-        kinds = [self.table.schema.field(name).type for name in self.keep]
-        kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
-        return [pa.large_string() if pa.types.is_string_view(kind) else kind for kind in kinds]
+        return self.source.file
 
     @property
-    def source(self) -> TableStream:
-        """What the rows are read from."""
-        return self.table
+    def n_rows(self) -> int:
+        """Number of rows; counted where it was not known."""
+        return self.source.n_rows
 
-    def of_source(self, source: TableStream) -> ModelColumns:
-        """Return rows of the same columns from another source, such as a part of this one."""
+    def of_source(self, source: Source) -> Self:
+        """Return the rows of another source that is read alike, such as a part of this one."""
         other = copy(self)
-        other.table = source
+        other.source = source
         return other
 
-    def kept(self) -> Iterator[tuple[int, dict[str, Any], Any]]:
-        """Yield the number of rows of each batch, and their columns to keep; no other is read."""
-        for batch in prefetch(self.table.select(self.keep)):
-            data = batch.data
-            yield data.num_rows, {name: data.column(name) for name in self.keep}, batch
+    def kinds_of_kept(self) -> list[Any]:
+        """Return the types of the columns to keep: text, where they are stored as dictionaries."""
+        if not self.source.has_columns:
+            return [pyarrow().string() for _ in self.keep]  # tags
+        return [value_type(self.source.schema.field(name).type) for name in self.keep]
 
-    def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
+    def kept(self) -> Iterator[tuple[dict[str, Any], Batch]]:
+        """Yield the columns to keep of each batch; no other is read."""
+        source = self.source.select(self.keep) if self.source.has_columns else self.source
+        for batch in prefetch(source):
+            yield {name: batch.X.column(name) for name in source.column_names}, batch
+
+    def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Batch]]:
         pa = pyarrow()
-        for batch in prefetch(self.table):
-            if not batch.data.num_rows:
+        for batch in prefetch(self.source):
+            if not len(batch):
                 continue
-            data = batch.data
+            data = batch.X
             for column in self._absent_columns:
-                data = data.append_column(column, pa.nulls(data.num_rows))
+                data = data.append_column(column, pa.nulls(len(batch)))
             with with_row_location(batch):
-                X = self._encoder.transform(data)
-            yield [data.column(name) for name in self.keep], X, batch
-
-
-class ModelRows:
-    """Rows that are views already, and are only scaled."""
-
-    missing_views: Sequence[str] = ()
-    null_columns: Sequence[str] = ()
-    keep: Sequence[str] = ()
-
-    def __init__(self, X: Any, scaler: Any, model: str | None, *, tags: bool = False) -> None:
-        self._scaler, self._tags = scaler, tags
-        self._rows: MultiView | RowStream
-        sparse = not isinstance(X, MultiView | RowStream | TableStream)
-        if isinstance(X, TableStream) or (sparse and find_reader(X)[0].kind != "sparse"):
-            raise InputError(
-                "holds a model without an encoder, so it cannot read tables; give it rows with "
-                "views, or train it on the table with crossview train",
-                file=model,
-            )
-        self._rows = X if isinstance(X, MultiView) else open_rows(X)
-        if isinstance(scaler, ViewReader) and isinstance(self._rows, RowStream):
-            self._rows = self._rows.read_as(scaler.reading, tags=tags)
-        if tags and (isinstance(self._rows, MultiView) or self._rows.reader.name != "vw"):
-            raise InputError(f"keep={TAG!r}: only rows of Vowpal Wabbit files have tags")
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows; counted where it was not known."""
-        return len(self._rows) if isinstance(self._rows, MultiView) else self._rows.n_rows
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the rows are a MultiView, which has no labels."""
-        return isinstance(self._rows, MultiView)
-
-    @property
-    def file(self) -> str | None:
-        """The first file, where there is one."""
-        return None if isinstance(self._rows, MultiView) else self._rows.files[0]
-
-    @property
-    def source(self) -> MultiView | RowStream:
-        """What the rows are read from."""
-        return self._rows
-
-    def of_source(self, source: RowStream) -> ModelRows:
-        """Return the rows of another source with the same views, such as a part of this one."""
-        other = copy(self)
-        other._rows = source
-        return other
-
-    def kept(self) -> Iterator[tuple[int, dict[str, Any], Any]]:
-        """Yield the number of rows of each batch, no columns, and the batch with its labels."""
-        assert isinstance(self._rows, RowStream)
-        for batch in prefetch(self._rows):
-            yield len(batch.X), {}, batch
-
-    def kinds_of_kept(self) -> list[Any]:
-        """No column is copied but the tags."""
-        return [pyarrow().string()] if self._tags else []
-
-    def __iter__(self) -> Iterator[tuple[list[Any], MultiView, Located]]:
-        if isinstance(self._rows, MultiView):
-            batches = iter([RowBatch(self._rows, np.empty(0), None, 0)])
-        else:
-            batches = (batch for batch in prefetch(self._rows) if len(batch.X))
-        for batch in batches:
-            with with_row_location(batch):
-                X = batch.X if self._scaler is None else self._scaler.transform(batch.X)
-            yield [pyarrow().array(batch.tags)] if self._tags else [], X, batch
+                X = data if self._encoder is None else self._encoder.transform(data)
+            if self.source.has_columns:
+                kept = [data.column(name) for name in self.keep]
+            else:
+                kept = [pa.array(batch.tags) for _ in self.keep]
+            yield kept, X, batch

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from crossview.data.labeled_rows import LabeledRows
-from crossview.data.labeled_source import Labeled
+from crossview.data.labeled import LabeledSource
 from crossview.errors import InputError
 from crossview.scoring.diagnostics import (
     MOST_VALUES,
@@ -178,12 +177,12 @@ def strong_interactions(learner: Any, names: ColumnNames, top: int = 10) -> list
     ]
 
 
-def numbers_of(source: Labeled, X: MultiView) -> list[ViewNumbers]:
+def numbers_of(source: LabeledSource, X: MultiView) -> list[ViewNumbers]:
     """Return the views in numbers, by encoded rows; columns and kinds are those of the source.
 
     Parameters
     ----------
-    source : LabeledTable or LabeledRows
+    source : LabeledSource
         Where the rows come from.
     X : MultiView
         Some of them, encoded.
@@ -193,7 +192,7 @@ def numbers_of(source: Labeled, X: MultiView) -> list[ViewNumbers]:
     views : list of ViewNumbers
         One per view.
     """
-    if isinstance(source, LabeledRows):
+    if not source.has_columns:
         widths = dict(zip(source.layout.names, source.layout.widths, strict=True))
         return view_numbers(X, {name: int(width) for name, width in widths.items()})
     n_columns = {name: len(some) for name, some in source.columns.items()}

@@ -10,7 +10,7 @@ import numpy as np
 
 from crossview.data.arrow import pyarrow
 from crossview.data.encoding.encode import Meaning
-from crossview.data.write import check_table, writing
+from crossview.data.writers.tables import check_table, writing
 from crossview.errors import InputError
 from crossview.saving.model_files import load
 from crossview.saving.pipelines import steps

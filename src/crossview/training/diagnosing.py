@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.labeled_source import Labeled
+from crossview.data.labeled import LabeledSource
 from crossview.labels import has_label
 from crossview.scoring.diagnostics import (
     Diagnostics,
@@ -24,7 +24,7 @@ __all__ = ["diagnose"]
 
 
 def diagnose(
-    source: Labeled,
+    source: LabeledSource,
     learner: Any,
     encoder: Any,
     last: LastRows,
@@ -35,7 +35,7 @@ def diagnose(
 
     Parameters
     ----------
-    source : LabeledTable or LabeledRows
+    source : LabeledSource
         Where the rows came from.
     learner, encoder : estimator
         As trained; the encoder may be None.

@@ -10,7 +10,8 @@ from sklearn.base import clone
 from crossview.catalog.learner import BASELINE, Learner
 from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.labeled_source import Labeled, open_labeled, open_more
+from crossview.data.labeled import LabeledSource
+from crossview.data.labeled_source import open_labeled, open_more
 from crossview.errors import InputError
 from crossview.saving.pipelines import steps
 from crossview.scoring.problems import Task, make_task
@@ -31,7 +32,7 @@ class Job(NamedTuple):
         Whether it learns row by row.
     learner, encoder : estimator
         New ones, or those of ``start``; the encoder may be None.
-    source : Labeled
+    source : LabeledSource
         The rows.
     task : Task
         What is predicted.
@@ -45,7 +46,7 @@ class Job(NamedTuple):
     streamed: bool
     learner: Any
     encoder: Any
-    source: Labeled
+    source: LabeledSource
     task: Task
     about: dict[str, Any]
     start: Start | None = None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.learner import Learner
-from crossview.data.labeled_batch import LabeledBatch, stack_rows
+from crossview.data.labeled import LabeledBatch, stack_rows
 from crossview.labels import has_label, places_of
 from crossview.scoring.drift import make_reference
 from crossview.views import MultiView

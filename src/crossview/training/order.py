@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from crossview.data.labeled_source import Labeled
+from crossview.data.labeled import LabeledSource
 
 __all__ = ["Order"]
 
@@ -14,7 +14,7 @@ class Order:
 
     Parameters
     ----------
-    source : Labeled
+    source : LabeledSource
         The rows.
     in_order : bool or None
         As for `train`.
@@ -22,7 +22,7 @@ class Order:
         Of the order.
     """
 
-    def __init__(self, source: Labeled, in_order: bool | None, seed: int) -> None:
+    def __init__(self, source: LabeledSource, in_order: bool | None, seed: int) -> None:
         by_query = in_order is None and source.ordered
         self._shuffled = None if in_order or by_query else source.shuffle(seed)
         self._own = "in the order of the query" if by_query else "in order"

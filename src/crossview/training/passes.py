@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.labeled_source import Labeled
+from crossview.data.labeled import LabeledSource
 from crossview.data.prefetch import prefetch
 from crossview.data.read_labels import with_label
 from crossview.errors import InputError
@@ -203,7 +203,7 @@ class Passes:
                 yield X, y, weight, [copy.deepcopy(encoder) if learn else encoder]
 
 
-def _kept_before(checkpoint: CheckpointFile, source: Labeled) -> Kept | None:
+def _kept_before(checkpoint: CheckpointFile, source: LabeledSource) -> Kept | None:
     """Return the content of a checkpoint, if there is one; the rows it has read must be there."""
     checkpoint.rows_read = source.note_rows()
     kept = checkpoint.read()

@@ -9,9 +9,10 @@ from typing import Any
 
 from crossview.catalog.names import check_task
 from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.joined import label_of_model, open_views
-from crossview.data.labeled_source import encoder_with_views, given_parameters, input_files
+from crossview.data.joining.views_as_table import label_of_model, open_views
+from crossview.data.labeled_source import encoder_with_views, given_parameters
 from crossview.data.read_labels import check_seed
+from crossview.data.source import input_files
 from crossview.data.summaries.leak_check import LeakCheck
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters

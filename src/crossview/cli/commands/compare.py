@@ -232,7 +232,7 @@ def _run(
     Returns the exit status.
     """
     from crossview.comparing.folds.allocator import give_back
-    from crossview.data.labeled_source import input_files
+    from crossview.data.source import input_files
     from crossview.saving.files import COMPARISON, check_writable
 
     if is_own_process():
@@ -410,7 +410,7 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Opened, weight: str | 
     """The Python that trains a baseline."""
     from crossview.baselines import Shape, find_baseline, training_code
     from crossview.data.encoding.view_columns import match_ignored, without_ignored
-    from crossview.data.table import open_table
+    from crossview.data.source import open_table
     from crossview.data.table_columns import dates_in_views, predictors, with_dates
 
     columns, threshold = rows.arguments, answer.threshold
@@ -449,7 +449,7 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Opened, weight: str | 
 
 def _has_label(source: str | None, columns: EncodedSource) -> bool:
     """Return whether the first of several tables has the label; one table has."""
-    from crossview.data.table import open_table
+    from crossview.data.source import open_table
 
     if not columns.sources:
         return True
@@ -462,7 +462,7 @@ def _with_label(source: Any, columns: EncodedSource, classes: Sequence[Any]) -> 
     """A query for the rows of a source that have a label."""
     from crossview.data.readers.csv_format import CsvFormat
     from crossview.data.readers.duck import identifier, literal
-    from crossview.data.source import find_reader, is_query
+    from crossview.data.readers.find import find_reader, is_query
 
     rows, label = f"({source})", columns.label or ""
     if not is_query(source):

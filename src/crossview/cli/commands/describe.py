@@ -46,8 +46,8 @@ def run(
     each column, and how much it says of the label by itself, from 0 to 1.
     """
     from crossview.cli.opening import files_of, join, open_source, standard_input
-    from crossview.data.source import find_reader, is_query
-    from crossview.data.table import open_table
+    from crossview.data.readers.find import find_reader, is_query
+    from crossview.data.source import open_table
 
     with standard_input(source.source, source) as file:
         if file is None or source.sources:
@@ -61,16 +61,13 @@ def run(
             table = open_table(file, **source.reading)
         if json not in (None, STANDARD):
             check_writable(json, DESCRIPTION, files_of(file if file and is_query(file) else table))
-        if hasattr(table, "column_names"):
-            _describe(table, source, json, task=task, time=time, weight=weight)
-        else:
-            _describe_rows(table, json)
+        _describe(table, source, json, task=task, time=time, weight=weight)
 
 
 def _describe(table: Any, source: TableSource, json: str | None, **options: Any) -> None:
-    """Describe columns."""
+    """Describe columns, or views."""
     from crossview.describing.describe import describe_columns
-    from crossview.reporting.description import description_table
+    from crossview.reporting.description import description_table, rows_table
 
     description = describe_columns(
         *(table, source.label),
@@ -82,6 +79,13 @@ def _describe(table: Any, source: TableSource, json: str | None, **options: Any)
     if not _write(description, json):
         return
     console = make_console()
+    if description.views:
+        console.print(rows_table(description))
+        labels = [f"{label}: {n:,}" for label, n in description.labels.items()]
+        labels += [f"none: {description.unlabeled:,}"] if description.unlabeled else []
+        shown = f", labels {', '.join(labels)}" if labels else ""
+        console.print(f"\n{description.n_rows:,} rows{shown}")
+        return
     console.print(description_table(description))
     hidden = len(description.columns) - MOST_COLUMNS_SHOWN
     if hidden > 0:
@@ -89,22 +93,6 @@ def _describe(table: Any, source: TableSource, json: str | None, **options: Any)
     console.print(f"\n{description.n_rows:,} rows, {len(description.columns):,} columns")
     for warning in description.warnings:
         console.print(f"warning: {as_options(warning)}", soft_wrap=True)
-
-
-def _describe_rows(stream: Any, json: str | None) -> None:
-    """Describe rows that are views already."""
-    from crossview.describing.describe_rows import describe_rows
-    from crossview.reporting.description import rows_table
-
-    description = describe_rows(stream)
-    if not _write(description, json):
-        return
-    console = make_console()
-    console.print(rows_table(description))
-    labels = ", ".join(f"{label}: {n:,}" for label, n in description.labels.items())
-    if description.unlabeled:
-        labels = ", ".join(filter(None, [labels, f"none: {description.unlabeled:,}"]))
-    console.print(f"\n{description.n_rows:,} rows" + (f", labels {labels}" if labels else ""))
 
 
 def _write(description: Any, json: str | None) -> bool:

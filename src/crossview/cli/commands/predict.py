@@ -80,7 +80,7 @@ def run(
 
 def _predict(rows: Any, output: str, keep: Sequence[str], **options: Any) -> None:
     """Write predictions, and say what is missing and what has moved."""
-    from crossview.data.write import check_table, write_csv, writing
+    from crossview.data.writers.tables import check_table, write_csv, writing
     from crossview.predicting.predict import Predictions, predict_inputs, with_id
     from crossview.scoring.drift import drift_warnings
 

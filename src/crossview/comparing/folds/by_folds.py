@@ -26,7 +26,7 @@ from crossview.comparing.followup.learning_curve import learning_curve
 from crossview.comparing.followup.refit import Again
 from crossview.comparing.held_out_scores import keep, sample_rows
 from crossview.comparing.run import Run
-from crossview.data.labeled_source import Labeled
+from crossview.data.labeled import LabeledSource
 from crossview.data.summaries.leak_check import LeakCheck
 from crossview.errors import InputError
 from crossview.labels import known_labels
@@ -48,14 +48,16 @@ class Wanted:
     curve: bool = False
 
 
-def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resources) -> Comparison:
+def compare_folds(
+    run: Run, source: LabeledSource, wanted: Wanted, resources: Resources
+) -> Comparison:
     """Compare by folds that are the same for every learner.
 
     Parameters
     ----------
     run : Run
         What is predicted, and how; its learners are chosen here.
-    source : LabeledTable or LabeledRows
+    source : LabeledSource
         The rows.
     wanted : Wanted
         What is asked for.
@@ -148,7 +150,9 @@ def compare_folds(run: Run, source: Labeled, wanted: Wanted, resources: Resource
     return final
 
 
-def _load(run: Run, source: Labeled, protocol: Protocol, leaks: LeakCheck) -> tuple[Data, Protocol]:
+def _load(
+    run: Run, source: LabeledSource, protocol: Protocol, leaks: LeakCheck
+) -> tuple[Data, Protocol]:
     """All rows, and the protocol for the labeled ones."""
     rows = source.load()
     leaks.sample(rows)
@@ -227,7 +231,7 @@ def _options(run: Run) -> dict[str, Any]:
     }
 
 
-def _encoding(source: Labeled) -> tuple[str, Any]:
+def _encoding(source: LabeledSource) -> tuple[str, Any]:
     """How the rows become views: by which encoder, with which parameters."""
     encoder = source.encoder
     params = {} if encoder is None else encoder.get_params()

@@ -36,16 +36,9 @@ LARGEST = 1e100
 
 
 class Column(NamedTuple):
-    """A column to encode.
+    """A column to encode: its name, view and kind, and whether the kind was declared.
 
-    Attributes
-    ----------
-    name, view, kind : str
-        Its name, view and kind.
-    declared : bool
-        Whether the kind was declared.
-    format : str
-        How text writes its dates; "": as ISO 8601, or it holds no text.
+    ``format`` says how text writes its dates; "": as ISO 8601, or it holds no text.
     """
 
     name: str

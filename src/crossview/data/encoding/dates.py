@@ -57,14 +57,10 @@ SECONDS_OF_DAY = 86_400
 
 
 class DateFormat(NamedTuple):
-    """How a column of text writes dates.
+    """Format of the dates in a column of text, as for `strptime`.
 
-    Attributes
-    ----------
-    format : str
-        As for `strptime`.
-    other : str or None
-        Another format that fits all values as well: which one is right, the values do not say.
+    ``other`` is another format that fits all values as well: the values do not say which one is
+    right.
     """
 
     format: str
@@ -151,7 +147,7 @@ def _read(values: pa.Array, format: str) -> np.ndarray:
 
 
 def _offsets(zones: pa.Array) -> np.ndarray:
-    """How far zones such as +02:00 are from UTC."""
+    """Return the offsets of zones such as +02:00 from UTC."""
     coded = zones.dictionary_encode()
     minutes = [0]
     for zone in coded.dictionary.to_pylist():
@@ -162,26 +158,10 @@ def _offsets(zones: pa.Array) -> np.ndarray:
 
 
 def as_times(name: str, array: pa.Array, format: str = "") -> np.ndarray:
-    """Return a column of dates as times in microseconds, in UTC; NaT where there is none.
+    """Return dates, timestamps or text as times in microseconds, in UTC; NaT where there is none.
 
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    array : pyarrow.Array
-        Dates, timestamps or text; with a format also whole numbers.
-    format : str, default=""
-        How text writes them; "": as ISO 8601, such as 2025-04-12 10:30.
-
-    Returns
-    -------
-    times : ndarray of datetime64[us]
-        One per row.
-
-    Raises
-    ------
-    InputError
-        It holds something else, or a text that is no such date.
+    ``format`` says how text, or whole numbers, write them; "": text as ISO 8601, such as
+    2025-04-12 10:30.  Anything else is an `InputError`.
     """
     import pyarrow as pa
 
@@ -277,22 +257,11 @@ class _Guess:
 def find_formats(
     batches: Iterable[Mapping[str, pa.Array]], names: Sequence[str], *, complete: bool = True
 ) -> dict[str, DateFormat]:
-    """Return which columns of text are dates in every row, and how these are written.
+    """Return the columns of text that are dates in every row, and their formats.
 
-    Parameters
-    ----------
-    batches : iterable of mapping of str to pyarrow.Array
-        The rows; they are read until no column is left that could be dates.
-    names : sequence of str
-        The columns of text.
-    complete : bool, default=True
-        Whether these are all rows; otherwise a column without values may be dates.
-
-    Returns
-    -------
-    formats : dict of str to DateFormat
-        By column.  With dots the day is first; otherwise a value above 12 decides between day and
-        month, and without one the month is first.
+    With dots the day is first; otherwise a value above 12 decides between day and month, and
+    without one the month is first.  If these are not all rows, a column without values may be
+    dates.
     """
     guesses = {name: _Guess() for name in names}
     for batch in batches:
@@ -313,19 +282,10 @@ def _cycle(n: int) -> np.ndarray:
 
 
 def date_numbers(times: np.ndarray) -> np.ndarray:
-    """Return the numbers of dates that a model learns from: `PARTS`.
+    """Return the numbers of dates that a model learns from (`PARTS`); NaN where one is missing.
 
-    Parameters
-    ----------
-    times : ndarray of datetime64[us]
-        The times; NaT is missing.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, 8)
-        Days since 1970 with their fraction, the year, and month, weekday and time of day as points
-        on circles.  NaN where the date is missing.  Each row is the same whatever the others are:
-        the points are looked up.
+    They are the days since 1970 with their fraction, the year, and month, weekday and time of day
+    as points on circles, which are looked up: no row depends on the others.
     """
     missing = np.isnat(times)
     times = np.where(missing, np.datetime64(0, "us"), times)

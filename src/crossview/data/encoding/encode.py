@@ -15,19 +15,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.data.arrow import column_names
-from crossview.data.encoding.columns import Batch, Column
+from crossview.data.encoding.columns import Column
 from crossview.data.encoding.dates import check_format
-from crossview.data.encoding.document_frequency import DocumentFrequencies
-from crossview.data.encoding.fill import Cells, fill_rows, slot_buffer
-from crossview.data.encoding.hashing import SlotTables, split_name
-from crossview.data.encoding.merged import MergeableStatistics
-from crossview.data.encoding.moments import Moments
-from crossview.data.encoding.plan import Plan
-from crossview.data.encoding.quantiles import LAST_PLACED, Quantiles
+from crossview.data.encoding.hashing import split_name
+from crossview.data.encoding.quantiles import LAST_PLACED
+from crossview.data.encoding.row_encoder import RowEncoder
 from crossview.data.encoding.view_columns import (
     KINDS,
     match_ignored,
@@ -39,8 +34,8 @@ from crossview.data.encoding.view_transformer import ViewTransformer
 from crossview.data.joining.side_by_side import side_by_side
 from crossview.data.readers.csv_format import check_dialect
 from crossview.errors import InputError
-from crossview.saving.schema import Array, check_header, check_state
-from crossview.views import MultiView, ViewLayout, is_mapping, row_index, warn_of_unused
+from crossview.saving.schema import Array, check_header
+from crossview.views import MultiView, is_mapping, row_index, warn_of_unused
 
 __all__ = ["Meaning", "ViewEncoder"]
 
@@ -49,7 +44,7 @@ MAX_BINS = LAST_PLACED
 
 
 class Meaning(NamedTuple):
-    """What an output column means; see `ViewEncoder.explain_columns`."""
+    """Meaning of an output column; see `ViewEncoder.explain_columns`."""
 
     name: str
     column: str | None
@@ -58,407 +53,7 @@ class Meaning(NamedTuple):
     collides: bool = False
 
 
-# numbers as they are encoded, and their positions between the knots of bins
-_Numbers = tuple[np.ndarray, np.ndarray]
-
-
-class _Text(NamedTuple):
-    """The words of one column, row by row, and which rows have a text."""
-
-    column: Column
-    rows: sp.csr_array
-    present: np.ndarray
-
-
-class _Stored(MergeableStatistics, ViewTransformer):
-    """Learned state of an encoder, and its conversion for a model file."""
-
-    _plan: Plan
-    _moments: Moments
-    _quantiles: Quantiles
-    _slots: SlotTables
-    _frequencies: DocumentFrequencies
-    _scaler: ViewScaler
-    layout_: ViewLayout
-
-    def _start(self, columns: list[Column]) -> None:
-        """Initialize the state for these columns."""
-        n_slots, n_bins = 1 << self.hash_bits, self.bins or 0
-        self._plan = Plan(columns, n_slots, n_bins)
-        self.layout_ = self._plan.layout
-        self._moments = Moments(len(self._plan.numbers))
-        self._quantiles = Quantiles(len(self._plan.numbers) if n_bins else 0, n_bins)
-        self._scaler = ViewScaler()
-        self._scaler.use_layout(self.layout_)
-        n_texts = sum(column.kind == "text" for column in columns) if self.tf_idf else 0
-        self._frequencies = DocumentFrequencies(n_texts, n_slots)
-        words = (n_slots, self.ngram_range, self.remember_names, self.layout_.names)
-        self._slots = SlotTables(*words, normalized=not self.tf_idf)
-
-    def column_kinds(self) -> dict[str, dict[str, int]]:
-        """Return how many columns of each view are of each kind.
-
-        Returns
-        -------
-        kinds : dict of str to dict of str to int
-            By view, then by kind: "numeric", "categorical", "text" or "date".
-        """
-        check_is_fitted(self, "layout_")
-        kinds: dict[str, dict[str, int]] = {view: {} for view in self.layout_.names}
-        for column in self._plan.columns:
-            of_view = kinds[column.view]
-            of_view[column.kind] = of_view.get(column.kind, 0) + 1
-        return kinds
-
-    def kinds(self) -> dict[str, str]:
-        """Return the kind of each column that is encoded.
-
-        Returns
-        -------
-        kinds : dict of str to str
-            By name, as in `column_kinds`.
-        """
-        check_is_fitted(self, "layout_")
-        return {column.name: column.kind for column in self._plan.columns}
-
-    def read_as(self) -> tuple[list[str], list[str]]:
-        """Return the columns that were text in the tables it was fitted on, and those of numbers.
-
-        Returns
-        -------
-        words, numbers : list of str
-            Names of columns.  Categories that were declared may have been numbers.
-        """
-        check_is_fitted(self, "layout_")
-        columns = self._plan.columns
-        words = [
-            c.name
-            for c in columns
-            if c.kind == "text" or c.format or (c.kind, c.declared) == ("categorical", False)
-        ]
-        return words, [c.name for c in columns if (c.kind, c.declared) == ("numeric", False)]
-
-    def get_header(self) -> dict[str, Any]:
-        """Return the part of the learned state that is not arrays: columns and names.
-
-        Returns
-        -------
-        header : dict
-            Ready for JSON.
-        """
-        check_is_fitted(self, "layout_")
-        return {
-            "columns": [list(column) for column in self._plan.columns],
-            "feature_names_in": self.feature_names_in_.tolist(),
-        }
-
-    def set_header(self, header: Mapping[str, Any]) -> None:
-        """Restore the header that `get_header` returned.
-
-        Parameters
-        ----------
-        header : mapping
-            As from JSON.
-        """
-        entries = {"columns": [[(str, bool)]], "feature_names_in": [str]}
-        check_header(header, entries, "ViewEncoder")
-        self.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
-        self.n_features_in_ = len(self.feature_names_in_)
-        columns = [Column(*column) for column in header["columns"]]
-        for column in columns:
-            types = [type(value) for value in column]
-            if types != [str, str, str, bool, str] or column.kind not in KINDS:
-                raise InputError(f"the encoder has the column {column!r}, which is of no kind")
-            if column.format:
-                check_format(column.format)
-        names = [column.name for column in columns]
-        if len(set(names)) < len(names) or not set(names) <= set(header["feature_names_in"]):
-            raise InputError("the columns of the encoder contradict each other")
-        self._start(columns)
-
-    def get_state(self) -> dict[str, np.ndarray]:
-        """Return the learned state as arrays.
-
-        Returns
-        -------
-        state : dict of str to ndarray
-            The arrays by name; header, parameters and state together restore the encoder.
-        """
-        check_is_fitted(self, "layout_")
-        moments = self._moments
-        numbers = {"count": moments.count, "mean": moments.mean, "m2": moments.m2}
-        norms = {f"norms.{key}": array for key, array in self._scaler.get_state().items()}
-        words = self._slots.state() | self._frequencies.state()
-        return numbers | self._quantiles.state() | norms | words
-
-    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
-        """Restore the state that `get_state` returned.
-
-        Parameters
-        ----------
-        state : mapping of str to ndarray
-            The arrays by name.
-        """
-        n = len(self._plan.numbers)
-        schema = {
-            "count": Array("f8", (n,), low=0.0),
-            "mean": Array("f8", (n,)),
-            "m2": Array("f8", (n,), low=0.0, high=np.inf),
-            "norms.total": Array("f8", (self.layout_.n_views,), low=0.0),
-            "norms.count": Array("f8", (self.layout_.n_views,), low=0.0),
-        }
-        schema |= self._quantiles.schema(state) | self._slots.schema()
-        check_state(state, schema | self._frequencies.schema(), "ViewEncoder")
-        for key in ("count", "mean", "m2"):
-            setattr(self._moments, key, np.array(state[key]))
-        self._quantiles.set_state(state)
-        self._scaler.set_state({key: state[f"norms.{key}"] for key in ("total", "count")})
-        self._slots.set_state(state)
-        self._frequencies.set_state(state)
-
-
-class _Described(_Stored):
-    """Attributes and column names of a fitted encoder."""
-
-    @property
-    def count_(self) -> np.ndarray:
-        """Number of values seen in each numeric column, without missing ones."""
-        check_is_fitted(self, "layout_")
-        return self._moments.count
-
-    @property
-    def mean_(self) -> np.ndarray:
-        """Mean of each numeric column over the rows seen so far."""
-        check_is_fitted(self, "layout_")
-        return self._moments.mean
-
-    @property
-    def mean_norm_(self) -> np.ndarray:
-        """Mean norm of each view, by which its rows are divided if ``scale_views``."""
-        check_is_fitted(self, "layout_")
-        return self._scaler.mean_norm_
-
-    def feature_name(self, view: str, column: int) -> str:
-        """Return the meaning of an output column.
-
-        Parameters
-        ----------
-        view : str
-            Name of the view.
-        column : int
-            Column within the view's block.
-
-        Returns
-        -------
-        str
-            The column's name, ``"age is missing"``, ``"age near 35"``, ``"city=Oslo"``,
-            ``"page:word"``, or ``"slot 7"`` if no name was stored.  If several values share a slot,
-            it is the first one seen.
-        """
-        return self.explain_columns(view, [column])[0].name
-
-    def explain_columns(self, view: str, columns: Sequence[int]) -> list[Meaning]:
-        """Return the meaning of output columns, in parts.
-
-        Parameters
-        ----------
-        view : str
-            Name of the view.
-        columns : sequence of int
-            Columns within the view's block.
-
-        Returns
-        -------
-        meanings : list of Meaning
-            Of each column: ``name`` as from `feature_name`; ``column`` of the table; ``value``, a
-            category, a word, ``"near 35"`` or ``"is missing"``, and None for a number; ``slot``,
-            None where nothing is hashed; and whether the slot ``collides``: rows had several of
-            its values.  That is known of slots with a name.
-        """
-        check_is_fitted(self, "layout_")
-        block = self.layout_.block(view)
-        plain = self._plan.plain_names(view, self._quantiles.knots)
-        numbers = [number.column for number in self._plan.numbers if number.view == view]
-        hashed = [c for c in self._plan.hashed if c.view == view]
-        known, collisions = self._slots.names[view], self._slots.collisions[view]
-        found = []
-        for i in columns:
-            if not 0 <= i < block.stop - block.start:
-                raise InputError(f"view {view!r} has no column {i} ({self.layout_})")
-            if i < len(plain):
-                n = len(numbers)
-                column = numbers[i % n if i < 2 * n else (i - 2 * n) // self._plan.n_bins]
-                found.append(Meaning(plain[i], column, plain[i][len(column) + 1 :] or None))
-                continue
-            slot = i - len(plain)
-            name = known.get(slot)
-            if name is None:
-                found.append(Meaning(f"slot {slot}", None, None, slot))
-            else:
-                split = split_name(name, hashed)
-                found.append(Meaning(name, *split, slot, slot in collisions))
-        return found
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of all columns of the output, ``view__name``.
-
-        Parameters
-        ----------
-        input_features : None
-            Ignored.
-
-        Returns
-        -------
-        ndarray of object of shape (n_columns,)
-            The names.
-        """
-        check_is_fitted(self, "layout_")
-        names: list[str] = []
-        for view, width in zip(self.layout_.names, self.layout_.widths, strict=True):
-            plain = self._plan.plain_names(view, self._quantiles.knots)
-            known = self._slots.names[view]
-            slots = [known.get(slot, f"slot {slot}") for slot in range(width - len(plain))]
-            prefix = f"{view}__"
-            names += [n if n.startswith(prefix) else prefix + n for n in [*plain, *slots]]
-        return np.array(names, dtype=object)
-
-    def view_columns(self) -> dict[str, list[str]]:
-        """Return the table columns of each view.
-
-        Returns
-        -------
-        columns : dict of str to list of str
-            Names of columns, view by view.
-        """
-        check_is_fitted(self, "layout_")
-        columns: dict[str, list[str]] = {view: [] for view in self.layout_.names}
-        for column in self._plan.columns:
-            columns[column.view].append(column.name)
-        return columns
-
-    def declared_columns(self) -> dict[str, list[str]]:
-        """Return the columns whose kind is declared, with globs expanded.
-
-        Returns
-        -------
-        columns : dict of str to list of str
-            Values for ``text``, ``categorical``, ``numeric`` and ``date``, with formats.
-        """
-        check_is_fitted(self, "layout_")
-        return {
-            kind: [
-                f"{c.name}={c.format}" if c.format else c.name
-                for c in self._plan.columns
-                if c.declared and c.kind == kind
-            ]
-            for kind in KINDS
-        }
-
-
-class _Encoding(_Described):
-    """From the columns of rows to views that are not scaled yet."""
-
-    def _decode(self, X: Any, *, whole: bool = False) -> Batch:
-        """The rows as numbers and codes; the first ones determine the columns.
-
-        ``whole``: these are all rows.
-        """
-        X = _one_table(X)
-        if not hasattr(self, "layout_"):
-            self.check_params()
-            names = column_names(X)
-            ignored = dict.fromkeys(match_ignored(self.ignore, names))
-            views = self.views
-            if views is None:
-                warn_of_unused([name for name in names if name not in ignored])
-            elif ignored:
-                views = without_ignored(views, list(ignored), names)
-            declared = {kind: getattr(self, kind) or () for kind in KINDS}
-            recognize = whole and self.date is None
-            columns = plan_columns(X, views, declared, ignored=list(ignored), recognize=recognize)
-            self.n_features_in_ = len(names)
-            self.feature_names_in_ = np.array(names, dtype=object)
-            self._start(columns)
-        return self._plan.decode(X)
-
-    def _tables(self, batch: Batch, *, remember: bool = False) -> list[Any]:
-        """What the values of each categorical and text column become."""
-        return self._slots.look_up(self._plan.hashed, batch.coded, learn=remember)
-
-    def _numbers(self, batch: Batch, *, learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers as they are encoded, and their positions between the knots of bins."""
-        numbers = batch.values
-        if self.standardize or learn:
-            standardized = self._moments.standardize(numbers, learn=learn)
-        positions = np.empty((len(numbers), 0))
-        if self.bins:
-            positions = self._quantiles.positions(numbers, learn=learn)
-        return standardized if self.standardize else numbers, positions
-
-    def _texts(self, batch: Batch, tables: list[Any], *, learn: bool = False) -> list[_Text]:
-        """The rows of each text column."""
-        texts: list[_Text] = []
-        for column, coded, table in zip(self._plan.hashed, batch.coded, tables, strict=True):
-            if column.kind == "text":
-                rows, present = table[coded.codes], coded.codes >= 0  # the last row, -1, is empty
-                if self.tf_idf:
-                    rows = self._frequencies.weigh(len(texts), rows, present, learn=learn)
-                texts.append(_Text(column, rows, present))
-        return texts
-
-    def _encode(
-        self, batch: Batch, tables: list[Any], texts: list[_Text], numbers: _Numbers
-    ) -> MultiView:
-        """The views of these rows, before they are scaled."""
-        categories = [
-            (coded.codes, table)
-            for column, coded, table in zip(self._plan.hashed, batch.coded, tables, strict=True)
-            if column.kind == "categorical"
-        ]
-        matrix, present = _encode_rows(self._plan, *numbers, categories, texts)
-        names = {
-            view: self._plan.plain_names(view, self._quantiles.knots)
-            for view in self.layout_.names
-            if self._plan.first_slot(view) == self.layout_.block(view).stop
-        }
-        return MultiView.from_matrix(
-            matrix, self.layout_, present=None if present.all() else present, feature_names=names
-        )
-
-    def _scaled(
-        self, encoded: MultiView, X: Any, *, fit: bool = False, learn: bool = False
-    ) -> MultiView:
-        """The encoded views of X by the norms of all rows so far, in their own memory.
-
-        ``learn``: each row by those up to itself.
-        """
-        encoded.index = row_index(X)
-        if not self.scale_views:
-            return encoded
-        if learn:
-            return self._scaler.partial_fit_transform(encoded, copy=False)
-        if fit:
-            self._scaler.fit(encoded)
-        return self._scaler.transform(encoded, copy=False)
-
-    def check_params(self) -> None:
-        """Raise `InputError` if a parameter is out of its range."""
-        if not _is_whole(self.hash_bits, 1, 28):
-            raise InputError(f"hash_bits={self.hash_bits!r}; give a whole number from 1 to 28")
-        ngrams = tuple(self.ngram_range) if isinstance(self.ngram_range, Sequence) else ()
-        if len(ngrams) != 2 or not 1 <= ngrams[0] <= ngrams[1]:
-            raise InputError(
-                f"ngram_range={self.ngram_range!r}; give shortest and longest, such as (1, 2)"
-            )
-        if not (self.bins is None or _is_whole(self.bins, 2, MAX_BINS)):
-            raise InputError(
-                f"bins={self.bins!r}; give a whole number from 2 to {MAX_BINS}, or None"
-            )
-        _check_count("remember_names", self.remember_names)
-        check_dialect(self.dialect)
-
-
-class ViewEncoder(_Encoding):
+class ViewEncoder(ViewTransformer):
     """Encoder of tables with numbers, dates, categories and text into sparse views.
 
     Numbers are standardized, categories and words are hashed into slots (feature hashing), and
@@ -602,6 +197,57 @@ class ViewEncoder(_Encoding):
         self.remember_names = remember_names
         self.dialect = dialect
 
+    def check_params(self) -> None:
+        """Raise `InputError` if a parameter is out of its range."""
+        if not _is_whole(self.hash_bits, 1, 28):
+            raise InputError(f"hash_bits={self.hash_bits!r}; give a whole number from 1 to 28")
+        ngrams = tuple(self.ngram_range) if isinstance(self.ngram_range, Sequence) else ()
+        if len(ngrams) != 2 or not 1 <= ngrams[0] <= ngrams[1]:
+            raise InputError(
+                f"ngram_range={self.ngram_range!r}; give shortest and longest, such as (1, 2)"
+            )
+        if not (self.bins is None or _is_whole(self.bins, 2, MAX_BINS)):
+            raise InputError(
+                f"bins={self.bins!r}; give a whole number from 2 to {MAX_BINS}, or None"
+            )
+        _check_count("remember_names", self.remember_names)
+        check_dialect(self.dialect)
+
+    def _start(self, columns: list[Column]) -> None:
+        """Initialize the state for these columns."""
+        self._rows = RowEncoder(
+            columns,
+            n_slots=1 << self.hash_bits,
+            ngram_range=self.ngram_range,
+            n_bins=self.bins or 0,
+            tf_idf=self.tf_idf,
+            standardize=self.standardize,
+            remember_names=self.remember_names,
+        )
+        self.layout_ = self._rows.plan.layout
+        self._scaler = ViewScaler()
+        self._scaler.use_layout(self.layout_)
+
+    def _table(self, X: Any, *, whole: bool = False) -> Any:
+        """The rows as one table; the first ones, or all, determine the columns."""
+        X = side_by_side(X) if is_mapping(X) else X
+        if not hasattr(self, "layout_"):
+            self.check_params()
+            names = column_names(X)
+            ignored = dict.fromkeys(match_ignored(self.ignore, names))
+            views = self.views
+            if views is None:
+                warn_of_unused([name for name in names if name not in ignored])
+            elif ignored:
+                views = without_ignored(views, list(ignored), names)
+            declared = {kind: getattr(self, kind) or () for kind in KINDS}
+            recognize = whole and self.date is None
+            columns = plan_columns(X, views, declared, ignored=list(ignored), recognize=recognize)
+            self.n_features_in_ = len(names)
+            self.feature_names_in_ = np.array(names, dtype=object)
+            self._start(columns)
+        return X
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the columns, their kinds and the statistics of the numbers.
 
@@ -635,12 +281,11 @@ class ViewEncoder(_Encoding):
         ViewEncoder
             Itself.
         """
-        batch = self._decode(X)
-        tables = self._tables(batch, remember=True)
-        numbers = self._numbers(batch, learn=True)
-        texts = self._texts(batch, tables, learn=True)
+        table = self._table(X)
         if self.scale_views:  # their norms are those of encoded rows
-            self._scaler.partial_fit(self._encode(batch, tables, texts, numbers))
+            self._scaler.partial_fit(self._rows.encode(table, learn=True))
+        else:
+            self._rows.learn(table)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> MultiView:
@@ -659,14 +304,12 @@ class ViewEncoder(_Encoding):
             The views, as from `transform`.
         """
         self.__dict__.pop("layout_", None)
-        batch = self._decode(X, whole=True)
-        tables = self._tables(batch, remember=True)
-        self._moments.standardize(batch.values, learn=True)
-        if self.bins:
-            self._quantiles.fit(batch.values)
-        self._texts(batch, tables, learn=True)
-        encoded = self._encode(batch, tables, self._texts(batch, tables), self._numbers(batch))
-        return self._scaled(encoded, X, fit=True)
+        table = self._table(X, whole=True)
+        encoded = self._rows.fit(table)
+        encoded.index = row_index(X)
+        if not self.scale_views:
+            return encoded
+        return self._scaler.fit(encoded).transform(encoded, copy=False)
 
     def partial_fit_transform(self, X: Any) -> MultiView:
         """Learn and encode rows, one after the other.
@@ -681,11 +324,12 @@ class ViewEncoder(_Encoding):
         MultiView
             The views; each row by the statistics up to and including itself.
         """
-        batch = self._decode(X)
-        tables = self._tables(batch, remember=True)
-        texts = self._texts(batch, tables, learn=True)
-        encoded = self._encode(batch, tables, texts, self._numbers(batch, learn=True))
-        return self._scaled(encoded, X, learn=True)
+        table = self._table(X)
+        encoded = self._rows.encode(table, learn=True)
+        encoded.index = row_index(X)
+        if not self.scale_views:
+            return encoded
+        return self._scaler.partial_fit_transform(encoded, copy=False)
 
     def transform(self, X: Any) -> MultiView:
         """Encode rows with the statistics fitted so far, without updating them.
@@ -701,10 +345,252 @@ class ViewEncoder(_Encoding):
             The views, as one CSR matrix with sorted indices.
         """
         check_is_fitted(self, "layout_")
-        batch = self._plan.decode(_one_table(X))
-        tables = self._tables(batch)
-        encoded = self._encode(batch, tables, self._texts(batch, tables), self._numbers(batch))
-        return self._scaled(encoded, X)
+        encoded = self._rows.encode(self._table(X))
+        encoded.index = row_index(X)
+        return self._scaler.transform(encoded, copy=False) if self.scale_views else encoded
+
+    # --- learned state ---------------------------------------------------------------------
+
+    def column_kinds(self) -> dict[str, dict[str, int]]:
+        """Return how many columns of each view are of each kind.
+
+        Returns
+        -------
+        kinds : dict of str to dict of str to int
+            By view, then by kind: "numeric", "categorical", "text" or "date".
+        """
+        check_is_fitted(self, "layout_")
+        kinds: dict[str, dict[str, int]] = {view: {} for view in self.layout_.names}
+        for column in self._rows.plan.columns:
+            of_view = kinds[column.view]
+            of_view[column.kind] = of_view.get(column.kind, 0) + 1
+        return kinds
+
+    def kinds(self) -> dict[str, str]:
+        """Return the kind of each column that is encoded.
+
+        Returns
+        -------
+        kinds : dict of str to str
+            By name, as in `column_kinds`.
+        """
+        check_is_fitted(self, "layout_")
+        return {column.name: column.kind for column in self._rows.plan.columns}
+
+    def read_as(self) -> tuple[list[str], list[str]]:
+        """Return the columns that were text in the tables it was fitted on, and those of numbers.
+
+        Returns
+        -------
+        words, numbers : list of str
+            Names of columns.  Categories that were declared may have been numbers.
+        """
+        check_is_fitted(self, "layout_")
+        columns = self._rows.plan.columns
+        words = [
+            c.name
+            for c in columns
+            if c.kind == "text" or c.format or (c.kind, c.declared) == ("categorical", False)
+        ]
+        return words, [c.name for c in columns if (c.kind, c.declared) == ("numeric", False)]
+
+    def get_header(self) -> dict[str, Any]:
+        """Return the part of the learned state that is not arrays: columns and names.
+
+        Returns
+        -------
+        header : dict
+            Ready for JSON.
+        """
+        check_is_fitted(self, "layout_")
+        return {
+            "columns": [list(column) for column in self._rows.plan.columns],
+            "feature_names_in": self.feature_names_in_.tolist(),
+        }
+
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Restore the header that `get_header` returned.
+
+        Parameters
+        ----------
+        header : mapping
+            As from JSON.
+        """
+        entries = {"columns": [[(str, bool)]], "feature_names_in": [str]}
+        check_header(header, entries, "ViewEncoder")
+        self.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+        columns = [Column(*column) for column in header["columns"]]
+        for column in columns:
+            types = [type(value) for value in column]
+            if types != [str, str, str, bool, str] or column.kind not in KINDS:
+                raise InputError(f"the encoder has the column {column!r}, which is of no kind")
+            if column.format:
+                check_format(column.format)
+        names = [column.name for column in columns]
+        if len(set(names)) < len(names) or not set(names) <= set(header["feature_names_in"]):
+            raise InputError("the columns of the encoder contradict each other")
+        self._start(columns)
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return the learned state as arrays.
+
+        Returns
+        -------
+        state : dict of str to ndarray
+            The arrays by name; header, parameters and state together restore the encoder.
+        """
+        check_is_fitted(self, "layout_")
+        norms = {f"norms.{key}": array for key, array in self._scaler.get_state().items()}
+        return self._rows.state() | norms
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore the state that `get_state` returned.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The arrays by name.
+        """
+        per_view = Array("f8", (self.layout_.n_views,), low=0.0)
+        self._rows.set_state(state, {"norms.total": per_view, "norms.count": per_view})
+        self._scaler.set_state({key: state[f"norms.{key}"] for key in ("total", "count")})
+
+    # --- columns and their names -----------------------------------------------------------
+
+    @property
+    def count_(self) -> np.ndarray:
+        """Number of values seen in each numeric column, without missing ones."""
+        check_is_fitted(self, "layout_")
+        return self._rows.moments.count
+
+    @property
+    def mean_(self) -> np.ndarray:
+        """Mean of each numeric column over the rows seen so far."""
+        check_is_fitted(self, "layout_")
+        return self._rows.moments.mean
+
+    @property
+    def mean_norm_(self) -> np.ndarray:
+        """Mean norm of each view, by which its rows are divided if ``scale_views``."""
+        check_is_fitted(self, "layout_")
+        return self._scaler.mean_norm_
+
+    def feature_name(self, view: str, column: int) -> str:
+        """Return the meaning of an output column.
+
+        Parameters
+        ----------
+        view : str
+            Name of the view.
+        column : int
+            Column within the view's block.
+
+        Returns
+        -------
+        str
+            The column's name, ``"age is missing"``, ``"age near 35"``, ``"city=Oslo"``,
+            ``"page:word"``, or ``"slot 7"`` if no name was stored.  If several values share a slot,
+            it is the first one seen.
+        """
+        return self.explain_columns(view, [column])[0].name
+
+    def explain_columns(self, view: str, columns: Sequence[int]) -> list[Meaning]:
+        """Return the meaning of output columns, in parts.
+
+        Parameters
+        ----------
+        view : str
+            Name of the view.
+        columns : sequence of int
+            Columns within the view's block.
+
+        Returns
+        -------
+        meanings : list of Meaning
+            Of each column: ``name`` as from `feature_name`; ``column`` of the table; ``value``, a
+            category, a word, ``"near 35"`` or ``"is missing"``, and None for a number; ``slot``,
+            None where nothing is hashed; and whether the slot ``collides``: rows had several of
+            its values.  That is known of slots with a name.
+        """
+        check_is_fitted(self, "layout_")
+        block = self.layout_.block(view)
+        plain = self._rows.plain_names(view)
+        numbers = [number.column for number in self._rows.plan.numbers if number.view == view]
+        hashed = [c for c in self._rows.plan.hashed if c.view == view]
+        known, collisions = self._rows.slots.names[view], self._rows.slots.collisions[view]
+        found = []
+        for i in columns:
+            if not 0 <= i < block.stop - block.start:
+                raise InputError(f"view {view!r} has no column {i} ({self.layout_})")
+            if i < len(plain):
+                n = len(numbers)
+                column = numbers[i % n if i < 2 * n else (i - 2 * n) // self._rows.plan.n_bins]
+                found.append(Meaning(plain[i], column, plain[i][len(column) + 1 :] or None))
+                continue
+            slot = i - len(plain)
+            name = known.get(slot)
+            if name is None:
+                found.append(Meaning(f"slot {slot}", None, None, slot))
+            else:
+                split = split_name(name, hashed)
+                found.append(Meaning(name, *split, slot, slot in collisions))
+        return found
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of all columns of the output, ``view__name``.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of object of shape (n_columns,)
+            The names.
+        """
+        check_is_fitted(self, "layout_")
+        names: list[str] = []
+        for view, width in zip(self.layout_.names, self.layout_.widths, strict=True):
+            plain = self._rows.plain_names(view)
+            known = self._rows.slots.names[view]
+            slots = [known.get(slot, f"slot {slot}") for slot in range(width - len(plain))]
+            prefix = f"{view}__"
+            names += [n if n.startswith(prefix) else prefix + n for n in [*plain, *slots]]
+        return np.array(names, dtype=object)
+
+    def view_columns(self) -> dict[str, list[str]]:
+        """Return the table columns of each view.
+
+        Returns
+        -------
+        columns : dict of str to list of str
+            Names of columns, view by view.
+        """
+        check_is_fitted(self, "layout_")
+        columns: dict[str, list[str]] = {view: [] for view in self.layout_.names}
+        for column in self._rows.plan.columns:
+            columns[column.view].append(column.name)
+        return columns
+
+    def declared_columns(self) -> dict[str, list[str]]:
+        """Return the columns whose kind is declared, with globs expanded.
+
+        Returns
+        -------
+        columns : dict of str to list of str
+            Values for ``text``, ``categorical``, ``numeric`` and ``date``, with formats.
+        """
+        check_is_fitted(self, "layout_")
+        return {
+            kind: [
+                f"{c.name}={c.format}" if c.format else c.name
+                for c in self._rows.plan.columns
+                if c.declared and c.kind == kind
+            ]
+            for kind in KINDS
+        }
 
 
 def _check_count(name: str, value: Any) -> None:
@@ -713,69 +599,5 @@ def _check_count(name: str, value: Any) -> None:
         raise InputError(f"{name}={value!r}; give a whole number, 0 or more")
 
 
-def _one_table(X: Any) -> Any:
-    """A mapping of views as one table; all else as it is."""
-    return side_by_side(X) if is_mapping(X) else X
-
-
 def _is_whole(value: Any, low: int, high: int) -> bool:
     return isinstance(value, int | np.integer) and bool(low <= value <= high)
-
-
-def _encode_rows(
-    plan: Plan,
-    numbers: np.ndarray,
-    positions: np.ndarray,
-    categories: list[tuple[np.ndarray, np.ndarray]],
-    texts: list[_Text],
-) -> tuple[sp.csr_array, np.ndarray]:
-    """The rows as one CSR matrix, and which views are there.
-
-    ``numbers`` and ``positions`` between knots are one row each, and ``categories`` are the codes
-    of each categorical column, and the slot of each code.
-    """
-    n_rows = len(numbers)
-    present = np.zeros((n_rows, plan.layout.n_views), dtype=bool)
-    codes = np.empty((len(categories), n_rows), dtype=np.int32)
-    for k, (of_column, _) in enumerate(categories):
-        codes[k] = of_column
-    tables = [np.empty(0, dtype=np.int32), *(table for _, table in categories)]
-    starts = np.cumsum([len(table) for table in tables[:-1]], dtype=np.uint64)
-    for text in texts:
-        present[:, plan.layout.index(text.column.view)] |= text.present
-    # 1. numbers and categories, row by row
-    blocks = plan.blocks()
-    most = n_rows * ((3 if plan.n_bins else 1) * len(plan.numbers) + len(categories))
-    if max(most, plan.layout.n_columns) > np.iinfo(np.int32).max:
-        raise InputError(f"{n_rows} rows are too many for one call; transform them in batches")
-    indptr = np.zeros(n_rows + 1, dtype=np.int32)
-    indices = np.empty(most, dtype=np.int32)
-    data = np.empty(most)
-    cells = Cells(numbers, positions, codes, np.concatenate(tables), starts)
-    csr = (data, indices, indptr)
-    fill_rows(cells, plan.n_bins, present, blocks, slot_buffer(len(codes)), csr)
-    if plan.unused is not None:
-        data, indices, indptr = _without(plan.unused, data, indices, indptr)
-    matrix = _csr(data, indices, indptr, plan.layout.n_columns)
-    # 2. texts, as one matrix per column
-    for column, rows, _ in texts:
-        shifted = rows.indices + np.int32(plan.first_slot(column.view))
-        matrix = matrix + _csr(rows.data, shifted, rows.indptr, plan.layout.n_columns)
-    return matrix, present
-
-
-def _without(
-    unused: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same rows without what is in some columns."""
-    kept = ~unused[indices[: indptr[-1]]]
-    ends = np.append(0, np.cumsum(kept, dtype=np.int32))
-    return data[: len(kept)][kept], indices[: len(kept)][kept], ends[indptr]
-
-
-def _csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, width: int) -> sp.csr_array:
-    """A matrix whose columns are sorted, each once."""
-    end = indptr[-1]
-    matrix = sp.csr_array((data[:end], indices[:end], indptr), shape=(len(indptr) - 1, width))
-    matrix.has_canonical_format = True
-    return matrix

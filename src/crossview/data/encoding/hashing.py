@@ -33,7 +33,7 @@ SEPARATORS = {"categorical": "=", "text": ":"}
 
 
 class _Words(NamedTuple):
-    """What is hashed of some values: value i has the names ``codes[indptr[i]:indptr[i + 1]]``."""
+    """Names that are hashed: value i has those of ``codes[indptr[i]:indptr[i + 1]]``."""
 
     prefix: str
     values: pa.Array  # a name is the prefix and one of these
@@ -112,25 +112,9 @@ class _Hashing:
 class SlotTables(_Hashing):
     """Hashes of the values of categorical and text columns, and names of the slots.
 
-    Parameters
-    ----------
-    n_slots : int
-        Slots of each view.
-    ngram_range : (int, int)
-        Shortest and longest n-gram of words to count.
-    remember_names : int
-        Maximum number of slot names to store per view.
-    views : sequence of str
-        Names of all views.
-    normalized : bool, default=True
-        Whether the counts of each text have norm 1.
-
-    Attributes
-    ----------
-    names : dict of str to dict of int to str
-        Per view the name of each slot: the first one that a row had.
-    collisions : dict of str to set of int
-        Per view the slots with a name that rows had by another name, too.
+    Per view, ``names`` has the name of each slot, the first one that a row had, for at most
+    ``remember_names`` slots; and ``collisions`` the slots with a name that rows had by another
+    name, too.  With ``normalized`` the counts of each text have norm 1.
     """
 
     def __init__(
@@ -280,7 +264,7 @@ class SlotTables(_Hashing):
 
 
 def _first_rows(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the codes from 0 occur, and where each is first; no sort as in `numpy.unique`."""
+    """Return the codes that occur, and the first row of each; no sort as in `numpy.unique`."""
     first = np.full(n_codes, -1, dtype=np.int64)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the last one written stays
     found = np.flatnonzero(first >= 0)
@@ -327,7 +311,7 @@ def _prints_of(names: Iterable[str]) -> np.ndarray:
 
 
 def _same(a: pa.Array, b: pa.Array) -> bool:
-    """Whether two dictionaries are equal; the same memory is not read."""
+    """Return whether two dictionaries are equal; the same memory is not read."""
     if len(a) == len(b) and a.offset == b.offset and a.type == b.type:
         places = [[buffer and buffer.address for buffer in x.buffers()] for x in (a, b)]
         if places[0] == places[1]:

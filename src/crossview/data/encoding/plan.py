@@ -1,4 +1,4 @@
-"""What becomes of the columns of each view."""
+"""Plan of an encoder: columns of a table, and the columns of the views that they become."""
 
 from __future__ import annotations
 
@@ -27,14 +27,8 @@ __all__ = ["Number", "Plan"]
 class Number(NamedTuple):
     """A number of each row: a column of numbers, or a part of a date.
 
-    Attributes
-    ----------
-    name, view : str
-        Its name and view.
-    column : str
-        The column that it is of.
-    is_whole : bool
-        Whether the column has no number before it, which says where it is missing.
+    ``is_whole`` says whether it is the first number of its column, which says where that is
+    missing.
     """
 
     name: str
@@ -58,21 +52,12 @@ def _numbers_of(column: Column) -> list[Number]:
 class Plan:
     """The columns that are encoded, and the layout of what they become.
 
-    Parameters
-    ----------
-    columns : list of Column
-        The columns, view by view.
-    n_slots : int
-        Slots of each view that has categories or text.
-    n_bins : int
-        Bins of each column of numbers.
-
     Attributes
     ----------
     layout : ViewLayout
         Names and widths of the views.
     numbers : list of Number
-        What becomes numbers.
+        The numbers of a row.
     hashed : list of Column
         The columns of categories and text.
     unused : ndarray of bool of shape (n_columns,), or None

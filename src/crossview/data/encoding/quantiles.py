@@ -21,21 +21,8 @@ class Quantiles:
 
     A learner needs columns that keep their meaning, so the knots stay after `LAST_PLACED` values.
     When they are placed depends on the number of values of the column only, so batches change
-    nothing.
-
-    Parameters
-    ----------
-    n_columns : int
-        Number of columns.
-    n_knots : int
-        Number of knots per column; a column with equal quantiles has fewer.
-
-    Attributes
-    ----------
-    count : ndarray of shape (n_columns,), int64
-        Number of values that the knots are about, or wait for; at most `LAST_PLACED`.
-    knots : list of ndarray
-        The knots of each column, ascending.
+    nothing.  A column with equal quantiles has fewer knots; ``count`` is the number of values that
+    the knots are about, or wait for.
     """
 
     def __init__(self, n_columns: int, n_knots: int) -> None:
@@ -45,32 +32,17 @@ class Quantiles:
         self._first = [np.empty(0)] * n_columns  # the values, until the knots stay
 
     def fit(self, values: np.ndarray) -> None:
-        """Place the knots at the quantiles of all rows.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_columns)
-            The numbers; NaN is missing.
-        """
+        """Place the knots at the quantiles of all rows; NaN is missing."""
         for c, column in enumerate(values.T):
             self._add(c, column[~np.isnan(column)])
             if self.count[c]:
                 self._place(c)
 
     def positions(self, values: np.ndarray, *, learn: bool = False) -> np.ndarray:
-        """Return where each number lies: k + f between knots k and k + 1, at the fraction f.
+        """Return k + f for a number between knots k and k + 1, at the fraction f.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_columns)
-            The numbers; NaN is missing.
-        learn : bool, default=False
-            Add each row before it is looked up.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns)
-            The positions; NaN where the number is missing, or its column has no two knots yet.
+        It is NaN where the number is missing, or its column has no two knots yet; ``learn`` adds
+        each row before it is looked up.
         """
         positions = np.empty_like(values)
         for c, column in enumerate(values.T):

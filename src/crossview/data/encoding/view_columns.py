@@ -92,20 +92,7 @@ def plan_columns(
 def declared_kinds(
     declared: Mapping[str, Sequence[str]], names: list[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the kinds of columns that are declared, and the formats of those that are dates.
-
-    Parameters
-    ----------
-    declared : mapping of str to sequence of str
-        As for `plan_columns`.
-    names : list of str
-        The columns.
-
-    Returns
-    -------
-    kinds, formats : dict of str to str
-        By column; the format is "" where none is given.
-    """
+    """Return the kinds of columns that are declared, and the formats of dates ("": none given)."""
     kinds: dict[str, str] = {}
     formats: dict[str, str] = {}
     for kind, patterns in declared.items():
@@ -139,18 +126,7 @@ def columns_of_views(views: Any, names: list[str]) -> dict[str, list[str]]:
 
 
 def suggested_views(names: Sequence[str]) -> dict[str, str]:
-    """Return views that the names suggest.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of columns without ``__``.
-
-    Returns
-    -------
-    views : dict of str to str
-        ``{"user": "user_*"}`` for each of a few common prefixes.
-    """
+    """Return ``{"user": "user_*"}`` for each of a few prefixes that names without ``__`` share."""
     prefixes = Counter(name.partition("_")[0] for name in names if "_" in name)
     common = [prefix for prefix, count in prefixes.items() if count > 1 and prefix.isalnum()]
     return {p: f"{p}_*" for p in common} if 2 <= len(common) <= MOST_SUGGESTED else {}

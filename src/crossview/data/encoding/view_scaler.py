@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.batch import make_rows
-from crossview.data.encoding.merged import MergeableStatistics
 from crossview.data.encoding.scale import scale_rows
 from crossview.data.encoding.view_transformer import ViewTransformer
 from crossview.errors import InputError
@@ -23,7 +22,7 @@ __all__ = ["ViewScaler"]
 ROWS_AT_ONCE = 10_000
 
 
-class ViewScaler(MergeableStatistics, ViewTransformer):
+class ViewScaler(ViewTransformer):
     """Scaler of views: each view is divided by the mean Euclidean norm of its rows.
 
     Learners measure a step by the norms of the views.  If one view has rows of norm 1 and

@@ -19,8 +19,7 @@ from crossview.data.joining.join_keys import (
     unify_keys,
 )
 from crossview.data.readers.duck import identifier, read_batches
-from crossview.data.source import TableBatch
-from crossview.data.table import TableStream, open_table
+from crossview.data.source import Batch, Source, open_table
 from crossview.errors import InputError, closest_names, some_names
 from crossview.views import index_as_columns, row_index
 
@@ -37,16 +36,9 @@ ROWS_OF_A_TABLE = 10**15
 
 
 class Join(NamedTuple):
-    """What is known of a join.
+    """The id of a join, the views that are tables, and messages about it.
 
-    Attributes
-    ----------
-    on : list of str
-        The columns of the id.
-    views : list of str
-        The views that are tables.
-    lines : list of str
-        What is said of it: the id, if it is a guess, and rows that are not in all tables.
+    The messages name an id that is a guess, and rows that are not in all tables.
     """
 
     on: list[str]
@@ -54,12 +46,12 @@ class Join(NamedTuple):
     lines: list[str]
 
 
-def join_tables(left: Any, right: Any, on: str | Sequence[str] | None = None) -> TableStream:
+def join_tables(left: Any, right: Any, on: str | Sequence[str] | None = None) -> Source:
     """Return the rows of a table with the columns of others: views, or labels that came late.
 
     Parameters
     ----------
-    left : path, glob, query, data frame or TableStream
+    left : path, glob, query, data frame or Source
         The rows, opened as by `open_table`.
     right : mapping of str to table, or one table
         A mapping: each table is a view of that name.  All its columns but the id are in it, called
@@ -73,7 +65,7 @@ def join_tables(left: Any, right: Any, on: str | Sequence[str] | None = None) ->
 
     Returns
     -------
-    TableStream
+    Source
         A stream of all columns, in the order of ``left``.
 
     Raises
@@ -119,30 +111,13 @@ def join_sources(
     label: str | None = None,
     named: Iterable[str] = (),
     dialect: Mapping[str, Any] | None = None,
-) -> TableStream:
+) -> Source:
     """Return the rows of several tables, joined by an id.
 
-    Parameters
-    ----------
-    sources : sequence of (str or None, table)
-        The view that each table is, and the table.  None: its columns keep their names, and rows
-        that it has not are left out.
-    on : str or sequence of str, default=None
-        As for `join_tables`.
-    main : bool, default=True
-        Whether the first table gives the rows and their order.  False: the table that has the
-        label does, and without a label all ids that a table has, in their order.
-    label : str, default=None
-        The column of the labels, which keeps its name.
-    named : iterable of str, default=()
-        More columns that keep their names, such as one of weights.
-    dialect : mapping of str to value, default=None
-        Of CSV files, as for `open_table`.
-
-    Returns
-    -------
-    TableStream
-        A stream of all columns.
+    ``sources`` are pairs of a view and its table; columns of a table without a view keep their
+    names, and rows that it has not are left out.  With ``main`` the first table gives the rows and
+    their order; otherwise the table that has the label does, and without a label all ids that a
+    table has, in their order.  The label and the ``named`` columns keep their names.
     """
     keys = None if on is None else [on] if isinstance(on, str) else list(on)
     for view, _ in sources:
@@ -165,7 +140,7 @@ def join_sources(
     joined = JoinedSource(tables, keys, rows)
     if guessed:
         joined.join.lines.insert(0, f"joined by {', '.join(keys)}; another id is on=")
-    return TableStream(joined, list(joined.schema.names), streams[0][1].batch_rows)
+    return Source(joined, batch_rows=streams[0][1].batch_rows)
 
 
 def _with_index(table: Any, keys: Sequence[str] | None) -> Any:
@@ -177,9 +152,7 @@ def _with_index(table: Any, keys: Sequence[str] | None) -> Any:
     return index_as_columns(table) if wanted and set(wanted) <= set(index.names) else table
 
 
-def _check_keys(
-    keys: list[str] | None, streams: Sequence[tuple[str | None, TableStream]]
-) -> list[str]:
+def _check_keys(keys: list[str] | None, streams: Sequence[tuple[str | None, Source]]) -> list[str]:
     """The id, if all tables have it."""
     if keys is None:
         tables = [stream.column_names for _, stream in streams]
@@ -205,7 +178,7 @@ def _check_keys(
 
 
 def _name_columns(
-    streams: Sequence[tuple[str | None, TableStream]], keys: Sequence[str], named: Sequence[str]
+    streams: Sequence[tuple[str | None, Source]], keys: Sequence[str], named: Sequence[str]
 ) -> list[JoinedTable]:
     """The tables with the names of their columns in the join."""
     tables: list[JoinedTable] = []
@@ -246,22 +219,8 @@ def _with_label(tables: Sequence[JoinedTable], label: str | None) -> int | None:
 class JoinedSource:
     """Rows of several tables, joined by an id.
 
-    Parameters
-    ----------
-    tables : sequence of JoinedTable
-        The tables.
-    on : sequence of str
-        The id: columns of all.
-    rows : int or None
-        The table that gives the rows and their order.  None: all ids of all tables, in the order in
-        which they come.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    join : Join
-        The id, and what is said of it.
+    ``rows`` is the table that gives the rows and their order.  None: all ids of all tables, in the
+    order in which they come.
     """
 
     def __init__(self, tables: Sequence[JoinedTable], on: Sequence[str], rows: int | None) -> None:
@@ -329,7 +288,7 @@ class JoinedSource:
         other.schema = other._schema()
         return other
 
-    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
         """Yield the rows with these columns."""
         schema = pyarrow().schema([self.schema.field(name) for name in columns])
         read = [
@@ -347,7 +306,7 @@ class JoinedSource:
                 self._load(duck, i, columns, raised)
             query = self._query(columns, read)
             for data in read_batches(duck, duck.sql(query), batch_rows):
-                yield TableBatch(data.cast(schema), None, done)
+                yield Batch(data.cast(schema), None, done)
                 done += data.num_rows
 
     def _load(self, duck: Any, i: int, columns: Sequence[str], raised: list[Any]) -> None:

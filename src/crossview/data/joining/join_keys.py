@@ -10,7 +10,7 @@ import numpy as np
 
 from crossview.data.arrow import integers, one_line, pyarrow
 from crossview.data.readers.duck import connection, identifier
-from crossview.data.table import TableStream
+from crossview.data.source import Source
 from crossview.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class JoinedTable(NamedTuple):
 
     Attributes
     ----------
-    stream : TableStream
+    stream : Source
         Its rows.
     view : str or None
         The view that it is; None: its columns keep their names.
@@ -37,10 +37,10 @@ class JoinedTable(NamedTuple):
     columns : dict of str to str
         Its columns without the id: the name in the join, and its own.
     title : str
-        What messages call it.
+        Its name in messages.
     """
 
-    stream: TableStream
+    stream: Source
     view: str | None
     required: bool
     columns: dict[str, str]
@@ -55,24 +55,10 @@ def key_name(k: int) -> str:
 def unify_keys(
     tables: Sequence[JoinedTable], on: Sequence[str]
 ) -> tuple[list[JoinedTable], list[str | None]]:
-    """Return the tables with ids that can be compared, and the SQL types for that.
+    """Return the tables with ids that can be compared, and the SQL type of each column of the id.
 
     Text files say nothing of types: ids of digits are numbers if all tables have numbers, and text
-    if another table has text, such as 007 or P12.
-
-    Parameters
-    ----------
-    tables : sequence of JoinedTable
-        The tables.
-    on : sequence of str
-        Columns that all have.
-
-    Returns
-    -------
-    tables : list of JoinedTable
-        The same, some read in another way.
-    types : list of (str or None)
-        The type of each column of ``on``; None: as it is.
+    if another table has text, such as 007 or P12.  A type of None leaves the column as it is.
     """
     tables = list(tables)
     types: list[str | None] = []
@@ -94,7 +80,7 @@ def unify_keys(
 
 
 def _family(table: JoinedTable, name: str) -> str:
-    """What a column of ids holds, whether or not it is stored as a dictionary."""
+    """Return the family of types of a column of ids, also where it is stored as a dictionary."""
     types = pyarrow().types
     kind = table.stream.schema.field(name).type
     kind = kind.value_type if types.is_dictionary(kind) else kind
@@ -108,8 +94,8 @@ def _family(table: JoinedTable, name: str) -> str:
 def _first(table: JoinedTable, name: str) -> str:
     """The first value of a column, as an example."""
     for batch in table.stream.select([name]):
-        if batch.data.num_rows:
-            return f"such as {batch.data.column(0)[0].as_py()!r}"
+        if len(batch):
+            return f"such as {batch.X.column(0)[0].as_py()!r}"
     return "no rows"
 
 
@@ -126,22 +112,11 @@ def database() -> Iterator[tuple[Any, list[InputError]]]:
 
 
 def register(
-    duck: Any, name: str, stream: TableStream, on: Sequence[str], raised: list[InputError]
+    duck: Any, name: str, stream: Source, on: Sequence[str], raised: list[InputError]
 ) -> None:
     """Give the database the rows of a table with their places, to be read once.
 
-    Parameters
-    ----------
-    duck : duckdb.DuckDBPyConnection
-        The database.
-    name : str
-        What SQL calls the table.
-    stream : TableStream
-        Its rows.
-    on : sequence of str
-        Columns that have a value in each row.
-    raised : list of InputError
-        Gets the error that ends the reading.
+    Each row must have an id; ``raised`` gets the error that ends the reading.
     """
     arrow = pyarrow()
     schema = stream.schema.append(arrow.field(PLACE, arrow.int64()))
@@ -150,10 +125,11 @@ def register(
         done = 0
         try:
             for batch in stream:
-                _check_complete(batch, on)
-                n = batch.data.num_rows
+                for key in on:
+                    batch.check_complete(key, "the id is missing; fill it in, or leave the row out")
+                n = len(batch)
                 place = integers(np.arange(done, done + n))
-                yield arrow.RecordBatch.from_arrays([*batch.data.columns, place], schema=schema)
+                yield arrow.RecordBatch.from_arrays([*batch.X.columns, place], schema=schema)
                 done += n
         except InputError as error:
             raised.append(error)
@@ -162,44 +138,17 @@ def register(
     duck.register(name, arrow.RecordBatchReader.from_batches(schema, batches()))
 
 
-def _check_complete(batch: Any, on: Sequence[str]) -> None:
-    """Raise an error for the first row without an id."""
-    import pyarrow.compute as pc
-
-    for name in on:
-        missing = pc.is_null(batch.data.column(name), nan_is_null=True)
-        if pc.any(missing).as_py():
-            row = batch.first_row + int(pc.index(missing, True).as_py())
-            raise InputError(
-                "the id is missing; fill it in, or leave the row out",
-                file=batch.file,
-                row=row,
-                column=name,
-            )
-
-
 class Matches:
-    """Which ids the tables have in common, found by reading their ids only.
+    """The ids that the tables have in common, found by reading their ids only.
 
-    Parameters
-    ----------
-    tables : sequence of JoinedTable
-        The tables.
-    on : sequence of str
-        The columns of the id.
-    types : sequence of (str or None)
-        Their SQL types.
-    rows : int or None
-        The table that gives the rows; None: they are all ids of all tables.
+    ``rows`` is the table that gives the rows; None: they are all ids of all tables.
 
     Attributes
     ----------
-    n_rows : int
-        Rows of the join.
-    n_first : int
-        Rows of the first table, or ids of all.
+    n_rows, n_first : int
+        Rows of the join, and those of the first table, or ids of all.
     lines : list of str
-        What is said of rows that are not in all tables, a line each.
+        Messages about rows that are not in all tables, a line each.
     """
 
     def __init__(

@@ -14,24 +14,10 @@ __all__ = ["side_by_side"]
 
 
 def side_by_side(views: Mapping[str, Any], named: Iterable[str] = ()) -> Any:
-    """Return frames of the same rows as one table, with the columns of each as its view.
+    """Return frames of the same rows as one table, with columns ``view__column``.
 
-    Parameters
-    ----------
-    views : mapping of str to data frame or ndarray
-        The views.  Rows of pandas belong together by their index, others by their position.
-    named : iterable of str, default=()
-        Columns that keep their names, such as that of the labels.
-
-    Returns
-    -------
-    table : pyarrow.Table
-        Columns ``view__column``.
-
-    Raises
-    ------
-    InputError
-        The frames have other rows, or all have a column that may be an id.
+    Rows of pandas belong together by their index, others by their position; ``named`` columns keep
+    their names.  Frames of other rows, or with a column that may be an id, are an error.
     """
     for name, block in views.items():
         if isinstance(block, str | os.PathLike | list) or hasattr(block, "batch_rows"):

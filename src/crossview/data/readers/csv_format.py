@@ -1,4 +1,4 @@
-"""How CSV files are written: their dialect, which a model keeps to read other files alike."""
+"""Dialect of CSV files, which a model keeps to read other files alike."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COMMA, _POINT = re.compile(r"\s*[-+]?[\d.]*,\d+\s*"), re.compile(r"\s*[-+]?[\d,
 
 
 class CsvFormat(NamedTuple):
-    """How CSV files are written; `open_table` documents it."""
+    """Dialect of CSV files; `open_table` documents it."""
 
     null: Sequence[str] = ()
     decimal: str = "."
@@ -91,13 +91,7 @@ class CsvFormat(NamedTuple):
 
 
 def check_dialect(dialect: Any) -> None:
-    """Raise an error for what is no format of CSV files.
-
-    Parameters
-    ----------
-    dialect : mapping of str to value, or None
-        Some options of `open_table`.
-    """
+    """Raise an error if this is not a mapping of some options of `open_table`, or None."""
     if dialect is None:
         return
     kinds = {"null": list, "header": bool}
@@ -115,15 +109,7 @@ def check_dialect(dialect: Any) -> None:
 
 
 def hint_about(error: InputError, format: CsvFormat) -> str:
-    """Return the end of a message about a value that is no number: the option that may read it.
-
-    Parameters
-    ----------
-    error : InputError
-        About the value.
-    format : CsvFormat
-        How the file is read.
-    """
+    """Return the option that may read a value that is no number, as the end of the message."""
     found = _NO_NUMBER.search(error.message)
     if found is None:
         return ""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crossview.data.prefetch import prefetch, stopped_by
+from crossview.data.prefetch import is_prefetched, prefetch, stopped_by
 from crossview.errors import InputError
 from crossview.saving.files import temporary_folder
 
@@ -102,15 +102,7 @@ def sniff_csv(duck: Any, file: str, options: str, *, wide: bool) -> list[tuple[s
 
 
 def sniff_delimiter(file: str, quote: str) -> str | None:
-    """Return what divides the fields of a CSV file; None if that is not clear.
-
-    Parameters
-    ----------
-    file : str
-        Its name.
-    quote : str
-        What encloses a field.
-    """
+    """Return the delimiter of a CSV file; None if it is not clear."""
     options = f"quote={literal(quote)}, escape={literal(quote)}, comment='', header=true, skip=0"
     options += f", all_varchar=true, sample_size={ROWS_OF_DELIMITER}"
     query = f"SELECT delimiter, columns FROM sniff_csv({quoted_path(file)}, {options})"
@@ -150,16 +142,16 @@ def empty_table(relation: Any) -> Any:
 
 
 def read_batches(duck: Any, relation: Any, batch_rows: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a relation, which is read in a thread.
+    """Yield the rows of a relation, read in a thread unless this one prefetches already.
 
-    Who stops, also by Ctrl-C, interrupts the query, however long it still runs.
+    A caller that stops, also by Ctrl-C, interrupts the query, however long it still runs.
     """
 
     def batches() -> Iterator[pa.RecordBatch]:
         with stopped_by(duck.interrupt):
             yield from relation.to_arrow_reader(batch_rows)
 
-    return prefetch(batches())
+    return batches() if is_prefetched() else prefetch(batches())
 
 
 def check_select(duck: Any, query: str) -> None:
@@ -205,20 +197,7 @@ def named_files(query: str) -> list[str]:
 
 
 def read_names(duck: Any, query: str) -> list[str]:
-    """Return the names of what a query reads as tables, such as files and globs.
-
-    Parameters
-    ----------
-    duck : DuckDBPyConnection
-        A connection.
-    query : str
-        One SELECT.
-
-    Returns
-    -------
-    list of str
-        Not another text of the query, such as ``nullstr='*'``.
-    """
+    """Return the names of the tables of a query, such as files and globs."""
     texts: set[str] = set()
     for node in _nodes(_parse(duck, query)):
         if node.get("type") == "BASE_TABLE":

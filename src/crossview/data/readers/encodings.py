@@ -49,13 +49,7 @@ _ALIKE = 0.01
 
 
 def codec_name(encoding: str) -> str:
-    """Return the name of an encoding as Python writes it; an error if there is none of this name.
-
-    Parameters
-    ----------
-    encoding : str
-        Such as cp1252, Windows-1252 or UTF8.
-    """
+    """Return Python's name of an encoding such as Windows-1252; an error if it is unknown."""
     try:
         "a".encode(encoding)  # which refuses codecs that are no encodings of text
         name = codecs.lookup(encoding).name
@@ -67,26 +61,10 @@ def codec_name(encoding: str) -> str:
 
 
 def find_encoding(file: str, given: str | None = None, expected: str | None = None) -> str:
-    """Return the encoding of a text file; warn of a guess.
+    """Return the encoding of a text file, perhaps compressed; warn of a guess.
 
-    Parameters
-    ----------
-    file : str
-        Its name, which may end in ``.gz`` or ``.zst``.
-    given : str, default=None
-        What the user says.
-    expected : str, default=None
-        That of other files like it, for one that is not UTF-8.
-
-    Returns
-    -------
-    encoding : str
-        A name of Python.
-
-    Raises
-    ------
-    InputError
-        It is not the one that was given, or none fits.
+    It is an error if the file does not have the one that the user gave, or if none fits.  A file
+    that is not UTF-8 is likely to have the ``expected`` one, that of other files like it.
     """
     with one_line(file):
         mark = _mark(file)
@@ -110,19 +88,9 @@ def find_encoding(file: str, given: str | None = None, expected: str | None = No
 
 
 def check_utf8(file: str, format: str) -> str:
-    """Raise an error for a file that is not UTF-8; return its encoding as `as_utf8` takes it.
+    """Return "utf-8", or "utf-8-sig" with a byte order mark; an error if a file is not UTF-8.
 
-    Parameters
-    ----------
-    file : str
-        Its name.
-    format : str
-        What it should be, for the message.
-
-    Returns
-    -------
-    encoding : {"utf-8", "utf-8-sig"}
-        The second with a byte order mark.
+    ``format`` is what the file should be, for the message.
     """
     with one_line(file):
         mark = _mark(file)
@@ -140,15 +108,7 @@ _copies: dict[tuple[Any, ...], str] = {}
 
 
 def as_utf8(file: str, encoding: str) -> str:
-    """Return the name of a file with the same text in UTF-8: a temporary copy, made once.
-
-    Parameters
-    ----------
-    file : str
-        The file.
-    encoding : str
-        What it is written in.
-    """
+    """Return the name of a file with the same text in UTF-8: a temporary copy, made once."""
     if encoding == UTF_8:
         return file
     folder, known = process_folder(), os.stat(file)
@@ -232,7 +192,7 @@ def _first_bad_byte(file: str) -> _BadByte | None:
 
 
 def _end_of_characters(text: bytes) -> int:
-    """Where the last character starts, if it may go on in the next chunk; or else the end."""
+    """Return the start of the last character if it may go on in the next chunk, or the end."""
     for n in range(1, min(4, len(text) + 1)):
         if text[-n] >= 0xC0:
             return len(text) - n
@@ -293,7 +253,7 @@ class _Sample:
         return b"\n".join(self.lines)
 
     def breaks(self, encoding: str) -> int:
-        """How many odd characters are hardly in words of a language, if it has this encoding."""
+        """Return the number of odd characters that are hardly in words, if it has this encoding."""
         return _breaks(self.text.decode(encoding, errors="replace"))
 
 
@@ -360,7 +320,7 @@ def _likely_page(file: str, bad: _BadByte, sample: _Sample) -> str:
 
 
 def _fits(encoding: str, sample: _Sample) -> bool:
-    """Whether the odd bytes of a file are characters of an encoding."""
+    """Return whether the odd bytes of a file are characters of an encoding."""
     try:
         (bytes(sorted(sample.odd)) if encoding in _ONE_BYTE else sample.text).decode(encoding)
     except UnicodeError:

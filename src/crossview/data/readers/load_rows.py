@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from crossview.data.rows import open_rows
+from crossview.data.source import open_rows
 from crossview.errors import InputError
 from crossview.views import MultiView
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from crossview.data.arrow import check_text, pyarrow, to_arrow
-from crossview.data.source import TableBatch
+from crossview.data.source import Batch
 
 __all__ = ["MemorySource"]
 
@@ -24,10 +24,10 @@ class MemorySource:
         self.schema = self._table.schema.remove_metadata()
         self.n_rows: int | None = self._table.num_rows
 
-    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
         """Yield the rows with these columns."""
         row = 0
         for data in self._table.select(columns).to_batches(max_chunksize=batch_rows):
             check_text(data, None)
-            yield TableBatch(data, None, row)
+            yield Batch(data, None, row)
             row += data.num_rows

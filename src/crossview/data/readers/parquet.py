@@ -17,7 +17,7 @@ from crossview.data.arrow import (
     one_line,
     pyarrow,
 )
-from crossview.data.source import TableBatch
+from crossview.data.source import Batch
 from crossview.errors import InputError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class ParquetSource:
 
     @property
     def starts(self) -> dict[str | None, list[int]]:
-        """Of each file the rows at which its row groups begin."""
+        """For each file, the rows at which its row groups begin."""
         starts: dict[str | None, list[int]] = {}
         for file, blocks in groupby(self.blocks, key=itemgetter(0)):
             n_rows = [n for *_, n in blocks]
@@ -100,7 +100,7 @@ class ParquetSource:
         other._metadata = {file: self._metadata[file] for file in other.files}
         return other
 
-    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
         """Yield the rows with these columns."""
         for file, blocks in groupby(self.blocks, key=itemgetter(0)):
             with one_line(file), self._file(file) as parquet:
@@ -109,7 +109,7 @@ class ParquetSource:
 
     def batches_of_shuffled_blocks(
         self, columns: list[str], batch_rows: int, rng: np.random.Generator
-    ) -> Iterator[TableBatch]:
+    ) -> Iterator[Batch]:
         """Yield the rows with these columns, the row groups of all files in random order."""
         for i in rng.permutation(len(self.blocks)):
             file, group, _ = self.blocks[i]
@@ -118,7 +118,7 @@ class ParquetSource:
 
     def _batches(
         self, columns: list[str], batch_rows: int, file: str, parquet: Any, groups: list[int]
-    ) -> Iterator[TableBatch]:
+    ) -> Iterator[Batch]:
         """Consecutive row groups of a file."""
         pa = pyarrow()
         schema = pa.schema([self.schema.field(name) for name in columns])
@@ -128,5 +128,5 @@ class ParquetSource:
             check_text(data, file)
             if data.schema != schema:  # another file has a wider type
                 data = data.cast(schema)
-            yield TableBatch(data, file, row)
+            yield Batch(data, file, row)
             row += data.num_rows

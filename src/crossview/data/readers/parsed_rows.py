@@ -41,7 +41,7 @@ class Parser:
         """Keep what is only in the text of these rows."""
 
     def extras(self, n: int) -> dict[str, Any]:
-        """Return the weights of the first n rows, and what else a `RowBatch` has."""
+        """Return the weights of the first n rows, and what else a `Batch` has."""
         return {}
 
     def resume(self, status: int, text: np.ndarray, p: int) -> bool:
@@ -93,7 +93,7 @@ def read_parts(
 def _error(
     explanation: str, text: np.ndarray, at: np.ndarray, where: tuple[str, int]
 ) -> InputError:
-    """What is wrong, and its line and column."""
+    """Return the error that says what is wrong, with its line and column."""
     wrong, start = int(at[grammar.WRONG]), int(at[grammar.POSITION])
     word = bytes(text[wrong : wrong + 4 * _SHOWN]).split()[:1]
     shown = word[0].decode(errors="replace") if word else ""

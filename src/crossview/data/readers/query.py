@@ -15,7 +15,7 @@ from crossview.data.readers.duck import (
     read_batches,
     read_names,
 )
-from crossview.data.source import TableBatch
+from crossview.data.source import Batch
 
 __all__ = ["QuerySource"]
 
@@ -23,10 +23,7 @@ __all__ = ["QuerySource"]
 class QuerySource:
     """Rows of a query that DuckDB runs: one SELECT, which only reads.
 
-    Attributes
-    ----------
-    reads : list of str
-        The names and globs of the files that it reads, and other tables.
+    ``reads`` are the names and globs of the files that it reads, and other tables.
     """
 
     def __init__(self, query: str) -> None:
@@ -42,7 +39,7 @@ class QuerySource:
             self.ordered = has_order(duck, self._query)
             self.reads = read_names(duck, self._query)
 
-    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
         """Yield the rows with these columns."""
         chosen = ", ".join(identifier(c) for c in columns)
         row = 0
@@ -50,5 +47,5 @@ class QuerySource:
             load_remote(duck, self._query)
             relation = duck.sql(self._query).project(chosen)
             for data in read_batches(duck, relation, batch_rows):
-                yield TableBatch(data, None, row)
+                yield Batch(data, None, row)
                 row += data.num_rows

@@ -38,7 +38,7 @@ from crossview.data.readers.duck import (
 )
 from crossview.data.readers.encodings import UTF_8, as_utf8, check_utf8, find_encoding
 from crossview.data.readers.wide import WIDE, fits_types, read_wide
-from crossview.data.source import TableBatch
+from crossview.data.source import Batch
 from crossview.errors import InputError
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class _TextSource:
         return other
 
     def _read_options(self) -> str:
-        """How DuckDB is to read the files."""
+        """Return the options with which DuckDB reads the files."""
         raise NotImplementedError
 
     def _readable(self, file: str) -> str:
@@ -157,7 +157,7 @@ class _TextSource:
         return [name for name, _ in columns]
 
     def _misread(self, columns: list[tuple[str, str]]) -> bool:
-        """Whether DuckDB took a bad row for something else than it is."""
+        """Return whether DuckDB took a bad row for something else than it is."""
         raise NotImplementedError
 
     def _find_bad_row(self, duck: Any) -> None:
@@ -175,26 +175,26 @@ class _TextSource:
             f"{self._options}{self.fixed}, columns={{{types}}})"
         )
 
-    def batches(self, columns: list[str], batch_rows: int) -> Iterator[TableBatch]:
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
         """Yield the rows with these columns."""
         yield from self._batches(columns, batch_rows, self.files)
 
     def batches_of_shuffled_blocks(
         self, columns: list[str], batch_rows: int, rng: np.random.Generator
-    ) -> Iterator[TableBatch]:
+    ) -> Iterator[Batch]:
         """Yield the rows with these columns, the files in random order."""
         order = rng.permutation(len(self.files))
         yield from self._batches(columns, batch_rows, [self.files[i] for i in order])
 
     def _batches(
         self, columns: list[str], batch_rows: int, files: Sequence[str]
-    ) -> Iterator[TableBatch]:
+    ) -> Iterator[Batch]:
         for file in files:
             row = 0
             with self._explaining(file):
                 for data in self._read(file, columns, batch_rows):
                     rows = _lower_booleans(data.select(columns), self._booleans)
-                    yield TableBatch(rows, file, row)
+                    yield Batch(rows, file, row)
                     row += data.num_rows
 
     def _read(self, file: str, columns: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
@@ -238,7 +238,7 @@ class CsvSource(_TextSource):
 
     @property
     def dialect(self) -> dict[str, Any]:
-        """How the files are written, as options of `open_table`."""
+        """Dialect of the files, as options of `open_table`."""
         return self._format.options()
 
     @contextmanager
@@ -391,7 +391,7 @@ def _header(
 
 
 def _is_delimiter(likely: str, first: str, format: CsvFormat) -> bool:
-    """Whether no other character divides the first line as often as the one of other files."""
+    """Return whether no other character divides the first line as often as the likely one."""
     n = first.count(likely)
     return likely not in (format.quote, format.decimal) and n >= max(
         1, *map(first.count, _DELIMITERS)
@@ -402,7 +402,7 @@ _DELIMITERS = (",", "\t", ";", "|")
 
 
 def _find_delimiter(file: str, path: str, first: str, format: CsvFormat) -> str:
-    """What DuckDB sees between two fields of the first rows, or else what the first line has.
+    """Return the delimiter that DuckDB sees in the first rows, or else one of the first line.
 
     DuckDB sees one column where a row is too long or too short, or has an odd quote.
     """

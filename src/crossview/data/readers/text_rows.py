@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from crossview.data.prefetch import Background
 from crossview.data.readers.parsed_rows import Parser, Part, read_parts
 from crossview.data.readers.whole_lines import PART_BYTES
-from crossview.data.source import RowBatch
+from crossview.data.source import Batch
 from crossview.errors import InputError
 from crossview.labels import whole_labels
 from crossview.views import MultiView, ViewLayout
@@ -29,16 +29,10 @@ MOST_COLUMNS = 2**31 - 1
 
 @dataclass
 class FirstPass:
-    """What one pass over the files finds out.
+    """Results of one pass over the files.
 
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    labels : Counter of float
-        The rows of each label; of more than about `MOST_LABELS` some are left out.
-    unlabeled : (str, int) or None
-        File and number of the first row without a label.
+    These are the number of rows, the rows of each label (of more than about `MOST_LABELS` some are
+    left out), and file and number of the first row without a label.
     """
 
     n_rows: int = 0
@@ -112,7 +106,7 @@ class TextRowSource:
         raise NotImplementedError
 
     def _views(self) -> dict[str, list[str]]:
-        """What each view holds, such that no pass is needed to read another file."""
+        """Return the parts of each view, which read another file without a first pass."""
         raise NotImplementedError
 
     def _widths(self) -> list[int]:
@@ -123,7 +117,7 @@ class TextRowSource:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How to read other files in the same way."""
+        """Arguments that read other files in the same way."""
         return {"format": self.format, "views": self._views(), "hash_bits": self.hash_bits}
 
     @property
@@ -161,16 +155,25 @@ class TextRowSource:
                 found.count(part.rows.labels[: part.n_rows], file, part.first_row)
         return found
 
+    @property
+    def blocks(self) -> list[str]:
+        """The files."""
+        return list(self.files)
+
+    def of_blocks(self, blocks: Sequence[str]) -> Self:
+        """Return the rows of some files only; their views need no pass over others."""
+        return type(self)(list(blocks), self._views(), self.hash_bits)
+
     # --- rows ------------------------------------------------------------------------------
 
-    def batches(self, batch_rows: int) -> Iterator[RowBatch]:
+    def batches(self, batch_rows: int) -> Iterator[Batch]:
         """Yield the rows."""
         layout, parser = self.layout, self._parser()
         for file in self.files:
             for part in read_parts(file, batch_rows, parser, self._part_bytes):
                 labels = whole_labels(part.rows.labels[: part.n_rows])
                 X = MultiView.from_matrix(_matrix(part, layout), layout)
-                yield RowBatch(X, labels, file, part.first_row, **part.extras)
+                yield Batch(X, file, part.first_row, labels, **part.extras)
 
 
 def _matrix(part: Part, layout: ViewLayout) -> sp.csr_array:
@@ -186,18 +189,7 @@ def _matrix(part: Part, layout: ViewLayout) -> sp.csr_array:
 
 
 def column_lists(views: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what each view holds as lists of text.
-
-    Parameters
-    ----------
-    views : mapping of str to str or sequence
-        Text such as ``"1:1840"``, ``"0,3"`` or ``["user", "ad"]``, or numbers.
-
-    Returns
-    -------
-    dict of str to list of str
-        The parts of each.
-    """
+    """Return the parts of each view as text, given as ``"1:1840"``, ``"0,3"``, lists or numbers."""
     if not isinstance(views, Mapping):
         raise InputError(f"views= maps a name to columns, such as {{'page': '1:1840'}}: {views!r}")
     lists: dict[str, list[str]] = {}

@@ -102,7 +102,7 @@ class VwSource(TextRowSource):
 
     @property
     def weighted(self) -> bool:
-        """Whether a row has a weight other than 1."""
+        """True if a row has a weight other than 1."""
         self.first_pass()
         return self._scanned.weighted
 

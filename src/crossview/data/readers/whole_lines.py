@@ -27,23 +27,10 @@ NEWLINE = ord("\n")
 
 
 def whole_lines(file: str, part_bytes: int = PART_BYTES) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield the content of a file in parts that end with a newline.
+    """Yield a text file, perhaps compressed, in parts that end with a newline.
 
-    Two buffers take turns, so a part is valid until the next but one is drawn.
-
-    Parameters
-    ----------
-    file : str
-        A text file, perhaps compressed: ``.gz`` or ``.zst``.
-    part_bytes : int, default=4194304
-        Size of a buffer, unless a line is longer.
-
-    Yields
-    ------
-    text : ndarray of uint8
-        The buffer.
-    end : int
-        Number of bytes that are valid; the last of them is a newline, and padding follows.
+    Each part is a buffer and its number of valid bytes, behind which padding follows.  Two buffers
+    take turns, so a part is valid until the next but one is drawn.
     """
     buffers = [_buffer(part_bytes) for _ in range(2)]
     with _opened(file) as stream:

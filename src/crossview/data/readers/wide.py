@@ -34,25 +34,9 @@ def fits_types(types: Iterable[str]) -> bool:
 def read_wide(
     file: str, names: list[str], types: Mapping[str, str], format: Any, batch_rows: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a CSV file.
+    """Yield the rows of a CSV file with the columns of ``types``, which are DuckDB's.
 
-    Parameters
-    ----------
-    file : str
-        Its name.
-    names : list of str
-        All its columns.
-    types : mapping of str to str
-        The DuckDB types of the columns to read.
-    format : CsvFormat
-        How the file is written; its delimiter is known.
-    batch_rows : int
-        Maximum number of rows per batch.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        Consecutive rows, with those columns in that order.
+    ``names`` are all columns of the file, and the delimiter of ``format`` is known.
     """
     pa = pyarrow()
     from pyarrow import csv

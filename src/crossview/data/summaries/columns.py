@@ -1,4 +1,4 @@
-"""What the values of columns are, and how they relate to a label: one pass, in bounded memory."""
+"""Values of columns, and their relation to a label, from one pass in bounded memory."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Target:
 
 
 class Likeness(NamedTuple):
-    """How many values of a column of text look like what; of all that are there.
+    """Numbers of values of a column of text that look like numbers or missing values.
 
     Attributes
     ----------
@@ -237,13 +237,7 @@ class ValueSummary:
 
 
 class MissingSummary:
-    """The labels of the rows in which columns have no value, and of those in which they have one.
-
-    Parameters
-    ----------
-    n_columns : int
-        Number of columns.
-    """
+    """The labels of rows in which columns have no value, and of those in which they have one."""
 
     def __init__(self, n_columns: int) -> None:
         # rows of each class, and in the first column without label: all, and those without value
@@ -289,7 +283,7 @@ class MissingSummary:
 
 
 def _is_missing(array: Any) -> np.ndarray | None:
-    """Which rows have no value; None where all have one."""
+    """Return which rows have no value; None where all have one."""
     import pyarrow as pa
 
     if isinstance(array, pa.DictionaryArray) and array.dictionary.null_count:
@@ -404,18 +398,7 @@ class NumberSummary:
         return relations
 
     def constants(self, c: int) -> list[tuple[int, float, int]]:
-        """Return the classes in all rows of which column ``c`` has a value that no other row has.
-
-        Parameters
-        ----------
-        c : int
-            The column.
-
-        Returns
-        -------
-        list of (int, float, int)
-            The class, the value, and the rows of the class.
-        """
+        """Return class, value and rows where all rows of a class, and no other, have one value."""
         known = self.distinct[c]
         if known is None:
             return []

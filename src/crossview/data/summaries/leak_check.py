@@ -9,8 +9,7 @@ import numpy as np
 
 from crossview.data.arrow import floats, kind_of_labels, labels_as, pyarrow
 from crossview.data.encoding.dates import split_format
-from crossview.data.labeled_batch import LabeledBatch
-from crossview.data.labeled_table import LabeledTable
+from crossview.data.labeled import LabeledBatch
 from crossview.data.summaries.columns import Target
 from crossview.data.summaries.leaks import explain_leak, find_leaks
 from crossview.data.summaries.table import TableSummary
@@ -29,7 +28,7 @@ class LeakCheck:
 
     Parameters
     ----------
-    source : LabeledTable or LabeledRows
+    source : LabeledSource
         The rows; of rows that have no columns, nothing is checked.
 
     Attributes
@@ -48,7 +47,7 @@ class LeakCheck:
         """Rows that are still to be looked at."""
         if self._left is None:
             self._left = 0
-            if isinstance(self._source, LabeledTable):
+            if self._source.has_columns:
                 n_columns = sum(len(group) for group in self._source.columns.values())
                 most = max(FEWEST_ROWS, min(MOST_ROWS, MOST_CELLS // max(1, n_columns)))
                 self._left = min(most, self._source.n_rows)  # later passes read them again

@@ -24,37 +24,17 @@ ALMOST = "tells the label almost exactly"
 
 
 def explain_leak(leak: str, column: str, rows: str = "") -> str:
-    """Return what a column does, and what to do.
-
-    Parameters
-    ----------
-    leak : str
-        From `find_leaks`.
-    column : str
-        The column.
-    rows : str, default=""
-        Of which rows that is known, in words; "": of all.
-    """
+    """Return how a column tells the label, and what to do; ``rows`` says in which rows it does."""
     known = f"{leak} ({rows})" if rows else leak
     return f"{known}; {KNOWN_LATER}: ignore={column!r}"
 
 
 def find_leaks(summary: TableSummary) -> dict[str, str]:
-    """Return which columns tell the label, and how, in words.
+    """Return the columns that tell the label, and how, in words.
 
     These are tried on each column: whether it is missing; each value of categories, alone and all
     together; of numbers the correlation, limits between the classes, and a value that one class has
     alone.  A class of fewer than ten rows says nothing.
-
-    Parameters
-    ----------
-    summary : TableSummary
-        Of the rows.
-
-    Returns
-    -------
-    leaks : dict of str to str
-        By column.
     """
     target, found = summary.target, {}
     if target.values is None or not target.usable:
@@ -76,7 +56,7 @@ def find_leaks(summary: TableSummary) -> dict[str, str]:
 
 
 def _missing_tells(summary: TableSummary, i: int) -> str | None:
-    """How "is missing" tells the label, if it does."""
+    """Return how "is missing" tells the label, if it does."""
     filled, missing = summary.missing.counts(i)
     if not (filled.any() and missing.any()):
         return None
@@ -100,7 +80,7 @@ def _missing_tells(summary: TableSummary, i: int) -> str | None:
 def _missing_tells_number(
     summary: TableSummary, i: int, n_filled: int, n_missing: int
 ) -> str | None:
-    """Whether the numbers to predict are all higher, or lower, where a column is filled."""
+    """Return that the numbers to predict are all higher, or lower, where a column is filled."""
     if min(n_filled, n_missing) < FEW_ROWS:
         return None
     (low, high), (low_missing, high_missing) = summary.missing.ranges(i)
@@ -124,7 +104,7 @@ def _class_inside(inside: np.ndarray, of_class: np.ndarray) -> tuple[np.ndarray,
 
 
 def _rows_of_class(target: Target, k: int, inside: np.ndarray, of_class: np.ndarray) -> str:
-    """Which rows are inside, by the label of nearly all."""
+    """Describe the rows inside by the label of nearly all."""
     label = f"whose label is {target.classes[k]!r}"
     others, rest = int(inside.sum() - inside[k]), int(of_class.sum() - of_class[k])
     if inside[k] == of_class[k] and not others:
@@ -134,7 +114,7 @@ def _rows_of_class(target: Target, k: int, inside: np.ndarray, of_class: np.ndar
 
 
 def _value_of_one_class(summary: TableSummary, name: str, c: int) -> str | None:
-    """Whether a number is the same in all rows of one class, and in no other row."""
+    """Return that a number is the same in all rows of one class, and in no other row."""
     target = summary.target
     if target.numbers:
         return None
@@ -147,7 +127,7 @@ def _value_of_one_class(summary: TableSummary, name: str, c: int) -> str | None:
 
 
 def _values_tell(summary: TableSummary, name: str) -> str | None:
-    """How one value of a column of categories tells the label, or all together do."""
+    """Return how one value of a column of categories tells the label, or all together do."""
     values, target = summary.values[name], summary.target
     if target.numbers:
         return ALMOST if (values.relation(target) or 0.0) >= LEAKS else None

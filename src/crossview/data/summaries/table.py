@@ -1,4 +1,4 @@
-"""What the columns of a table hold, and how they relate to a label: one pass, in batches."""
+"""Content of the columns of a table, and their relation to a label, from one pass in batches."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class TableSummary:
         self.n_rows = 0
 
     def _kind(self, name: str) -> str | None:
-        """What it is encoded as; None where its type is none of that."""
+        """Return the kind of a column; None where its type cannot be encoded."""
         if name in self.declared:
             return self.declared[name]
         try:

@@ -21,18 +21,7 @@ __all__ = ["label_of_model", "open_views"]
 
 
 def label_of_model(model: Any) -> str | None:
-    """Return the column of the labels of a model, where it says one.
-
-    Parameters
-    ----------
-    model : path-like, Trained or object
-        The model.
-
-    Returns
-    -------
-    label : str or None
-        The column.
-    """
+    """Return the column of the labels of a model or its file, where it says one."""
     if isinstance(model, str | os.PathLike):
         return read_label(model)
     label = getattr(model, "label", None)
@@ -49,30 +38,10 @@ def open_views(
     label: str | None = None,
     model: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """Return the rows of a mapping of views as one table; all else as it is.
+    """Return X, y and views as for one table, where X maps views to their rows; else as they are.
 
-    Parameters
-    ----------
-    X : mapping of str to source, or any source
-        The rows.
-    y : array-like of shape (n_samples,), str or None
-        The labels, or the name of their column.  A series of pandas whose index is the id says
-        which rows there are.
-    on : str, sequence of str or None
-        The id by which sources are joined.  None: frames have the same rows.
-    views : mapping of str to columns, default=None
-        More views, of columns of the join.
-    per_row : mapping of str to (array-like or str or None), default=None
-        Arguments with one value per row, or the name of their column.
-    label : str, default=None
-        The column of the labels where ``y`` does not name it.
-    model : path-like or fitted model, default=None
-        The model that reads the rows, as it has read others.
-
-    Returns
-    -------
-    X, y, views
-        What functions take of one table.
+    ``per_row`` are other arguments with one value per row, or the name of their column; ``label``
+    is the column of the labels where ``y`` does not name it; and ``model`` has read other rows.
     """
     if not is_mapping(X):
         if on is not None:
@@ -109,7 +78,7 @@ def open_views(
 
 
 def _dialect(model: Any) -> Any:
-    """How the CSV files that a model has learned are written, if that is known."""
+    """Return the dialect of the CSV files that a model has learned, if it is known."""
     if isinstance(model, str | os.PathLike):
         known = read_tables(model)
         return known and known.dialect
@@ -117,6 +86,6 @@ def _dialect(model: Any) -> Any:
 
 
 def _names_rows(y: Any, on: list[str]) -> bool:
-    """Whether labels are a series whose index is the id."""
+    """Return whether labels are a series whose index is the id."""
     index = row_index(y)
     return index is not None and not hasattr(y, "columns") and list(index.names) == on

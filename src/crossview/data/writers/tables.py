@@ -30,13 +30,7 @@ __all__ = ["check_table", "table_errors", "write_csv", "writing"]
 def check_table(
     path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()
 ) -> None:
-    """Raise an error if a table cannot or must not be written, before the work starts.
-
-    Parameters
-    ----------
-    path, inputs
-        As for `writing` and `check_writable`.
-    """
+    """Raise an error if a table cannot or must not be written, before the work starts."""
     check_writable(path, _format(Path(path)).kind, inputs)
 
 
@@ -46,17 +40,8 @@ def writing(
 ) -> Iterator[Callable[[pa.RecordBatch], None]]:
     """Yield a function that writes record batches to a file, atomically.
 
-    Parameters
-    ----------
-    path : path-like
-        Ends in ``.csv``, ``.parquet`` or ``.jsonl``; a device or FIFO takes CSV by any other name.
-    schema : pyarrow.Schema
-        Of the batches.
-
-    Yields
-    ------
-    write : callable
-        Takes a record batch.
+    Its name ends in ``.csv``, ``.parquet`` or ``.jsonl``; a device or FIFO takes CSV by any other
+    name.
     """
     known = _format(Path(path))
     with (

@@ -24,20 +24,7 @@ _NAME = re.compile(r"[^\s|:]+")
 
 
 def format_to_write(path: str, inputs: list[str]) -> str:
-    """Return the format that the end of a name stands for; `InputError` if it cannot be written.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    inputs : list of str
-        Files that must not be replaced.
-
-    Returns
-    -------
-    str
-        The name of the format.
-    """
+    """Return the format of a file to write by the end of its name; it must not be an input."""
     suffix = Path(path.lower().removesuffix(".gz").removesuffix(".zst")).suffix
     known = {end: one.name for one in READERS if one.takes_views for end in one.suffixes}
     if suffix not in known:
@@ -49,20 +36,7 @@ def format_to_write(path: str, inputs: list[str]) -> str:
 
 
 def views_as_read(format: str, layout: ViewLayout) -> dict[str, list[str]]:
-    """Return the ``views`` with which `open_rows` finds the same views in a written file.
-
-    Parameters
-    ----------
-    format : str
-        Of the file.
-    layout : ViewLayout
-        The views.
-
-    Returns
-    -------
-    dict of str to list of str
-        What each view holds.
-    """
+    """Return the ``views`` with which `open_rows` finds these views in a written file."""
     views = {}
     for v, (name, width) in enumerate(zip(layout.names, layout.widths, strict=True)):
         first = int(layout.ptr[v])
@@ -100,16 +74,9 @@ class RowWriter:
                     )
 
     def write(self, X: MultiView, y: np.ndarray, weight: np.ndarray | None = None) -> None:
-        """Write some rows.
+        """Write rows, none of whose views is missing; y has NaN or None where there is no label.
 
-        Parameters
-        ----------
-        X : MultiView
-            The rows; no view may be missing.
-        y : ndarray of shape (n_samples,)
-            Numbers; NaN or None where a row has no label.
-        weight : ndarray of shape (n_samples,), default=None
-            Weights, which only Vowpal Wabbit has.
+        Only Vowpal Wabbit has weights.
         """
         if X.present is not None and not X.present.all():
             row = int((~X.present.all(axis=1)).argmax())
@@ -162,7 +129,7 @@ def _number(value: float) -> str:
 
 
 def _heads(y: np.ndarray, weight: np.ndarray | None, format: str) -> list[str]:
-    """What comes before the entries of each row."""
+    """Return the label and weight of each row, which come before its entries."""
     known = [one is not None and one == one for one in y.tolist()]
     labels = [
         _number(float(one)) if there else "" if format == "vw" else "nan"
@@ -182,22 +149,7 @@ def _heads(y: np.ndarray, weight: np.ndarray | None, format: str) -> list[str]:
 
 @contextmanager
 def writing_rows(path: str, format: str, layout: ViewLayout) -> Iterator[RowWriter]:
-    """Yield what writes rows to a file, atomically.
-
-    Parameters
-    ----------
-    path : str
-        The file, perhaps ``.gz`` or ``.zst``.
-    format : str
-        Its format.
-    layout : ViewLayout
-        The views.
-
-    Yields
-    ------
-    RowWriter
-        Writes rows.
-    """
+    """Yield a writer of rows to a file, perhaps ``.gz`` or ``.zst``, atomically."""
     with (
         replacing(path, ROWS) as unfinished,
         unfinished.open("wb") as raw,

@@ -1,17 +1,18 @@
-"""What files of sparse rows hold, view by view."""
+"""Description of rows that are views already."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from crossview.data.rows import RowStream
+from crossview.data.source import Source
 from crossview.labels import has_label
 
-__all__ = ["RowsDescription", "ViewDescription", "describe_rows"]
+__all__ = ["ViewDescription", "describe_views"]
 
 # more labels are numbers to predict
 MOST_LABELS = 20
@@ -46,65 +47,20 @@ class ViewDescription:
     maximum: float | None = None
 
 
-@dataclass
-class RowsDescription:
-    """Sparse rows.
-
-    Attributes
-    ----------
-    files : list of str
-        The files.
-    n_rows : int
-        Number of rows.
-    unlabeled : int
-        Number of rows without a label.
-    labels : dict of str to int
-        Number of rows of each label; empty if there are too many.
-    views : list of ViewDescription
-        The views.
-    """
-
-    files: list[str]
-    n_rows: int
-    unlabeled: int
-    labels: dict[str, int]
-    views: list[ViewDescription]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON.
-
-        Returns
-        -------
-        dict
-            By the names of the attributes.
-        """
-        return asdict(self)
-
-
-def describe_rows(stream: RowStream) -> RowsDescription:
-    """Return what files of sparse rows hold, from one pass in constant memory.
-
-    Parameters
-    ----------
-    stream : RowStream
-        From `crossview.open_rows`.
-
-    Returns
-    -------
-    RowsDescription
-        Labels, and for each view columns, entries, empty rows and range.
-    """
-    layout = stream.layout
+def describe_views(source: Source) -> dict[str, Any]:
+    """Return what a `Description` says of rows with views, from one pass in constant memory."""
+    layout = source.layout
     pairs = zip(layout.names, layout.widths, strict=True)
     views = [ViewDescription(name, width) for name, width in pairs]
     used = np.zeros(layout.n_columns, dtype=bool)
     labels: Counter[Any] = Counter()
     n_rows = unlabeled = 0
-    for batch in stream:
-        matrix, known = batch.X.matrix, has_label(batch.y)
+    for batch in source:
+        matrix = sp.csr_array(batch.X.matrix)
+        known = np.zeros(len(batch), dtype=bool) if batch.y is None else has_label(batch.y)
         n_rows += len(known)
         unlabeled += int((~known).sum())
-        if len(labels) <= MOST_LABELS:
+        if known.any() and len(labels) <= MOST_LABELS:
             labels.update(batch.y[known].tolist())
         used[matrix.indices] = True
         row = np.repeat(np.arange(len(known)), np.diff(matrix.indptr))
@@ -122,4 +78,10 @@ def describe_rows(stream: RowStream) -> RowsDescription:
         one.used = int(used[layout.block(one.name)].sum())
     counts = {str(one): n for one, n in sorted(labels.items())}
     counts = counts if len(counts) <= MOST_LABELS else {}
-    return RowsDescription(stream.files, n_rows, unlabeled, counts, views)
+    return {
+        "files": source.files,
+        "n_rows": n_rows,
+        "unlabeled": unlabeled,
+        "labels": counts,
+        "views": views,
+    }

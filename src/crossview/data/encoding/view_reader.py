@@ -1,4 +1,4 @@
-"""How sparse files are read as views, and the scale of the views."""
+"""Reader of views from sparse files, which scales them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ViewReader(ViewScaler):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How files are read, as `RowStream.read_as` takes it."""
+        """Arguments that read files in the same way, as `Source.read_as` takes them."""
         return {"format": self.format, "views": self.views, "hash_bits": self.hash_bits}
 
     def check_params(self) -> None:

@@ -27,16 +27,10 @@ class _State(NamedTuple):
 
 
 class UnchangedFiles:
-    """Files as they were when they were opened: who reads them asks whether they still are.
+    """Files as they were when they were opened, with a check that they still are.
 
     Size and time of change are compared.  Pipes and devices have neither, and are passed over.
-
-    Parameters
-    ----------
-    files : iterable of str
-        Their names.
-    globs : sequence of str, default=()
-        Names and globs of which each use finds the files again: there must be no others.
+    Each check finds the files of the globs again: there must be no others.
     """
 
     def __init__(self, files: Iterable[str] = (), globs: Sequence[str] = ()) -> None:
@@ -56,13 +50,7 @@ class UnchangedFiles:
         return some
 
     def check(self, file: str | None = None) -> None:
-        """Raise an error if a file is not as it was.
-
-        Parameters
-        ----------
-        file : str, default=None
-            Its name; None: any of them.
-        """
+        """Raise an error if a file, or any of them, is not as it was."""
         found = matching_files(self._globs) if file is None and self._globs else self._found
         if new := [name for name in found if name not in self._found]:
             raise InputError(f"appeared while the files were in use; {ADVICE}", file=new[0])

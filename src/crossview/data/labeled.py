@@ -1,0 +1,607 @@
+"""Rows of any source with their labels and weights, in any order, and the encoder for them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from crossview.batch import make_rows
+from crossview.catalog.names import check_task
+from crossview.data.arrow import integers, pyarrow, release_unused
+from crossview.data.encoding.columns import plain_kinds
+from crossview.data.encoding.dates import split_format
+from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.view_reader import ViewReader
+from crossview.data.encoding.view_scaler import ViewScaler
+from crossview.data.prefetch import prefetch
+from crossview.data.read_labels import (
+    Classes,
+    as_type,
+    check_classes,
+    check_label_type,
+    check_labels,
+    labels_of,
+    missing_label,
+    read_classes,
+    read_targets,
+    share_long,
+    targets_of,
+    with_row_location,
+)
+from crossview.data.row_columns import (
+    check_weight_column,
+    check_weights,
+    read_order,
+    weights_of,
+)
+from crossview.data.rows_read import RowsRead, hash_of
+from crossview.data.shuffle import Shuffled, regroup, take_in_order
+from crossview.data.source import ROWS_OF_COLUMNS, ROWS_OF_VIEWS, Batch, Source
+from crossview.data.table_columns import predictors, split_time, with_dates
+from crossview.errors import InputError
+from crossview.labels import has_label, rows_per_class
+from crossview.views import MultiView, ViewLayout
+
+__all__ = ["LabeledBatch", "LabeledSource", "stack_rows"]
+
+
+@dataclass(frozen=True)
+class LabeledBatch:
+    """Rows with their labels, and where each was read.
+
+    Attributes
+    ----------
+    X : pyarrow.Table or MultiView
+        The rows.
+    y : ndarray of shape (n_samples,)
+        Their labels; None where one is missing.
+    file : ndarray of shape (n_samples,)
+        The file of each row, or None.
+    row : ndarray of shape (n_samples,)
+        Its row there, from 0.
+    weight : ndarray of shape (n_samples,) or None
+        How much each counts in learning; None: all the same.
+    """
+
+    X: Any
+    y: np.ndarray
+    file: np.ndarray
+    row: np.ndarray
+    weight: np.ndarray | None = None
+
+    @classmethod
+    def read(
+        cls,
+        X: Any,
+        y: np.ndarray,
+        file: str | None,
+        first_row: int,
+        weight: np.ndarray | None = None,
+    ) -> Self:
+        """Return consecutive rows of a file."""
+        n = len(y)
+        rows = np.arange(first_row, first_row + n)
+        return cls(X, y, np.broadcast_to(np.array(file, dtype=object), n), rows, weight)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def nbytes(self) -> int:
+        """Their size in memory."""
+        own = self.y.nbytes + self.file.nbytes + self.row.nbytes
+        return _size(self.X) + own + (0 if self.weight is None else self.weight.nbytes)
+
+    def location(self, row: int) -> tuple[str | None, int]:
+        """Return the file of a row, and its row there."""
+        return self.file[row], int(self.row[row])
+
+    def take(self, rows: np.ndarray | slice) -> Self:
+        """Return some of the rows, in this order."""
+        if isinstance(self.X, MultiView):
+            X = self.X[rows]
+        elif isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            X = self.X.slice(start, stop - start)
+        else:
+            X = self.X.take(integers(rows))
+        weight = None if self.weight is None else self.weight[rows]
+        return type(self)(X, self.y[rows], self.file[rows], self.row[rows], weight)
+
+    def packed(self) -> Self:
+        """Return the same rows, with one dictionary for each column that has dictionaries.
+
+        An encoder hashes it once, and not again for each part of the rows.
+        """
+        if isinstance(self.X, MultiView) or _is_plain(self.X):
+            return self
+        X = self.X
+        for i, field in enumerate(X.schema):
+            if hasattr(field.type, "value_type"):
+                X = X.set_column(i, field, X.column(i).unify_dictionaries().combine_chunks())
+        return replace(self, X=X)
+
+    @classmethod
+    def join(cls, parts: list[Self]) -> Self:
+        """Return the rows of all parts."""
+        if len(parts) == 1:
+            return parts[0]
+        names = ["y", "file", "row", *([] if parts[0].weight is None else ["weight"])]
+        return cls(
+            stack_rows([part.X for part in parts]),
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in names),
+        )
+
+
+class LabeledSource:
+    """Rows of a source with their labels, and an encoder that makes views of them.
+
+    All that follows from the names and types of columns is checked here, before a row is read.
+
+    Parameters
+    ----------
+    source : Source
+        The rows: columns, or views.
+    y : str or array-like of shape (n_samples,), default=None
+        The name of the label column, or the labels.  In CSV files labels that are not numbers are
+        text as written: yes and no, True and False.  None: the files of views have labels.
+    task : {"classification", "regression"}, default="classification"
+        Whether the labels are classes or numbers.
+    unlabeled : bool, default=False
+        Whether rows may have no label; theirs is then None.  Otherwise it is an error.
+    classes : sequence, default=None
+        All labels that may occur, as labels or as text.  None: one pass over the labels finds
+        them.  Numbers have none.
+    weight : str or array-like of shape (n_samples,), default=None
+        Weight of each row in learning: numbers, or the name of their column, which is in no view.
+    scale_views : bool, default=True
+        Whether each view is divided by the mean norm of its rows.
+    **of_columns
+        Only for columns: ``ignored`` names columns that are in no view, whatever the globs say;
+        ``time`` a column in whose order the rows are read; ``recognize=False`` leaves text that is
+        dates in every row as text; others are parameters of `ViewEncoder`.
+
+    Attributes
+    ----------
+    table, stream : Source
+        The rows with all columns, and with those that are used.
+    has_columns : bool
+        Whether the source holds columns, and not views.
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted; empty where they are numbers.
+    class_rows : ndarray of shape (n_classes,) or None
+        The rows of each class; None where the classes were given, or a number is predicted.
+    some_unlabeled : bool
+        Whether some rows have no label, where ``unlabeled`` allows it and the labels were read.
+    encoder : ViewEncoder, ViewReader, ViewScaler or None
+        Encodes or scales the rows; it has learned from no row.
+    columns : dict of str to list of str
+        The columns of each view; empty where the source holds views.
+    weighted : bool
+        Whether files of views have weights other than 1.
+    in_memory : bool
+        Whether the rows are in memory already.
+    ordered : bool
+        Whether the order of the rows was asked for, as by ORDER BY.
+    check : callable or None
+        Is given each batch just before it is encoded.
+    rows_read : RowsRead or None
+        Keeps a record of the rows that are read, after `note_rows`.
+    """
+
+    check: Callable[[LabeledBatch], None] | None = None
+    rows_read: RowsRead | None = None
+    some_unlabeled = False
+    _shuffled: Shuffled[LabeledBatch] | None = None
+    _order: np.ndarray | None = None
+    _view: str | None = None
+
+    def __init__(
+        self,
+        source: Source,
+        y: Any = None,
+        *,
+        task: str = "classification",
+        unlabeled: bool = False,
+        classes: Sequence[Any] | None = None,
+        weight: Any = None,
+        scale_views: bool = True,
+        **of_columns: Any,
+    ) -> None:
+        self.table = self.stream = source
+        self.has_columns, self.in_memory = source.has_columns, source.in_memory
+        self.ordered, self.weighted = source.ordered, source.weighted
+        self._numbers = check_task(task) == "regression"
+        if self._numbers and classes is not None:
+            raise InputError("classes are for classification; a number to predict has none")
+        self._unlabeled = unlabeled and not self._numbers
+        self._check_sources_of_values(y, weight)
+        self._label = y if isinstance(y, str) else None
+        self._y = None if isinstance(y, str) else self._in_memory(y)
+        self._weight = weight if isinstance(weight, str) else None
+        self._weights = None if weight is None or self._weight else check_weights(weight)
+        self.columns: dict[str, list[str]] = {}
+        self.encoder: Any = None
+        if self.has_columns:
+            self._plan_columns(scale_views=scale_views, **of_columns)
+        else:
+            self._layout = source.layout
+            if source.reading is not None:
+                self.encoder = ViewReader(**source.reading, scale_views=scale_views)
+            elif scale_views:
+                self.encoder = ViewScaler()
+        self.classes, self.class_rows = np.empty(0), None
+        if not self._numbers:
+            self.classes, self.class_rows = self._find_classes(classes)
+
+    def _check_sources_of_values(self, y: Any, weight: Any) -> None:
+        """Raise an error for labels or weights that rows of views cannot have."""
+        if self.has_columns:
+            return
+        if isinstance(weight, str):
+            what = "X is a MultiView" if self.in_memory else "the file holds views"
+            raise InputError(f"{what} and has no column {weight!r}; give weight= as an array")
+        if self.in_memory and (isinstance(y, str) or y is None):
+            raise InputError("X is a MultiView, so y is an array of labels and not a column name")
+        if not self.in_memory and y is not None:
+            raise InputError("the file has the labels; leave the label out", file=self.file)
+
+    def _in_memory(self, y: Any) -> np.ndarray | None:
+        """Labels that are an array."""
+        if y is None:
+            return None
+        labels = read_targets(y) if self._numbers else share_long(np.asarray(y))
+        if not self.has_columns:
+            if not self._numbers:
+                read_classes(labels, unlabeled=self._unlabeled)
+            if len(labels) != self.n_rows:
+                raise InputError(f"{len(labels)} labels for {self.n_rows} rows")
+        return labels
+
+    def _plan_columns(
+        self,
+        *,
+        views: Mapping[str, Any] | None = None,
+        ignored: Sequence[str] = (),
+        time: str | None = None,
+        date: Sequence[str] = (),
+        recognize: bool = True,
+        **encoding: Any,
+    ) -> None:
+        """Find the columns of the views, their kinds, and the order of the rows."""
+        table = self.table
+        in_no_view = [*ignored, *(name for name in (time, self._weight) if name is not None)]
+        others = predictors(table, self._label, views, in_no_view)
+        if self._weight is not None:
+            check_weight_column(table, self._weight)
+        encoding["date"], format = split_time(date, time)
+        if time is not None:
+            self._order = read_order(table, time, format)
+        self.table = table = table.as_written([] if self._label is None else [self._label])
+        if recognize:
+            encoding["date"] = with_dates(table, others.column_names, views, encoding)
+        encoding = {"dialect": table.dialect or None, **encoding}
+        self._use(table, ViewEncoder(views, **encoding).fit(others))
+
+    def _use(self, table: Source, encoder: ViewEncoder) -> None:
+        """Read the columns of this encoder, and those of labels and weights."""
+        self.columns = encoder.view_columns()
+        # names instead of globs, which could match the label
+        self.encoder = encoder.set_params(views=self.columns, **encoder.declared_columns())
+        used = [column for group in self.columns.values() for column in group]
+        self.stream = table.select([*used, *self._other_columns()])
+
+    def _other_columns(self) -> list[str]:
+        return [name for name in (self._label, self._weight) if name is not None]
+
+    def _find_classes(self, given: Sequence[Any] | None) -> Classes:
+        """The classes, and the rows of each, unless they are given."""
+        kind = None
+        if self._label is not None:
+            kind = check_label_type(self.stream.schema.field(self._label).type, self._label)
+        if given is not None:
+            if kind is not None:
+                return check_classes(as_type(given, kind, self._label), self._label), None
+            # the first labels determine their type
+            first = (
+                next((batch.y for batch in self.batches()), None) if self._y is None else self._y
+            )
+            labels = [] if first is None else first[has_label(first)].tolist()
+            kinds = {type(label) for label in labels} or {str}
+            return check_classes([kind(value) for kind in kinds for value in given], None), None
+        if self._y is not None:
+            self.some_unlabeled = not has_label(self._y).all()
+            return read_classes(self._y, unlabeled=self._unlabeled)
+        if self._label is not None:
+            message = f"the label is missing; {missing_label()}"
+            counts = self.stream.value_counts(self._label, empty=self._unlabeled, message=message)
+            self.some_unlabeled = counts.pop(None, 0) > 0
+        else:
+            counts, unlabeled = self.stream.label_counts()
+            if unlabeled is not None and not self._unlabeled:
+                file, row = unlabeled
+                raise InputError(f"the label is missing; {missing_label()}", file=file, row=row)
+            self.some_unlabeled = unlabeled is not None
+        found = check_classes(counts, self._label, unlabeled=self.some_unlabeled)
+        return found, rows_per_class(found, counts)
+
+    # --- what is known before the rows are read --------------------------------------------
+
+    @property
+    def batch_rows(self) -> int:
+        """Number of rows that are encoded together."""
+        return ROWS_OF_COLUMNS if self.has_columns else ROWS_OF_VIEWS
+
+    @property
+    def layout(self) -> ViewLayout:
+        """Names and widths of the views."""
+        if self.has_columns:
+            layout: ViewLayout = self.encoder.layout_
+            return layout
+        whole = self._layout
+        if self._view is None:
+            return whole
+        return ViewLayout([self._view], [whole.widths[whole.index(self._view)]])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; counted where it was not known."""
+        return self.stream.n_rows
+
+    @property
+    def known_rows(self) -> int | None:
+        """Number of rows, if nothing has to be read for it."""
+        return self.table.known_rows
+
+    @property
+    def file(self) -> str | None:
+        """The first file, where there is one."""
+        return self.stream.file
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of files or row groups that can be read alone; 0 of what is not in files."""
+        return self.table.n_blocks
+
+    def hashes(self) -> dict[str, str]:
+        """Return a hash of each array in memory: labels, weights, and the order by time."""
+        arrays = {"labels": self._y, "weights": self._weights, "order by time": self._order}
+        return {name: hash_of(array) for name, array in arrays.items() if array is not None}
+
+    # --- parts -----------------------------------------------------------------------------
+
+    def select_view(self, view: str) -> Self:
+        """Return the same rows with one view."""
+        narrow = copy.copy(self)
+        if not self.has_columns:
+            narrow._view = view
+            return narrow
+        mine = self.columns[view]
+        declared = {
+            kind: [one for one in names if one in mine or split_format(one)[0] in mine]
+            for kind, names in self.encoder.declared_columns().items()
+        }
+        encoder = clone(self.encoder).set_params(views={view: mine}, **declared)
+        narrow._use(self.stream, encoder.fit(self.stream.select(mine).without_rows()))
+        return narrow
+
+    def with_sources(self, change: Callable[[Source], Source]) -> Self:
+        """Return the rows of a source that is made of this one, such as a part of it."""
+        part = copy.copy(self)
+        part.table = change(self.table)
+        part.stream = part.table if self.stream is self.table else change(self.stream)
+        return part
+
+    def of_blocks(self, which: slice) -> Self:
+        """Return the rows of consecutive files or row groups only, which can be pickled."""
+        return self.with_sources(lambda source: source.of_blocks(which))
+
+    # --- rows ------------------------------------------------------------------------------
+
+    def note_rows(self) -> RowsRead:
+        """Keep a record of all rows that are read from now on."""
+        self.rows_read = RowsRead(self.stream.starts)
+        return self.rows_read
+
+    def batches(self, rng: np.random.Generator | None = None) -> Iterator[Batch]:
+        """Yield the rows as the source has them; with random numbers, blocks in random order."""
+        batches = iter(self.stream) if rng is None else self.stream.with_shuffled_blocks(rng)
+        if self.rows_read is None:
+            return batches
+        return self.rows_read.watch(batches, shuffled=rng is not None)
+
+    def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
+        """Return the rows in their order; with random numbers, blocks of them in random order."""
+        if self._order is None:
+            return self._read(rng)
+        return take_in_order(self._read(None), self._order, self.in_memory, self.batch_rows)
+
+    def _read(self, rng: np.random.Generator | None) -> Iterator[LabeledBatch]:
+        """Yield the rows in the order of the source, or blocks of them in random order."""
+        arrays = {"labels": self._y, "weights": self._weights}
+        lengths = {what: len(array) for what, array in arrays.items() if array is not None}
+        done = 0
+        for batch in self.batches(None if lengths else rng):  # arrays have an order
+            start, done = done, done + len(batch)
+            if any(n < done for n in lengths.values()):
+                break
+            if len(batch):
+                yield self._with_labels(batch, slice(start, done))
+        for what, n in lengths.items():
+            if n != done:
+                of_what = "a table of " if self.has_columns else ""
+                raise InputError(f"{n} {what} for {of_what}{done} rows or more")
+
+    def _with_labels(self, batch: Batch, rows: slice) -> LabeledBatch:
+        """A batch with its labels and weights; a bad value is named by file and row."""
+        X, weight = batch.X, batch.weight if self.weighted else None
+        with with_row_location(batch):
+            if not self.has_columns:  # before rows move, name the row of a NaN
+                make_rows(X.matrix, X.layout, X.present)
+            y = self._labels(batch, rows)
+            if self._weights is not None:
+                weight = self._weights[rows]
+            elif self._weight is not None:
+                weight = weights_of(batch, self._weight)
+            elif weight is not None:
+                check_weights(weight)
+        if not self.has_columns:
+            X = X if self._view is None else X.select([self._view])
+        else:
+            X = X.drop_columns(self._other_columns())
+            pack = self._shuffled is not None
+            X = _compact(X, self.encoder.text) if pack else pyarrow().Table.from_batches([X])
+        return LabeledBatch.read(X, y, batch.file, batch.first_row, weight)
+
+    def _labels(self, batch: Batch, rows: slice) -> np.ndarray:
+        if self._label is not None:
+            column = batch.X.column(self._label)
+            if self._numbers:
+                return targets_of(column, self._label)
+            return labels_of(column, self._label, self.classes, self._unlabeled)
+        y = batch.y if self._y is None else self._y[rows]
+        assert y is not None
+        if self._y is not None and (self._numbers or self.class_rows is not None):
+            return y  # they were checked together
+        return read_targets(y) if self._numbers else check_labels(y, self.classes, self._unlabeled)
+
+    def load(self) -> LabeledBatch:
+        """Return all rows with their labels; what cannot be encoded is named by file and row."""
+        check = None
+        if self.has_columns:
+            check = clone(self.encoder).set_params(scale_views=False, bins=None, tf_idf=False)
+        parts = []
+        for part in self.read():
+            if check is not None:
+                with with_row_location(part):
+                    check.partial_fit(part.X)
+            parts.append(part)
+        if not parts:
+            raise InputError("there are no rows to learn from", file=self.file)
+        rows = LabeledBatch.join(parts)
+        if self.has_columns:
+            release_unused()
+        return rows
+
+    def shuffle(self, seed: int) -> Shuffled[LabeledBatch]:
+        """Let `encoded` yield the rows in random order, each time in another one."""
+        self._shuffled = Shuffled(
+            self.read, seed=seed, batch_rows=self.batch_rows, in_memory=self.in_memory
+        )
+        return self._shuffled
+
+    def encode(self, batch: LabeledBatch, encoder: Any, learn: bool) -> MultiView:
+        """Return the rows as views; ``learn`` lets the encoder learn each row before."""
+        X: MultiView = batch.X
+        if encoder is not None:
+            with with_row_location(batch):
+                X = (encoder.partial_fit_transform if learn else encoder.transform)(batch.X)
+        return X
+
+    def encoded(
+        self,
+        encoder: Any,
+        *,
+        learn: bool,
+        first: int = 0,
+        done: int = 0,
+        see: Callable[[LabeledBatch], None] | None = None,
+    ) -> Iterator[tuple[MultiView, np.ndarray, np.ndarray | None]]:
+        """Yield the rows as views, with their labels and weights.
+
+        Parameters
+        ----------
+        encoder : ViewEncoder, ViewScaler or None
+            Encodes them; start with ``clone(source.encoder)``.
+        learn : bool
+            Let the encoder learn each row just before it encodes it.
+        first : int, default=0
+            Number of rows of the first batch, where they are in order; 0: as of the others.
+        done : int, default=0
+            Number of batches to pass over: they were encoded before.
+        see : callable, default=None
+            Is given each batch, as ``check`` is.
+
+        Yields
+        ------
+        X : MultiView
+            The rows of a batch.
+        y : ndarray
+            Their labels.
+        weight : ndarray or None
+            Their weights, if they have any.
+        """
+        batches = prefetch(self._shuffled or regroup(self.read(), self.batch_rows, first))
+        for batch in islice(batches, done, None):
+            for look in (self.check, see):
+                if look is not None:
+                    look(batch)
+            yield self.encode(batch, encoder, learn), batch.y, batch.weight
+
+
+def _compact(data: Any, text: Sequence[str]) -> Any:
+    """The rows with their categories as dictionaries of what occurs, and text as it is."""
+    import pyarrow as pa
+
+    if plain_kinds().issuperset(data.schema.types):
+        return pa.Table.from_batches([data])
+    columns = {}
+    for name, column in zip(data.schema.names, data.columns, strict=True):
+        if pa.types.is_string_view(column.type):
+            column = column.cast(pa.large_string())
+        coded = isinstance(column, pa.DictionaryArray)
+        if coded and (name in text or len(column.dictionary) > len(column)):
+            column, coded = column.dictionary_decode(), False
+        kinds = (pa.string(), pa.large_string())
+        columns[name] = (
+            column
+            if coded or name in text or column.type not in kinds
+            else column.dictionary_encode()
+        )
+    return pa.table(columns)
+
+
+def stack_rows(parts: list[Any]) -> Any:
+    """Return the rows of all parts, Arrow tables or MultiViews, as one."""
+    if not isinstance(parts[0], MultiView):
+        import pyarrow as pa
+
+        return pa.concat_tables(parts)
+    if len(parts) == 1:
+        return parts[0]
+    sparse = any(sp.issparse(X.matrix) for X in parts)
+    matrices = [X.matrix for X in parts]
+    matrix = sp.csr_array(sp.vstack(matrices)) if sparse else np.vstack(matrices)
+    present = None
+    if any(X.present is not None for X in parts):
+        present = np.vstack(
+            [
+                np.ones((len(X), X.layout.n_views), dtype=bool) if X.present is None else X.present
+                for X in parts
+            ]
+        )
+    return MultiView.from_matrix(matrix, parts[0].layout, present=present)
+
+
+def _is_plain(X: Any) -> bool:
+    """Return whether all columns of an Arrow table are numbers."""
+    return plain_kinds().issuperset(X.schema.types)
+
+
+def _size(X: Any) -> int:
+    if not isinstance(X, MultiView):
+        if _is_plain(X):  # Arrow takes long to look at the buffers of many columns
+            return len(X) * sum(kind.bit_width for kind in X.schema.types) // 8
+        return int(X.nbytes)
+    parts = (
+        (X.matrix.data, X.matrix.indices, X.matrix.indptr) if sp.issparse(X.matrix) else (X.matrix,)
+    )
+    present = 0 if X.present is None else X.present.nbytes
+    return sum(part.nbytes for part in parts) + present

@@ -1,0 +1,107 @@
+"""The entry of the reader of a source, by its type and the names of its files."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+import re
+from typing import Any
+
+from crossview.catalog.names import unknown_name
+from crossview.catalog.readers import READERS, Reader
+from crossview.data.readers.duck import literal
+from crossview.errors import InputError
+from crossview.saving.files import is_pipe
+
+__all__ = ["find_format", "find_reader", "is_query"]
+
+_COMPRESSIONS = {".gz", ".zst"}
+_REMOTE = re.compile(r"(https?|s3[an]?|gc?s|r2|hf)://", re.IGNORECASE)
+_QUERY = re.compile(r"\s*(SELECT|WITH|FROM)\b\s*\S", re.IGNORECASE)
+
+
+def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
+    """Return the entry of the reader of a source, and its files, query or table in memory.
+
+    Without a format, the ends of the names of the files say it.
+    """
+    if isinstance(source, str) and is_query(source):
+        return _entry("query"), source
+    if isinstance(source, str) and _REMOTE.match(source):
+        return _entry("query"), f"FROM {literal(source)}"  # DuckDB reads it
+    if isinstance(source, str | os.PathLike):
+        files = _expand(os.fspath(source))
+    elif isinstance(source, list | tuple):
+        files = [file for path in source for file in _expand(os.fspath(path))]
+        if not files:
+            raise InputError("an empty list of files; name at least one")
+    else:
+        return _entry("memory"), source
+    for file in files:
+        if is_pipe(file):
+            raise InputError("is a pipe, which is read only once; copy it into a file", file=file)
+        if not os.path.isfile(file):
+            raise InputError("is a device, and no file", file=file)
+    readers = [find_format(file) if format is None else _of_format(format) for file in files]
+    for file, reader in zip(files, readers, strict=True):
+        if reader is not readers[0]:
+            raise InputError(
+                f"is {reader.name}, and {files[0]} is {readers[0].name}; read them apart", file=file
+            )
+        if os.path.getsize(file) == 0:
+            raise InputError("is empty (0 bytes)", file=file)
+    return readers[0], files
+
+
+def is_query(source: str) -> bool:
+    """Return whether it is a query for DuckDB, and no file of that name."""
+    return bool(_QUERY.match(source)) and not os.path.exists(source)
+
+
+def _expand(path: str) -> list[str]:
+    """The files that a path or glob names, sorted by name."""
+    if os.path.isdir(path):
+        raise InputError(f"is a folder; name its files, for example {path}/*.parquet", file=path)
+    if os.path.exists(path):
+        return [path]
+    if not any(mark in path for mark in "*?["):
+        folder, name = os.path.split(path)
+        there = sorted(os.listdir(folder or ".")) if os.path.isdir(folder or ".") else []
+        close = difflib.get_close_matches(name, there, n=1)
+        hint = f"; did you mean {os.path.join(folder, close[0])!r}?" if close else ""
+        raise InputError(f"no such file{hint}", file=path)
+    files = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
+    if not files:
+        raise InputError("no file matches this pattern", file=path)
+    return files
+
+
+def find_format(file: str) -> Reader:
+    """Return the entry that reads a file, by the end of its name."""
+    stem, suffix = os.path.splitext(file.lower())
+    compressed = suffix in _COMPRESSIONS
+    if compressed:
+        suffix = os.path.splitext(stem)[1]
+    for reader in READERS:
+        if suffix in reader.suffixes and (reader.compressed or not compressed):
+            return reader
+    known = ", ".join(suffix for reader in READERS for suffix in reader.suffixes)
+    packed = ", ".join(s for reader in READERS if reader.compressed for s in reader.suffixes)
+    raise InputError(
+        f"cannot tell the format from the name; use {known} ({packed} also with .gz or .zst), or "
+        "name the format, such as format='csv'",
+        file=file,
+    )
+
+
+def _of_format(name: str) -> Reader:
+    """The entry that reads files of a format."""
+    known = [reader.name for reader in READERS if reader.suffixes]
+    if name not in known:
+        raise unknown_name("format", name, known)
+    return _entry(name)
+
+
+def _entry(name: str) -> Reader:
+    return next(reader for reader in READERS if reader.name == name)

@@ -1,0 +1,1 @@
+"""Writers of tables and of rows with views."""
