@@ -136,11 +136,6 @@ class Passes:
         of_labels = {f"labels.{name}": array for name, array in self.labels.get_state().items()}
         return of_labels | self.scored.get_state()
 
-    def _set_counts(self, counts: dict[str, np.ndarray]) -> None:
-        self.scored.set_state(counts)
-        names = (name for name in counts if name.startswith("labels."))
-        self.labels.set_state({name.removeprefix("labels."): counts[name] for name in names})
-
     def _take_up(self) -> None:
         """Go on from the checkpoint, if there is one, or from an earlier model."""
         kept = None if self.checkpoint is None else _kept_before(self.checkpoint, self.source)
@@ -152,10 +147,10 @@ class Passes:
             self.scored.model = self.learner
             self.last_rows.X, self.position = kept.tail, kept.position
             self.order.state = kept.position.order
-            self._set_counts(kept.counts)
+            _set_counts(self, kept.counts)
         elif self.start is not None:
             self.position = Position(unlabeled=self.start.unlabeled, skipped=self.start.skipped)
-            self._set_counts(self.start.counts)
+            _set_counts(self, self.start.counts)
         if self.log is not None:
             windows = self.log.windows(self.task, self.source.n_rows)
             windows.n_rows = self.scored.tally.n_rows
@@ -210,6 +205,13 @@ def _kept_before(checkpoint: CheckpointFile, source: Labeled) -> Kept | None:
     if kept is not None:
         checkpoint.rows_read.compare(kept.read, source.batches(), str(checkpoint.path))
     return kept
+
+
+def _set_counts(run: Passes, counts: dict[str, np.ndarray]) -> None:
+    """Go on from the counts of a first pass."""
+    run.scored.set_state(counts)
+    names = (name for name in counts if name.startswith("labels."))
+    run.labels.set_state({name.removeprefix("labels."): counts[name] for name in names})
 
 
 def _learn_again(learner: Any, again: bool, calibration: str | None) -> None:
