@@ -15,10 +15,12 @@ from crossview.data.read_labels import with_label
 from crossview.errors import InputError
 from crossview.labels import has_label
 from crossview.saving.pipelines import pipeline, steps
+from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.compiling import seconds_of_compiling
+from crossview.scoring.diagnostics import MOST_ROWS_OF_STREAM
 from crossview.scoring.label_order import LabelOrder
 from crossview.scoring.problems import Classification
-from crossview.scoring.progressive import History, ProgressiveValidation
+from crossview.scoring.progressive import ProgressiveValidation
 from crossview.scoring.trained import Trained, TrainingObserver
 from crossview.training.checkpoint import CheckpointFile, Kept, Position
 from crossview.training.diagnosing import diagnose
@@ -73,8 +75,9 @@ class Passes:
         began, compiled = time.perf_counter(), seconds_of_compiling()
         self._take_up()
         if self.observer.history:
-            given = (self.task, self.scored.tally, self.source.layout.n_views, self.about["seed"])
-            self.scored.history = History(*given)
+            given = (self.task, self.source.layout.names, MOST_ROWS_OF_STREAM)
+            self.scored.history = DiagnosticsCollector(*given, seed=self.about["seed"])
+            self.scored.history.go_on(self.scored.tally)
         here = self.position
         calibration = getattr(self.learner, "calibration", None)
         for number in range(here.number, epochs + 1):
@@ -96,7 +99,7 @@ class Passes:
             rows = "row has a label" if here.unlabeled or here.skipped else "row is there"
             raise InputError(f"no {rows} to learn from", file=self.source.file)
         name, last = self.about["name"], self.last_rows
-        kept = diagnose(self.source, self.learner, self.encoder, last, name, self.scored)
+        kept = diagnose(self.source, self.task, self.learner, self.encoder, last, name, self.scored)
         counts, threshold = self._counts(), self.task.fixed_threshold
         if self.scored.threshold is not None:
             threshold = self.scored.threshold.place()

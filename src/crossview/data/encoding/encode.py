@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from crossview.batch import MAX_INT32
 from crossview.data.arrow import column_names
 from crossview.data.encoding.columns import Batch, Column
 from crossview.data.encoding.dates import check_format
@@ -86,6 +87,11 @@ class _Stored(MergeableStatistics, ViewTransformer):
         n_slots, n_bins = 1 << self.hash_bits, self.bins or 0
         self._plan = Plan(columns, n_slots, n_bins)
         self.layout_ = self._plan.layout
+        if self.layout_.n_columns > MAX_INT32:
+            raise InputError(
+                f"hash_bits={self.hash_bits} gives {self.layout_.n_columns:,} columns in all views "
+                f"together, and {MAX_INT32:,} is the limit; give fewer bits"
+            )
         self._moments = Moments(len(self._plan.numbers))
         self._quantiles = Quantiles(len(self._plan.numbers) if n_bins else 0, n_bins)
         self._scaler = ViewScaler()
@@ -746,7 +752,7 @@ def _encode_rows(
     # 1. numbers and categories, row by row
     blocks = plan.blocks()
     most = n_rows * ((3 if plan.n_bins else 1) * len(plan.numbers) + len(categories))
-    if max(most, plan.layout.n_columns) > np.iinfo(np.int32).max:
+    if most > MAX_INT32:
         raise InputError(f"{n_rows} rows are too many for one call; transform them in batches")
     indptr = np.zeros(n_rows + 1, dtype=np.int32)
     indices = np.empty(most, dtype=np.int32)
