@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 import crossview
 from crossview import MultiView, ViewEncoder, ViewLayout
 from crossview.catalog.learners import find_learner
-from crossview.comparing.answer import fold_difference, follow, make_answer
-from crossview.comparing.comparison import ComparisonRow
+from crossview.comparing.answer import estimate_selection, fold_difference, make_answer
+from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.scoring.problems import Classification, Regression
 
@@ -131,7 +131,7 @@ def made_answer(rows, metric="f1", rope=0.01, **known):
             **known,
         },
     )
-    answer.followed = follow(metric, answer.rows, rope, 1 / n)
+    answer.expected = estimate_selection(metric, answer.rows, rope, 1 / n)
     return answer
 
 

@@ -126,8 +126,8 @@ def examples_of(y, weight=None):
     return Examples(read_only(np.arange(len(y))), read_only(y), read_only(weight))
 
 
-def objective_of(kind, penal="l2", alpha=0.0):
-    return Objective(LOSSES[kind], PENALTIES[penal], float(alpha), float(alpha))
+def objective_of(kind, penal="l2", alpha=0.0, *, fit_intercept=True):
+    return Objective(LOSSES[kind], PENALTIES[penal], float(alpha), float(alpha), fit_intercept)
 
 
 def learn(
@@ -140,9 +140,11 @@ def learn(
     optimizer="adagrad",
     rate=0.05,
     weight=None,
+    fit_intercept=True,
 ):
     found = np.empty((len(y), machine.c.shape[1]))
-    what = examples_of(y, weight), machine, objective_of(kind, penal, alpha)
+    objective = objective_of(kind, penal, alpha, fit_intercept=fit_intercept)
+    what = examples_of(y, weight), machine, objective
     online.learn(rows, *what, OPTIMIZERS[optimizer], float(rate), found)
     return found
 

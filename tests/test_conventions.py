@@ -8,7 +8,7 @@ from package_source import assert_no, imports, modules, where
 MAX_ARGUMENTS = 7
 MAX_KERNEL_LINES = 60
 
-# exceptions, by "module.function" or "module.Class", each with the reason
+# exceptions, by "module.function", each with the reason
 MORE_ARGUMENTS: dict[str, str] = {
     "crossview.kernels.lanes._adagrad_steps": "Numba passes an intrinsic its typing context, too",
 }

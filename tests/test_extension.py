@@ -201,8 +201,8 @@ def test_a_sparse_reader_is_one_file_and_one_entry(add, here, capsys):
     text = "\n".join(lines).replace("(", "").replace(")", "")
     Path("t.entries").write_text(text + "\n")
     # the same as the views in memory, for every command
-    for progressive in (False, True):
-        given = {"cv": 2, "progressive": progressive, "models": ["pa:squared", "view:page"]}
+    for how in ({"cv": 2}, {"progressive": True}):
+        given = {"models": ["pa:squared", "view:page"]} | how
         from_file, in_memory = (
             thorough(rows, labels, **given) for rows, labels in (("t.entries", None), (X, y))
         )

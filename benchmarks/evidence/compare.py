@@ -8,7 +8,7 @@ import crossview
 from benchmarks import data
 from benchmarks.harness import Table, benchmark, listed, loaded, numbers, size
 from crossview.baselines import baselines
-from crossview.comparing.comparison import ComparisonRow
+from crossview.comparing.ranking import ComparisonRow
 
 SETS = data.tables(
     *("webkb_course", "internet_ads", "uci_mfeat", "breast-cancer", "digits", "bbcsport"),
@@ -17,7 +17,7 @@ SETS = data.tables(
 )
 BASELINES = [entry.name for entry in baselines()]
 SHORT = [name.partition(":")[2] for name in BASELINES]
-FOLLOWING = "following the answer"
+EXPECTED = "expected score"
 
 
 def cell(row: ComparisonRow | None) -> str:
@@ -32,7 +32,7 @@ def findings(tables: list[Table]) -> list[str]:
     ours = table.column("best of ours", -1)
     theirs = {row[0]: max((numbers(c) or [0.0])[-1] for c in row[6:10]) for row in table.rows}
     lead = {name: ours[name] - theirs[name] for name in ours}
-    promised, given = table.column("recommended", -1), table.column(FOLLOWING)
+    promised, given = table.column("recommended", -1), table.column(EXPECTED)
     seconds = table.column("s")
     late = [f"{name} ({s:.0f} s)" for name, s in seconds.items() if s > 60]
 
@@ -49,7 +49,7 @@ def findings(tables: list[Table]) -> list[str]:
         f"A baseline is ahead by less than a point on {named(-1.0, -0.05)}, and by more on "
         f"{named(-np.inf, -1.0)}. A baseline is recommended on "
         f"{listed(name for name, _ in baselines)}.",
-        f"What it gives to follow the answer is below the recommended mean, which was chosen by "
+        f"The expected score of the procedure is below the recommended mean, which was chosen by "
         f"its value, on {sum(given[n] < promised[n] for n in given)} of {len(given)} sets, and "
         f"above it on {sum(given[n] > promised[n] for n in given)}.",
     ]
@@ -58,7 +58,7 @@ def findings(tables: list[Table]) -> list[str]:
 @benchmark("docs/reproduction.md", SETS, findings)
 def compare(wanted: list[str]) -> list[Table]:
     """A row per set: the recommended model, and the best one of each kind."""
-    header = ["set", "rows x views", "s", "recommended", FOLLOWING, "best of ours", *SHORT]
+    header = ["set", "rows x views", "s", "recommended", EXPECTED, "best of ours", *SHORT]
     table = Table([*header, "left out"])
     for name, (X, y, options) in loaded(SETS, wanted):
         scoring = crossview.Scoring(positive=True if y.dtype == bool else None)
@@ -66,15 +66,15 @@ def compare(wanted: list[str]) -> list[Table]:
         answer = crossview.compare(X, y, budget=size(60.0, 5.0), n_jobs=-1, **given)
         by_name = {row.model: row for row in answer.rows}
         ours, best = next(row for row in answer.rows if not row.baseline), answer.recommended
-        followed = ""
-        if answer.followed is not None:  # None where the budget was too short
-            low, high = (100 * end for end in answer.followed.interval)
-            followed = f"{100 * answer.followed.value:.1f} ({low:.1f} to {high:.1f})"
+        expected = ""
+        if answer.expected is not None:  # None where the budget was too short
+            low, high = (100 * end for end in answer.expected.interval)
+            expected = f"{100 * answer.expected.value:.1f} ({low:.1f} to {high:.1f})"
         missed = {one.model for one in answer.left_out if one.what.startswith("not compared")}
         table.add(
             *(name, f"{answer.n_rows:,} x {len(answer.views)}", f"{answer.seconds:.0f}"),
             f"{best.model} {100 * best.value:.1f}",
-            followed,
+            expected,
             *(f"{ours.model} {cell(ours)}", *(cell(by_name.get(m)) for m in BASELINES)),
             len(missed),
         )

@@ -8,8 +8,8 @@ import numpy as np
 
 from benchmarks.evidence.simulated import differences, folds_to_follow, scores_of_folds, stream
 from benchmarks.harness import Table, benchmark, size, span
-from crossview.comparing.answer import follow
-from crossview.comparing.comparison import ComparisonRow, Followed
+from crossview.comparing.answer import estimate_selection
+from crossview.comparing.ranking import ComparisonRow, SelectionEstimate
 from crossview.scoring.significance import (
     SIGNIFICANT,
     Posterior,
@@ -57,7 +57,7 @@ TWO, NINE, PAIRS, SOME = (
 EQUAL = ["equal models", TWO, "two: P ≥ .95", NINE, PAIRS, SOME, "ten: each P ≥ .95", HOLDS]
 LEAD = ["one model better", "true lead", "p < .05", "P(better) ≥ .95", HOLDS]
 FOLLOW = [
-    *("ten models", "following", "true", HOLDS, "best row", "true of it", "interval of it"),
+    *("ten models", "expected", "true", HOLDS, "best row", "true of it", "interval of it"),
 ]
 
 
@@ -104,11 +104,11 @@ def of_a_lead(found: list[Posterior], truth: float) -> list[str]:
     ]
 
 
-def of_following(
+def of_expected(
     rng: np.random.Generator, metric: str, n: int, repeats: int, signals: np.ndarray
 ) -> list[str]:
-    """Return the cells on following the answer, and on believing the best row."""
-    followed, best = [], []
+    """Return the cells on the expected score, and on believing the best row."""
+    estimates, best = [], []
     for _ in range(DRAWS):
         inner, scores, truth = folds_to_follow(rng, metric, n, signals, repeats=repeats)
         effort = rng.permutation(MODELS)
@@ -121,15 +121,15 @@ def of_following(
             )
             for m in range(MODELS)
         ]
-        found = follow(metric, rows, ROPE, 1 / 5)
-        assert isinstance(found, Followed)
+        found = estimate_selection(metric, rows, ROPE, 1 / 5)
+        assert isinstance(found, SelectionEstimate)
         true = truth[range(len(truth)), [int(m) for m in found.models]].mean()
-        followed.append((found.value, true, *found.interval))
+        estimates.append((found.value, true, *found.interval))
         m = scores.mean(axis=0).argmax()
         interval = correlated_t_posterior(scores[:, m], 1 / 5).interval()
         best.append((scores[:, m].mean(), truth[:, m].mean(), *interval))
     cells = []
-    for value, true, low, high in (np.transpose(followed), np.transpose(best)):
+    for value, true, low, high in (np.transpose(estimates), np.transpose(best)):
         truth = true.mean()
         cells += [f"{value.mean():.4f}", f"{truth:.4f}", percent((low <= truth) & (truth <= high))]
     return cells
@@ -137,7 +137,7 @@ def of_following(
 
 def findings(tables: list[Table]) -> list[str]:
     """Say what the shares of the three tables are, folds and streams apart."""
-    equal, lead, following = tables
+    equal, lead, expected = tables
 
     def both(table: Table, column: str) -> str:
         values = table.column(column)
@@ -148,8 +148,8 @@ def findings(tables: list[Table]) -> list[str]:
         return " and ".join(f"{span(v)} % by {kind}" for kind, v in parts.items())
 
     power = lead.column("p < .05")
-    value, true = following.column("following"), following.column("true")
-    best, true_best = following.column("best row"), following.column("true of it")
+    value, true = expected.column("expected"), expected.column("true")
+    best, true_best = expected.column("best row"), expected.column("true of it")
     return [
         f"Of two equal models, p is below .05 in {both(equal, TWO)} of the draws.",
         f"Of ten equal models, one has a p below .05 in {both(equal, NINE)} where it is "
@@ -161,18 +161,18 @@ def findings(tables: list[Table]) -> list[str]:
         f"{both(lead, HOLDS)} of models with a lead.",
         f"15 folds find a lead in {power.get('15 folds, f1, 300 rows', np.nan):.0f} % where 5 "
         f"folds find it in {power.get('5 folds, f1, 300 rows', np.nan):.0f} %.",
-        f"Following the answer gives {span((value[k] - true[k] for k in value), '+.4f')} more than "
-        f"the truth, in its interval in {span(following.column(HOLDS).values())} %; the best row "
+        f"The expected score is {span((value[k] - true[k] for k in value), '+.4f')} more than "
+        f"the truth, in its interval in {span(expected.column(HOLDS).values())} %; the best row "
         f"says {span((best[k] - true_best[k] for k in best), '+.4f')} too much.",
     ]
 
 
 @benchmark("docs/reproduction.md", findings=findings)
 def coverage() -> list[Table]:
-    """Equal models, one that is better, and what it gives to follow the answer."""
+    """Equal models, one that is better, and the expected score of the procedure."""
     rng = np.random.default_rng(0)
-    equal, leads, following = Table(EQUAL), Table(LEAD), Table(FOLLOW)
-    equal.title, leads.title, following.title = "Equal models", "A lead", "Following the answer"
+    equal, leads, expected = Table(EQUAL), Table(LEAD), Table(FOLLOW)
+    equal.title, leads.title, expected.title = "Equal models", "A lead", "Expected score"
 
     def of_folds(metric: str, n: int, repeats: int) -> list[list[Posterior]]:
         scores = scores_of_folds(rng, metric, n, MODELS, repeats=repeats).T
@@ -200,6 +200,6 @@ def coverage() -> list[Table]:
     for metric, n, repeats, (low, high) in FOLLOWED:
         kind = "equal" if low == high else "unlike"
         signals = np.linspace(low, high, MODELS)
-        cells = of_following(rng, metric, n, repeats, signals)
-        following.add(f"{5 * repeats} folds, {metric}, {n:,} rows, {kind} models", *cells)
-    return [equal, leads, following]
+        cells = of_expected(rng, metric, n, repeats, signals)
+        expected.add(f"{5 * repeats} folds, {metric}, {n:,} rows, {kind} models", *cells)
+    return [equal, leads, expected]

@@ -34,7 +34,7 @@ order = np.random.default_rng(0).permutation(len(table))
 learn, test = table.take(order[: len(order) * 3 // 4]), table.take(order[len(order) * 3 // 4 :])
 
 # %%
-# ``text=`` says that the words of a column count, not the column as one category.
+# ``ViewEncoder(text=)`` says that the words of a column count, not the column as one category.
 
 trained = train(
     learn,

@@ -1,6 +1,7 @@
 """Comparing within a budget: what a learner costs, what is left out, and what is told of it."""
 
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -14,11 +15,11 @@ from crossview import PassiveAggressiveClassifier
 from crossview.catalog.learners import find_learner
 from crossview.comparing.budget.plan import LEVELS, Cost, in_words, make_plan
 from crossview.comparing.budget.planner import Planner
+from crossview.comparing.comparison import ComparisonObserver
 from crossview.comparing.folds.parts import Data
 from crossview.comparing.folds.splits import Protocol, draw_rows, split_rows
 from crossview.comparing.folds.tuning import Tuner, Tuning
 from crossview.comparing.folds.work import Probe, probe_learner
-from crossview.comparing.observer import ComparisonObserver
 from crossview.comparing.run import Run
 from crossview.reporting.tables import comparison_notes
 from crossview.scoring.problems import Classification
@@ -85,8 +86,9 @@ def made_fold(n=600):
     """The rows of the first of two folds, and of its three inner ones."""
     X, y = make_noisy(n)
     run = Run([], Classification(np.unique(y), threshold=None), 0, None, ONE)
-    data = Data(X, y, np.arange(n), np.arange(0), None, X.layout)
-    return run, data.fold(split_rows(run, y, Protocol(2))[0])
+    splits = split_rows(run, y, Protocol(2))
+    data = Data(X, y, np.arange(n), np.arange(0), None, X.layout, splits=splits)
+    return run, data.encode(0)
 
 
 def f1_of(fold, rows, C):
@@ -122,7 +124,7 @@ def test_halving_tries_all_settings_on_a_quarter_of_the_rows():
         tuner = Tuner(run, learner, fold, tuning)
         chosen = tuner.choose(tried)
         part, quarter = (
-            train[draw_rows(run.task, y[train], round(n * share), 0)]
+            train[draw_rows(run.problem, y[train], round(n * share), 0)]
             for n in (len(train), len(train) / 4)
         )
         rough = [f1_of(fold, quarter, C) for C in grid]
@@ -139,7 +141,7 @@ def test_after_the_deadline_one_setting_is_tried():
     run, fold = made_fold(300)
     learner = find_learner("view:strong", "classification", fold.X_train.layout.names)
     tried = [(0, {"C": 1000.0}), (1, {"C": 0.001})]
-    tuner = Tuner(run, learner, fold, deadline=0.0)
+    tuner = Tuner(run, learner, fold, seconds=0.0)
     late = tuner.choose(tried)
     assert late.setting == {"C": 1000.0}
     assert Tuner(run, learner, fold).choose(tried).setting == {"C": 0.001}
@@ -300,11 +302,11 @@ def costs(monkeypatch):
     """Seconds of a fit of 100 rows, which grow as they do, and the value of each model."""
     made = dict.fromkeys(MODELS, (1e-06, 0.5, 0.0))
 
-    def probe(run, learner, fold, latest, must):
+    def probe(run, learner, fold, seconds_left):
         seconds, value, compiled = made[learner.name]
         return Probe((10, 100), (seconds / 10, seconds), value, compiled)
 
-    monkeypatch.setattr("crossview.comparing.budget.probing.probe_learner", probe)
+    monkeypatch.setattr("crossview.comparing.budget.planner.probe_learner", probe)
     return made
 
 
@@ -342,6 +344,27 @@ def test_a_model_whose_cost_there_is_no_time_to_estimate_is_left_out():
     ]
 
 
+def test_the_clock_of_a_worker_does_not_change_what_is_tried(monkeypatch):
+    """It may be days ahead of that of the process which plans."""
+
+    def call_elsewhere(key, function, arguments):
+        with pytest.MonkeyPatch.context() as elsewhere:
+            for clock in ("time", "monotonic"):
+                here = getattr(time, clock)
+                elsewhere.setattr(time, clock, lambda here=here: here() + 1e6)
+            return key, function(*arguments)
+
+    X, y = make_noisy(300)
+    grid = ONE | {"C": [1000.0, 0.001]}
+    given = {"grid": grid, "cv": 2, "models": ["view:strong", "view:weak"]}
+    alone = thorough(X, y, **given)
+    monkeypatch.setattr("crossview.comparing.folds.jobs.call_here", call_elsewhere)
+    answer = thorough(X, y, budget=1e4, **given)
+    assert answer.left_out == []
+    assert [row.chosen for row in answer.rows] == [row.chosen for row in alone.rows]
+    assert {"C": 0.001} in answer.row("view:strong").chosen
+
+
 def test_inner_folds_are_left_out_and_named(costs):
     """Until it turns out that it takes less than the slice said."""
     X, y = make_noisy(600)
@@ -365,7 +388,7 @@ def test_a_model_may_be_left_out_later(costs, monkeypatch):
     def slower(self, *given):
         rounds.append(self)
         if len(rounds) == 3:  # when the third fold begins
-            cost = self.costs.known["pa:squared"]
+            cost = self.costs["pa:squared"]
             cost.add(cost.n_train, 1e20, 0.0)
         plan(self, *given)
 
@@ -388,6 +411,26 @@ def test_without_any_time_the_most_promising_model_makes_two_folds(costs):
         *("view:weak", "pa:squared")
     ]
     assert "2 of 5 folds were finished" in comparison_notes(answer)
+
+
+def test_a_row_of_an_earlier_comparison_has_the_folds_of_what_is_added(costs):
+    X, y = make_noisy(300)
+    given = {"grid": {"C": [0.1, 1.0]} | {"average": [], "epochs": []}, "cv": 4}
+    costs["view:strong"] = 100.0, 0.5, 0.0
+    first = thorough(X, y, models=["view:weak"], **given)
+    more = thorough(X, y, models=["view:strong"], extend=first, budget=1e-9, **given)
+    assert (first.folds, more.folds) == (4, 2)
+    whole, row = first.best, more.row("view:weak")
+    assert row.scores == whole.scores[:2]
+    assert row.value == pytest.approx(np.mean(whole.scores[:2]))
+    assert row.threshold == pytest.approx(np.median(whole.thresholds[:2])) != whole.threshold
+    assert row.untuned == pytest.approx(np.mean(whole.untuned_scores[:2])) != whole.untuned
+    assert row.setting in whole.chosen[:2]
+    assert (row.epochs, row.learned) == (1, 1.0)
+    lists = [value for value in vars(row).values() if isinstance(value, list)]
+    assert {len(one) for one in (*lists, *row.others.values())} == {2}
+    assert whole.confusion is not None
+    assert row.confusion is None
 
 
 def test_a_model_that_was_left_out_comes_back_if_time_is_left(costs, monkeypatch):

@@ -1,5 +1,6 @@
 """Comparing by folds: encoders, choices, scores, and what is refused."""
 
+import inspect
 import json
 import math
 
@@ -10,6 +11,7 @@ from scipy import stats
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
+import crossview
 import shared_data
 from comparing import ONE, make_frame, make_noisy, make_views, thorough
 from crossview import (
@@ -227,11 +229,11 @@ def test_several_classes_and_every_metric():
     for metric in ("f1", "roc_auc", "average_precision", "accuracy", "prbep"):
         # every way of using the views once, and some of them for the other metrics
         models = None if metric == "f1" else ["view:a", "view:b", "pa:squared"]
-        for stream in (False, True):
+        for stream, how in ((False, {"cv": 2}), (True, {"progressive": True})):
             some = [*models, "svmperf"] if models and not stream else models
             if stream and metric == "f1":
                 some = ["view:a", "pa:squared", "pa:absolute", "scw", "pam:squared", "mvm"]
-            answer = thorough(X, y, cv=2, scoring=metric, grid=ONE, progressive=stream, models=some)
+            answer = thorough(X, y, scoring=metric, grid=ONE, models=some, **how)
             assert answer.positive is None
             json.dumps(answer.to_dict())
             if not stream:
@@ -349,6 +351,91 @@ def test_rows_sorted_by_label_are_no_stream():
         thorough(X[order], y[order], progressive=True)
 
 
+# other values than the defaults; what a comparison in stream order honors changes its answer
+STREAMED = {
+    "y": "other",
+    "views": {"a": ["strong__*", "weak__*"]},
+    "time": "weak__1",
+    "weight": "noise__1",
+    "task": "regression",
+    "rope": 0.2,
+    "seed": 1,
+    "grid": ONE | {"C": [10.0]},
+    "models": ["view:weak"],
+}
+ENCODERS = {
+    "text": ["weak__word", "noise__name"],
+    "categorical": ["weak__1"],
+    "numeric": ["weak__code"],
+    "date": ["weak__day=%Y.%d.%m"],
+    "ignore": ["other", "answer", "strong__*"],
+    "hash_bits": 1,
+    "ngram_range": (1, 2),
+    "tf_idf": True,
+    "scale_views": False,
+    "bins": 4,
+}
+SCORINGS = [
+    Scoring("accuracy"),
+    Scoring(cost={"fp": 1, "fn": 3}),
+    Scoring(positive="no"),
+    Scoring(threshold=None),
+]
+OF_FOLDS = {
+    "cv": 4,
+    "repeats": 2,
+    "groups": "weak__0",
+    "baselines": ["sklearn.naive_bayes:GaussianNB"],
+    "ablate": True,
+    "budget": 30.0,
+    "n_jobs": 2,
+}
+# tested elsewhere, or what a stream is and lacks anyway
+OTHERS = {"X", "on", "extend", "observer", "progressive", "in_order", "curve", "epochs"}
+
+
+@pytest.fixture(scope="module")
+def streamed():
+    """Compares a stream with some options; the answer, but what depends on the clock."""
+    rng = np.random.default_rng(0)
+    words = rng.choice(["red car", "blue car", "red", "old blue car"], 60)
+    frame = make_frame(60).assign(weak__word=words, weak__code=rng.choice(["1", "2"], 60))
+    frame["noise__1"], frame["noise__name"] = rng.random(60), words[::-1]
+    frame["weak__day"] = [f"2024.{1 + i % 12}.{1 + i % 9}" for i in range(60)]
+    frame["other"] = frame["answer"][::-1].to_numpy()
+    given = {"y": "answer", "progressive": True, "models": ["pa:concatenated"], "grid": ONE}
+    encoded = {"ignore": ["other", "answer"], "text": ["weak__word"]}
+
+    def answer(encoder=None, **options):
+        options["encoder"] = ViewEncoder(**encoded | (encoder or {}))
+        content = crossview.compare(frame, **given | options).to_dict()
+        rows = content.pop("rows")
+        return content, [{k: v for k, v in row.items() if "second" not in k} for row in rows]
+
+    return answer
+
+
+@pytest.mark.parametrize("name", OF_FOLDS)
+def test_a_stream_refuses_options_of_folds(streamed, name):
+    with pytest.raises(InputError, match=f"^{name}= is for a comparison by folds; leave it out"):
+        streamed(**{name: OF_FOLDS[name]})
+
+
+def test_a_stream_honors_or_refuses_every_option(streamed):
+    keywords = inspect.signature(crossview.compare).parameters
+    assert set(keywords) == {*STREAMED, *OF_FOLDS, *OTHERS, "encoder", "scoring"}
+    plain = streamed(**{name: keywords[name].default for name in OF_FOLDS})
+    assert plain == streamed(budget=None, curve=False, in_order=True)
+    with pytest.raises(InputError, match="predicts classes; for regression there are"):
+        streamed(task="regression", grid={})
+    for name in STREAMED.keys() - {"task"}:
+        assert streamed(**{name: STREAMED[name]}) != plain, name
+    for name, value in ENCODERS.items():
+        assert streamed(encoder={name: value}) != plain, name
+    for scoring in SCORINGS:
+        assert streamed(scoring=scoring) != plain, scoring
+
+
 @pytest.mark.parametrize("progressive", [False, True])
 def test_an_error_in_a_row_names_its_row_in_the_file(progressive, tmp_path):
     frame = make_frame(1100)
@@ -394,7 +481,7 @@ def test_only_the_named_models_are_compared(answer):
         alone = thorough(rows, y, grid=ONE, models=["view:weak"])
         assert [row.scores for row in alone.rows] == [answer.row("view:weak").scores]
         assert alone.verdict == [f"view:weak: f1 {alone.best.value:.4f}"]
-        assert alone.followed is None
+        assert alone.expected is None
         assert alone.recommended is alone.best
 
 

@@ -19,7 +19,7 @@ from crossview import MultiView, Scoring, TrainingObserver, ViewEncoder, evaluat
 from crossview.catalog.learners import find_learner
 from crossview.comparing.budget.planner import Planner
 from crossview.comparing.comparison import Comparison
-from crossview.comparing.followup.explaining import has_weights
+from crossview.comparing.followup import has_weights
 from crossview.data.labeled import LabeledSource
 from crossview.scoring.diagnostics import (
     ErrorCurve,

@@ -16,6 +16,8 @@ from crossview import (
     Scoring,
 )
 from crossview.catalog.metrics import check_metric, metric_names
+from crossview.scoring.collector import DiagnosticsCollector
+from crossview.scoring.diagnostics import MOST_ROWS_OF_STREAM
 from crossview.scoring.metrics import (
     ErrorTally,
     Tally,
@@ -26,7 +28,7 @@ from crossview.scoring.metrics import (
     signed_score,
 )
 from crossview.scoring.problems import Classification
-from crossview.scoring.progressive import History, ProgressiveValidation, progressive
+from crossview.scoring.progressive import ProgressiveValidation, progressive
 
 WITH_PARAMETERS = {"f_beta": "f2", "cost": "cost:fp=1,fn=20"}
 METRICS = [WITH_PARAMETERS.get(name, name) for name in metric_names("classification")]
@@ -399,7 +401,7 @@ def test_rows_counted_while_the_next_are_learned_give_the_same(monkeypatch):
         model = PassiveAggressiveClassifier()
         task = Classification(np.array([0, 1]), metric="f1")
         run = ProgressiveValidation(model, task)
-        run.history = History(task, run.tally, 2, seed=0)
+        run.history = DiagnosticsCollector(task, ["a", "b"], MOST_ROWS_OF_STREAM)
         batches = ((views[low:high], y[low:high]) for low, high in pairwise(cuts))
         records = [replace(one, seconds=0.0) for one in run.records(batches, background=background)]
         counts = {name: array.tolist() for name, array in run.get_state().items()}

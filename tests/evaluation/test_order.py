@@ -198,14 +198,14 @@ def test_every_run_in_order_warns_of_blocks_once():
     assert "--in-order" not in compare(X, y, cv=2, grid=ONE, models=models).train_options
 
 
-@pytest.mark.parametrize("progressively", [False, True])
-def test_csv_and_parquet_of_the_same_rows_give_the_same_comparison(progressively, here):
+@pytest.mark.parametrize("how", [{"cv": 2}, {"progressive": True}])
+def test_csv_and_parquet_of_the_same_rows_give_the_same_comparison(how, here):
     table = here.take(np.random.default_rng(0).permutation(len(here)))
     pa.csv.write_csv(table, "t.csv")
     pa.parquet.write_table(table, "t.parquet", row_group_size=30)
     models = ["pa:squared", "scw", "pam:squared", "view:weak"]
     answers = [
-        compare(name, "answer", progressive=progressively, cv=2, models=models)
+        compare(name, "answer", models=models, **how)
         for name in ("t.csv", "t.parquet", "SELECT * FROM 't.csv'")
     ]
     for answer in answers[1:]:

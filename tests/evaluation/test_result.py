@@ -9,8 +9,9 @@ from scipy import stats
 
 from comparing import ONE, made_answer, made_row, make_noisy, make_views, thorough
 from crossview import InputError
-from crossview.comparing.answer import follow
-from crossview.comparing.comparison import Comparison, LeftOut
+from crossview.comparing.answer import estimate_selection
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.ranking import LeftOut
 from crossview.reporting.tables import comparison_notes, to_markdown
 from crossview.scoring.significance import holm
 
@@ -60,14 +61,14 @@ def test_without_a_bound_the_rope_is_a_share_of_the_best_value(metric, rope):
     assert answer.row("fm").difference.areas(answer.rope).worse < 0.5
 
 
-def test_to_follow_the_answer_is_to_choose_the_model_in_each_fold():
+def test_the_expected_score_is_that_of_a_model_chosen_in_each_fold():
     rows = [
         made_row("pa:squared", [0.80, 0.70, 0.90], inner=[0.90, 0.80, 0.70]),
         # within 0.01 of the best in the first fold, and is cheaper
         made_row("view:a", [0.60, 0.75, 0.50], inner=[0.892, 0.70, 0.60]),
         made_row("pam", [0.50, 0.40, 0.95], inner=[0.10, 0.20, 0.75]),
     ]
-    found = follow("f1", rows, 0.01, 1 / 3)
+    found = estimate_selection("f1", rows, 0.01, 1 / 3)
     assert found.models == ["view:a", "pa:squared", "pam"]
     assert found.scores == [0.60, 0.70, 0.95]
     assert found.value == pytest.approx(0.75)
@@ -77,11 +78,11 @@ def test_to_follow_the_answer_is_to_choose_the_model_in_each_fold():
     # of the same effort the better one, and of the same value the first by name
     some = [made_row("fm", [0.3, 0.4], inner=[0.81, 0.8]), made_row("mvm", [0.1, 0.2])]
     some[1].inner = [0.815, 0.8]
-    assert follow("f1", some, 0.01, 0.5).models == ["mvm", "fm"]
-    assert follow("f1", rows[:1], 0.01, 1 / 3) is None
+    assert estimate_selection("f1", some, 0.01, 0.5).models == ["mvm", "fm"]
+    assert estimate_selection("f1", rows[:1], 0.01, 1 / 3) is None
 
 
-def test_without_a_bound_the_model_is_followed_within_a_share_of_the_best_inner_value():
+def test_without_a_bound_a_model_is_chosen_within_a_share_of_the_best_inner_value():
     """The values of the test rows, which scale the rope of the table, have no part in it."""
     rows = [
         made_row("mvm", [40.0, 40.0], "regression", inner=[-1.00, -100.0]),
@@ -89,7 +90,7 @@ def test_without_a_bound_the_model_is_followed_within_a_share_of_the_best_inner_
     ]
     answer = made_answer(rows, metric="rmse")
     assert answer.rope == pytest.approx(0.4)
-    assert answer.followed.models == ["mvm", "linear"]
+    assert answer.expected.models == ["mvm", "linear"]
 
 
 CHANCE = "is worse by more than 0.01 (Holm-adjusted p < 0.001)"
@@ -157,10 +158,10 @@ def test_the_verdict(scores, sentence):
         name in (FOREST, MAJORITY, LINEAR) for name in scores
     )
     if len(scores) > 1:
-        low, high = answer.followed.interval
+        low, high = answer.expected.interval
         assert answer.verdict[-1] == (
-            f"following this answer gives f1 {answer.followed.value:.4f} (95 % interval {low:.4f} "
-            f"to {high:.4f}): the model, too, chosen anew in each training part"
+            f"expected score of this procedure: f1 {answer.expected.value:.4f} (95 % interval "
+            f"{low:.4f} to {high:.4f}), with the model, too, chosen anew in each training part"
         )
 
 
@@ -227,6 +228,14 @@ def test_as_text_it_has_a_line_for_each_row_and_the_verdict(answer):
         assert line.split()[:4] == [row.model, f"{row.value:.4f}", "±", f"{row.std:.4f}"]
 
 
+def test_a_number_that_is_not_defined_is_one_again_wherever_it_stands_in_a_file():
+    row = made_row("view:a", NEAR, others={"roc_auc": [0.9, math.nan, 0.7, 0.8, 0.9]})
+    content = json.loads(json.dumps(made_answer([row]).to_dict(), allow_nan=False))
+    again = Comparison.from_dict(content).rows[0]
+    assert np.isnan(np.mean(again.others["roc_auc"]))
+    assert again.others["roc_auc"][2:] == [0.7, 0.8, 0.9]
+
+
 def test_a_comparison_is_extended_by_a_model_and_keeps_its_rows(answer):
     X, y = make_views()
     given = {"grid": ONE, "models": ["view:noise", "view:strong"]}
@@ -239,7 +248,7 @@ def test_a_comparison_is_extended_by_a_model_and_keeps_its_rows(answer):
     for row, other in zip(more.rows, whole.rows, strict=True):
         assert row.scores == other.scores == answer.row(row.model).scores
         assert (row.p_adjusted, row.equal) == (other.p_adjusted, other.equal)
-    assert more.followed == whole.followed
+    assert more.expected == whole.expected
     assert first.to_dict() == before  # the one that is extended stays as it was
     other_rows = (X, np.where(np.arange(150) == 7, "yes", y))
     assert other_rows[1][7] != y[7]

@@ -7,16 +7,14 @@ import pytest
 from scipy import stats
 
 from benchmarks.evidence.simulated import differences, folds_to_follow, scores_of_folds, stream
-from crossview.comparing.answer import follow
-from crossview.comparing.comparison import ComparisonRow
+from crossview.comparing.answer import estimate_selection
+from crossview.comparing.ranking import ComparisonRow
 from crossview.errors import InputError
 from crossview.scoring.metrics import BlockTally, measure
 from crossview.scoring.significance import (
     SIGNIFICANT,
     Posterior,
-    corrected_t_test,
     correlated_t_posterior,
-    delong_posterior,
     holm,
     holm_of_pairs,
     jackknife_posterior,
@@ -55,7 +53,6 @@ def test_a_posterior_agrees_with_itself():
         assert (difference.p < 0.05) == (not low <= 0.0 <= high)
         worse, _, better = difference.areas(0.0)
         assert difference.p == pytest.approx(2 * min(worse, better))
-        assert difference.p == pytest.approx(corrected_t_test(SECOND - FIRST + shift, 1 / 9))
         low, high = difference.interval(0.9)
         outside = Posterior(difference.location - low, difference.scale, difference.degrees)
         assert outside.areas(0.0).worse == pytest.approx(0.05)
@@ -90,27 +87,17 @@ def test_the_corrected_t_test_by_hand():
     # d = 1, 2, 3: mean 2, variance 1; t = 2 / sqrt(1/3 + 1/2), 2 degrees of freedom
     t = 2 / math.sqrt(5 / 6)
     # survival function of Student's t with 2 degrees of freedom
-    assert corrected_t_test([1, 2, 3], 1 / 2) == pytest.approx(1 - t / math.sqrt(2 + t * t))
-    assert corrected_t_test([-1, -2, -3], 1 / 2) == corrected_t_test([1, 2, 3], 1 / 2)
+    p = correlated_t_posterior([1, 2, 3], 1 / 3).p
+    assert p == pytest.approx(1 - t / math.sqrt(2 + t * t))
+    assert (
+        correlated_t_posterior([-1, -2, -3], 1 / 3).p == correlated_t_posterior([1, 2, 3], 1 / 3).p
+    )
 
 
 def test_the_corrected_t_test_without_variance():
-    assert corrected_t_test([0.0, 0.0, 0.0], 1 / 2) == 1.0
-    assert corrected_t_test([0.1, 0.1, 0.1], 1 / 2) == 0.0
-    assert math.isnan(corrected_t_test([0.1, math.nan], 1.0))
-
-
-@pytest.mark.parametrize("ties", [False, True])
-def test_delong_by_all_pairs(ties):
-    rng = np.random.default_rng(0)
-    y = rng.random(80) < 0.3
-    first, second = rng.normal(size=(2, 80)) + y
-    if ties:
-        first, second = first.round(), second.round()
-    assert_same(delong_posterior(y, first, second), reference.delong(y, first, second))
-    assert delong_posterior(y, first, first) == Posterior(0.0, 0.0, math.inf)
-    assert math.isnan(delong_posterior(y & False, first, second).location)
-    assert math.isnan(delong_posterior(np.arange(80) < 1, first, second).p)
+    assert correlated_t_posterior([0.0, 0.0, 0.0], 1 / 3).p == 1.0
+    assert correlated_t_posterior([0.1, 0.1, 0.1], 1 / 3).p == 0.0
+    assert math.isnan(correlated_t_posterior([0.1, math.nan], 1 / 2).p)
 
 
 def assert_same(found, expected):
@@ -256,7 +243,7 @@ def test_on_independent_rows_the_jackknife_agrees_with_delong_and_mcnemar():
     for y, *scores in independent_streams(800, 40, shift=0.2):
         models = [(one, None, (one > 0).astype(int)) for one in scores]
         how = {"n_classes": 2, "typical_scores": scores[0][:50]}
-        auc = delong_posterior(y == 1, *scores)
+        auc = reference.delong(y == 1, *scores)
         right = [predicted == y for _, _, predicted in models]
         one_of_them = right[0] != right[1]
         share = (right[0] & one_of_them).sum() / one_of_them.sum()
@@ -292,23 +279,23 @@ def test_equal_models_are_seldom_declared_different():
     assert np.mean(covered) >= 0.92
 
 
-def test_following_the_answer_is_unbiased_and_believing_the_best_row_is_not():
+def test_the_expected_score_is_unbiased_and_believing_the_best_row_is_not():
     """A small draw of the same; each value less the true one, in standard errors of the draws."""
     rng = np.random.default_rng(0)
-    followed, best, covered = [], [], []
+    expected, best, covered = [], [], []
     for _ in range(80):
         inner, scores, truth = folds_to_follow(rng, "accuracy", 200, np.full(5, 0.3))
         rows = [
             ComparisonRow(str(m), "", inner=inner[:, m].tolist(), scores=scores[:, m].tolist())
             for m in range(5)
         ]
-        found = follow("accuracy", rows, 0.01, 1 / 5)
+        found = estimate_selection("accuracy", rows, 0.01, 1 / 5)
         true = truth[range(5), [int(m) for m in found.models]].mean()
-        followed.append(found.value - true)
+        expected.append(found.value - true)
         m = scores.mean(axis=0).argmax()
         best.append(scores[:, m].mean() - truth[:, m].mean())
         covered.append(found.interval[0] <= true <= found.interval[1])
-    t = [np.mean(d) / np.std(d) * math.sqrt(len(d)) for d in (followed, best)]
+    t = [np.mean(d) / np.std(d) * math.sqrt(len(d)) for d in (expected, best)]
     assert abs(t[0]) < 2.5 < 5.0 < t[1]
     assert np.mean(covered) >= 0.9
 

@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 from comparing import ONE, compare, make_frame, make_noisy
 from crossview import InputError, PassiveAggressiveClassifier, Scoring, ViewEncoder, open_table
 from crossview.catalog.learners import find_learner
-from crossview.comparing.observer import ComparisonObserver
+from crossview.comparing.comparison import ComparisonObserver
 from crossview.scoring.diagnostics import ViewDifferences
 from crossview.scoring.problems import Classification
 from crossview.scoring.significance import holm
@@ -128,8 +128,7 @@ def test_looking_at_the_views_does_not_slow_a_model_in_the_table(monkeypatch):
         return slow
 
     clock = SimpleNamespace(perf_counter=lambda: now)
-    for module in ("stream", "keeping_stream"):
-        monkeypatch.setattr(f"crossview.comparing.{module}.time", clock)
+    monkeypatch.setattr("crossview.comparing.stream.time", clock)
     learn = takes(Classification.score_then_learn, lambda task, model, X, *_: 1 + len(X) / 100)
     monkeypatch.setattr(Classification, "score_then_learn", learn)
     look = takes(ViewDifferences.add, lambda *_: 1000)

@@ -20,7 +20,7 @@ from crossview import (
 from crossview.catalog.learners import find_learner
 from crossview.comparing.candidates import compared_learners
 from crossview.reporting.tables import comparison_notes, to_markdown
-from crossview.scoring.significance import corrected_t_test
+from crossview.scoring.significance import correlated_t_posterior
 from reference.jackknife import block_jackknife
 
 
@@ -75,7 +75,9 @@ def test_keco_by_hand():
             assert row.chosen[f] == settings[int(np.argmax(values))]
             assert row.scores[f] == pytest.approx(score(learner, row.chosen[f], train, test))
     keco, pegasos = (np.asarray(answer.row(name).scores) for name in ("keco", "pegasos"))
-    assert answer.unlabeled_benefit_p == pytest.approx(corrected_t_test(keco - pegasos, 1 / 2))
+    assert answer.unlabeled_benefit_p == pytest.approx(
+        correlated_t_posterior(keco - pegasos, 1 / 3).p
+    )
 
 
 def test_what_unlabeled_rows_bring_is_told(few):
@@ -168,10 +170,8 @@ def test_several_classes_with_rows_without_label():
         {"a": rng.normal(size=(120, 3)) + 3 * np.eye(3)[k], "b": rng.normal(size=(120, 3))}
     )
     y = np.where(rng.random(120) < 0.5, k, np.nan)
-    for stream in (False, True):
-        answer = thorough(
-            X, y, cv=3, grid=ONE, models=["pa:squared", "pegasos", "keco"], progressive=stream
-        )
+    for how in ({"cv": 3}, {"progressive": True}):
+        answer = thorough(X, y, grid=ONE, models=["pa:squared", "pegasos", "keco"], **how)
         assert answer.row("pegasos").value > 0.6
         assert answer.unlabeled_benefit is not None
 

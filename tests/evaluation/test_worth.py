@@ -13,9 +13,7 @@ from crossview.comparing.comparison import Comparison
 from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.splits import draw_rows
-from crossview.comparing.followup.ablation import ablate
-from crossview.comparing.followup.learning_curve import learning_curve
-from crossview.comparing.followup.refit import Again
+from crossview.comparing.followup import Refit, ablate, learning_curve
 from crossview.comparing.run import Run
 from crossview.reporting.tables import class_table, comparison_notes
 from crossview.scoring.problems import Classification
@@ -110,12 +108,12 @@ def test_each_fold_is_done_before_the_next_is_encoded(smallest, points):
     run = Run([], Classification(np.unique(y), metric="f1"), 0, 1, ONE)
     row = made_row("pa:concatenated", [0.7, 0.8], chosen=[{"C": 0.1}] * 2)
     learner = find_learner(row.model, "classification", X.layout.names)
-    again = Again(run, row, learner, folds, Watched(events), 1 / 2)
-    curve = learning_curve(again)
+    refit = Refit(run, row, learner, folds, Watched(events), 1 / 2)
+    curve = learning_curve(refit)
     assert (curve and len(curve.points)) == points
     assert events == ["fold", "run", "fold", "run"][: 4 if points else 3]
     events.clear()
-    assert len(ablate(again)) == 3
+    assert len(ablate(refit)) == 3
     assert events == ["fold", "run", "fold", "run"]
 
 

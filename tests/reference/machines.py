@@ -110,6 +110,7 @@ def learn(
     optimizer="adagrad",
     rate=0.05,
     weights=None,
+    fit_intercept=True,
 ):
     """One pass; rows are lists of one array a view.  The model is changed, the scores returned."""
     scores, sums = [], {}
@@ -130,7 +131,8 @@ def learn(
         for n, (group, own) in enumerate(zip(groups, parts, strict=True)):
             for v in group:
                 step((n, v), group[v], own[v], np.linalg.norm(with_constant(x[v])))
-        step("intercept", intercept, g, 1.0)
+        if fit_intercept:
+            step("intercept", intercept, g, 1.0)
     return np.array(scores)
 
 

@@ -49,27 +49,28 @@ def loss_of_table(measure, a, b, P, N, *, beta=1.0, k=None):
     return 1.0 - a / P if (a + b <= k if k > P else a + b == k) else None
 
 
-def most_violated(y, f, delta):
+def most_violated(y, f, delta, *, truth=True):
     """The largest ``delta(labels) - sum_i (y_i - labels_i) f_i`` over all labelings."""
     values = []
     for labels in product([-1, 1], repeat=len(y)):
         d = delta(labels)
-        if d is not None:
+        if d is not None and (truth or labels != tuple(y)):
             values.append(d - sum((y[i] - labels[i]) * f[i] for i in range(len(y))))
     return max(values)
 
 
-def most_violated_pairs(y, f):
+def most_violated_pairs(y, f, *, truth=True):
     """The same over all labels of pairs: a positive row above a negative one, or below."""
     pairs = [(i, j) for i in range(len(y)) for j in range(len(y)) if y[i] > y[j]]
     values = []
     for labels in product([-1, 1], repeat=len(pairs)):
         wrong = [pair for pair, label in zip(pairs, labels, strict=True) if label < 0]
-        values.append(len(wrong) / len(pairs) - sum(2.0 * (f[i] - f[j]) for i, j in wrong))
+        if wrong or truth:
+            values.append(len(wrong) / len(pairs) - sum(2.0 * (f[i] - f[j]) for i, j in wrong))
     return max(values)
 
 
-def most_violated_ranking(y, f):
+def most_violated_ranking(y, f, *, truth=True):
     """The largest 1 - average precision minus ``2 (f_i - f_j)`` a wrong pair, over all orders."""
     best = -np.inf
     for order in set(permutations(range(len(y)))):
@@ -79,7 +80,8 @@ def most_violated_ranking(y, f):
                 found += 1
                 precision.append(found / place)
                 wrong += sum(2.0 * (f[i] - f[j]) for j in order[: place - 1] if y[j] < 0)
-        best = max(best, 1.0 - np.mean(precision) - wrong)
+        if truth or np.mean(precision) < 1.0:
+            best = max(best, 1.0 - np.mean(precision) - wrong)
     return best
 
 
@@ -109,7 +111,6 @@ def minimum(views, y, delta, C1, C2):
             wrong = np.asarray(y) - np.asarray(labels)
             rows.append(np.concatenate([view.T @ wrong for view in views]))
             ds.append(d)
-    A, ds = np.array(rows), np.array(ds)
     H = np.eye(sum(widths))
     for v in range(len(views)):
         for u in range(v):
@@ -117,17 +118,52 @@ def minimum(views, y, delta, C1, C2):
             M[:, sum(widths[:u]) : sum(widths[: u + 1])] = views[u]
             M[:, sum(widths[:v]) : sum(widths[: v + 1])] = -views[v]
             H += C2 * M.T @ M
-    answer = minimize(
-        lambda z: z[:-1] @ H @ z[:-1] / 2.0 + C1 * z[-1],
-        np.append(np.zeros(len(H)), 1.0),
-        jac=lambda z: np.append(H @ z[:-1], C1),
-        bounds=[(None, None)] * len(H) + [(0.0, None)],
+    answer = quadratic_program(H, np.zeros(len(H)), np.array(rows), np.array(ds), C1, least=0.0)
+    return answer.fun, np.split(answer.x[:-1], cuts)
+
+
+def quadratic_program(H, beta, A, delta, C1, *, least=None):
+    """The w and xi of least ½ w'H w - beta·w + C1 xi with A w >= delta - xi and xi >= least."""
+    return minimize(
+        lambda z: z[:-1] @ H @ z[:-1] / 2.0 - beta @ z[:-1] + C1 * z[-1],
+        np.append(np.zeros(len(H)), delta.max()),
+        jac=lambda z: np.append(H @ z[:-1] - beta, C1),
+        bounds=[(None, None)] * len(H) + [(least, None)],
         constraints={
             "type": "ineq",
-            "fun": lambda z: A @ z[:-1] + z[-1] - ds,
+            "fun": lambda z: A @ z[:-1] + z[-1] - delta,
             "jac": lambda z: np.hstack([A, np.ones((len(A), 1))]),
         },
         method="SLSQP",
-        options={"maxiter": 1000, "ftol": 1e-12},
+        options={"maxiter": 1000, "ftol": 1e-14},
     )
-    return answer.fun, np.split(answer.x[:-1], cuts)
+
+
+def published_rounds(views, y, delta, C1, C2, T):
+    """The weights of the last of T rounds of Algorithm 1, with the sign of (13) corrected.
+
+    The true labeling is no constraint, and xi is free.
+    """
+    y, V = np.asarray(y), len(views)
+    labelings = [
+        labels
+        for labels in product([-1, 1], repeat=len(y))
+        if delta(labels) is not None and labels != tuple(y)
+    ]
+    w = [np.zeros(view.shape[1]) for view in views]
+    wrong, losses = [], []
+    for _ in range(T):
+        f = sum(views[v] @ w[v] for v in range(V))
+        worst = max(labelings, key=lambda labels: delta(labels) - (y - np.array(labels)) @ f)
+        wrong.append(y - np.array(worst))
+        losses.append(delta(worst))
+        last, w = w, []
+        for j in range(V):
+            Omega, beta = np.eye(views[j].shape[1]), np.zeros(views[j].shape[1])
+            for u in range(j):
+                Omega += C2 * views[j].T @ views[j]
+                beta += C2 * views[j].T @ views[u] @ last[u]
+            rest = sum(views[u] @ last[u] for u in range(V) if u != j) + np.zeros(len(y))
+            d = np.array(losses) - np.array(wrong) @ rest
+            w.append(quadratic_program(Omega, beta, np.array(wrong) @ views[j], d, C1).x[:-1])
+    return w

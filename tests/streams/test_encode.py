@@ -82,6 +82,12 @@ def encoder(**changed):
     return unscaled(**{"views": VIEWS, "text": ["page_*"], "hash_bits": BITS, **changed})
 
 
+def test_more_columns_than_can_be_numbered_are_refused_as_columns():
+    table = pa.table({f"v{i}__word": ["a", "b"] for i in range(8)})
+    with pytest.raises(InputError, match=r"^hash_bits=28 gives 2,147,483,648 columns in all views"):
+        unscaled(hash_bits=28).fit(table)
+
+
 # --- what a cell becomes -------------------------------------------------------------------
 
 

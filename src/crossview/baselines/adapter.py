@@ -26,7 +26,7 @@ LEAST_PROBABILITY = float(np.finfo(float).eps)
 
 
 class Shape(NamedTuple):
-    """What a pipeline depends on.
+    """Properties of the data that a pipeline depends on.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
 
     @property
     def scores_are_log_odds(self) -> bool:
-        """Whether the loss makes scores log odds."""
+        """True: the scores are log odds."""
         return True
 
     def _n_scores(self) -> int:
@@ -168,7 +168,7 @@ class PipelineRegressor(ViewRegressor, PipelineLearner):
 
 
 def _takes_weights(model: Any) -> bool:
-    """Whether `fit` takes sample weights, as itself or among any arguments."""
+    """Return whether `fit` takes sample weights, by name or among any arguments."""
     kinds = inspect.signature(model.fit).parameters
     return "sample_weight" in kinds or any(one.kind == one.VAR_KEYWORD for one in kinds.values())
 

@@ -25,15 +25,6 @@ FEW_C = (0.1, 1.0, 10.0)
 ALPHA = (0.1, 1.0, 10.0, 100.0, 1000.0)
 LEAVES = (8, 31)
 
-# as in the catalog; who always says the same takes nothing, but is no model to recommend
-EFFORT = {
-    "logistic-regression": 4,
-    "ridge": 4,
-    "late-fusion": 6,
-    "majority": LEARNS_NOTHING,
-    "mean": LEARNS_NOTHING,
-}
-EFFORT_OF_ANOTHER = 6
 # scikit-learn's words
 TASK_TYPES = {"classification": "classifier", "regression": "regressor"}
 
@@ -44,7 +35,9 @@ _MOST_INFORMATIVE = "scikit-learn, on all columns; of more than 250 on the most 
 _GIVEN = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+)(?P<call>\(.*\))?", re.DOTALL)
 
 
-def _entry(task: str, name: str, class_name: str, about: str, grid: dict[str, tuple]) -> Learner:
+def _entry(
+    task: str, name: str, class_name: str, about: str, effort: int, **grid: tuple[Any, ...]
+) -> Learner:
     return Learner(
         f"{PREFIX}{name}",
         name.replace("-", " "),
@@ -54,45 +47,40 @@ def _entry(task: str, name: str, class_name: str, about: str, grid: dict[str, tu
         grid=grid,
         streams=False,
         random=False,
-        effort=EFFORT.get(name, EFFORT_OF_ANOTHER),
+        effort=effort,
         min_views=2 if name == "late-fusion" else 1,
         baseline=True,
     )
 
 
+_ALL = "scikit-learn, on all columns"
+_STACKED = "scikit-learn, one {} regression per view, stacked"
+# the effort is as in the catalog; what always says the same takes none, but is not recommended
 _BASELINES = [
-    *(
-        _entry("classification", *entry)
-        for entry in (
-            (
-                *("logistic-regression", "LogisticClassifier"),
-                *("scikit-learn, on all columns", {"C": C}),
-            ),
-            (
-                *("gradient-boosting", "BoostingClassifier"),
-                *(_MOST_INFORMATIVE, {"max_leaf_nodes": LEAVES}),
-            ),
-            (
-                *("late-fusion", "FusionClassifier"),
-                *("scikit-learn, one logistic regression per view, stacked", {"C": FEW_C}),
-            ),
-            ("majority", "MajorityClassifier", "the most frequent class", {}),
-        )
+    _entry("classification", "logistic-regression", "LogisticClassifier", _ALL, 4, C=C),
+    _entry(
+        *("classification", "gradient-boosting", "BoostingClassifier", _MOST_INFORMATIVE, 6),
+        max_leaf_nodes=LEAVES,
     ),
-    *(
-        _entry("regression", *entry)
-        for entry in (
-            ("ridge", "RidgeRegressor", "scikit-learn, on all columns", {"alpha": ALPHA}),
-            (
-                *("gradient-boosting", "BoostingRegressor"),
-                *(_MOST_INFORMATIVE, {"max_leaf_nodes": LEAVES}),
-            ),
-            (
-                *("late-fusion", "FusionRegressor"),
-                *("scikit-learn, one ridge regression per view, stacked", {"alpha": ALPHA}),
-            ),
-            ("mean", "MeanRegressor", "the mean of the training rows", {}),
-        )
+    _entry(
+        *("classification", "late-fusion", "FusionClassifier", _STACKED.format("logistic"), 6),
+        C=FEW_C,
+    ),
+    _entry(
+        *("classification", "majority", "MajorityClassifier", "the most frequent class"),
+        LEARNS_NOTHING,
+    ),
+    _entry("regression", "ridge", "RidgeRegressor", _ALL, 4, alpha=ALPHA),
+    _entry(
+        *("regression", "gradient-boosting", "BoostingRegressor", _MOST_INFORMATIVE, 6),
+        max_leaf_nodes=LEAVES,
+    ),
+    _entry(
+        *("regression", "late-fusion", "FusionRegressor", _STACKED.format("ridge"), 6),
+        alpha=ALPHA,
+    ),
+    _entry(
+        *("regression", "mean", "MeanRegressor", "the mean of the training rows"), LEARNS_NOTHING
     ),
 ]
 

@@ -296,7 +296,7 @@ class GivenClassifier(_Given, PipelineClassifier):
 
     @property
     def scores_are_log_odds(self) -> bool:
-        """Whether the scores come from probabilities."""
+        """True if the scores come from probabilities."""
         model = getattr(self, "pipeline_", None)
         return not hasattr(model, "decision_function") and hasattr(model, "predict_proba")
 

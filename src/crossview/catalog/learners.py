@@ -52,7 +52,7 @@ COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
 COUPLED = ("C", "disagreement", "update", *WEIGHTS, *COVARIANCE)
 MACHINE = ("alpha", "deterministic", "init_scale", "learning_rate", "loss", "penalty")
 INTERACTIONS = (*MACHINE, "n_factors", "optimizer")
-FORMS = ("init", "penalize_bias")
+FORMS = ("fit_intercept", "init", "penalize_bias")
 SVMPERF = ("C1", "C2", "calibration", "fit_intercept", "max_iter", "scaling", "solver", "tol")
 KERNEL = (
     *("approximation", "average", "budget", "cache_size", "calibration", "class_weight", "coef0"),

@@ -22,7 +22,7 @@ from rich.progress import (
 from rich.table import Column
 
 from crossview.cli.words import as_options
-from crossview.comparing.observer import ComparisonObserver
+from crossview.comparing.comparison import ComparisonObserver
 from crossview.errors import (
     FirstDownloadWarning,
     LabelOrderWarning,

@@ -17,7 +17,7 @@ _ARGUMENT = re.compile(
     r"(?<![\w'-])(views?|ignore|date|text|categorical|numeric|hash_bits|ngram_range|tf_idf|bins|task|metric|k|positive|threshold"
     r"|classes|cv|repeats|groups|in_order|rope|seed|epochs|keep|null|decimal|delimiter|quote|header|encoding"
     r"|missing_columns|explain|format|model|settings|scale_views|init|checkpoint|every|log_every|resume|by"
-    r"|time|weight|window|ablate|on)=(?:'([^']*)'|([^\s,;:()]*))"
+    r"|time|weight|window|ablate|baselines|budget|n_jobs|on)=(?:'([^']*)'|([^\s,;:()]*))"
 )
 # where an option has another name than the argument
 _NAMES = {
@@ -25,6 +25,8 @@ _NAMES = {
     "ngram_range": "ngrams",
     "settings": "set",
     "header": "no-header",
+    "baselines": "baseline",
+    "n_jobs": "jobs",
     "scale_views": "no-scale-views",
 }
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from crossview.comparing.comparison import Comparison, ComparisonRow, Followed
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.ranking import ComparisonRow, SelectionEstimate
 from crossview.comparing.run import Run
 from crossview.scoring.metrics import is_bounded, signed_score
 from crossview.scoring.significance import (
@@ -21,7 +22,7 @@ from crossview.scoring.significance import (
 )
 from crossview.views import ViewLayout
 
-__all__ = ["fingerprint", "fold_difference", "follow", "make_answer", "posterior_of"]
+__all__ = ["estimate_selection", "fingerprint", "fold_difference", "make_answer", "posterior_of"]
 
 
 def make_answer(
@@ -66,14 +67,14 @@ def make_answer(
     for row, p in zip(rows[1:], _adjusted(rows, difference, known["mode"]), strict=True):
         row.p_adjusted = p
     answer = Comparison(
-        task=run.task.name,
+        task=run.problem.name,
         metric=run.metric,
-        positive=run.task.positive_label,
-        positive_by=run.task.positive_by,
-        class_rows=run.task.class_rows,
-        threshold=run.task.threshold,
-        threshold_for=run.task.tuned_for,
-        classes=run.task.classes.tolist(),
+        positive=run.problem.positive_label,
+        positive_by=run.problem.positive_by,
+        class_rows=run.problem.class_rows,
+        threshold=run.problem.threshold,
+        threshold_for=run.problem.tuned_for,
+        classes=run.problem.classes.tolist(),
         views=dict(zip(layout.names, layout.widths, strict=True)),
         seed=run.seed,
         epochs=run.epochs,
@@ -146,10 +147,10 @@ def posterior_of(
     return correlated_t_posterior(first - second, test_share)
 
 
-def follow(
+def estimate_selection(
     metric: str, rows: Sequence[ComparisonRow], rope: float, test_share: float
-) -> Followed | None:
-    """Return what it gives to choose the model, too, in each training part.
+) -> SelectionEstimate | None:
+    """Return the expected score of choosing the model, too, in each training part.
 
     The rule is that of the recommendation, on the rows held out by the inner validation: the
     cheapest of the models within the rope of the best.
@@ -167,7 +168,7 @@ def follow(
 
     Returns
     -------
-    followed : Followed or None
+    expected : SelectionEstimate or None
         None for a single model.
     """
     if len(rows) < 2:
@@ -181,7 +182,9 @@ def follow(
         models.append(chosen.model)
     low, high = correlated_t_posterior(scores, test_share).interval()
     interval = (max(0.0, low), min(1.0, high)) if is_bounded(metric) else (low, high)
-    return Followed(float(np.mean(scores)), float(np.std(scores, ddof=1)), interval, scores, models)
+    return SelectionEstimate(
+        float(np.mean(scores)), float(np.std(scores, ddof=1)), interval, scores, models
+    )
 
 
 def fingerprint(*parts: Any) -> str:

@@ -116,7 +116,7 @@ def choose_learners(
     learners : list of Learner
         Entries of the catalog, for the metric.
     """
-    task, metric = run.task.name, run.metric
+    task, metric = run.problem.name, run.metric
     if models is None:
         known = None if stream else metric
         found = compared_learners(
@@ -131,7 +131,7 @@ def choose_learners(
         if entry.name not in [one.name for one in measures]:
             measures.append(entry)
     found += measures
-    found = [learner.for_metric(metric, run.task.positive_label) for learner in found]
+    found = [learner.for_metric(metric, run.problem.positive_label) for learner in found]
     without = [one for one in found if run.weighted and not _takes_weights(one)]
     if without and models is not None:
         raise InputError(
@@ -142,12 +142,12 @@ def choose_learners(
 
 
 def _takes_weights(learner: Learner) -> bool:
-    """Whether its loss is a sum over rows."""
+    """Return whether the loss of a learner is a sum over rows."""
     return learner.fixed.get("measure") in (None, *WEIGHTED)
 
 
 def _suits(learner: Learner, metric: str | None) -> bool:
-    """Whether one that needs all rows is compared by this metric."""
+    """Return whether a learner that needs all rows is compared by this metric."""
     if metric is None:
         return False
     trains = metric_of(metric).trains

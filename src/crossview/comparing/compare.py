@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import time as clock
 from collections.abc import Mapping, Sequence
@@ -13,12 +14,11 @@ from crossview.catalog.learner import Learner
 from crossview.catalog.learners import known_learners
 from crossview.catalog.names import check_task
 from crossview.comparing.candidates import choose_learners
-from crossview.comparing.comparison import Comparison
-from crossview.comparing.folds.by_folds import Wanted, compare_folds
+from crossview.comparing.comparison import Comparison, ComparisonObserver
+from crossview.comparing.folds.by_folds import CompareOptions, compare_folds
 from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.scheduler import Resources
 from crossview.comparing.folds.splits import Protocol
-from crossview.comparing.observer import ComparisonObserver
 from crossview.comparing.run import Run
 from crossview.comparing.stream import compare_stream
 from crossview.data.encoding.encode import ViewEncoder
@@ -34,6 +34,9 @@ from crossview.scoring.specification import Scoring
 from crossview.views import check_rows
 
 __all__ = ["compare"]
+
+# seconds
+DEFAULT_BUDGET = 60.0
 
 
 @document_parameters(SHARED)
@@ -62,7 +65,7 @@ def compare(
     extend: Comparison | None = None,
     ablate: bool = False,
     curve: bool = True,
-    budget: float | None = 60.0,
+    budget: float | None = DEFAULT_BUDGET,
     n_jobs: int | None = None,
     observer: ComparisonObserver | None = None,
 ) -> Comparison:
@@ -130,7 +133,9 @@ def compare(
         Whether to use progressive validation in place of folds: predict, score, then learn each
         row, in order, in memory for one batch.  The first part of the stream (a tenth, at most
         10,000 rows) tunes the parameters, and is not scored.  KeCo
-        and Pegasos keep at most 500 support vectors per view.
+        and Pegasos keep at most 500 support vectors per view.  What is about folds is refused:
+        ``cv``, ``repeats``, ``groups``, ``baselines``, ``extend``, ``ablate``, ``budget`` and
+        ``n_jobs``.
     rope : float, default=0.01
         Region of practical equivalence: differences in the metric up to this are none.  Where the
         metric is not bound to lie between 0 and 1, or lower is better, it is a share of the best
@@ -209,7 +214,7 @@ def compare(
     for all pairs of rows.
 
     The value of the best row is too good, because the row was chosen by it.
-    `Comparison.followed` is the value without that: in each fold the model itself is chosen on the
+    `Comparison.expected` is the value without that: in each fold the model itself is chosen on the
     rows held out inside the training part.
 
     With tied scores prbep, precision_at_k and recall_at_k are the mean over all orders of the ties.
@@ -240,10 +245,17 @@ def compare(
     >>> answer.best.value > 0.95
     True
     """
-    start = clock.time()
+    start = clock.monotonic()
     encoder, scoring = encoder_with_views(encoder, views), Scoring.of(scoring)
     scoring.check_task(check_task(task))
     _check_options(task, grid or {}, epochs, progressive)
+    if progressive:
+        if extend is not None:
+            raise InputError("a progressive comparison is not extended; compare all models again")
+        _refuse_options_of_folds(
+            *(("cv", cv), ("repeats", repeats), ("groups", groups), ("baselines", baselines)),
+            *(("ablate", ablate), ("budget", budget), ("n_jobs", n_jobs)),
+        )
     check_seed(seed)
     if not rope >= 0.0:
         raise InputError(f"rope={rope}; give 0 or more")
@@ -268,8 +280,6 @@ def compare(
     run = Run([], predicted, seed, epochs, grid or {})
     run.weighted = weight is not None or source.weighted
     if progressive:
-        if extend is not None:
-            raise InputError("a progressive comparison is not extended; compare all models again")
         run.learners = choose_learners(
             run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
         )
@@ -287,8 +297,8 @@ def compare(
         groups = read_groups(source.table, groups)
     groups = None if groups is None else np.asarray(groups)
     protocol = Protocol(cv, repeats, groups, in_order or time is not None)
-    wanted = Wanted(models, baselines, protocol, rope, extend, ablate, curve)
-    return compare_folds(run, source, wanted, resources)
+    options = CompareOptions(models, baselines, protocol, rope, extend, ablate, curve)
+    return compare_folds(run, source, options, resources)
 
 
 def _check_options(
@@ -303,6 +313,16 @@ def _check_options(
             raise InputError(f"grid= names {name!r}{closest_names(name, tuned)}")
     if epochs is not None and (epochs < 1 or (progressive and epochs > 1)):
         raise InputError(f"epochs={epochs}; give 1 or more, and 1 where progressive")
+
+
+def _refuse_options_of_folds(*given: tuple[str, Any]) -> None:
+    """Raise an error for options that a progressive comparison has no use for."""
+    for name, value in given:
+        default = inspect.signature(compare).parameters[name].default
+        if value is not None and (default is None or value != default):
+            raise InputError(
+                f"{name}= is for a comparison by folds; leave it out, or leave progressive out"
+            )
 
 
 def _refuse_batch_learners(learners: Sequence[Learner]) -> None:

@@ -11,266 +11,32 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from crossview.catalog.learner import Learner
-from crossview.catalog.learners import find_learner
-from crossview.comparing.train_options import train_options
+from crossview.catalog.learner import OF_COMPARE
+from crossview.catalog.metrics import metric_of
+from crossview.catalog.names import SYMMETRIC, TASKS
+from crossview.comparing.ranking import (
+    Ablation,
+    ComparisonRow,
+    LearningCurve,
+    LeftOut,
+    Ranking,
+    SelectionEstimate,
+)
 from crossview.comparing.verdict import short_value, unlabeled_benefit, verdict
 from crossview.errors import InputError
 from crossview.scoring.diagnostics import Diagnostics
-from crossview.scoring.metric_words import SaysMetric
-from crossview.scoring.plot_mixin import Pictured
-from crossview.scoring.significance import Posterior
+from crossview.scoring.plot_mixin import PlotMixin
 
-__all__ = [
-    "Ablation",
-    "Comparison",
-    "ComparisonRow",
-    "CurvePoint",
-    "Followed",
-    "LearningCurve",
-    "LeftOut",
-]
+__all__ = ["Comparison", "ComparisonObserver"]
 
 # of the JSON form: a file of another one is refused
-FORMAT = 2
+FORMAT = 3
 # the keys of an array in it
 ARRAY = {"dtype", "shape", "base64"}
 
 
 @dataclass
-class ComparisonRow:
-    """Scores and chosen parameters of one model.
-
-    Attributes
-    ----------
-    model : str
-        Its name for ``crossview train --model``.
-    title : str
-        What it is.
-    value, std : float
-        The metric: mean and standard deviation over the folds.  Progressive:
-        of the stream, and NaN.
-    accuracy, roc_auc, rmse, mae : float
-        Likewise, the means; NaN for those of the other task.
-    rows_per_second : float
-        Rows learned per second, without reading, encoding and compiling; steps of learners
-        that draw rows.
-    predicted_per_second : float
-        Rows scored per second, many at once.  Progressive: NaN, because each is scored and learned.
-    threshold : float
-        With two classes: the probability of the positive class above which it is predicted, the
-        median over the folds.  Progressive: the one after the last row.  NaN where a score above 0
-        decides.
-    untuned : float
-        The metric where a score above 0 decides, if ``threshold`` was tuned; otherwise NaN.
-    setting : dict
-        The parameters that were chosen, most often over the folds.
-    epochs : int
-        Passes over the training rows; with early stopping, the median over the folds.
-    effort : int
-        What it takes to train and keep, from the catalog: of models that are practically equal,
-        the one with the least is recommended.
-    baseline : bool
-        Whether it is a model of another library, to measure the others by.
-    learned : float
-        Share of the training rows that it learned from: below 1 for a baseline that would take too
-        long for the budget.
-    difference : Posterior or None
-        Of the metric, to the best row: below 0 is worse, also where lower values are better.  None
-        for the best row itself.
-    p, p_adjusted : float or None
-        Of the test against the best row, and adjusted by Holm for the number of tests: by folds
-        those against the best row, on a stream those of all pairs.
-    equal : bool
-        Whether it is practically equal to the best row: more likely than not, the difference is
-        smaller than the rope.
-    scores : list of float
-        The metric fold by fold.
-    inner : list of float
-        The metric of the chosen setting on rows held out of each training part; higher is better.
-    others : dict of str to list of float
-        The other metrics fold by fold.
-    chosen : list of dict
-        The parameters fold by fold.
-    thresholds, untuned_scores : list of float
-        ``threshold`` and ``untuned`` fold by fold.
-    confusion : list of list of int or None
-        Over all folds, or of the stream: rows of each class (in a line) that were predicted as each
-        class.
-    """
-
-    model: str
-    title: str
-    value: float = math.nan
-    std: float = math.nan
-    accuracy: float = math.nan
-    roc_auc: float = math.nan
-    rmse: float = math.nan
-    mae: float = math.nan
-    rows_per_second: float = math.nan
-    predicted_per_second: float = math.nan
-    threshold: float = math.nan
-    untuned: float = math.nan
-    setting: dict[str, Any] = field(default_factory=dict)
-    epochs: int = 1
-    effort: int = 0
-    baseline: bool = False
-    learned: float = 1.0
-    difference: Posterior | None = None
-    p: float | None = None
-    p_adjusted: float | None = None
-    equal: bool = False
-    scores: list[float] = field(default_factory=list)
-    inner: list[float] = field(default_factory=list)
-    others: dict[str, list[float]] = field(default_factory=dict)
-    chosen: list[dict[str, Any]] = field(default_factory=list)
-    thresholds: list[float] = field(default_factory=list)
-    untuned_scores: list[float] = field(default_factory=list)
-    confusion: list[list[int]] | None = None
-
-
-@dataclass(frozen=True)
-class Followed:
-    """What it gives to follow the answer: the model itself is chosen in each training part.
-
-    The best of many rows is at its own mean too good, because it was chosen by it.  Here the rows
-    that score a model have no part in choosing it.
-
-    Attributes
-    ----------
-    value, std : float
-        The metric: mean and standard deviation over the folds.
-    interval : tuple of float
-        The mean lies in it with a probability of 0.95.
-    scores : list of float
-        Fold by fold.
-    models : list of str
-        The model that was chosen.
-    """
-
-    value: float
-    std: float
-    interval: tuple[float, float]
-    scores: list[float]
-    models: list[str]
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """What a comparison left out: to keep within its budget, or because it failed.
-
-    Attributes
-    ----------
-    model : str
-        The model.
-    what : str
-        In words.
-    seconds : float
-        How much longer one core would have taken, about.
-    failed : bool
-        Whether it is a baseline that raised an error, which is ``what``.
-    """
-
-    model: str
-    what: str
-    seconds: float
-    failed: bool = False
-
-
-@dataclass(frozen=True)
-class Ablation:
-    """What the recommended model loses without a view.
-
-    Attributes
-    ----------
-    view : str
-        The view.
-    without : float
-        The metric where the model learns without it.
-    without_difference : Posterior
-        To the model with all views; below 0 is worse.
-    missing : float
-        The metric where the model learns with it, and it is missing in the rows to predict.
-    missing_difference : Posterior
-        Likewise.
-    """
-
-    view: str
-    without: float
-    without_difference: Posterior
-    missing: float
-    missing_difference: Posterior
-
-
-@dataclass(frozen=True)
-class CurvePoint:
-    """The recommended model on some of the training rows.
-
-    Attributes
-    ----------
-    rows : int
-        Number of training rows.
-    value, std : float
-        The metric: mean and standard deviation over the folds.
-    """
-
-    rows: int
-    value: float
-    std: float
-
-
-@dataclass(frozen=True)
-class LearningCurve:
-    """The recommended model by the number of training rows.
-
-    Attributes
-    ----------
-    points : list of CurvePoint
-        The last one is the row of the table.
-    last_doubling : Posterior
-        How much better it is on all rows than on half of them.
-    """
-
-    points: list[CurvePoint]
-    last_doubling: Posterior
-
-
-class _Ranked(SaysMetric):
-    """Base class of `Comparison`: its rows, the best first."""
-
-    rows: list[ComparisonRow]
-
-    @property
-    def predicted_rows(self) -> list[int] | None:
-        """How many rows the recommended model predicts as each class."""
-        confusion = self.recommended.confusion
-        return None if confusion is None else list(np.sum(confusion, axis=0).tolist())
-
-    @property
-    def best(self) -> ComparisonRow:
-        """The first row."""
-        return self.rows[0]
-
-    @property
-    def equals(self) -> list[ComparisonRow]:
-        """The best row, and those that are practically equal to it."""
-        return [row for row in self.rows if row.equal]
-
-    @property
-    def recommended(self) -> ComparisonRow:
-        """The cheapest of the rows that are practically equal to the best: the least effort."""
-        return min(self.equals, key=lambda row: row.effort)
-
-    def row(self, model: str) -> ComparisonRow:
-        """Return the row of a model."""
-        for row in self.rows:
-            if row.model == model:
-                return row
-        raise InputError(f"no row for {model!r}; there are {', '.join(r.model for r in self.rows)}")
-
-
-@dataclass
-class Comparison(_Ranked, Pictured):
+class Comparison(Ranking, PlotMixin):
     """The result of `compare`: one row per model, the best first.
 
     Attributes
@@ -319,8 +85,9 @@ class Comparison(_Ranked, Pictured):
         Number of labeled rows of each class.
     unlabeled_benefit_p : float or None
         p of the test of a learner that uses unlabeled rows against the same without them.
-    followed : Followed or None
-        What it gives to follow the answer; None in progressive mode, and for a single model.
+    expected : SelectionEstimate or None
+        Expected score of this procedure, with the choice of the model; None in progressive mode,
+        and for a single model.
     left_out : list of LeftOut
         What the budget did not allow.
     in_order : bool
@@ -365,7 +132,7 @@ class Comparison(_Ranked, Pictured):
     class_rows: list[int] | None = None
     unlabeled: int = 0
     unlabeled_benefit_p: float | None = None
-    followed: Followed | None = None
+    expected: SelectionEstimate | None = None
     left_out: list[LeftOut] = field(default_factory=list)
     in_order: bool = False
     planned_folds: int = 0
@@ -375,32 +142,6 @@ class Comparison(_Ranked, Pictured):
     warnings: list[str] = field(default_factory=list)
     fingerprint: str = ""
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def unlabeled_pair(self) -> tuple[ComparisonRow, ComparisonRow] | None:
-        """A row that learns from unlabeled rows, and the same without them."""
-        by_model = {row.model: row for row in self.rows}
-        for row in self.rows:
-            entry = self.entry(row)
-            if entry and entry.learns_unlabeled and entry.measured_against in by_model:
-                return row, by_model[entry.measured_against]
-        return None
-
-    @property
-    def learns_unlabeled(self) -> list[str]:
-        """Names of the models that learn from unlabeled rows."""
-        entries = [self.entry(row) for row in self.rows]
-        return [entry.name for entry in entries if entry and entry.learns_unlabeled]
-
-    def entry(self, row: ComparisonRow) -> Learner | None:
-        """Return the entry of a row; None for a baseline that `train` does not know."""
-        if not row.baseline:
-            return find_learner(row.model, self.task, list(self.views))
-        # it takes long to load
-        from crossview.baselines import baselines, is_trainable
-
-        known = [one for one in baselines(self.task) if is_trainable(one)]
-        return next((one for one in known if one.name == row.model), None)
 
     @property
     def train_options(self) -> list[str]:
@@ -413,7 +154,36 @@ class Comparison(_Ranked, Pictured):
     def train_options_of(self, row: ComparisonRow) -> list[str]:
         """Return the options of ``crossview train`` for any row; see `train_options`."""
         entry = self.entry(row)
-        return [] if entry is None else train_options(self, entry, row)
+        if entry is None:
+            return []
+        options = ["--task", self.task] if self.task == "regression" else []
+        options += ["--model", row.model]
+        for name, value in row.setting.items():
+            if name in OF_COMPARE:
+                continue
+            word = value if isinstance(value, bool | str) else f"{value:g}"
+            options += ["--set", f"{name}={word}"]
+        if self.mode == "progressive" or self.in_order:
+            options.append("--in-order")
+        if self.mode == "progressive":
+            for name, value in entry.stream_params.items():
+                options += ["--set", f"{name}={value}"]
+        two, fixed = len(self.classes) == 2, isinstance(self.threshold, float)
+        guessed = self.positive_by == "guess"
+        # train places the threshold for its metric, too
+        default = SYMMETRIC if two and guessed else TASKS[self.task][0]
+        if entry.trained_for_metric or (two and self.metric != default):
+            options += ["--metric", self.metric]
+        # train reads the name as well, and needs no guess for a metric of both classes
+        needed = not guessed or fixed or metric_of(self.metric).scope == "class"
+        if two and needed and self.positive_by != "name":
+            options += ["--positive", str(self.positive)]
+        if two and self.threshold != "tuned":
+            options += ["--threshold", f"{self.threshold:g}" if fixed else "none"]
+        if row.setting.get("bins"):
+            options += ["--bins", str(row.setting["bins"])]
+        passes = row.setting.get("epochs", row.epochs)
+        return [*options, *(["--epochs", str(passes)] if passes > 1 else [])]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; what is not defined is None."""
@@ -453,12 +223,12 @@ class Comparison(_Ranked, Pictured):
 
     @property
     def verdict(self) -> list[str]:
-        """The answer in plain words: sentences, of which the first one names a model."""
+        """The result in plain words: sentences, of which the first one names a model."""
         return verdict(self)
 
     @property
     def unlabeled_benefit(self) -> str | None:
-        """How much unlabeled rows help, in plain words; None where that is not known."""
+        """The benefit of unlabeled rows in plain words; None where that is not known."""
         return unlabeled_benefit(self)
 
     def __str__(self) -> str:
@@ -471,6 +241,19 @@ class Comparison(_Ranked, Pictured):
         benefit = [self.unlabeled_benefit] if self.unlabeled_benefit else []
         first = [self.metric_words, *self.notes] if self.classes else []
         return "\n".join([*first, *self.warnings, *lines, *self.verdict, *benefit])
+
+
+class ComparisonObserver:
+    """Observer of the progress of `compare`; override the methods, which do nothing."""
+
+    def say(self, words: str) -> None:
+        """Handle a few words on what is being done."""
+
+    def progress(self, done: float, total: float, words: str) -> None:
+        """Handle a finished task: ``done`` of about ``total`` seconds of work of all workers."""
+
+    def partial(self, answer: Comparison) -> None:
+        """Handle the table of the folds that are finished, or of the rows of a stream so far."""
 
 
 def _of_json(kind: Any, value: Any) -> Any:
@@ -488,6 +271,8 @@ def _of_json(kind: Any, value: Any) -> Any:
         return value
     if typing.get_origin(kind) is list:
         return [_of_json(inner[0], item) for item in value]
+    if typing.get_origin(kind) is dict:
+        return {key: _of_json(inner[1], item) for key, item in value.items()}
     if typing.get_origin(kind) is tuple:
         return tuple(map(_of_json, inner, value))
     some = [one for one in inner if is_dataclass(one)]

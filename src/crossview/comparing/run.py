@@ -1,4 +1,4 @@
-"""What stays the same for all rows of one comparison."""
+"""The settings that all models of a comparison share."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["Run"]
 
 @dataclass
 class Run:
-    """What stays the same for all rows of one comparison; it travels to the workers.
+    """Settings that all models of a comparison share; sent to the workers.
 
     Attributes
     ----------
     learners : list of Learner
         What is compared.
-    task : Task
+    problem : Task
         What is predicted, and the metric that decides.
     seed : int
         Of folds and shuffling.
@@ -41,7 +41,7 @@ class Run:
     """
 
     learners: list[Learner]
-    task: Task
+    problem: Task
     seed: int
     epochs: int | None
     grid: Mapping[str, Sequence[Any]]
@@ -51,7 +51,7 @@ class Run:
     @property
     def metric(self) -> str:
         """The metric that decides."""
-        return self.task.metric
+        return self.problem.metric
 
     def make(self, learner: Learner, setting: Mapping[str, Any]) -> Any:
         """Return a new estimator with this setting; ``epochs`` in it is the number of passes."""
@@ -61,12 +61,12 @@ class Run:
 
     def by_label(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows with and without label; every number is a label."""
-        known = has_label(y) if len(self.task.classes) else np.ones(len(y), dtype=bool)
+        known = has_label(y) if len(self.problem.classes) else np.ones(len(y), dtype=bool)
         return np.flatnonzero(known), np.flatnonzero(~known)
 
     def score(self, y: np.ndarray, scored: Scored) -> float:
         """Return the metric that decides, with its sign such that higher is better."""
-        return signed_score(self.metric, self.task.measure(self.metric, y, scored))
+        return signed_score(self.metric, self.problem.measure(self.metric, y, scored))
 
     def check_rows(self, n: int, where: str) -> None:
         """Refuse a metric of more rows than there are."""

@@ -1,11 +1,11 @@
-"""Comparing in the order of the stream: predict, score, then learn."""
+"""A comparison in the order of the stream: predict, score, then learn."""
 
 from __future__ import annotations
 
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -15,24 +15,33 @@ from sklearn.base import clone
 from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import metric_of
 from crossview.comparing.answer import make_answer
-from crossview.comparing.comparison import Comparison, ComparisonRow
-from crossview.comparing.keeping_stream import (
-    HeldBack,
-    KeptOfStream,
-    LabeledEnd,
-    TimedScores,
-    join_kept,
-)
-from crossview.comparing.observer import ComparisonObserver
+from crossview.comparing.comparison import Comparison, ComparisonObserver
+from crossview.comparing.held_back import HeldBack, LabeledEnd
+from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
 from crossview.data.summaries.leak_check import LeakCheck
 from crossview.errors import InputError
+from crossview.scoring.collector import DiagnosticsCollector
+from crossview.scoring.diagnostics import (
+    MOST_ROWS_OF_STREAM,
+    Diagnostics,
+    ScoredRows,
+    expert_weights,
+    make_scored,
+)
+from crossview.scoring.drift import scores_of_views
 from crossview.scoring.label_order import LabelOrder
-from crossview.scoring.metrics import BlockTally, RunningThreshold, Tally, least_rows
-from crossview.scoring.problems import Classification, Scored
-from crossview.scoring.row_values import numbers_of
+from crossview.scoring.metrics import Tally, decide, least_rows
+from crossview.scoring.problems import Classification, Scored, join
+from crossview.scoring.row_values import (
+    cells_of_row,
+    numbers_of,
+    strong_columns,
+    strong_interactions,
+)
 from crossview.scoring.significance import Posterior, jackknife_posterior
+from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 
 __all__ = ["compare_stream"]
@@ -55,7 +64,7 @@ def compare_stream(
     rope : float
         Differences up to this are none.
     observer : ComparisonObserver
-        Is told how it goes.
+        Receives progress events.
 
     Returns
     -------
@@ -69,208 +78,263 @@ def compare_stream(
     leaks = LeakCheck(source)
     source.check = leaks.see
     batches = labels.watch(source.encoded(encoder, learn=True, first=n_first, see=last.see))
-    progress = _ProgressiveRun(run, observer)
+    models = [_StreamedModel(run, learner, source.layout.names) for learner in run.learners]
+    n_tuned = n_scored = n_unlabeled = 0
     # 1. the first part chooses the parameters; the model that learned it best continues
     of_views = []
-    for batch in islice(batches, 1):
-        of_views = numbers_of(source, batch[0])
-        progress.choose(*batch)
+    for X, y, weight in islice(batches, 1):
+        of_views = numbers_of(source, X)
+        known, rest = run.by_label(y)
+        n_tuned, n_unlabeled = len(known), len(rest)
+        run.problem.check_first(y[known], len(rest))
+        for model in models:
+            observer.say(f"choosing on the first {len(y)} rows: {model.learner.title}")
+            model.choose(X, y, weight)
 
     def answer() -> Comparison:
         return make_answer(
             run,
             source.layout,
-            progress.rows(),
-            progress.differences(),
+            [model.row() for model in models],
+            _differences(run, models),
             rope,
-            n_rows=progress.n_scored + progress.n_unlabeled + progress.n_first,
-            n_scored=progress.n_scored,
-            unlabeled=progress.n_unlabeled,
+            n_rows=n_scored + n_unlabeled + n_tuned,
+            n_scored=n_scored,
+            unlabeled=n_unlabeled,
             mode="progressive",
             test=f"differences in {run.metric}, jackknife over blocks of consecutive rows",
             folds=0,
             warnings=leaks.found,
         )
 
+    def score_last(end: LabeledEnd) -> None:
+        for model in models:
+            model.score_last(end)
+
     # 2. all that comes after it is scored, then learned; the last rows by view, too
     next_answer = least_rows(run.metric)
-    for batch in last.order(batches, progress.add_last):
-        progress.score_then_learn(*batch)
-        observer.say(f"{progress.n_scored:,} rows scored")
-        if progress.n_scored >= next_answer:  # each costs a test per pair of models
+    for X, y, weight in last.order(batches, score_last):
+        known, rest = run.by_label(y)
+        for model in models:
+            model.score_then_learn(X, y, weight, known)
+        n_scored, n_unlabeled = n_scored + len(known), n_unlabeled + len(rest)
+        observer.say(f"{n_scored:,} rows scored")
+        if n_scored >= next_answer:  # each costs a test per pair of models
             observer.partial(answer())
-            next_answer = 2 * progress.n_scored
-    if not progress.n_scored and progress.n_unlabeled:
+            next_answer = 2 * n_scored
+    if not n_scored and n_unlabeled:
         raise InputError(
             f"no row after the first {n_first}, which choose the parameters, has a label; "
             "shuffle the rows, or compare by folds"
         )
-    if not progress.n_scored:
+    if not n_scored:
         raise InputError(
             f"the stream ends within its first {n_first} rows, which choose the parameters; "
             "compare it by folds instead"
         )
     labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
-    run.check_rows(progress.n_scored, "the stream, after the rows that choose parameters,")
+    run.check_rows(n_scored, "the stream, after the rows that choose parameters,")
     leaks.finish()
     final = answer()
-    final.diagnostics = join_kept(progress.kept, progress.models, final, last.end, encoder)
+    final.diagnostics = _diagnose(models, final, last.end, encoder)
     final.diagnostics.views, final.diagnostics.views_of = of_views, "the first rows"
     return final
 
 
-class _ProgressiveRun:
-    """The models of all learners on one stream, and their scores so far."""
+class _StreamedModel:
+    """A model of the comparison, and what was counted of it so far."""
 
-    def __init__(self, run: Run, observer: ComparisonObserver) -> None:
-        self.run, self.observer = run, observer
-        self.models: list[Any] = []
-        self.chosen: list[dict[str, Any]] = []
-        M = len(run.learners)
-        self.tallies: list[Any] = [run.task.tally() for _ in range(M)]
-        self.untuned: list[Any] = [run.task.tally() for _ in range(M)]
+    model: Any
+
+    def __init__(self, run: Run, learner: Learner, views: Sequence[str]) -> None:
+        self.run, self.learner, self.name = run, learner, learner.name
+        self.setting: dict[str, Any] = {}
+        self.tally: Any = run.problem.tally()
+        self.untuned: Any = run.problem.tally()
         # by the rows that choose the parameters, then by those scored so far
-        self.thresholds: list[RunningThreshold | None] = []
-        self.blocks: list[BlockTally] = []
-        self.kept: list[KeptOfStream] = []
-        self.seconds, self.n_timed = np.zeros(M), np.zeros(M)
-        self.n_first = self.n_scored = self.n_unlabeled = 0
+        self.threshold = run.problem.running_threshold()
+        self.blocks: Any = None
+        self.n_timed, self.seconds = 0, 0.0
+        given = (run.problem, views, MOST_ROWS_OF_STREAM)
+        self.collector = DiagnosticsCollector(*given, seed=run.seed)
+        # the last rows with the scores of their views, before any of them was learned
+        self.last: ScoredRows | None = None
+        # the papers compare how the views differ of learners whose views share a step
+        self.couples = learner.view is None and "coupling" in learner.fixed
 
     def choose(self, X: MultiView, y: np.ndarray, weight: np.ndarray | None) -> None:
-        """Choose the parameters of each learner on these rows."""
-        known, rest = self.run.by_label(y)
-        self.n_first, self.n_unlabeled = len(known), len(rest)
-        self.run.task.check_first(y[known], len(rest))
-        for learner in self.run.learners:
-            self.observer.say(f"choosing on the first {len(y)} rows: {learner.title}")
-            model, setting, scored = self._choose(learner, X, y, weight)
-            self.models.append(model)
-            self.chosen.append(setting)
-            self.thresholds.append(self.run.task.running_threshold())
-            self.run.task.decide_by(self.thresholds[-1], y[known], scored)
-            self.blocks.append(self.run.task.block_tally(scored))
-            self.kept.append(KeptOfStream(self.run, learner, X.layout.n_views))
+        """Choose the setting that did best on these rows, each scored before it was learned.
 
-    def _choose(
-        self, learner: Learner, X: MultiView, y: np.ndarray, weight: np.ndarray | None
-    ) -> tuple[Any, dict[str, Any], Scored]:
-        """The model that did best on these rows, each scored before it was learned.
-
-        Where it gets a threshold, it is judged at its best one.
+        Where the model gets a threshold, it is judged at its best one.
         """
-        task = self.run.task
+        problem = self.run.problem
         targets = y[self.run.by_label(y)[0]]
         best: tuple | None = None
-        for setting in learner.candidates(self.run.grid):
-            model = self.run.make(learner, learner.on_stream(setting))
-            scored = self._scores(learner, model, X, y, weight)
-            if isinstance(task, Classification) and task.tunes:
-                _, value = task.tune(targets, scored)
+        for setting in self.learner.candidates(self.run.grid):
+            model = self.run.make(self.learner, self.learner.on_stream(setting))
+            scored = self._score_then_learn(model, X, y, weight)
+            if isinstance(problem, Classification) and problem.tunes:
+                _, value = problem.tune(targets, scored)
             else:
                 value = self.run.score(targets, scored)
             # few rows leave many equals: the smaller loss decides
-            rank = (value, -float(task.losses(targets, scored).sum()))
+            rank = (value, -float(problem.losses(targets, scored).sum()))
             if best is None or rank > best[0]:
                 best = (rank, model, setting, scored)
         assert best is not None
-        return best[1:]
+        _, self.model, self.setting, scored = best
+        problem.decide_by(self.threshold, targets, scored)
+        self.blocks = problem.block_tally(scored)
 
-    def _scores(
-        self,
-        learner: Learner,
-        model: Any,
-        X: MultiView,
-        y: np.ndarray,
-        weight: np.ndarray | None,
+    def _score_then_learn(
+        self, model: Any, X: MultiView, y: np.ndarray, weight: np.ndarray | None
     ) -> Scored:
-        """Scores of the rows with label, each before it is learned; no other row is scored."""
-        seen, (known, _) = learner.select_view(X), self.run.by_label(y)
-        if len(known) == len(y) or learner.learns_unlabeled:
-            return self.run.task.score_then_learn(model, seen, y, weight).take(known)
+        """Return the scores of the rows with a label, each before it is learned."""
+        seen, (known, _) = self.learner.select_view(X), self.run.by_label(y)
+        if len(known) == len(y) or self.learner.learns_unlabeled:
+            return self.run.problem.score_then_learn(model, seen, y, weight).take(known)
         if not len(known):
             return Scored(np.empty(0))
         own = None if weight is None else weight[known]
-        return self.run.task.score_then_learn(model, seen[known], y[known], own)
+        return self.run.problem.score_then_learn(model, seen[known], y[known], own)
 
-    def score_then_learn(self, X: MultiView, y: np.ndarray, weight: np.ndarray | None) -> None:
-        """Score these rows by each model, then let it learn them."""
-        run = self.run
-        known, rest = run.by_label(y)
-        targets = y[known]
-        for i, (learner, model) in enumerate(zip(run.learners, self.models, strict=True)):
-            if self.kept[i].differences is None or not len(known):
-                start = time.perf_counter()
-                scored = self._scores(learner, model, X, y, weight)
-                n_timed = len(y) if learner.learns_unlabeled else len(known)
-                timed = TimedScores(scored, n_timed, time.perf_counter() - start)
-            else:
-                own = None if weight is None else weight[known]
-                rows = X if len(known) == len(y) else X[known]
-                timed = self.kept[i].learn_in_pieces(model, rows, targets, own)
-            self.seconds[i] += timed.seconds
-            self.n_timed[i] += timed.n_timed
-            if len(known):
-                scored = timed.scored
-                if run.task.judged_by_threshold:
-                    run.task.count(self.untuned[i], targets, scored)
-                scored = run.task.decide_by(self.thresholds[i], targets, scored)
-                run.task.count(self.tallies[i], targets, scored)
-                run.task.count(self.blocks[i], targets, scored)
-                self.kept[i].add(targets, scored)
-        self.n_scored += len(known)
-        self.n_unlabeled += len(rest)
+    def score_then_learn(
+        self, X: MultiView, y: np.ndarray, weight: np.ndarray | None, known: np.ndarray
+    ) -> None:
+        """Score rows, of which some have a known label, then learn and count them."""
+        targets, problem = y[known], self.run.problem
+        if self.couples and len(known):
+            rows = X if len(known) == len(y) else X[known]
+            scored = self._learn_in_pieces(rows, targets, None if weight is None else weight[known])
+        else:
+            start = time.perf_counter()
+            scored = self._score_then_learn(self.model, X, y, weight)
+            self.seconds += time.perf_counter() - start
+            self.n_timed += len(y) if self.learner.learns_unlabeled else len(known)
+        if not len(known):
+            return
+        if problem.judged_by_threshold:
+            problem.count(self.untuned, targets, scored)
+        scored = problem.decide_by(self.threshold, targets, scored)
+        problem.count(self.tally, targets, scored)
+        problem.count(self.blocks, targets, scored)
+        self.collector.add(targets, scored)
 
-    def add_last(self, end: LabeledEnd) -> None:
-        """Let each model score the last rows by view."""
-        for kept, model, threshold in zip(self.kept, self.models, self.thresholds, strict=True):
-            kept.add_last(model, threshold, end)
+    def _learn_in_pieces(self, X: MultiView, y: np.ndarray, weight: np.ndarray | None) -> Scored:
+        """Learn labeled rows, cut where the scores of their views are kept.
 
-    def rows(self) -> list[ComparisonRow]:
-        """Return the rows of the answer."""
-        tuned = self.run.task.judged_by_threshold
-        return [
-            ComparisonRow(
-                model=learner.name,
-                title=learner.title,
-                effort=learner.effort,
-                value=self.tallies[i].value(self.run.metric),
-                **{name: self.tallies[i].value(name) for name in self.run.task.shown},
-                rows_per_second=self.n_timed[i] / self.seconds[i],
-                setting=self.chosen[i],
-                threshold=self._threshold(i),
-                untuned=self.untuned[i].value(self.run.metric) if tuned else math.nan,
-                chosen=[self.chosen[i]],
-                confusion=_confusion(self.tallies[i]),
-            )
-            for i, learner in enumerate(self.run.learners)
-        ]
+        Only the longest piece is timed: a model whose views nobody compares learns rows uncut.
+        """
+        differences, before = self.collector.differences, self.collector.errors.n_rows
+        parts, done, timed = [], 0, (0, 0.0)
+        while done < len(y):
+            n = before + done
+            piece = slice(done, done + differences.left(n))
+            if differences.is_due(n):
+                differences.add(self.model, X[done : done + 1], n)
+            some, targets = X[piece], y[piece]
+            own = None if weight is None else weight[piece]
+            start = time.perf_counter()
+            parts.append(self.run.problem.score_then_learn(self.model, some, targets, own))
+            if len(targets) > timed[0]:
+                timed = len(targets), time.perf_counter() - start
+            done = piece.stop
+        self.n_timed, self.seconds = self.n_timed + timed[0], self.seconds + timed[1]
+        return join(parts)
 
-    def _threshold(self, i: int) -> float:
-        """The threshold of model i after the last row, as a probability of the positive class."""
-        task, threshold = self.run.task, self.thresholds[i]
+    def score_last(self, end: LabeledEnd) -> None:
+        """Score the last rows, before they are learned, by view; a threshold may decide."""
+        if self.learner.view is not None or not hasattr(self.model, "view_scores"):
+            return
+        problem, running = self.run.problem, self.threshold
+        threshold = problem.fixed_threshold if running is None else running.threshold
+        scored = problem.scores(self.model, end.X, probabilities=threshold is not None)
+        if threshold is not None and scored.probabilities is not None:
+            p = scored.probabilities[:, 1]
+            scored = scored._replace(predicted=decide(scored.scores, p, threshold))
+        self.last = make_scored(
+            np.arange(len(end.y)),
+            problem.encode(end.y),
+            scored.scores,
+            scored.predicted,
+            view_scores=scores_of_views(self.model, end.X),
+        )
+
+    def row(self) -> ComparisonRow:
+        """Return the row of the answer by the rows so far."""
+        problem, metric = self.run.problem, self.run.metric
         # a table of the rows so far must not move the threshold of the next row
-        last = task.fixed_threshold if threshold is None else copy.copy(threshold).place()
-        return math.nan if last is None else task.of_other_side(last)
-
-    def differences(self) -> Callable[[ComparisonRow, ComparisonRow], Posterior]:
-        """Return what says how much a row is better than another one, by the rows so far."""
-        names = (learner.name for learner in self.run.learners)
-        # the metric of each model, and without each block
-        values = {name: blocks.values() for name, blocks in zip(names, self.blocks, strict=True)}
-        sign = 1.0 if metric_of(self.run.metric).higher_is_better else -1.0
-
-        def difference(row: ComparisonRow, other: ComparisonRow) -> Posterior:
-            whole, without, sizes = values[row.model]
-            other_whole, other_without, _ = values[other.model]
-            return jackknife_posterior(
-                sign * (row.value - other.value),
-                sign * (whole - other_whole),
-                sign * (without - other_without),
-                sizes,
-            )
-
-        return difference
+        running = self.threshold
+        last = problem.fixed_threshold if running is None else copy.copy(running).place()
+        tuned = problem.judged_by_threshold
+        counted = isinstance(self.tally, Tally)
+        return ComparisonRow(
+            model=self.name,
+            title=self.learner.title,
+            effort=self.learner.effort,
+            value=self.tally.value(metric),
+            **{name: self.tally.value(name) for name in problem.shown},
+            rows_per_second=self.n_timed / self.seconds if self.seconds else math.nan,
+            setting=self.setting,
+            threshold=math.nan if last is None else problem.of_other_side(last),
+            untuned=self.untuned.value(metric) if tuned else math.nan,
+            chosen=[self.setting],
+            confusion=self.tally.confusion.tolist() if counted else None,
+        )
 
 
-def _confusion(tally: Any) -> list[list[int]] | None:
-    return tally.confusion.tolist() if isinstance(tally, Tally) else None
+def _differences(
+    run: Run, models: Sequence[_StreamedModel]
+) -> Callable[[ComparisonRow, ComparisonRow], Posterior]:
+    """Return a function of how much a row is better than another one, by the rows so far."""
+    # the metric of each model, and without each block
+    values = {model.name: model.blocks.values() for model in models}
+    sign = 1.0 if metric_of(run.metric).higher_is_better else -1.0
+
+    def difference(row: ComparisonRow, other: ComparisonRow) -> Posterior:
+        whole, without, sizes = values[row.model]
+        other_whole, other_without, _ = values[other.model]
+        return jackknife_posterior(
+            sign * (row.value - other.value),
+            sign * (whole - other_whole),
+            sign * (without - other_without),
+            sizes,
+        )
+
+    return difference
+
+
+def _diagnose(
+    models: Sequence[_StreamedModel], answer: Comparison, end: LabeledEnd | None, encoder: Any
+) -> Diagnostics:
+    """Return the curves of all models, and what the recommended one said of the rows."""
+    chosen, by_name = answer.recommended, {model.name: model for model in models}
+    mine = by_name[chosen.model]
+    found = Diagnostics(
+        model=chosen.model,
+        class_rows=[sum(line) for line in chosen.confusion or []],
+        scored=mine.collector.sample.scored(),
+        experts=expert_weights(mine.model),
+    )
+    for model in models:
+        errors, differences = model.collector.curves(model.name)
+        found.errors += errors
+        found.differences += differences
+    if end is None:
+        return found
+    names = ColumnNames(encoder, getattr(end.source, "feature_names", None))
+    found.columns = strong_columns(mine.model, names, mine.learner.select_view(end.X))
+    found.columns_of = "the last rows of the stream"
+    found.interactions = strong_interactions(mine.model, names) if found.columns else []
+
+    def look_up(i: int) -> tuple[int, dict[str, str | None]]:
+        return int(end.rows[i]), cells_of_row(end.source, i, names, end.X[[i]])
+
+    for model in (by_name[row.model] for row in (chosen, *answer.rows)):
+        if model.last is not None:  # the first model that has scored them by view
+            found.view_model, found.by_view = model.name, model.last
+            model.collector.add_scored(model.last, look_up)
+            found.differing = model.collector.differing
+            found.differing_of = f"the last {len(end.y):,}, scored before they were learned"
+            break
+    return found

@@ -1,13 +1,9 @@
-"""The answer of a comparison in plain words."""
+"""The result of a comparison in plain words."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from crossview.comparing.ranking import ComparisonRow, Ranking
 from crossview.scoring.significance import SIGNIFICANT, p_in_words
-
-if TYPE_CHECKING:
-    from crossview.comparing.comparison import Comparison, ComparisonRow
 
 __all__ = [
     "CONSTANT",
@@ -25,7 +21,7 @@ CONSTANT = ("baseline:majority", "baseline:mean")
 CLEAR = 0.95
 
 
-def verdict(c: Comparison) -> list[str]:
+def verdict(c: Ranking) -> list[str]:
     """Return the answer in sentences: what is recommended, and what it can be trusted for.
 
     Parameters
@@ -41,16 +37,16 @@ def verdict(c: Comparison) -> list[str]:
     if len(c.rows) == 1:
         return [f"{c.best.model}: {c.metric} {short_value(c, c.best.value)}"]
     sentences = [_recommendation(c), *_about_baselines(c)]
-    if c.followed is not None:
-        low, high = (short_value(c, end) for end in c.followed.interval)
+    if c.expected is not None:
+        low, high = (short_value(c, end) for end in c.expected.interval)
         sentences.append(
-            f"following this answer gives {c.metric} {short_value(c, c.followed.value)} (95 % "
-            f"interval {low} to {high}): the model, too, chosen anew in each training part"
+            f"expected score of this procedure: {c.metric} {short_value(c, c.expected.value)} (95 "
+            f"% interval {low} to {high}), with the model, too, chosen anew in each training part"
         )
     return sentences
 
 
-def _recommendation(c: Comparison) -> str:
+def _recommendation(c: Ranking) -> str:
     best, chosen = c.best, c.recommended
     others = len(c.equals) - 1
     value = f"{c.metric} {short_value(c, best.value)}"
@@ -66,20 +62,20 @@ def _recommendation(c: Comparison) -> str:
     )
 
 
-def _lead(c: Comparison, row: ComparisonRow) -> str:
-    """How far the best row is ahead of one that is not practically equal to it."""
+def _lead(c: Ranking, row: ComparisonRow) -> str:
+    """Return by how much the best row leads one that is not practically equal to it."""
     away = short_value(c, abs(c.best.value - row.value))
     if is_clear(c, row):
         return f"ahead of {row.model} by {away}; {_chance(c, row, row.model)}"
     return f"but not clearly: {row.model} is {away} behind; {_chance(c, row, 'it')}"
 
 
-def is_clear(c: Comparison, row: ComparisonRow) -> bool:
+def is_clear(c: Ranking, row: ComparisonRow) -> bool:
     """Return whether a row is worse than the best by more than the rope, as good as surely."""
     return row.difference is not None and row.difference.areas(c.rope).worse >= CLEAR
 
 
-def best_baseline(c: Comparison) -> ComparisonRow | None:
+def best_baseline(c: Ranking) -> ComparisonRow | None:
     """Return the best row of another library; None where there is none that looks at columns."""
     return next((row for row in c.rows if row.baseline and row.model not in CONSTANT), None)
 
@@ -95,8 +91,8 @@ def name_of(row: ComparisonRow) -> str:
     return row.title if is_ours else f"scikit-learn's {row.title}"
 
 
-def _chance(c: Comparison, row: ComparisonRow, name: str) -> str:
-    """How likely a row is worse than the best, for practical purposes."""
+def _chance(c: Ranking, row: ComparisonRow, name: str) -> str:
+    """Return the probability that a row is worse than the best by more than the rope."""
     assert row.difference is not None
     worse = row.difference.areas(c.rope).worse
     if worse != worse:
@@ -107,7 +103,7 @@ def _chance(c: Comparison, row: ComparisonRow, name: str) -> str:
     return f"with probability {worse:.2f} {name} is worse by more than {c.rope:.3g}{p}"
 
 
-def _about_baselines(c: Comparison) -> list[str]:
+def _about_baselines(c: Ranking) -> list[str]:
     sentences = []
     ours = next((row for row in c.rows if not row.baseline), None)
     theirs = best_baseline(c)
@@ -134,7 +130,7 @@ def _about_baselines(c: Comparison) -> list[str]:
     return sentences
 
 
-def unlabeled_benefit(c: Comparison) -> str | None:
+def unlabeled_benefit(c: Ranking) -> str | None:
     """Return how much unlabeled rows help, in plain words; None where that is not known."""
     pair = c.unlabeled_pair
     if not (c.unlabeled and pair and c.unlabeled_benefit_p is not None):
@@ -149,6 +145,6 @@ def unlabeled_benefit(c: Comparison) -> str | None:
     )
 
 
-def short_value(c: Comparison, value: float) -> str:
+def short_value(c: Ranking, value: float) -> str:
     """Return four decimals, or four digits of an error, which has the unit of the target."""
     return f"{value:.4g}" if c.task == "regression" else f"{value:.4f}"

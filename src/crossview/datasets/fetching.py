@@ -8,13 +8,10 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from crossview.datasets.sources import DataFile, Source
+from crossview.datasets.sources import DataFile, Rows, Source
 from crossview.errors import FirstDownloadWarning, InputError
-
-if TYPE_CHECKING:
-    from crossview.datasets.readers import Rows
 
 __all__ = ["Files", "cache_folder", "local_folder"]
 

@@ -4,37 +4,20 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
+from crossview.datasets.sources import Rows
 from crossview.errors import InputError
 from crossview.views import MultiView
 
 if TYPE_CHECKING:
     from crossview.datasets.fetching import Files
 
-__all__ = ["READERS", "Rows"]
-
-
-class Rows(NamedTuple):
-    """What a reader returns.
-
-    Attributes
-    ----------
-    data : MultiView, or mapping of str to sequence
-        The views, or columns called ``view__column``.
-    target : ndarray of shape (n_samples,)
-        The labels.
-    part : ndarray of str of shape (n_samples,) or None
-        Which part of the publisher's split each row is in, where there is one.
-    """
-
-    data: MultiView | Mapping[str, Any]
-    target: np.ndarray
-    part: np.ndarray | None = None
+__all__ = ["READERS"]
 
 
 def _parts(sizes: Mapping[str, int]) -> np.ndarray:

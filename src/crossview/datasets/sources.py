@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
 
-__all__ = ["PUBLIC", "SOURCES", "DataFile", "Source"]
+if TYPE_CHECKING:
+    import numpy as np
+
+    from crossview.views import MultiView
+
+__all__ = ["PUBLIC", "SOURCES", "DataFile", "Rows", "Source"]
+
+
+class Rows(NamedTuple):
+    """Rows of a data set, as its reader returns them.
+
+    Attributes
+    ----------
+    data : MultiView, or mapping of str to sequence
+        The views, or columns called ``view__column``.
+    target : ndarray of shape (n_samples,)
+        The labels.
+    part : ndarray of str of shape (n_samples,) or None
+        Which part of the publisher's split each row is in, where there is one.
+    """
+
+    data: MultiView | Mapping[str, Any]
+    target: np.ndarray
+    part: np.ndarray | None = None
 
 
 class DataFile(NamedTuple):

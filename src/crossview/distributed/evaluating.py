@@ -22,11 +22,10 @@ from crossview.distributed.sources import (
 )
 from crossview.distributed.tasks import compute, compute_sum, share
 from crossview.errors import InputError
-from crossview.evaluating.counting import Counts, RowCounter
+from crossview.evaluating.counting import Counts, RowCounter, Start, start_of
 from crossview.evaluating.counts import ROWS_FOR_SCALE
 from crossview.evaluating.evaluate import evaluate as evaluate_here
 from crossview.evaluating.evaluation import Evaluation
-from crossview.evaluating.keeping import Start, start_of
 from crossview.evaluating.make_evaluation import make_evaluation, nothing_to_evaluate
 from crossview.evaluating.spec import (
     EvaluationSpec,

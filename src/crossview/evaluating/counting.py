@@ -5,25 +5,68 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled_source import hide_views
 from crossview.data.read_labels import with_row_location
-from crossview.evaluating.counts import AllMetrics, OneMetric, shown_metrics
-from crossview.evaluating.keeping import Keeper, Kept, Start, start_of
+from crossview.evaluating.counts import ROWS_FOR_SCALE, AllMetrics, OneMetric, shown_metrics
 from crossview.evaluating.spec import WINDOW, EvaluationSpec, labeled_batches
 from crossview.evaluating.survey import LABELED, ROWS, Position
 from crossview.evaluating.windows import ByRows
+from crossview.scoring.collector import DiagnosticsCollector
+from crossview.scoring.diagnostics import StrongColumn, ViewNumbers, view_numbers
 from crossview.scoring.drift import DriftCounter, scores_of_views
-from crossview.scoring.fitted_model import ModelRows
+from crossview.scoring.fitted_model import FittedModel, ModelRows, ModelRows
 from crossview.scoring.metrics import running_sum
 from crossview.scoring.metrics.probability import log_losses
 from crossview.scoring.problems import Scored, Task
+from crossview.scoring.row_values import cells_of_row, strong_columns
+from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 
-__all__ = ["Counts", "PartCounts", "RowCounter"]
+__all__ = ["Counts", "PartCounts", "RowCounter", "Start", "start_of"]
+
+
+class Start(NamedTuple):
+    """What the first batch with a label says before any row is counted.
+
+    Attributes
+    ----------
+    typical : Scored
+        Its first rows, which say where the scores are.
+    numbers : list of ViewNumbers
+        Its views in numbers.
+    strong : list of StrongColumn
+        The columns that contribute most to its scores.
+    """
+
+    typical: Scored
+    numbers: list[ViewNumbers]
+    strong: list[StrongColumn]
+
+
+def start_of(fitted: FittedModel, X: MultiView, scored: Scored) -> Start:
+    """Return what the first rows with a label say.
+
+    Parameters
+    ----------
+    fitted : FittedModel
+        The model.
+    X : MultiView
+        The rows of the first batch.
+    scored : Scored
+        What the model says of them.
+    """
+    columns = kinds = None
+    if isinstance(fitted.encoder, ViewEncoder):
+        columns = {view: len(names) for view, names in fitted.encoder.view_columns().items()}
+        kinds = fitted.encoder.column_kinds()
+    strong = strong_columns(fitted.learner, ColumnNames.of_model(fitted.learner, fitted.encoder), X)
+    typical = scored.take(slice(ROWS_FOR_SCALE))
+    return Start(typical, view_numbers(X, columns, kinds), strong)
 
 
 @dataclass
@@ -65,7 +108,7 @@ class Counts:
         What the first batch of the stream said.
     all : AllMetrics
         Of all rows with a label.
-    kept : Kept
+    kept : DiagnosticsCollector
         What pictures need.
     drift : DriftCounter or None
         How they are distributed; None where the model does not know how they were.
@@ -79,7 +122,7 @@ class Counts:
 
     start: Start
     all: AllMetrics
-    kept: Kept
+    kept: DiagnosticsCollector
     drift: DriftCounter | None = None
     views: dict[tuple[str, str], OneMetric] = field(default_factory=dict)
     parts: dict[tuple[str | None, int], PartCounts] = field(default_factory=dict)
@@ -124,7 +167,10 @@ class RowCounter:
         before: Mapping[Any, int] = {ROWS: 0, LABELED: 0} if position is None else position.before
         self._n_seen, self._n_labeled = before[ROWS], before[LABELED]
         self._skipped = 0
-        self._keeper = Keeper(spec.fitted, spec.task, self._n_labeled)
+        self._kept = DiagnosticsCollector(
+            spec.task, spec.fitted.learner.layout_.names, first_row=self._n_labeled
+        )
+        self._names = ColumnNames.of_model(spec.fitted.learner, spec.fitted.encoder)
         self._counts = None if start is None else self._begin(start)
 
     @property
@@ -146,7 +192,7 @@ class RowCounter:
         if self._position is not None:
             whole.begin_at(*self._position.of(LABELED))
         views = {key: self._one_metric(start, LABELED) for key in self._hidden}
-        return Counts(start, whole, self._keeper.kept, self._drift, views)
+        return Counts(start, whole, self._kept, self._drift, views)
 
     def _one_metric(self, start: Start, key: Any) -> OneMetric:
         """Return a tally of what a key of the position is about."""
@@ -199,10 +245,16 @@ class RowCounter:
             counts.drift.count(drifted)
         source = read.X
 
-        def look_up(i: int) -> tuple[Any, int]:
-            return source, int(known[i])
+        def describe(i: int) -> tuple[int, Any, Any, dict[str, str | None]]:
+            values = cells_of_row(source, int(known[i]), self._names, X[[i]])
+            said = scored.scores[i]
+            if scored.predicted is not None:
+                said = self.spec.task.classes[scored.predicted[i]]
+            return int(places[i]), y[i], said, values
 
-        self._keeper.add(X, look_up, places, y, scored, each if len(names) > 1 else None)
+        each = each if len(names) > 1 else None
+        self._kept.add_to_sample(y, scored, each)
+        self._kept.add_differing(each, describe)
         for column, codes in self.spec.divide(columns, known, self._n_labeled):
             self._count_parts(column, codes, y, scored, drifted)
         self._say_when_windows_start(columns, known)
@@ -242,7 +294,7 @@ class RowCounter:
 
 
 def _subsets(names: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-    """Return the views to hide: each one, and all but each one."""
+    """What is missing where a view is missing, and where it is alone."""
     if len(names) < 2:
         return {}
     hidden = {(view, "missing"): [view] for view in names}

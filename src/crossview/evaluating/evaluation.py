@@ -15,7 +15,7 @@ from crossview.scoring.metric_words import (
     decision_words,
     positive_note,
 )
-from crossview.scoring.plot_mixin import Pictured
+from crossview.scoring.plot_mixin import PlotMixin
 
 __all__ = [
     "CalibrationBin",
@@ -145,7 +145,7 @@ class Window:
 
 
 @dataclass
-class Evaluation(SaysMetric, Pictured):
+class Evaluation(SaysMetric, PlotMixin):
     """Metrics of a model on labeled rows; the result of `crossview.evaluate`.
 
     Attributes

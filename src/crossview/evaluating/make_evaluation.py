@@ -137,7 +137,7 @@ def _diagnostics(spec: EvaluationSpec, counts: Counts) -> Diagnostics:
         scored=scored,
         view_model=model,
         by_view=None if scored is None or scored.view_scores is None else scored,
-        differing=[row for _, row in counts.kept.most],
+        differing=counts.kept.differing,
         columns=counts.start.strong,
         columns_of="the rows of the first batch",
         experts=expert_weights(spec.fitted.learner),

@@ -1,4 +1,4 @@
-"""How long this process has compiled loops, and a word to whoever waits for it."""
+"""Seconds of compiling, and a progress message while it lasts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Clock(event.Listener):
 
 
 class _Word(event.Listener):
-    """Says once, while it goes on, that there is much to compile."""
+    """Listener that calls a function once if compiling takes long."""
 
     def __init__(self, say: Callable[[], None]) -> None:
         self.say: Callable[[], None] | None = say

@@ -1,4 +1,4 @@
-"""What results keep for pictures and reports: scored rows, curves along a stream, views in numbers.
+"""Diagnostics of results for plots and reports: scored rows, curves along a stream, views.
 
 Nothing here grows with the rows beyond a fixed number, and nothing depends on batches or workers.
 """
@@ -223,7 +223,7 @@ class ExpertWeights:
 
 @dataclass
 class Diagnostics:
-    """What a result keeps for pictures; each part is empty where it does not apply.
+    """Diagnostics of a result for plots and reports; parts that do not apply are empty.
 
     Attributes
     ----------

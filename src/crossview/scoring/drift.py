@@ -1,4 +1,4 @@
-"""Whether the views of new rows are distributed as in training.
+"""Drift: the distribution of the views of new rows, compared with that in training.
 
 `make_reference` divides the norms and the scores of the last training rows into parts, which the
 model file keeps; a `DriftCounter` counts new rows in the same parts.  The two are compared by the
@@ -72,7 +72,7 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True)
 class Drift:
-    """How far one thing about a view has moved since training.
+    """Drift of one property of a view since training.
 
     Attributes
     ----------
@@ -100,12 +100,12 @@ class Drift:
 
     @property
     def moved(self) -> bool:
-        """Whether it has moved by more than chance and the usual limit allow."""
+        """True if the index is above what chance and the usual limit allow."""
         return self.index > self.limit
 
     @property
     def words(self) -> str:
-        """What has moved, in words."""
+        """The drift in words."""
         if self.what == "missing":
             return f"it is missing in {self.now:.0%} of the rows, in training in {self.before:.0%}"
         what = "its scores" if self.what == "scores" else "its inputs (norms of its rows)"
@@ -275,7 +275,7 @@ def _parts_to_json(values: np.ndarray) -> dict[str, list[float]] | None:
 
 
 class ViewReference(NamedTuple):
-    """What was kept of one view in training.
+    """Reference distribution of one view in training.
 
     Attributes
     ----------

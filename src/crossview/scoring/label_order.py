@@ -1,4 +1,4 @@
-"""Whether the labels of a stream come in long blocks."""
+"""Test for labels of a stream that come in long blocks."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class LabelOrder(Resumable):
 
     @property
     def in_blocks(self) -> bool:
-        """Whether the labels change far less often than in random order."""
+        """True if the labels change far less often than in random order."""
         mean, deviation = self.expected
         few = self.n_changes < SHARE_OF_CHANGES * mean
         return few and mean - self.n_changes > DEVIATIONS * deviation

@@ -1,4 +1,4 @@
-"""What a metric is about, in words: the positive class and its rows, guesses, and warnings."""
+"""Metrics in words: the positive class and its rows, guesses, and warnings."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def one_class_warning(
 
 
 class SaysMetric:
-    """What a result says of its metric; base class of results."""
+    """Base class of results: their metric in words."""
 
     CHECKED: ClassVar[str] = "scored rows"  # whether all of them are predicted as one class
 

@@ -1,4 +1,4 @@
-"""What results can show of themselves; the code that draws is named, and loaded when it is used."""
+"""Plots of results; the code that draws is loaded when it is used."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 from crossview.catalog.displays import DISPLAYS, NOTEBOOK
 from crossview.catalog.names import load_object, unknown_name
 
-__all__ = ["Pictured"]
+__all__ = ["PlotMixin"]
 
 
-class Pictured:
-    """Base class of results that can be drawn."""
+class PlotMixin:
+    """Mixin of results that can be plotted."""
 
     # of `plot`
     PICTURE: ClassVar[str]

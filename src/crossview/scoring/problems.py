@@ -1,4 +1,4 @@
-"""What is predicted, a class or a number: where scoring the two differs."""
+"""The two problems, classification and regression, where scoring them differs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class Scored(NamedTuple):
-    """What a model says of some rows that it has not learned.
+    """Scores of rows that a model has not learned.
 
     Attributes
     ----------

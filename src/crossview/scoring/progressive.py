@@ -16,28 +16,19 @@ from crossview.errors import InputError
 from crossview.estimators.validation import select_rows
 from crossview.labels import has_label
 from crossview.saving.schema import Array
-from crossview.scoring.diagnostics import (
-    MOST_ROWS_OF_STREAM,
-    ErrorCurve,
-    RowSample,
-    ViewDifferences,
-    n_sampled,
-)
+from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.label_order import LabelOrder
-from crossview.scoring.metrics import decide
 from crossview.scoring.metrics.resumable import COUNT, Resumable, sum_of
 from crossview.scoring.problems import (
-    Classification,
     Regression,
     Task,
-    errors_of,
     gives_probabilities,
     make_task,
 )
 from crossview.scoring.specification import Scoring
 from crossview.views import MultiView
 
-__all__ = ["History", "ProgressiveValidation", "Record", "Windows", "progressive"]
+__all__ = ["ProgressiveValidation", "Record", "Windows", "progressive"]
 
 
 @dataclass(frozen=True)
@@ -221,50 +212,6 @@ class Windows(Resumable):
         self.tally = self.task.tally()
 
 
-class History:
-    """What pictures need of a stream: errors, differences of views, and a sample of the rows.
-
-    Parameters
-    ----------
-    task : Task
-        What is predicted.
-    tally : Tally or ErrorTally
-        What was counted before.
-    n_views : int
-        Number of views.
-    seed : int
-        Of the sample.
-
-    Attributes
-    ----------
-    errors : ErrorCurve
-        The mean error so far.
-    differences : ViewDifferences
-        How the views differ, of some rows.
-    sample : RowSample
-        Some rows, with their scores.
-    """
-
-    def __init__(self, task: Task, tally: Any, n_views: int, seed: int) -> None:
-        self.task = task
-        classes = isinstance(task, Classification)
-        total = float(tally.n_rows - np.trace(tally.confusion)) if classes else tally.loss
-        self.errors = ErrorCurve(tally.n_rows, total)
-        self.differences = ViewDifferences()
-        most = n_sampled(len(task.classes), n_views)
-        self.sample = RowSample(min(MOST_ROWS_OF_STREAM, most), seed)
-
-    def add(self, y: np.ndarray, scored: Any) -> None:
-        """Count some rows."""
-        self.errors.update(errors_of(self.task, y, scored))
-        drawn = self.sample.draw(len(y))
-        if len(drawn):
-            some = scored.take(drawn)
-            if isinstance(self.task, Classification) and some.predicted is None:
-                some = some._replace(predicted=decide(some.scores))
-            self.sample.add(y=self.task.encode(y)[drawn], **some._asdict())
-
-
 class ProgressiveValidation:
     """A model on a stream, what is predicted, and the counts so far.
 
@@ -283,8 +230,8 @@ class ProgressiveValidation:
         The threshold by the rows so far, if it is tuned.
     windows : Windows or None
         Counts the rows by windows, too.
-    history : History or None
-        What pictures need of this stream; None: they are not asked for.
+    history : DiagnosticsCollector or None
+        Diagnostics of this stream; None: they are not asked for.
     """
 
     def __init__(self, model: Any, task: Task) -> None:
@@ -292,7 +239,7 @@ class ProgressiveValidation:
         self.tally: Any = self.task.tally()
         self.threshold = self.task.running_threshold()
         self.windows: Windows | None = None
-        self.history: History | None = None
+        self.history: DiagnosticsCollector | None = None
         self._last = _LastRecord()
 
     def get_state(self) -> dict[str, np.ndarray]:

@@ -1,8 +1,7 @@
-"""What rows hold, and what contributes to their scores, by the names of the columns."""
+"""Cells of rows, and the columns that contribute to their scores, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from crossview.views import MultiView
 __all__ = [
     "MOST_ROWS",
     "cells_of_row",
-    "columns_of",
     "numbers_of",
     "strong_columns",
     "strong_interactions",
@@ -38,7 +36,6 @@ def cells_of_row(
     source: Any,
     row: int,
     names: ColumnNames,
-    columns: Mapping[str, Sequence[str]] | None = None,
     encoded: MultiView | None = None,
 ) -> dict[str, str | None]:
     """Return some cells of a row as they are in the source, by column.
@@ -51,8 +48,6 @@ def cells_of_row(
         Position of the row.
     names : ColumnNames
         Of the columns.
-    columns : mapping of str to sequence of str, default=None
-        The columns of each view; only for a table.
     encoded : MultiView, default=None
         The row as encoded: of a view with many columns, those with the largest entries are
         shown.  None: the first ones.
@@ -73,7 +68,7 @@ def cells_of_row(
                 entries[name] = float(part[column])
         return short_values(entries)
     here = set(source.column_names)
-    views = {view: [one for one in some if one in here] for view, some in (columns or {}).items()}
+    views = {view: [one for one in some if one in here] for view, some in names.columns.items()}
     each = max(1, MOST_VALUES // max(len(views), 1))
     shown = []
     for view, some in views.items():
@@ -85,14 +80,6 @@ def cells_of_row(
         shown += some[:each]
     line = source.select(shown).slice(row, 1).to_pylist()[0]
     return short_values(line)
-
-
-def columns_of(encoder: Any) -> Mapping[str, Sequence[str]] | None:
-    """Return the columns of each view that an encoder reads; None where rows are views already."""
-    if not hasattr(encoder, "view_columns"):
-        return None
-    views = encoder.view_columns() if hasattr(encoder, "layout_") else encoder.views
-    return views if isinstance(views, Mapping) else None
 
 
 def _largest(X: MultiView, view: str, most: int) -> tuple[list[int], np.ndarray]:

@@ -1,4 +1,4 @@
-"""What `train` returns, and whom it tells."""
+"""The result of `train`, and the observer of its progress."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from crossview.errors import OneClassWarning
 from crossview.saving.pipelines import pipeline
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.metric_words import SaysMetric, decision_words
-from crossview.scoring.plot_mixin import Pictured
+from crossview.scoring.plot_mixin import PlotMixin
 from crossview.scoring.progressive import Record
 
 __all__ = ["Trained", "TrainingObserver"]
 
 
 @dataclass
-class Trained(SaysMetric, Pictured):
+class Trained(SaysMetric, PlotMixin):
     """The result of `train`: the fitted model and training statistics.
 
     Attributes

@@ -95,6 +95,11 @@ class ColumnNames:
         Where columns were dropped: the positions of those that are left in each view, -1 for one
         that stands for all others.
 
+    Attributes
+    ----------
+    columns : mapping of str to sequence of str
+        The columns of a table that the encoder reads for each view; empty where rows are views.
+
     Examples
     --------
     >>> from crossview.scoring.weights import ColumnNames
@@ -110,6 +115,10 @@ class ColumnNames:
     ) -> None:
         self._encoder = encoder if hasattr(encoder, "explain_columns") else None
         self._given, self._kept = given or {}, kept
+        self.columns: Mapping[str, Sequence[str]] = {}
+        if hasattr(encoder, "view_columns"):
+            views = encoder.view_columns() if hasattr(encoder, "layout_") else encoder.views
+            self.columns = views if isinstance(views, Mapping) else {}
 
     @classmethod
     def of_model(cls, learner: Any, encoder: Any = None) -> ColumnNames:
@@ -127,7 +136,7 @@ class ColumnNames:
         return [next(known) if i >= 0 else OTHERS for i in columns]
 
     def _of_source(self, view: str, columns: Sequence[int]) -> list[Meaning]:
-        """What columns mean, by their positions in the view as it was encoded."""
+        """Return the meanings of columns, by their positions in the view as it was encoded."""
         if self._encoder is not None:
             return list(self._encoder.explain_columns(view, columns))
         given = self._given.get(view)

@@ -1,4 +1,4 @@
-"""What training keeps for pictures."""
+"""Diagnostics of a training."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ import numpy as np
 
 from crossview.data.labeled import LabeledSource
 from crossview.labels import has_label
-from crossview.scoring.diagnostics import (
-    Diagnostics,
-    DifferingRow,
-    expert_weights,
-    most_differing,
-)
+from crossview.scoring.collector import DiagnosticsCollector
+from crossview.scoring.diagnostics import Diagnostics, DifferingRow, expert_weights
 from crossview.scoring.drift import scores_of_views
+from crossview.scoring.problems import Task
 from crossview.scoring.progressive import ProgressiveValidation
-from crossview.scoring.row_values import cells_of_row, columns_of, numbers_of, strong_columns
+from crossview.scoring.row_values import cells_of_row, numbers_of, strong_columns
 from crossview.scoring.weights import ColumnNames
 from crossview.training.last_rows import LastRows
 
@@ -25,18 +22,21 @@ __all__ = ["diagnose"]
 
 def diagnose(
     source: LabeledSource,
+    task: Task,
     learner: Any,
     encoder: Any,
     last: LastRows,
     name: str,
     scored: ProgressiveValidation | None = None,
 ) -> Diagnostics:
-    """Return what a training keeps.
+    """Return the diagnostics of a training.
 
     Parameters
     ----------
     source : LabeledSource
         Where the rows came from.
+    task : Task
+        What is predicted.
     learner, encoder : estimator
         As trained; the encoder may be None.
     last : LastRows
@@ -58,7 +58,7 @@ def diagnose(
         found.views_of = f"the last {len(X):,} rows"
         if scored is None or scored.history is not None:
             names = ColumnNames.of_model(learner, encoder)
-            found.differing = _differing(learner, encoder, names, last)
+            found.differing = _differing(task, learner, names, last)
             found.differing_of = "the last that were learned"
             found.columns = strong_columns(learner, names, X)
             found.columns_of = "the last rows that were learned"
@@ -67,42 +67,25 @@ def diagnose(
     if hasattr(scored.tally, "confusion"):
         found.class_rows = scored.tally.confusion.sum(axis=1).tolist()
     if scored.history is not None:
-        of_run = scored.history
-        found.errors = [of_run.errors.curve(name, root=not found.class_rows)]
-        if len(of_run.differences.rows):
-            found.differences = [of_run.differences.curve(name)]
-        found.scored = of_run.sample.scored()
+        found.errors, found.differences = scored.history.curves(name)
+        found.scored = scored.history.sample.scored()
     return found
 
 
-def _differing(
-    learner: Any, encoder: Any, names: ColumnNames, last: LastRows
-) -> list[DifferingRow]:
-    """The rows in which the views differ most, of those whose cells were kept."""
+def _differing(task: Task, learner: Any, names: ColumnNames, last: LastRows) -> list[DifferingRow]:
+    """Return the rows in which the views differ most, of those whose cells were kept."""
     read = last.read
     if last.X is None or read is None or not len(read) or last.X.layout.n_views < 2:
         return []
     read = read.take(np.arange(len(read))[-len(last.X) :])
-    X, columns = last.X[-len(read) :], columns_of(encoder)
-    each = scores_of_views(learner, X)
-    rows = most_differing(each)
-    predicted = learner.predict(X[rows]).tolist() if len(rows) else []
+    X = last.X[-len(read) :]
     placed = len(set(read.file.tolist())) == 1  # in the source, and not in one of its files
-    return [
-        DifferingRow(
-            row=int(read.row[i]) if placed else -1,
-            label=_text(read.y[i]) if has_label(read.y[[i]])[0] else "",
-            predicted=_text(said),
-            scores={
-                view: float(score)
-                for view, score in zip(X.layout.names, each[i], strict=True)
-                if not np.isnan(score)
-            },
-            values=cells_of_row(read.X, i, names, columns, X[[i]]),
-        )
-        for i, said in zip(rows.tolist(), predicted, strict=True)
-    ]
 
+    def describe(i: int) -> tuple[int, Any, Any, dict[str, str | None]]:
+        label = read.y[i] if has_label(read.y[[i]])[0] else ""
+        values = cells_of_row(read.X, i, names, X[[i]])
+        return int(read.row[i]) if placed else -1, label, learner.predict(X[[i]])[0], values
 
-def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    collector = DiagnosticsCollector(task, X.layout.names)
+    collector.add_differing(scores_of_views(learner, X), describe)
+    return collector.differing

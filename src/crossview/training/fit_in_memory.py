@@ -68,7 +68,7 @@ def fit_in_memory(job: Job) -> Trained:
         **threshold_of(learner, task),
         **last.about(entry, learner, len(X), once=False),
         warnings=leaks.finish(),
-        diagnostics=diagnose(source, learner, encoder, last, about["name"]),
+        diagnostics=diagnose(source, task, learner, encoder, last, about["name"]),
     )
 
 

@@ -15,10 +15,12 @@ from crossview.data.read_labels import with_label
 from crossview.errors import InputError
 from crossview.labels import has_label
 from crossview.saving.pipelines import pipeline, steps
+from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.compiling import seconds_of_compiling
+from crossview.scoring.diagnostics import MOST_ROWS_OF_STREAM
 from crossview.scoring.label_order import LabelOrder
 from crossview.scoring.problems import Classification
-from crossview.scoring.progressive import History, ProgressiveValidation
+from crossview.scoring.progressive import ProgressiveValidation
 from crossview.scoring.trained import Trained, TrainingObserver
 from crossview.training.checkpoint import CheckpointFile, Kept, Position
 from crossview.training.diagnosing import diagnose
@@ -73,8 +75,9 @@ class Passes:
         began, compiled = time.perf_counter(), seconds_of_compiling()
         self._take_up()
         if self.observer.history:
-            given = (self.task, self.scored.tally, self.source.layout.n_views, self.about["seed"])
-            self.scored.history = History(*given)
+            given = (self.task, self.source.layout.names, MOST_ROWS_OF_STREAM)
+            self.scored.history = DiagnosticsCollector(*given, seed=self.about["seed"])
+            self.scored.history.go_on(self.scored.tally)
         here = self.position
         calibration = getattr(self.learner, "calibration", None)
         for number in range(here.number, epochs + 1):
@@ -96,7 +99,7 @@ class Passes:
             rows = "row has a label" if here.unlabeled or here.skipped else "row is there"
             raise InputError(f"no {rows} to learn from", file=self.source.file)
         name, last = self.about["name"], self.last_rows
-        kept = diagnose(self.source, self.learner, self.encoder, last, name, self.scored)
+        kept = diagnose(self.source, self.task, self.learner, self.encoder, last, name, self.scored)
         counts, threshold = self._counts(), self.task.fixed_threshold
         if self.scored.threshold is not None:
             threshold = self.scored.threshold.place()
@@ -136,11 +139,6 @@ class Passes:
         of_labels = {f"labels.{name}": array for name, array in self.labels.get_state().items()}
         return of_labels | self.scored.get_state()
 
-    def _set_counts(self, counts: dict[str, np.ndarray]) -> None:
-        self.scored.set_state(counts)
-        names = (name for name in counts if name.startswith("labels."))
-        self.labels.set_state({name.removeprefix("labels."): counts[name] for name in names})
-
     def _take_up(self) -> None:
         """Go on from the checkpoint, if there is one, or from an earlier model."""
         kept = None if self.checkpoint is None else _kept_before(self.checkpoint, self.source)
@@ -152,10 +150,10 @@ class Passes:
             self.scored.model = self.learner
             self.last_rows.X, self.position = kept.tail, kept.position
             self.order.state = kept.position.order
-            self._set_counts(kept.counts)
+            _set_counts(self, kept.counts)
         elif self.start is not None:
             self.position = Position(unlabeled=self.start.unlabeled, skipped=self.start.skipped)
-            self._set_counts(self.start.counts)
+            _set_counts(self, self.start.counts)
         if self.log is not None:
             windows = self.log.windows(self.task, self.source.n_rows)
             windows.n_rows = self.scored.tally.n_rows
@@ -210,6 +208,13 @@ def _kept_before(checkpoint: CheckpointFile, source: LabeledSource) -> Kept | No
     if kept is not None:
         checkpoint.rows_read.compare(kept.read, source.batches(), str(checkpoint.path))
     return kept
+
+
+def _set_counts(run: Passes, counts: dict[str, np.ndarray]) -> None:
+    """Go on from the counts of a first pass."""
+    run.scored.set_state(counts)
+    names = (name for name in counts if name.startswith("labels."))
+    run.labels.set_state({name.removeprefix("labels."): counts[name] for name in names})
 
 
 def _learn_again(learner: Any, again: bool, calibration: str | None) -> None:

@@ -71,7 +71,9 @@ def test_the_gradient_of_all_rows(model, kind):
         assert not found.B.any()
 
 
-def minimize(solver, model, kind, penal, alpha, n_iter, classes=1, weight=None):
+def minimize(
+    solver, model, kind, penal, alpha, n_iter, classes=1, weight=None, *, fit_intercept=True
+):
     """The objective before and after each iteration, and the largest slope at the end."""
     X, y = problem(WIDTHS, 60, kind, classes)
     machine, _, _ = make_machine(WIDTHS, 2, classes=classes, model=MODELS[model], seed=1)
@@ -87,8 +89,9 @@ def minimize(solver, model, kind, penal, alpha, n_iter, classes=1, weight=None):
         return False
 
     rows, examples = rows_of(X, WIDTHS), examples_of(y, weight)
-    solver(rows, examples, machine, objective_of(kind, penal, alpha), n_iter, after_each)
-    slopes = central_differences(value, machine[:3])
+    what = objective_of(kind, penal, alpha, fit_intercept=fit_intercept)
+    solver(rows, examples, machine, what, n_iter, after_each)
+    slopes = central_differences(value, machine[: 2 + fit_intercept])
     if model != "multi-view":
         slopes[1][:] = 0.0
     return np.array(values), max(np.abs(g).max() for g in slopes)
@@ -118,6 +121,15 @@ def test_every_sweep_of_alternating_least_squares_lowers_the_objective(model, cl
     )
     assert (np.diff(values) <= 1e-6 * values[0]).all()
     assert values[-1] < 0.5 * values[0]
+    assert slope < 0.01 * values[-1]
+
+
+@pytest.mark.parametrize(
+    ("solver", "kind"), [(lbfgs.fit, "logistic"), (alternating.least_squares, "squared")]
+)
+def test_without_an_intercept_the_rest_comes_to_its_minimum(solver, kind):
+    values, slope = minimize(solver, "multi-view", kind, "l2", 0.1, 400, fit_intercept=False)
+    assert (np.diff(values) <= 1e-6 * values[0]).all()
     assert slope < 0.01 * values[-1]
 
 

@@ -46,6 +46,7 @@ CASES = {
     "binary": ([3, 2, 4], [[0, 1, 2]], "logistic", 1),
     "hinge": ([3, 2, 4], [[0, 1, 2]], "hinge", 1),
     "regression": ([3, 4], [[0, 1]], "squared", 1),
+    "no-intercept": ([3, 4], [[0, 1]], "squared", 1),
     "multiclass": ([3, 2, 4], [[0, 1, 2]], "softmax", 3),
     "groups": ([3, 2, 4], [[0, 2], [0, 1, 2], [1]], "logistic", 1),
     "groups-multiclass": ([3, 2, 4], [[1, 2], [0, 1]], "softmax", 4),
@@ -62,14 +63,14 @@ def test_the_loop_equals_the_slow_reference(case, penal, optimizer):
     X[missing, widths[0] : widths[0] + widths[1]] = np.nan
     weight = np.random.default_rng(2).choice([0.0, 0.5, 1.0, 2.0], size=len(y))
     rows = [views_of(x, widths) for x in X]
-    arguments = (kind, penal, 0.01, optimizer, 0.02)
+    arguments = (kind, penal, 0.01, optimizer, 0.02, weight, case != "no-intercept")
     k = 3 if penal == "l2" else 9  # in lanes and beyond
     for container in (np.asarray, sp.csr_array):
         machine, tables, intercept = make_machine(
             widths, k, groups=groups, classes=classes, layers=1 + (optimizer == "adagrad")
         )
-        scores = learn(rows_of(container(X), widths), y, machine, *arguments, weight)
-        expected = reference.learn(rows, y, tables, intercept, *arguments, weight)
+        scores = learn(rows_of(container(X), widths), y, machine, *arguments)
+        expected = reference.learn(rows, y, tables, intercept, *arguments)
         np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-10)
         A = np.concatenate([T[:-1].reshape(len(T) - 1, -1) for g in tables for T in g.values()])
         B = np.stack([T[-1].reshape(-1) for g in tables for T in g.values()])

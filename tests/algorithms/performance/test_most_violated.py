@@ -23,33 +23,45 @@ def scores(rng, n):
     return rng.normal(size=n) / 3 if rng.random() < 0.5 else rng.integers(-2, 3, n) / 4
 
 
-def value(problem, f):
+def separated(rng, y, truth):
+    """Scores; without the truth, half of the time such that nothing else is violated."""
+    return scores(rng, len(y)) + (0.0 if truth else y * rng.integers(0, 2))
+
+
+def value(problem, f, *, truth=True):
     """Of the labeling that was found, in the units of the print: a wrong row weighs 2."""
-    delta, s = problem.search(f * 2.0 * problem.unit)
+    delta, s = problem.search(f * 2.0 * problem.unit, truth=truth)
     return delta - s @ f * 2.0 * problem.unit
 
 
+@pytest.mark.parametrize("truth", [True, False])
 @pytest.mark.parametrize("measure", [*TABLES, *AT_K])
-def test_most_violated_labeling_is_that_of_all_labelings(measure):
+def test_most_violated_labeling_is_that_of_all_labelings(measure, truth):
     rng = np.random.default_rng(0)
     for _ in range(25):
         n = int(rng.integers(2, 9))
-        y, f, k = signs(rng, n), scores(rng, n), int(rng.integers(1, n + 1))
+        y, k = signs(rng, n), int(rng.integers(1, n + 1))
+        f = separated(rng, y, truth)
         beta = float(rng.choice([0.5, 1.0, 2.0]))
         problem = make_problem(measure, y, np.ones(n), beta=beta, k=k)
-        best = reference.most_violated(
-            y, f, lambda labels, y=y, k=k, b=beta: reference.loss(measure, y, labels, beta=b, k=k)
-        )
-        assert value(problem, f) == pytest.approx(best, abs=1e-12)
+
+        def delta(labels, y=y, k=k, beta=beta):
+            return reference.loss(measure, y, labels, beta=beta, k=k)
+
+        best = reference.most_violated(y, f, delta, truth=truth)
+        assert value(problem, f, truth=truth) == pytest.approx(best, abs=1e-12)
 
 
-def test_most_violated_pairs_are_those_of_all_labels_of_pairs():
+@pytest.mark.parametrize("truth", [True, False])
+def test_most_violated_pairs_are_those_of_all_labels_of_pairs(truth):
     rng = np.random.default_rng(1)
     for _ in range(25):
         n = int(rng.integers(2, 8))
-        y, f = signs(rng, n), scores(rng, n)
+        y = signs(rng, n)
+        f = separated(rng, y, truth)
         problem = make_problem("roc_auc", y, np.ones(n))
-        assert value(problem, f) == pytest.approx(reference.most_violated_pairs(y, f), abs=1e-12)
+        best = reference.most_violated_pairs(y, f, truth=truth)
+        assert value(problem, f, truth=truth) == pytest.approx(best, abs=1e-12)
 
 
 @pytest.mark.parametrize("margin", [-1.0, 0.0, 0.4, 0.75, 0.99, 1.01, 2.0])
@@ -59,13 +71,16 @@ def test_a_pair_is_wrong_below_a_margin_of_1(margin):
     assert (delta, *s) == ((1.0, 1.0, -1.0) if margin < 1.0 else (0.0, 0.0, 0.0))
 
 
-def test_most_violated_order_is_that_of_all_orders():
+@pytest.mark.parametrize("truth", [True, False])
+def test_most_violated_order_is_that_of_all_orders(truth):
     rng = np.random.default_rng(2)
     for _ in range(20):
         n = int(rng.integers(2, 7))
-        y, f = signs(rng, n), scores(rng, n)
+        y = signs(rng, n)
+        f = separated(rng, y, truth)
         problem = make_problem("average_precision", y, np.ones(n))
-        assert value(problem, f) == pytest.approx(reference.most_violated_ranking(y, f), abs=1e-12)
+        best = reference.most_violated_ranking(y, f, truth=truth)
+        assert value(problem, f, truth=truth) == pytest.approx(best, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [50, 300])

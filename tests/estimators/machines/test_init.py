@@ -51,6 +51,17 @@ def test_bias_rows_begin_with_random_signs_and_one_size():
     assert len(np.unique(features.round(9))) == features.size
 
 
+@pytest.mark.parametrize("optimizer", ["adagrad", "sgd", "lbfgs", "als"])
+def test_without_an_intercept_the_bias_rows_learn_how_frequent_the_classes_are(optimizer):
+    X, _ = numbers(rows=200)
+    model = MultiViewMachineClassifier(
+        WIDTHS, loss="squared", optimizer=optimizer, fit_intercept=False, random_state=0
+    )
+    model.fit(X, np.arange(200) % 5 == 0)
+    assert model.intercept_ == 0.0
+    assert model.decision_function(X).mean() < -0.3
+
+
 def test_one_view_is_the_linear_model():
     X, y = load_breast_cancer(return_X_y=True)
     X = scale(X)

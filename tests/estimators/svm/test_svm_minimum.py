@@ -51,15 +51,71 @@ def test_joint_minimum_is_that_of_a_general_solver(measure, V):
         assert model.dual_gap_ <= 1e-8
 
 
+PUBLISHED = {"scaling": "published", "solver": "published", "fit_intercept": False}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("measure", ["error_rate", "balanced_accuracy"])
+def test_published_rounds_are_those_of_the_slow_reference(measure):
+    """At w = 0 these have one most violated labeling."""
+    negative = 0
+    for seed in range(4):
+        views, y, C1 = small(seed, 1 + seed % 3)
+        views = [view + seed % 2 * 3.0 * y[:, None] for view in views]  # apart
+        T = 4 + seed
+
+        def delta(labels, y=y):
+            return reference.loss(measure, y, labels)
+
+        w = reference.published_rounds(views, y, delta, 3.0 * C1, 0.3, T)
+        model = MultiViewSVMPerf(
+            [2] * len(views), measure=measure, C1=3.0 * C1, C2=0.3, max_iter=T, tol=1e-12,
+            **PUBLISHED,
+        ).fit(np.hstack(views), y)  # fmt: skip
+        np.testing.assert_allclose(model.coef_[0], np.concatenate(w), atol=1e-5)
+        negative += model.objective_history_[-1, 1] < 0.0
+    assert negative  # a problem where xi is
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_published_rounds_return_the_last_weights_and_not_the_best():
+    views, y, _ = small(0, 2)
+    learner = MultiViewSVMPerf([2, 2], C1=1.0, C2=0.3, **PUBLISHED)
+    values = learner.set_params(max_iter=40).fit(np.hstack(views), y).objective_history_[:, 1]
+    rounds = int(np.argmax(np.diff(values) > 0.0)) + 2  # the first that ends above the one before
+    last = learner.set_params(max_iter=rounds).fit(np.hstack(views), y)
+    assert last.objective_history_[-1, 1] == values[rounds - 1] > values[:rounds].min()
+    w = np.split(last.coef_[0], 2)
+
+    def delta(labels):
+        return reference.loss("fbeta", y, labels)
+
+    f = sum(view @ part for view, part in zip(views, w, strict=True))
+    value = reference.objective(w, views, y, delta, 0.0, 0.3)
+    value += reference.most_violated(y, f, delta, truth=False)
+    assert value == pytest.approx(values[rounds - 1])
+
+
 def test_published_rounds_stay_above_the_minimum_with_a_warning():
     views, y, _ = small(0, 2)
-    model = MultiViewSVMPerf(
-        [2, 2], C1=1.0, C2=0.3, scaling="published", solver="published", max_iter=40
-    )
+    model = MultiViewSVMPerf([2, 2], C1=1.0, C2=0.3, max_iter=40, **PUBLISHED)
     with pytest.warns(ConvergenceWarning, match="set solver='joint'"):
         model.fit(np.hstack(views), y)
-    joint = MultiViewSVMPerf([2, 2], C1=1.0, C2=0.3, scaling="published").fit(np.hstack(views), y)
+    joint = MultiViewSVMPerf([2, 2], C1=1.0, C2=0.3, scaling="published", fit_intercept=False)
+    joint.fit(np.hstack(views), y)
     assert model.objective_history_[-1, 1] > 1.01 * joint.objective_history_[-1, 1]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_on_web_pages_published_rounds_end_in_a_cycle_of_two():
+    X, y = shared_data.webkb_course()
+    model = MultiViewSVMPerf(
+        C1=0.01, C2=0.001, solver="published", fit_intercept=False, max_iter=50, calibration="none"
+    )
+    bound, value = model.fit(X, y).objective_history_.T
+    np.testing.assert_allclose(value[-4:-2], value[-2:], rtol=1e-9)
+    assert abs(value[-1] - value[-2]) > 0.2 * value[-1]
+    assert value.min() > 1.3 * bound[-1]
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0])

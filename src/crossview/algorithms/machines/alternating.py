@@ -79,8 +79,9 @@ def least_squares(
                 theta = _ridge(block, D[:, p, own], root, ridge, theta, residual)
                 A[slots, own] = theta[: len(slots)]
                 B[p : p + has_bias, own] = theta[len(slots) :]
-        sum_slopes(rows, order, machine, scores, D)
-        c += np.average(targets - scores, axis=0, weights=root**2)
+        if objective.fit_intercept:
+            sum_slopes(rows, order, machine, scores, D)
+            c += np.average(targets - scores, axis=0, weights=root**2)
         if after_each():
             return
 

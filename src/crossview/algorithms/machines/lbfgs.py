@@ -89,6 +89,8 @@ class _Problem:
         self.dA[self.touched] = 0.0
         gradient = Gradient(self.dA, np.zeros(self.B.shape), np.zeros(self.c.shape))
         add_gradient(self.rows, self.examples, self.machine, loss, gradient, self.scores)
+        if not self.objective.fit_intercept:
+            gradient.c[:] = 0.0
         slope = np.concatenate([self.dA[self.touched].ravel(), gradient.B.ravel(), gradient.c])
         regularized = theta[: self.sections[1]]
         l1 = np.sqrt(regularized**2 + SMOOTHING)

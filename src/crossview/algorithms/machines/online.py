@@ -40,6 +40,7 @@ def learn(
     steps = Steps(
         Step(optimizer, objective.penalty, objective.alpha, rate),
         Step(optimizer, objective.penalty, objective.alpha_bias, rate),
+        Step(optimizer, objective.penalty, 0.0, rate if objective.fit_intercept else 0.0),
     )
     return int(
         learning_pass(rows, examples, machine, objective.loss, steps, (buffers, slopes), scores)

@@ -48,6 +48,7 @@ class Objective(NamedTuple):
     penalty: int
     alpha: float
     alpha_bias: float  # of bias rows, which every row touches
+    fit_intercept: bool = True  # whether c moves
 
 
 class RowBuffers(NamedTuple):

@@ -40,10 +40,11 @@ class Slopes(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """How the parameters of columns and of bias rows move."""
+    """How the parameters of columns, of bias rows and the intercepts move."""
 
     columns: Step
     biases: Step
+    intercepts: Step
 
 
 def row_slopes(machine: Machine, buffers: RowBuffers) -> Slopes:
@@ -176,4 +177,4 @@ def move_row(rows, i, offset, machine, buffers, slopes, steps):
             else:
                 move_columns(x, j, entries, buffers.features, slopes.sums, first, step)
     for a in range(K):
-        move(buffers.intercepts.values, a, K, slopes.score[a], steps.columns)
+        move(buffers.intercepts.values, a, K, slopes.score[a], steps.intercepts)

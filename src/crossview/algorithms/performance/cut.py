@@ -13,5 +13,6 @@ class Cut(NamedTuple):
     s: np.ndarray  # (n,)
 
 
-# from the scores of all rows to the most violated labeling, the one of largest delta - s·f
-Search = Callable[[np.ndarray], Cut]
+# from the scores of all rows to the most violated labeling, the one of largest delta - s·f; with
+# ``truth=False`` the true labeling does not count
+Search = Callable[..., Cut]

@@ -73,13 +73,14 @@ def make_problem(
         if measure == "balanced_accuracy":
             for side in (positive, negative):
                 loss[side] *= 0.5 * total / weight[side].sum()
-        return Problem(lambda f: search_rows(f, y, loss, share), total, total, None)
+        rows = partial(search_rows, y=y, loss=loss, margin=share)
+        return Problem(rows, total, total, None)
     if measure == "roc_auc":
-        return Problem(
-            lambda f: search_pairs(f, positive, negative, weight), float(P * N), total, P
-        )
+        pairs = partial(search_pairs, positive=positive, negative=negative, weight=weight)
+        return Problem(pairs, float(P * N), total, P)
     if measure == "average_precision":
-        return Problem(lambda f: search_rankings(f, positive, negative), float(P * N), total, P)
+        orders = partial(search_rankings, positive=positive, negative=negative)
+        return Problem(orders, float(P * N), total, P)
     n_predicted = None
     if delta is not None:
         tables = all_tables(partial(delta, P=P, N=N), float(n), (P, N), concave=concave)
@@ -92,10 +93,12 @@ def make_problem(
         n_predicted = P if measure == "prbep" else k
         tables = tables_at_k(measure, n_predicted, (P, N))
     best = best_g_mean if measure == "g_mean" else best_table
+    # no labeling but the truth has all true and no false positives
+    others = tables._replace(lo=np.append(tables.lo[:P], max(tables.lo[P], 1)))
 
-    def search(f: np.ndarray) -> Cut:
+    def search(f: np.ndarray, *, truth: bool = True) -> Cut:
         p, q, cp, cq = sort_sides(f, positive, negative)
-        a, b = best(tables, cp, cq)
+        a, b = best(tables, cp, cq) if truth else best_table(others, cp, cq)
         found = top_of(p, a), top_of(q, b)
         s = label_rows(f, positive, negative, found) / tables.unit
         return Cut(float(tables.delta(a, b)), s)

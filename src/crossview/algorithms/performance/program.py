@@ -2,10 +2,10 @@
 
     max  delta·alpha - ½ alpha'G alpha,   alpha >= 0,  sum alpha <= C
 
-If only the *members* have a multiplier above 0, theirs are ``G^-1 (delta - xi 1)``, with xi = 0 or
-the sum C.  A cut with ``delta - G alpha > xi`` joins them; one whose multiplier falls to 0 on the
-way leaves.  Both update a Cholesky factor of the members' G, at a cost of the square of their
-number, and the next program begins with the members of the last.
+or, with xi free, sum alpha = C.  If only the *members* have a multiplier above 0, theirs are
+``G^-1 (delta - xi 1)``, with xi = 0 or the sum C.  A cut with ``delta - G alpha > xi`` joins them;
+one whose multiplier falls to 0 on the way leaves.  Both update a Cholesky factor of the members' G,
+at a cost of the square of their number, and the next program begins with the members of the last.
 
 The factor is that of ``G + tau 11'``, which is regular as long as no member is a weighted mean of
 others (P. Wolfe, "Finding the nearest point in a polytope", Mathematical Programming 1976): with
@@ -45,10 +45,12 @@ class ActiveSet:
         self.members: np.ndarray = np.zeros(0, dtype=np.int64)
         self.L: np.ndarray = np.zeros((0, 0))
 
-    def solve(self, G: np.ndarray, delta: np.ndarray, C: float) -> np.ndarray:
+    def solve(
+        self, G: np.ndarray, delta: np.ndarray, C: float, *, free: bool = False
+    ) -> np.ndarray:
         """Return alpha; only cuts that are no members may have changed since the last call.
 
-        G may have room for more cuts than delta.
+        G may have room for more cuts than delta.  ``free`` says whether xi may be negative.
         """
         n = len(delta)
         if not n:
@@ -60,9 +62,11 @@ class ActiveSet:
             self.L = np.pad(self.L, (0, more))
         alpha = self.alpha[:n]
         self.tau = self.tau or TAU * float(G[0, 0]) or 1.0
-        alpha *= min(1.0, C / max(C, alpha.sum()))  # of a higher price
+        total = alpha.sum()
+        if total > C or (free and total > 0.0):  # of another price
+            alpha *= C / total
         members = Members(self.members, self.L, self.tau)
-        self.n_members = solve_program(G, delta, C, alpha, members, self.n_members)
+        self.n_members = solve_program(G, delta, C, alpha, members, self.n_members, free)
         return alpha
 
     def closest(self, products: np.ndarray) -> np.ndarray:
@@ -77,7 +81,7 @@ class ActiveSet:
 
 
 @njit_reordering
-def solve_program(G, delta, C, alpha, active, k):
+def solve_program(G, delta, C, alpha, active, k, free):
     """Change alpha to the solution, and the k members; return their number."""
     members, L, tau = active
     n = len(delta)
@@ -95,7 +99,7 @@ def solve_program(G, delta, C, alpha, active, k):
         if k > 0:
             xi = (beta.sum() - C) / ones.sum() + tau * C
             total = C
-            if xi < 0.0:
+            if xi < 0.0 and not free:
                 # a member that is a multiple of others has to leave: any sum below 0 leads there
                 regular = 1.0 - tau * ones.sum()
                 xi, total = 0.0, beta.sum() / regular if regular > SMALLEST_REGULAR else -C
@@ -118,7 +122,7 @@ def solve_program(G, delta, C, alpha, active, k):
             k -= 1
             continue
         # 3. the most violated of the other cuts
-        joined, worst = -1, tol
+        joined, worst = -1, -np.inf if free and k == 0 else tol
         for i in range(n):
             if not closed[i]:
                 slack = delta[i] - xi

@@ -16,11 +16,12 @@ class Solution(NamedTuple):
     """What was found."""
 
     w: np.ndarray
-    history: np.ndarray  # (n_iter, 2): the bound and the best value so far, after each round
+    history: np.ndarray  # (n_iter, 2): the bound, and the best value so far or that of the round
     gap: float  # between the two at the end, relative to the value
     size: int  # cuts in the last program
 
 
 def relative_gap(value: float, bound: float) -> float:
-    """Return (value - bound) / value; 0 if the value is 0."""
-    return max(0.0, value - bound) / value if value > 0.0 else 0.0
+    """Return (value - bound) / value; over the size of the larger if they may be negative."""
+    size = max(abs(value), abs(bound))
+    return max(0.0, value - bound) / size if size > 0.0 else 0.0

@@ -85,10 +85,13 @@ class WorkingSet:
             old = getattr(self, name)
             setattr(self, name, np.concatenate([old, np.empty_like(old)]))
 
-    def minimize(self, C: float) -> tuple[float, Pair]:
-        """Return the least ``½ w'H w + C xi`` over these cuts, and its weights."""
+    def minimize(self, C: float, *, free: bool = False) -> tuple[float, Pair]:
+        """Return the least ``½ w'H w + C xi`` over these cuts, and its weights.
+
+        ``free`` says whether xi may be negative.
+        """
         k = self.size
-        alpha = self.program.solve(self.G, self.delta[:k], C)
+        alpha = self.program.solve(self.G, self.delta[:k], C, free=free)
         self.idle[:k] += 1
         pair = self._combine(alpha)
         return float(self.delta[:k] @ alpha) - 0.5 * pair.sqnorm, pair

@@ -35,7 +35,8 @@ from crossview.errors import InputError
 
 if TYPE_CHECKING:
     from crossview.cli.opening import Opened
-    from crossview.comparing.comparison import Comparison, ComparisonRow
+    from crossview.comparing.comparison import Comparison
+    from crossview.comparing.ranking import ComparisonRow
 
 __all__ = ["run"]
 
@@ -176,7 +177,7 @@ def run(
         "task": task,
         **asdict(scoring),
         "budget": None if thorough else parse_seconds(budget, "--budget"),
-        "n_jobs": jobs,
+        "n_jobs": None if progressive and jobs == -1 else jobs,
         "cv": cv,
         "repeats": repeats,
         "groups": groups,

@@ -1,4 +1,4 @@
-"""What fits into the budget: costs from a first slice, and what is left out."""
+"""Costs of learners, and a plan of what fits into the budget."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Cost:
 
     @cached_property
     def levels(self) -> list[Tuning]:
-        """What it may spend, from all to least; enough rows choose the setting."""
+        """Levels of tuning, from all to least; enough rows choose the setting."""
         enough = [one for one in LEVELS[1:] if one.share * self.n_inner >= FEWEST_ROWS]
         enough.insert(0, LEVELS[0])
         learned = 1.0
@@ -127,7 +127,7 @@ class Cost:
 
     @cached_property
     def _corrections(self) -> tuple[np.ndarray, np.ndarray]:
-        """How much longer tasks took than the slices say: logarithms, by that of their rows."""
+        """Logarithms of rows, and of the seconds of tasks by those that the slices say."""
         ratios = {n: (self.took[n] + SHORT) / (self.expected[n] + SHORT) for n in self.took}
         if not ratios or min(ratios) > self.rows:
             ratios[round(self.rows)] = 1.0
@@ -135,19 +135,19 @@ class Cost:
         return np.log(rows), np.log([ratios[n] for n in rows])
 
     def correction(self, n: float) -> float:
-        """How much longer a fit of n rows takes than the slices say."""
+        """Return the factor by which a fit of n rows takes longer than the slices say."""
         return math.exp(np.interp(math.log(n), *self._corrections))
 
     def fit(self, n: float) -> float:
-        """Seconds of one fit of n rows."""
+        """Return the seconds of one fit of n rows."""
         return self.correction(n) * self.seconds * (n / self.rows) ** self.growth
 
     def splits(self, tuning: Tuning) -> int:
-        """How many splits it is tuned on."""
+        """Return the number of splits for tuning."""
         return self.n_splits if tuning.splits is None else min(tuning.splits, self.n_splits)
 
     def tune(self, tuning: Tuning) -> float:
-        """Seconds of choosing a setting in one training part."""
+        """Return the seconds of choosing a setting in one training part."""
         splits = self.splits(tuning)
         n, settings = tuning.share * self.n_inner, 1 if tuning.middle else self.n_settings
         if not tuning.halving or settings == 1:
@@ -156,7 +156,7 @@ class Cost:
         return settings * self.fit(n / HALVING) + passed * splits * self.fit(n)
 
     def finish(self, tuning: Tuning) -> float:
-        """Seconds of refining and settling the setting, and of the fit that is scored."""
+        """Return the seconds of refining and settling a setting, and of the fit that is scored."""
         splits = self.splits(tuning)
         n_refined = self.n_refined if tuning.refined else 0
         refined = n_refined * splits * self.fit(tuning.share * self.n_inner)
@@ -165,21 +165,21 @@ class Cost:
         return refined + settled + self.fit(tuning.learned * self.n_train)
 
     def fold(self, tuning: Tuning) -> float:
-        """Seconds of one fold."""
+        """Return the seconds of one fold."""
         return self.tune(tuning) + self.finish(tuning)
 
     def least(self) -> float:
-        """Seconds of one fold, with as little as possible spent on choosing a setting."""
+        """Return the seconds of one fold with the least tuning."""
         return min(self.fold(level) for level in self.levels if level.learned == 1.0)
 
     def largest_fit(self, kind: str, tuning: Tuning) -> float:
-        """Rows of the largest fit of a task, ``"tune"`` or ``"finish"``."""
+        """Return the rows of the largest fit of a job, ``"tune"`` or ``"finish"``."""
         return tuning.share * self.n_inner if kind == "tune" else tuning.learned * self.n_train
 
 
 @dataclass
 class Plan:
-    """What each learner may spend on the folds that are left.
+    """Level of tuning of each learner for the folds that are left.
 
     Attributes
     ----------
@@ -276,9 +276,9 @@ def _above_their_part(
     seconds: float,
     share: float,
 ) -> list[str]:
-    """Those that take more than an equal part; the others' part is of what the first ones leave.
+    """Return those that take more than an equal part of the time.
 
-    The first ones have a share of the time.
+    The first ones have a share of it, and the others what these leave.
     """
     first = [name for name in kept if values[name] == math.inf]
     others = [name for name in kept if values[name] < math.inf]
@@ -289,7 +289,7 @@ def _above_their_part(
 
 
 def _can_reduce(cost: Cost, level: int, more: bool = False) -> bool:
-    """Whether some further level is cheaper; with ``more`` also one that chooses nothing."""
+    """Return whether a further level is cheaper; with ``more`` also one that chooses nothing."""
     now, *further = cost.levels[level:]
     return any(cost.fold(one) < cost.fold(now) for one in further if more or not one.middle)
 

@@ -1,4 +1,4 @@
-"""Memory that is freed, and whether it goes back to the system."""
+"""Return of freed memory to the system."""
 
 from __future__ import annotations
 

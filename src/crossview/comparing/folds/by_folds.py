@@ -1,4 +1,4 @@
-"""From a source of rows to an answer, by folds."""
+"""Comparison of models by folds."""
 
 from __future__ import annotations
 
@@ -10,21 +10,19 @@ from typing import Any
 import numpy as np
 
 from crossview.comparing.answer import (
+    estimate_selection,
     fingerprint,
     fold_difference,
-    follow,
     make_answer,
 )
 from crossview.comparing.candidates import choose_learners
-from crossview.comparing.comparison import Comparison, ComparisonRow, LeftOut
-from crossview.comparing.folds.parts import Data, Fold, FoldSource
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.folds.held_out import diagnose, sample_rows
+from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
-from crossview.comparing.folds.splits import FoldRows, Protocol, split_rows
-from crossview.comparing.followup.ablation import ablate
-from crossview.comparing.followup.explaining import explain, has_weights
-from crossview.comparing.followup.learning_curve import learning_curve
-from crossview.comparing.followup.refit import Again
-from crossview.comparing.held_out_scores import keep, sample_rows
+from crossview.comparing.folds.splits import Protocol, split_rows
+from crossview.comparing.followup import Refit, ablate, explain, has_weights, learning_curve
+from crossview.comparing.ranking import ComparisonRow, LeftOut
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
 from crossview.data.summaries.leak_check import LeakCheck
@@ -32,12 +30,12 @@ from crossview.errors import InputError
 from crossview.labels import known_labels
 from crossview.scoring.row_values import numbers_of
 
-__all__ = ["Wanted", "compare_folds"]
+__all__ = ["CompareOptions", "compare_folds"]
 
 
 @dataclasses.dataclass
-class Wanted:
-    """What is asked of a comparison by folds; as the parameters of `crossview.compare`."""
+class CompareOptions:
+    """Options of a comparison by folds; as the parameters of `crossview.compare`."""
 
     models: Sequence[str] | None
     baselines: Sequence[str] | None
@@ -49,7 +47,7 @@ class Wanted:
 
 
 def compare_folds(
-    run: Run, source: LabeledSource, wanted: Wanted, resources: Resources
+    run: Run, source: LabeledSource, options: CompareOptions, resources: Resources
 ) -> Comparison:
     """Compare by folds that are the same for every learner.
 
@@ -59,7 +57,7 @@ def compare_folds(
         What is predicted, and how; its learners are chosen here.
     source : LabeledSource
         The rows.
-    wanted : Wanted
+    options : CompareOptions
         What is asked for.
     resources : Resources
         Workers, observer and deadline.
@@ -69,22 +67,21 @@ def compare_folds(
     Comparison
         The answer.
     """
-    begin = time.time()
+    begin = time.monotonic()
     resources.observer.say("reading the rows")
     leaks = LeakCheck(source)
-    data, protocol = _load(run, source, wanted.protocol, leaks)
-    splits = split_rows(run, data.y, protocol, len(data.unlabeled))
+    data, protocol = _load(run, source, options.protocol, leaks)
+    data.splits, data.jobs = split_rows(run, data.y, protocol, len(data.unlabeled)), resources.jobs
     given: dict[str, Any] = {
-        "models": wanted.models,
-        "baselines": wanted.baselines,
+        "models": options.models,
+        "baselines": options.baselines,
         "unlabeled": source.some_unlabeled,
     }
     run.learners = choose_learners(run, source.layout, None, **given)
     some_learn = any(one.learns_unlabeled for one in run.learners)
     data.with_unlabeled = len(data.unlabeled) > 0 and some_learn
     data.sampled = sample_rows(run, len(data.y), source.layout.n_views)
-    encoded = FoldSource(data, splits, resources.jobs)
-    first = encoded.encode(0)
+    first = data.encode(0)
     of_views = numbers_of(source, first.X_train)
     # which ones are affordable depends on the columns that occur
     run.learners = choose_learners(run, first.X_train.layout, len(data.y), **given)
@@ -93,16 +90,16 @@ def compare_folds(
         *(repr(one) for one in (_options(run), _encoding(source))),
         *(array for array in (protocol.groups, data.weight) if array is not None),
     )
-    earlier = _earlier_rows(run, wanted.extend, known)
-    comparison = FoldComparison(run, encoded, first, resources)
+    earlier = _earlier_rows(run, options.extend, known)
+    comparison = FoldComparison(run, data, first, resources)
     del first  # the comparison keeps it as long as it needs it
 
     def answer() -> Comparison:
         return _answer(
-            *(run, data, splits, comparison, earlier, wanted.rope),
+            *(run, data, comparison, earlier, options.rope),
             in_order=protocol.in_order,
-            planned_folds=len(splits),
-            seconds=time.time() - begin,
+            planned_folds=len(data.splits),
+            seconds=time.monotonic() - begin,
             fingerprint=known,
             warnings=leaks.found,
         )
@@ -110,50 +107,41 @@ def compare_folds(
     for _ in comparison.rounds():
         resources.observer.partial(answer())
     final = answer()
-    recommended = final.recommended.model
-    final.diagnostics = keep(
-        *(run, data, splits, comparison.scores, [row.model for row in final.rows]),
-        {
-            "model": recommended,
-            "views": of_views,
-            "views_of": "the training rows of the first fold",
-        },
-    )
+    models = [row.model for row in (final.recommended, *final.rows)]
+    final.diagnostics = diagnose(run, data, comparison.scores, models, of_views)
 
     def folds() -> Iterator[Fold]:
         for f in range(min(protocol.cv, final.folds)):
-            yield encoded.encode(f, any(one.get("bins") for one in final.recommended.chosen))
+            yield data.encode(f, any(one.get("bins") for one in final.recommended.chosen))
 
     learner = comparison.learners.get(final.recommended.model)
     if learner is not None and final.folds > 1:
-        again = Again(run, final.recommended, learner, folds, resources.jobs, final.test_share)
+        refit = Refit(run, final.recommended, learner, folds, resources.jobs, final.test_share)
         setting, planner = final.recommended.chosen[0], comparison.planner
         explained = has_weights(learner, setting)
-        if explained and planner.allows(planner.costs.fit(learner.name), 1):
+        if explained and planner.allows(planner.fit(learner.name), 1):
             resources.observer.say(f"strongest columns of {learner.name}")
             kept = final.diagnostics
-            kept.columns, kept.interactions = explain(again, *data.named(splits[0], setting))
+            kept.columns, kept.interactions = explain(refit, *data.named(0, setting))
             kept.columns_of = "the rows held out of the first fold"
         elif explained:
             final.left_out.append(LeftOut(learner.name, "no strongest columns", 0.0))
         whole = final.recommended.learned == 1.0
         seconds = planner.curve(learner.name) / planner.n_workers
-        if wanted.curve and whole and planner.allows(seconds, planner.n_folds):
+        if options.curve and whole and planner.allows(seconds, planner.n_folds):
             resources.observer.say(f"learning curve of {learner.name}")
-            final.curve = learning_curve(again)
-        elif wanted.curve:
+            final.curve = learning_curve(refit)
+        elif options.curve:
             final.left_out.append(LeftOut(learner.name, "no learning curve", 0.0))
-        if wanted.ablate:
+        if options.ablate:
             resources.observer.say(f"{learner.name} without each view")
-            final.ablation = ablate(again)
-    final.seconds = time.time() - begin
+            final.ablation = ablate(refit)
+    final.seconds = time.monotonic() - begin
     return final
 
 
-def _load(
-    run: Run, source: LabeledSource, protocol: Protocol, leaks: LeakCheck
-) -> tuple[Data, Protocol]:
-    """All rows, and the protocol for the labeled ones."""
+def _load(run: Run, source: LabeledSource, protocol: Protocol, leaks: LeakCheck) -> tuple[Data, Protocol]:
+    """Return all rows, and the protocol for the labeled ones."""
     rows = source.load()
     leaks.sample(rows)
     leaks.finish()
@@ -172,21 +160,20 @@ def _load(
 def _answer(
     run: Run,
     data: Data,
-    splits: Sequence[FoldRows],
     comparison: FoldComparison,
     earlier: list[ComparisonRow],
     rope: float,
     **known: Any,
 ) -> Comparison:
-    """The answer by the folds that are finished."""
+    """Return the answer by the folds that are finished."""
     n = comparison.n_folds
-    share = float(np.mean([fold.test_share for fold in splits]))
+    share = float(np.mean([fold.test_share for fold in data.splits]))
     mine = comparison.rows()
     if not mine:
         errors = (f"{one.model} failed: {one.what}" for one in comparison.planner.left_out)
         raise InputError(f"no model is left to compare: {'; '.join(errors)}")
     names = {row.model for row in mine}
-    rows = [_first_folds(row, n) for row in earlier if row.model not in names] + mine
+    rows = [row.by_folds(n) for row in earlier if row.model not in names] + mine
     answer = make_answer(
         run,
         data.layout,
@@ -203,43 +190,31 @@ def _answer(
         left_out=comparison.planner.left_out,
         **known,
     )
-    answer.followed = follow(run.metric, answer.rows, rope, share) if n > 1 else None
+    answer.expected = estimate_selection(run.metric, answer.rows, rope, share) if n > 1 else None
     return answer
 
 
-def _first_folds(row: ComparisonRow, n: int) -> ComparisonRow:
-    """A copy of a row, by its first folds: the others may not have finished more."""
-    row = dataclasses.replace(row)
-    if n < len(row.scores):
-        row.scores, row.inner, row.chosen = row.scores[:n], row.inner[:n], row.chosen[:n]
-        row.value, row.std = float(np.mean(row.scores)), float(np.std(row.scores, ddof=1))
-        row.others = {name: values[:n] for name, values in row.others.items()}
-        for name, values in row.others.items():
-            setattr(row, name, float(np.mean(values)))
-    return row
-
-
 def _options(run: Run) -> dict[str, Any]:
-    """What changes the scores of a model, besides rows and folds; as attributes of the answer."""
+    """Return what changes the scores besides rows and folds; as attributes of the answer."""
     return {
-        "task": run.task.name,
+        "task": run.problem.name,
         "metric": run.metric,
-        "positive": run.task.positive_label,
-        "threshold": run.task.threshold,
+        "positive": run.problem.positive_label,
+        "threshold": run.problem.threshold,
         "seed": run.seed,
         "epochs": run.epochs,
     }
 
 
 def _encoding(source: LabeledSource) -> tuple[str, Any]:
-    """How the rows become views: by which encoder, with which parameters."""
+    """Return the class of the encoder and its parameters."""
     encoder = source.encoder
     params = {} if encoder is None else encoder.get_params()
     return type(encoder).__name__, sorted(params.items())
 
 
 def _earlier_rows(run: Run, extend: Comparison | None, known: str) -> list[ComparisonRow]:
-    """The rows of a comparison of the same rows by the same folds."""
+    """Return the rows of an earlier comparison, of the same rows by the same folds."""
     if extend is None:
         return []
     for name, value in _options(run).items():

@@ -1,4 +1,4 @@
-"""Baselines that fail: they are code of others, and must not end a comparison."""
+"""Failures of baselines, which are code of others and must not end a comparison."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, NamedTuple
 
 from crossview.catalog.learner import Learner
-from crossview.comparing.comparison import LeftOut
+from crossview.comparing.ranking import LeftOut
 
 __all__ = ["Failure", "Failures", "or_failure"]
 

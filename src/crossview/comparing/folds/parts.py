@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from crossview.views import MultiView, ViewLayout
 # of each number, where bins are tried; of more numbers they take longer than they are worth
 BINS, MOST_NUMBERS = 10, 100
 
-__all__ = ["Data", "Fold", "FoldSource", "drop_empty_columns", "kept_columns"]
+__all__ = ["Data", "Fold", "drop_empty_columns", "kept_columns"]
 
 
 @dataclass
@@ -46,6 +46,10 @@ class Data:
         How much each row counts in learning.
     sampled : ndarray of bool of shape (n_labeled,) or None
         Rows whose scores are kept for pictures.
+    splits : sequence of FoldRows
+        The folds; they are encoded when they are asked for.
+    jobs : Jobs
+        The workers, which share the rows of a fold.
     """
 
     X: Any
@@ -57,24 +61,31 @@ class Data:
     with_unlabeled: bool = False
     weight: np.ndarray | None = None
     sampled: np.ndarray | None = None
+    splits: Sequence[FoldRows] = ()
+    jobs: Jobs = field(default_factory=Jobs)
 
     @property
     def n_rows(self) -> int:
         """Number of rows, with and without label."""
         return len(self.labeled) + len(self.unlabeled)
 
-    def fold(self, rows: FoldRows) -> Fold:
-        """Return the rows of a fold, encoded by its training rows."""
-        return replace(self._encode(self.encoder, rows)[0], n_bins=self._n_bins())
+    def encode(self, f: int, bins: bool = False) -> Fold:
+        """Return the rows of a fold encoded by its training rows, with bins if they are wanted."""
+        fold = replace(self._encode(self.encoder, self.splits[f])[0], n_bins=self._n_bins())
+        fold = self.jobs.share(fold)
+        if bins:
+            self.add_bins(f, fold)
+        return fold
 
-    def binned(self, rows: FoldRows) -> Fold:
-        """Return the same with bins of the numbers."""
-        return self._encode(self._with_bins(), rows)[0]
+    def add_bins(self, f: int, fold: Fold) -> None:
+        """Add the rows with bins of the numbers to a fold, if there are any to bin."""
+        if fold.n_bins and fold.binned is None:
+            fold.binned = self.jobs.share(self._encode(self._with_bins(), self.splits[f])[0])
 
-    def named(self, rows: FoldRows, setting: Mapping[str, Any]) -> tuple[Fold, ColumnNames]:
+    def named(self, f: int, setting: Mapping[str, Any]) -> tuple[Fold, ColumnNames]:
         """Return the rows of a fold in the encoding of a setting, and the names of its columns."""
         bins = setting.get("bins") and self._n_bins()
-        return self._encode(self._with_bins() if bins else self.encoder, rows)
+        return self._encode(self._with_bins() if bins else self.encoder, self.splits[f])
 
     def _with_bins(self) -> Any:
         return clone(self.encoder).set_params(bins=BINS)
@@ -112,40 +123,6 @@ class Data:
             sampled=None if self.sampled is None else np.flatnonzero(self.sampled[rows.test]),
         )
         return fold, names
-
-
-@dataclass(frozen=True)
-class FoldSource:
-    """The rows of all folds; they are encoded when they are asked for.
-
-    Attributes
-    ----------
-    data : Data
-        All rows.
-    splits : list of FoldRows
-        The folds.
-    jobs : Jobs
-        The workers, which share the rows.
-    """
-
-    data: Data
-    splits: Sequence[FoldRows]
-    jobs: Jobs
-
-    def __len__(self) -> int:
-        return len(self.splits)
-
-    def encode(self, f: int, bins: bool = False) -> Fold:
-        """Return the rows of a fold, with bins of the numbers if they are asked for."""
-        fold = self.jobs.share(self.data.fold(self.splits[f]))
-        if bins:
-            self.add_bins(f, fold)
-        return fold
-
-    def add_bins(self, f: int, fold: Fold) -> None:
-        """Add the rows with bins of the numbers to a fold, if there are any to bin."""
-        if fold.n_bins and fold.binned is None:
-            fold.binned = self.jobs.share(self.data.binned(self.splits[f]))
 
 
 @dataclass
@@ -279,7 +256,7 @@ def kept_columns(learned: MultiView) -> dict[str, np.ndarray] | None:
 
 
 def _occurring(learned: MultiView) -> np.ndarray | None:
-    """Which columns have an entry; None for dense rows, and where most columns have one."""
+    """Return the mask of columns with an entry; None for dense rows, and if most have one."""
     if not sp.issparse(learned.matrix):
         return None
     occurs = np.zeros(learned.layout.n_columns, dtype=bool)

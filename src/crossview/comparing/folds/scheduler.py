@@ -1,4 +1,4 @@
-"""Comparing by folds: one queue of tasks, within a budget of time."""
+"""Scheduler of a comparison by folds: one queue of jobs within a budget of time."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ import numpy as np
 
 from crossview.catalog.learner import Learner
 from crossview.comparing.budget.planner import Planner
-from crossview.comparing.budget.probing import probe
-from crossview.comparing.comparison import ComparisonRow
+from crossview.comparing.comparison import ComparisonObserver
 from crossview.comparing.folds.jobs import Call, Jobs
-from crossview.comparing.folds.parts import Fold, FoldSource
+from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.tuning import Chosen, best_of, paths
 from crossview.comparing.folds.work import (
     FoldScore,
     finish_fold,
     tune_settings,
 )
-from crossview.comparing.observer import ComparisonObserver
+from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 
 __all__ = ["FoldComparison", "Resources"]
@@ -35,16 +34,16 @@ FEWEST_FOLDS = 2
 
 
 class Resources(NamedTuple):
-    """What a comparison may use.
+    """Workers, observer and deadline of a comparison.
 
     Attributes
     ----------
     jobs : Jobs
         The workers.
     observer : ComparisonObserver
-        Is told how it goes.
+        Receives progress events.
     deadline : float
-        By the clock; infinity: it may take whatever it takes.
+        By ``time.monotonic()`` of this process; infinity: it may take whatever it takes.
     """
 
     jobs: Jobs
@@ -52,8 +51,8 @@ class Resources(NamedTuple):
     deadline: float = math.inf
 
 
-class Task(NamedTuple):
-    """What a task is for: its key.
+class Job(NamedTuple):
+    """Key of a call to a worker: a part of one fold for one learner.
 
     Attributes
     ----------
@@ -104,70 +103,18 @@ class OpenFold:
         return len(self.found[name]) < self.parts[name]
 
 
-class NextFold:
-    """The fold after those that have begun; a thread encodes it while the workers work.
-
-    Parameters
-    ----------
-    source : FoldSource
-        The rows of all folds.
-    first : Fold or None
-        The rows of the first one, if it is encoded already.
-
-    Attributes
-    ----------
-    number : int
-        Its position.
-    seconds : float
-        What encoding took.
-    """
-
-    def __init__(self, source: FoldSource, first: Fold | None) -> None:
-        self.source, self.first = source, first
-        self.number, self.seconds = 0, 0.0
-        self._rows: Future[Fold] | None = None
-
-    def encode(self, thread: ThreadPoolExecutor, bins: bool) -> None:
-        """Let the thread encode it, with bins of the numbers if they are asked for."""
-        if self._rows is None and self.number < len(self.source):
-            self._rows = thread.submit(self._encode, bins)
-
-    def _encode(self, bins: bool) -> Fold:
-        start = time.time()
-        fold, self.first = self.first, None
-        if fold is None:
-            fold = self.source.encode(self.number, bins)
-            self.seconds = time.time() - start
-        elif bins:
-            self.source.add_bins(self.number, fold)
-        return fold
-
-    @property
-    def is_there(self) -> bool:
-        """Whether it is encoded."""
-        return self._rows is not None and self._rows.done()
-
-    def take(self) -> OpenFold | None:
-        """Return it once it is encoded, and go on to the next one; None if nothing is encoded."""
-        if self._rows is None:
-            return None
-        fold, self._rows = OpenFold(self._rows.result()), None
-        self.number += 1
-        return fold
-
-
 class FoldComparison:
     """A comparison by folds, as far as it has come.
 
-    The tasks wait in one queue.  A fold begins with those that choose settings.  When the setting
+    The jobs wait in one queue.  A fold begins with those that choose settings.  When the setting
     of a learner is chosen, it is trained and scored next.  The next fold begins before the queue is
-    empty, so that no worker waits for the last task of a fold.
+    empty, so that no worker waits for the last job of a fold.
 
     Parameters
     ----------
     run : Run
         What is compared, and how.
-    source : FoldSource
+    data : Data
         The rows of all folds.
     first : Fold or None
         The rows of the first one, if it is encoded already; it is kept until it is used.
@@ -182,28 +129,26 @@ class FoldComparison:
         What the budget allows.
     """
 
-    def __init__(
-        self, run: Run, source: FoldSource, first: Fold | None, resources: Resources
-    ) -> None:
-        self.run, self.source, self.n_splits = run, source, len(source)
-        self.next = NextFold(source, first)
+    def __init__(self, run: Run, data: Data, first: Fold | None, resources: Resources) -> None:
+        self.run, self.data, self.n_splits = run, data, len(data.splits)
+        self.first, self.number = first, 0
+        self._next: Future[Fold] | None = None
         self.jobs, self.observer, deadline = resources
         self.planner = Planner(run, self.n_splits, self.jobs.n_workers, deadline)
         self.learners = {learner.name: learner for learner in run.learners}
         self.scores: dict[str, dict[int, FoldScore]] = {name: {} for name in self.learners}
         self.queue: deque[Call] = deque()
-        self.pending: Counter[Task] = Counter()
+        self.pending: Counter[Job] = Counter()
         self.open: dict[int, OpenFold] = {}
         self.total = math.nan
 
     def rounds(self) -> Iterator[int]:
         """Run all tasks; yield the number of finished folds, from two to all but one."""
         if self.planner.deadline < math.inf:
-            first = self.next.first = self.next.first or self.source.encode(0)
-            probe(self.run, first, self.planner, self.jobs, self.observer)
-            del first  # it is kept until it is used
+            self.first = self.first or self.data.encode(0)
+            self.planner.probe(self.first, self.jobs, self.observer)
         yield from self._all_folds()
-        if self.planner.costs.known and self.n_folds == self.n_splits:
+        if self.planner.costs and self.n_folds == self.n_splits:
             kept = self._kept()
             best = max(kept, key=lambda name: sum(one.inner for one in kept[name]))
             if names := self.planner.that_fit(self.planner.curve(best)):
@@ -214,7 +159,7 @@ class FoldComparison:
         """Compare learners that were dropped, because there is time left."""
         run = replace(self.run, learners=[self.learners[name] for name in names])
         resources = Resources(self.jobs, self.observer, self.planner.deadline)
-        others = FoldComparison(run, self.source, None, resources)
+        others = FoldComparison(run, self.data, None, resources)
         others.planner = self.planner.go_on(run)
         for _ in others._all_folds():
             pass
@@ -230,9 +175,9 @@ class FoldComparison:
             self._look_ahead(thread)
             while self.queue or self._begin():
                 results = self.jobs.run(self._waiting())
-                for task, (result, seconds) in self.planner.failed.drop(results):
-                    self._handle(task, result, seconds)
-                    if len(self.queue) < few and self.next.is_there:
+                for job, (result, seconds) in self.planner.failed.drop(results):
+                    self._handle(job, result, seconds)
+                    if len(self.queue) < few and self._next is not None and self._next.done():
                         self._begin()
                     self._look_ahead(thread)
                     if done < self.n_folds < self.n_splits:
@@ -246,29 +191,41 @@ class FoldComparison:
         self.open = {
             f: fold for f, fold in self.open.items() if any(f not in scores for scores in kept)
         }
-        if len(self.open) < 2:
-            self.next.encode(thread, self.planner.tries("bins"))
+        there = self._next is not None or self.number == self.n_splits
+        if len(self.open) < 2 and not there:
+            self._next = thread.submit(self._encode, self.number, self.planner.tries("bins"))
+
+    def _encode(self, f: int, bins: bool) -> Fold:
+        """Encode a fold, with bins of the numbers if they are tried; the first one may be there."""
+        start = time.monotonic()
+        fold, self.first = self.first, None
+        if fold is None:
+            fold = self.data.encode(f, bins)
+            self.planner.encoding = time.monotonic() - start
+        elif bins:
+            self.data.add_bins(f, fold)
+        return fold
 
     def _waiting(self) -> Iterator[Call]:
         """Yield tasks as long as there are any; threads of joblib ask for them."""
         while self.queue:
             call = self.queue.popleft()
             if not self.planner.is_dropped(call.key.name):
-                yield call
+                # a duration: the clock of a worker may be another one
+                yield call._replace(arguments=(*call.arguments, self.planner.remaining))
 
     def _begin(self) -> bool:
         """Put the tasks of the next fold into the queue; False if there is none, or no time."""
-        f = self.next.number
-        late = f >= FEWEST_FOLDS and time.time() > self.planner.deadline
-        fold = None if late else self.next.take()
-        if fold is None:
+        f, rows = self.number, self._next
+        if rows is None or (f >= FEWEST_FOLDS and self.planner.remaining < 0.0):
             return False
-        self.planner.encoding = self.next.seconds or self.planner.encoding
+        fold = OpenFold(rows.result())
+        self._next, self.number = None, f + 1
         if f:
             self.planner.replan(f, _seconds_of(self.pending, self.open.values(), self.planner))
-        self.total = self.planner.costs.done + self.planner.plan.seconds
+        self.total = self.planner.done + self.planner.plan.seconds
         self.open[f] = fold
-        tasks = []
+        jobs = []
         for name in self._kept_names():
             learner = self.learners[name]
             tuning = self.planner.tuning(name)
@@ -279,26 +236,26 @@ class FoldComparison:
             for part in range(parts):
                 some = [setting for group in groups[part::parts] for setting in group]
                 expected = self.planner.expect(name, "tune") / parts
-                task = Task("tune", f, *self.planner.of_slices(expected, name, "tune"), name)
-                given = (fold.rows, some, tuning, self.planner.deadline)
-                tasks.append((expected, self._call(task, tune_settings, *given)))
-        tasks.sort(key=lambda one: -one[0])
-        self.queue.extend(call for _, call in tasks)
+                job = Job("tune", f, *self.planner.of_slices(expected, name, "tune"), name)
+                given = (fold.rows, some, tuning)
+                jobs.append((expected, self._call(job, tune_settings, *given)))
+        jobs.sort(key=lambda one: -one[0])
+        self.queue.extend(call for _, call in jobs)
         return True
 
-    def _call(self, task: Task, function: Callable[..., Any], *given: Any) -> Call:
-        """Return a task as a call."""
-        self.pending[task] += 1
-        return Call(task, function, (self.run, self.learners[task.name], *given))
+    def _call(self, job: Job, function: Callable[..., Any], *given: Any) -> Call:
+        """Return a job as a call."""
+        self.pending[job] += 1
+        return Call(job, function, (self.run, self.learners[job.name], *given))
 
-    def _handle(self, task: Task, result: Any, seconds: float) -> None:
-        """Take a result, and put the task that follows from it at the head of the queue."""
-        kind, f, _, _, name = task
-        self.pending[task] -= 1
-        self.planner.costs.add(name, seconds, task.seconds, task.rows)
+    def _handle(self, job: Job, result: Any, seconds: float) -> None:
+        """Take a result, and put the job that follows from it at the head of the queue."""
+        kind, f, _, _, name = job
+        self.pending[job] -= 1
+        self.planner.add(name, seconds, job.seconds, job.rows)
         if self.planner.is_dropped(name):
             return
-        done = self.planner.costs.done
+        done = self.planner.done
         words = f"fold {f + 1} of {self.n_splits}: {name}"
         self.observer.progress(done, max(self.total, done), words)
         if kind == "finish":
@@ -307,8 +264,8 @@ class FoldComparison:
         if (chosen := self.open[f].add(name, result)) is not None:
             tuning = self.planner.tuning(name)
             expected = self.planner.expect(name, "finish")
-            finish = Task("finish", f, *self.planner.of_slices(expected, name, "finish"), name)
-            given = (self.open[f].rows, chosen, tuning, self.planner.deadline)
+            finish = Job("finish", f, *self.planner.of_slices(expected, name, "finish"), name)
+            given = (self.open[f].rows, chosen, tuning)
             self.queue.appendleft(self._call(finish, finish_fold, *given))
 
     @property
@@ -333,15 +290,13 @@ class FoldComparison:
 
 
 def _seconds_of(
-    pending: Mapping[Task, int], folds: Iterable[OpenFold], planner: Planner
+    pending: Mapping[Job, int], folds: Iterable[OpenFold], planner: Planner
 ) -> dict[str, float]:
     """Seconds that learners have still to take for the folds that have begun."""
     seconds: dict[str, float] = defaultdict(float)
-    for task, n in pending.items():
-        cost = planner.costs.known.get(task.name)
-        seconds[task.name] += (
-            n * task.seconds * (1.0 if cost is None else cost.correction(task.rows))
-        )
+    for job, n in pending.items():
+        cost = planner.costs.get(job.name)
+        seconds[job.name] += n * job.seconds * (1.0 if cost is None else cost.correction(job.rows))
     for fold in folds:
         for name in fold.parts:
             if fold.still_tunes(name) and not planner.is_dropped(name):
@@ -350,38 +305,22 @@ def _seconds_of(
 
 
 def _summary(learner: Learner, scores: list[FoldScore], run: Run) -> ComparisonRow:
-    """The row of a learner, with its means over the folds."""
-    values = [score.value for score in scores]
-    thresholds = [score.threshold for score in scores if score.threshold is not None]
-    untuned = [score.untuned for score in scores if not math.isnan(score.untuned)]
-    others = {name: [score.others[name] for score in scores] for name in run.task.shown}
+    """Return the row of a learner, with its means over the folds."""
     confusions = [score.confusion for score in scores if score.confusion is not None]
-    means: dict[str, Any] = {name: float(np.mean(some)) for name, some in others.items()}
     return ComparisonRow(
         title=learner.title,
         model=learner.name,
         effort=learner.effort,
-        learned=float(np.mean([score.learned for score in scores])),
         baseline=learner.baseline,
-        value=float(np.mean(values)),
-        std=float(np.std(values, ddof=1)) if len(values) > 1 else math.nan,
-        **means,
-        threshold=float(np.median(thresholds)) if thresholds else math.nan,
-        untuned=float(np.mean(untuned)) if untuned else math.nan,
-        epochs=round(float(np.median([score.passes for score in scores]))),
         rows_per_second=float(np.median([score.rows_per_second for score in scores])),
         predicted_per_second=float(np.median([score.predicted_per_second for score in scores])),
-        setting=_most_frequent([score.setting for score in scores]),
-        scores=values,
+        scores=[score.value for score in scores],
         inner=[score.inner for score in scores],
-        others=others,
+        others={name: [score.others[name] for score in scores] for name in run.problem.shown},
         chosen=[score.setting for score in scores],
-        thresholds=thresholds,
-        untuned_scores=untuned,
+        thresholds=[score.threshold for score in scores if score.threshold is not None],
+        untuned_scores=[score.untuned for score in scores if not math.isnan(score.untuned)],
+        passes=[score.passes for score in scores],
+        shares=[score.learned for score in scores],
         confusion=np.sum(confusions, axis=0).tolist() if confusions else None,
-    )
-
-
-def _most_frequent(choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """The setting that was chosen most often; the first of equals."""
-    return dict(Counter(tuple(c.items()) for c in choices).most_common(1)[0][0])
+    ).by_folds(len(scores))

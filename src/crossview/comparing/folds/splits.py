@@ -1,4 +1,4 @@
-"""Which rows train, which choose parameters, and which are scored."""
+"""Splits of the rows: into training and test parts, and these for tuning."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Split = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Protocol:
-    """How the rows are split.
+    """Protocol of the folds.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ def split_rows(run: Run, y: np.ndarray, protocol: Protocol, unlabeled: int = 0) 
         One for each fold of each repetition.
     """
     protocol.check()
-    run.task.check_folds(y, protocol.cv, unlabeled)
+    run.problem.check_folds(y, protocol.cv, unlabeled)
     if protocol.groups is not None:
         _check_groups(protocol.groups, protocol.cv)
     folds = []
@@ -110,7 +110,7 @@ def split_rows(run: Run, y: np.ndarray, protocol: Protocol, unlabeled: int = 0) 
 def _outer(run: Run, y: np.ndarray, protocol: Protocol, seed: int) -> list[Split]:
     if protocol.in_order:
         return list(TimeSeriesSplit(protocol.cv).split(y))
-    splitter = run.task.folds(protocol.cv, seed, grouped=protocol.groups is not None)
+    splitter = run.problem.folds(protocol.cv, seed, grouped=protocol.groups is not None)
     return list(splitter.split(np.zeros(len(y)), y, protocol.groups))
 
 
@@ -121,11 +121,11 @@ def _inner(run: Run, y: np.ndarray, groups: np.ndarray | None, in_order: bool) -
         first = n - max(1, round(n * SHARE_AT_THE_END))
         return [(np.arange(first), np.arange(first, n))]
     if n > MOST_ROWS_FOR_INNER_FOLDS and groups is None:
-        splitter = run.task.one_split(run.seed)
+        splitter = run.problem.one_split(run.seed)
     else:
-        splitter = run.task.inner_folds(y, run.seed, grouped=groups is not None)
+        splitter = run.problem.inner_folds(y, run.seed, grouped=groups is not None)
     splits = list(splitter.split(np.zeros(n), y, groups))
-    if isinstance(run.task, Classification) and groups is not None:
+    if isinstance(run.problem, Classification) and groups is not None:
         # a model of all classes says more
         splits = [one for one in splits if not len(np.setdiff1d(y, y[one[0]]))] or splits
     return splits[:1] if n > MOST_ROWS_FOR_INNER_FOLDS else splits
@@ -139,7 +139,7 @@ def _check_groups(groups: np.ndarray, cv: int) -> None:
 
 def _check_classes(run: Run, y_train: np.ndarray, y: np.ndarray) -> None:
     """Refuse a training part that lacks a class, as parts by time or groups may."""
-    if not isinstance(run.task, Classification):
+    if not isinstance(run.problem, Classification):
         return
     lacking = np.setdiff1d(y, y_train)
     if len(lacking):
@@ -149,12 +149,12 @@ def _check_classes(run: Run, y_train: np.ndarray, y: np.ndarray) -> None:
         )
 
 
-def draw_rows(task: Any, y: np.ndarray, n: int, seed: int) -> np.ndarray:
+def draw_rows(problem: Any, y: np.ndarray, n: int, seed: int) -> np.ndarray:
     """Draw about n rows: each class in proportion, but at least three of it, if it has them.
 
     Parameters
     ----------
-    task : Task
+    problem : Problem
         What is predicted; of numbers any n rows are drawn.
     y : ndarray of shape (n_samples,)
         The labels.
@@ -181,7 +181,7 @@ def draw_rows(task: Any, y: np.ndarray, n: int, seed: int) -> np.ndarray:
     if n >= len(y):
         return np.arange(len(y))
     rng = np.random.default_rng(seed)
-    if not isinstance(task, Classification):
+    if not isinstance(problem, Classification):
         return np.sort(rng.choice(len(y), n, replace=False))
     parts = []
     for label in np.unique(y):

@@ -1,4 +1,4 @@
-"""Choosing the setting of a learner inside a training part."""
+"""Tuning of a learner inside a training part."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LEAST_GAIN = 0.002
 
 
 class Tuning(NamedTuple):
-    """How much a learner may spend on choosing its setting.
+    """Effort that a learner may spend on tuning.
 
     Attributes
     ----------
@@ -151,54 +151,6 @@ def can_refine(run: Run, learner: Learner, fold: Fold, name: str) -> bool:
     return name != "epochs" or run.epochs is None
 
 
-class SplitRows:
-    """The rows of the inner splits, kept for the settings of the same share and encoding.
-
-    Parameters
-    ----------
-    run : Run
-        What is compared.
-    learner : Learner
-        The entry.
-    fold : Fold
-        The training part.
-    """
-
-    def __init__(self, run: Run, learner: Learner, fold: Fold) -> None:
-        self.run, self.learner, self.fold = run, learner, fold
-        self.taken: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any, Any]] = {}
-
-    def take(
-        self, number: int, split: Split, share: float, setting: dict[str, Any]
-    ) -> tuple[Any, np.ndarray, Any, Any]:
-        """Return a share of the rows to learn, their labels and weights, and the rows held out.
-
-        All unlabeled rows are among them.
-        """
-        fold = self.fold.of_setting(setting)
-        key = number, share, fold is self.fold
-        if any(other[1:] != key[1:] for other in self.taken):
-            self.taken.clear()
-        if key not in self.taken:
-            X, y, weight = fold.training_rows(self.learner)
-            unlabeled = np.arange(len(fold.y_train), len(y))
-            rows = np.concatenate([self._draw(split[0], share), unlabeled])
-            own = None if weight is None else weight[rows]
-            self.taken[key] = X[rows], y[rows], own, X[split[1]]
-        return self.taken[key]
-
-    def count(self, share: float) -> int:
-        """Return how many labeled rows a share of the first split is: some of each class."""
-        return len(self._draw(self.fold.inner[0][0], share))
-
-    def _draw(self, train: np.ndarray, share: float) -> np.ndarray:
-        most = max(1, round(share * len(train)))
-        if not self.learner.streams:
-            most = min(most, max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.run.metric)))
-        labels = self.fold.y_train[train]
-        return train[draw_rows(self.run.task, labels, most, self.run.seed)]
-
-
 class Tuner:
     """The inner validation of one learner in one training part.
 
@@ -212,8 +164,9 @@ class Tuner:
         The training part, with the rows that are learned and held out.
     tuning : Tuning
         What it may spend.
-    deadline : float
-        No setting is started after this time of the clock, but one is always tried.
+    seconds : float
+        No setting is started later than this, but one is always tried.  It is a duration, because
+        the clock of a worker may be another one.
     """
 
     def __init__(
@@ -222,15 +175,16 @@ class Tuner:
         learner: Learner,
         fold: Fold,
         tuning: Tuning = Tuning(),  # noqa: B008 (a tuple)
-        deadline: float = math.inf,
+        seconds: float = math.inf,
     ) -> None:
         self.run, self.learner, self.fold = run, learner, fold
-        self.deadline = deadline
+        self.deadline = time.monotonic() + seconds
         self.labels = fold.y_train
         once = learner.stops_early or not learner.streams
         self.inner = fold.inner[: 1 if once else tuning.splits]
         self.tuning = tuning
-        self.rows = SplitRows(run, learner, fold)
+        # the rows of the inner splits, kept for the settings of the same share and encoding
+        self._taken: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any, Any]] = {}
 
     def choose(self, settings: Sequence[tuple[int, dict[str, Any]]]) -> Chosen:
         """Return the best of some settings, each with its position among all of them."""
@@ -251,7 +205,7 @@ class Tuner:
         for name, values in self.learner.refined.items() if self.tuning.refined else ():
             for value in self.run.grid.get(name, values):
                 setting = {**chosen.setting, name: value}
-                start, passes = time.time(), setting.get("epochs", 1)
+                start, passes = time.monotonic(), setting.get("epochs", 1)
                 if (
                     start + of_a_pass * passes > self.deadline
                     or not can_refine(self.run, self.learner, self.fold, name)
@@ -260,7 +214,7 @@ class Tuner:
                     break
                 order += 1
                 other = self.evaluate([(order, setting)], self.inner, self.tuning.share)[0]
-                of_a_pass = (time.time() - start) / passes
+                of_a_pass = (time.monotonic() - start) / passes
                 if not other.value > chosen.value + LEAST_GAIN * self._unit(chosen.value):
                     break
                 chosen = other
@@ -277,7 +231,7 @@ class Tuner:
         return self.evaluate([(chosen.order, chosen.setting)], self.inner, whole)[0]
 
     def _unit(self, value: float) -> float:
-        """What a gain is a share of."""
+        """Return the unit of a gain: 1, or the value where the metric has no bound."""
         return 1.0 if is_bounded(self.run.metric) else abs(value)
 
     def evaluate(
@@ -290,7 +244,7 @@ class Tuner:
         """
         found: list[Chosen] = []
         for path in paths(self.learner, settings):
-            if found and time.time() > self.deadline:
+            if found and time.monotonic() > self.deadline:
                 break
             together = [setting for _, setting in path]
             scored = [self._score(together, split, i, share) for i, split in enumerate(inner)]
@@ -302,12 +256,41 @@ class Tuner:
                     one.held_out = one.y = one.weight = None
         return found
 
+    def _take(
+        self, number: int, split: Split, share: float, setting: dict[str, Any]
+    ) -> tuple[Any, np.ndarray, Any, Any]:
+        """Return a share of the rows to learn, their labels and weights, and the rows held out.
+
+        All unlabeled rows are among them.
+        """
+        fold = self.fold.of_setting(setting)
+        key = number, share, fold is self.fold
+        if any(other[1:] != key[1:] for other in self._taken):
+            self._taken.clear()
+        if key not in self._taken:
+            X, y, weight = fold.training_rows(self.learner)
+            unlabeled = np.arange(len(fold.y_train), len(y))
+            rows = np.concatenate([self._draw(split[0], share), unlabeled])
+            own = None if weight is None else weight[rows]
+            self._taken[key] = X[rows], y[rows], own, X[split[1]]
+        return self._taken[key]
+
+    def count(self, share: float) -> int:
+        """Return how many labeled rows a share of the first split is: some of each class."""
+        return len(self._draw(self.fold.inner[0][0], share))
+
+    def _draw(self, train: np.ndarray, share: float) -> np.ndarray:
+        most = max(1, round(share * len(train)))
+        if not self.learner.streams:
+            most = min(most, max(MOST_ROWS_AT_ONCE, 10 * least_rows(self.run.metric)))
+        return train[draw_rows(self.run.problem, self.labels[train], most, self.run.seed)]
+
     def _score(
         self, settings: Sequence[dict[str, Any]], split: Split, number: int, share: float
     ) -> list[tuple[Any, Scored]]:
         """A model for each setting that learned one part, and its scores of the other."""
         run, common = self.run, settings[0]
-        X_train, y_train, weight, X_test = self.rows.take(number, split, share, common)
+        X_train, y_train, weight, X_test = self._take(number, split, share, common)
         model = make_model(run, self.learner, {**common, **self.learner.tuning_params})
         with warnings.catch_warnings():  # a setting that takes too long is judged as it is
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -319,11 +302,12 @@ class Tuner:
             else:
                 models = [model.fit(X_train, y_train, weight)]
         calibrates = self._calibrates(common)
-        if not (calibrates or run.task.tunes) and run.task.fixed_threshold is not None:
+        problem = run.problem
+        if not (calibrates or problem.tunes) and problem.fixed_threshold is not None:
             for model in models:
-                model.set_threshold(run.task.fixed_threshold)
-        wanted = run.task.needs_probabilities and not calibrates
-        return [(model, run.task.scores(model, X_test, probabilities=wanted)) for model in models]
+                model.set_threshold(problem.fixed_threshold)
+        wanted = problem.needs_probabilities and not calibrates
+        return [(model, problem.scores(model, X_test, probabilities=wanted)) for model in models]
 
     def _judge(
         self,
@@ -335,11 +319,11 @@ class Tuner:
         run, calibrates = self.run, self._calibrates(setting)
         value: float | None = None
         # scores of different models have no common order
-        if not run.task.judged_by_threshold and (run.task.ranks or not calibrates):
+        if not run.problem.judged_by_threshold and (run.problem.ranks or not calibrates):
             value = _mean_of_splits(run, [self.labels[test] for _, test in inner], scored)
-        if value is not None and not (calibrates or run.task.tunes):
+        if value is not None and not (calibrates or run.problem.tunes):
             return Chosen(setting, value, order)
-        assert isinstance(run.task, Classification)
+        assert isinstance(run.problem, Classification)
         together = join([one for _, one in scored])
         held_out = np.concatenate([test for _, test in inner])
         y = known_labels(self.labels[held_out])
@@ -353,16 +337,16 @@ class Tuner:
                     "class out"
                 )
             model.set_threshold(None).calibrate(together.scores, y, weight)
-            together = run.task.decide(together.scores, model.probabilities(together.scores))
-        threshold, best = run.task.tune(y, together) if run.task.tunes else (None, math.nan)
+            together = run.problem.decide(together.scores, model.probabilities(together.scores))
+        threshold, best = run.problem.tune(y, together) if run.problem.tunes else (None, math.nan)
         if value is None:
-            value = best if run.task.tunes else run.score(y, together)
+            value = best if run.problem.tunes else run.score(y, together)
         return Chosen(setting, value, order, threshold, together, y, weight)
 
     def _calibrates(self, setting: dict[str, Any]) -> bool:
-        """Whether the held-out rows calibrate the learner."""
+        """Return whether the held-out rows calibrate the learner."""
         in_pass = calibrates_in_pass(self.run, self.learner, setting)
-        return self.run.task.needs_probabilities and not in_pass
+        return self.run.problem.needs_probabilities and not in_pass
 
 
 def _mean_of_splits(
@@ -378,6 +362,6 @@ def make_model(run: Run, learner: Learner, setting: dict[str, Any]) -> Any:
 
     Unless one pass calibrates it, the rows held out by the inner validation do.
     """
-    if run.task.name == "classification" and not calibrates_in_pass(run, learner, setting):
+    if run.problem.name == "classification" and not calibrates_in_pass(run, learner, setting):
         setting = {**setting, "calibration": "none"}
     return run.make(learner, setting)

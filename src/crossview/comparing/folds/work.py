@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,14 +58,14 @@ SHORT = 0.1
 
 
 class Probe(NamedTuple):
-    """What a first slice of the rows says of a learner.
+    """Cost and value of a learner on first slices of the rows.
 
     Attributes
     ----------
     rows : tuple of int
         Rows of the slices.
     seconds : tuple of float
-        What a fit of each took.
+        Time of a fit of each.
     value : float
         The metric on other rows, higher is better.
     compiled : float
@@ -81,7 +80,7 @@ class Probe(NamedTuple):
 
 @dataclass
 class FoldScore:
-    """What one learner did on one fold.
+    """Scores of one learner on one fold.
 
     Attributes
     ----------
@@ -129,25 +128,21 @@ class FoldScore:
 
 
 @or_failure
-def probe_learner(
-    run: Run, learner: Learner, fold: Fold, latest: float, must: bool = False
-) -> Probe | None:
-    """Fit slices of the training rows to see what a learner costs, and how it does.
+def probe_learner(run: Run, learner: Learner, fold: Fold, seconds_left: float) -> Probe | None:
+    """Fit slices of the training rows to measure the cost of a learner and its value.
 
     Seconds of compiling do not count.  Where two passes over the smallest slice say that more would
-    take too long, they are all that is tried.  None after the ``latest`` time of the clock, unless
-    it must be done.
+    take too long, they are all that is tried.  None where no seconds are left.
     """
-    before = seconds_of_compiling()
-    late = time.time() - (before - _compiled_before(latest)) > latest
-    if late and not must:
+    if seconds_left <= 0.0:
         return None
+    before = seconds_of_compiling()
     with threadpool_limits(1):
         candidates = learner.candidates(run.grid)
         ends = [(0, candidates[0]), (1, candidates[-1])]
         tuner = Tuner(run, learner, fold)
         n_rows = len(fold.inner[0][0])
-        rows = [tuner.rows.count(min(1.0, SLICES[0] / n_rows))]
+        rows = [tuner.count(min(1.0, SLICES[0] / n_rows))]
         seconds: list[float] = []
         if learner.stops_early and run.epochs is None:
             short = Tuner(replace(run, epochs=2), learner, fold)
@@ -163,7 +158,7 @@ def probe_learner(
             if seconds:
                 if rows[-1] == n_rows or len(ends) * seconds[-1] * n / rows[-1] > most:
                     break
-                rows.append(tuner.rows.count(share))
+                rows.append(tuner.count(share))
             took, value = _probe(tuner, ends, share)
             if took < SHORT:
                 took = min(took, _probe(tuner, ends, share)[0])
@@ -171,18 +166,12 @@ def probe_learner(
         return Probe(tuple(rows), tuple(seconds), value, seconds_of_compiling() - before)
 
 
-@lru_cache(maxsize=1)
-def _compiled_before(latest: float) -> float:
-    """Seconds that this process had compiled at its first task of a comparison."""
-    return seconds_of_compiling()
-
-
 def _probe(
     tuner: Tuner, settings: Sequence[tuple[int, dict[str, Any]]], share: float
 ) -> tuple[float, float]:
     """The seconds of one setting on a share of the rows, and the best value."""
     start, compiled = time.perf_counter(), seconds_of_compiling()
-    tuner.deadline = time.time() + MOST_FOR_ONE
+    tuner.deadline = time.monotonic() + MOST_FOR_ONE
     found = tuner.evaluate(settings, tuner.fold.inner[:1], min(1.0, share))
     took = time.perf_counter() - start - (seconds_of_compiling() - compiled)
     return took / len(found), best_of(found).value
@@ -195,23 +184,23 @@ def tune_settings(
     fold: Fold,
     settings: Sequence[tuple[int, dict[str, Any]]],
     tuning: Tuning,
-    deadline: float,
+    seconds_left: float,
 ) -> tuple[Chosen, float]:
     """Return the best of some settings on the inner validation, and the seconds it took."""
     start = time.perf_counter()
     with threadpool_limits(1):
-        tuner = Tuner(run, learner, fold, tuning, deadline)
+        tuner = Tuner(run, learner, fold, tuning, seconds_left)
         return tuner.choose(settings), time.perf_counter() - start
 
 
 @or_failure
 def finish_fold(
-    run: Run, learner: Learner, fold: Fold, chosen: Chosen, tuning: Tuning, deadline: float
+    run: Run, learner: Learner, fold: Fold, chosen: Chosen, tuning: Tuning, seconds_left: float
 ) -> tuple[FoldScore, float]:
     """Try what refines the setting, train with it, and score the rows held out."""
     begin = time.perf_counter()
     with threadpool_limits(1):
-        tuner = Tuner(run, learner, fold, tuning, deadline)
+        tuner = Tuner(run, learner, fold, tuning, seconds_left)
         chosen = tuner.settle(tuner.refine(chosen))
         del tuner  # with its rows
         fold = fold.of_setting(chosen.setting)
@@ -235,7 +224,7 @@ def fit_model(
     """
     X, y, weight = fold.training_rows(learner)
     if learned < 1.0:
-        rows = draw_rows(run.task, y, round(learned * len(y)), run.seed)
+        rows = draw_rows(run.problem, y, round(learned * len(y)), run.seed)
         X, y, weight = X[rows], y[rows], None if weight is None else weight[rows]
     model = make_model(run, learner, chosen.setting)
     start = time.perf_counter()
@@ -249,23 +238,23 @@ def score_model(
     run: Run, learner: Learner, model: Any, fold: Fold, chosen: Chosen, *, keep: bool = False
 ) -> FoldScore:
     """Return the metrics of a fitted model on the test rows, and keep what pictures need."""
-    task, y = run.task, fold.y_test
-    X_test, needed = learner.select_view(fold.X_test), task.needs_probabilities
+    problem, y = run.problem, fold.y_test
+    X_test, needed = learner.select_view(fold.X_test), problem.needs_probabilities
     start = time.perf_counter()
-    scored = task.scores(model, X_test, probabilities=needed)
+    scored = problem.scores(model, X_test, probabilities=needed)
     seconds = time.perf_counter() - start
     score = FoldScore(
-        value=task.measure(run.metric, y, scored),
+        value=problem.measure(run.metric, y, scored),
         inner=chosen.value,
         setting=chosen.setting,
-        others={name: task.measure(name, y, scored) for name in task.shown},
-        confusion=task.confusion(y, scored),
+        others={name: problem.measure(name, y, scored) for name in problem.shown},
+        confusion=problem.confusion(y, scored),
         predicted_per_second=len(y) / seconds,
     )
-    if task.judged_by_threshold:
-        score.untuned = task.measure(run.metric, y, scored._replace(predicted=None))
-    if isinstance(task, Classification) and model.threshold_ is not None:
-        score.threshold = task.of_other_side(model.threshold_)
+    if problem.judged_by_threshold:
+        score.untuned = problem.measure(run.metric, y, scored._replace(predicted=None))
+    if isinstance(problem, Classification) and model.threshold_ is not None:
+        score.threshold = problem.of_other_side(model.threshold_)
     if keep and fold.sampled is not None:
         score.kept = _keep(run, learner, model, fold, chosen, scored)
         score.experts = expert_weights(model)
@@ -277,34 +266,34 @@ def _keep(
 ) -> ScoredRows:
     """The scores of a sample of the test rows, by view where the model has such scores."""
     assert fold.sampled is not None
-    rows, task, each = fold.sampled, run.task, None
+    rows, problem, each = fold.sampled, run.problem, None
     scored = scored.take(rows)
     if scored.probabilities is None and _is_calibrated(run, learner, model, chosen):
         scored = scored._replace(probabilities=model.probabilities(scored.scores))
     if learner.view is None and hasattr(model, "view_scores") and len(rows):
         each = scores_of_views(model, fold.X_test[rows])
-    y = task.encode(fold.y_test[rows])
+    y = problem.encode(fold.y_test[rows])
     return make_scored(rows, y, scored.scores, scored.predicted, scored.probabilities, each)
 
 
 def _is_calibrated(run: Run, learner: Learner, model: Any, chosen: Chosen) -> bool:
-    """Whether the model has probabilities of all classes, although nobody asked for them."""
+    """Return whether the model has probabilities of all classes though the metric needs none."""
     return (
-        isinstance(run.task, Classification)
+        isinstance(run.problem, Classification)
         and calibrates_in_pass(run, learner, chosen.setting)
         and gives_probabilities(model)
-        and len(model.classes_) == len(run.task.classes)
+        and len(model.classes_) == len(run.problem.classes)
     )
 
 
 def _set_threshold(run: Run, learner: Learner, model: Any, chosen: Chosen) -> None:
     """Calibrate the model unless its pass did, and set its threshold."""
-    if not run.task.needs_probabilities:
+    if not run.problem.needs_probabilities:
         return
     if not calibrates_in_pass(run, learner, chosen.setting):
         if chosen.held_out is None:
             raise InputError(f"model {learner.name!r} has no held-out rows to be calibrated by")
         model.calibrate(chosen.held_out.scores, chosen.y, chosen.weight)
-    threshold = chosen.threshold if run.task.tunes else run.task.fixed_threshold
+    threshold = chosen.threshold if run.problem.tunes else run.problem.fixed_threshold
     if threshold is not None:
         model.set_threshold(threshold)

@@ -1,4 +1,4 @@
-"""What a worker runs: of our modules the first that its process loads."""
+"""Entry point of a worker process; imported first."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def call_in_worker(
     Parameters
     ----------
     parent : int
-        Number of the process that asks, which may be this one: it is left as it is.
+        Number of the process that asks.  If it is this one, it keeps its memory.
     key : object
-        Of the task.
+        Key of the task.
     function : callable
-        What the task is.
+        The task.
     arguments : tuple
-        What it is called with.
+        Its arguments.
 
     Returns
     -------

@@ -23,6 +23,7 @@ _CONSTRAINTS: dict[str, list] = {
     "groups": ["array-like", None],
     "init": [StrOptions({"signs", "published"})],
     "penalize_bias": ["boolean"],
+    "fit_intercept": ["boolean"],
     "optimizer": [StrOptions({"adagrad", "sgd", "lbfgs", "als"})],
 }
 
@@ -50,6 +51,9 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
     ----------
     penalize_bias : bool, default=False
         Whether the penalty includes the bias rows, as in the paper.
+    fit_intercept : bool, default=True
+        Whether the score has an intercept c.  The paper has none: the product of the bias rows is
+        its global bias.
 
     Attributes
     ----------
@@ -117,6 +121,7 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
         groups: Sequence[Sequence[str]] | None = None,
         init: str = "signs",
         penalize_bias: bool = False,
+        fit_intercept: bool = True,
         init_scale: float = 0.02,
         n_epochs: int = 100,
         early_stopping: bool = True,
@@ -140,6 +145,7 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
         self.groups = groups
         self.init = init
         self.penalize_bias = penalize_bias
+        self.fit_intercept = fit_intercept
         self.init_scale = init_scale
         self.n_epochs = n_epochs
         self.early_stopping = early_stopping
@@ -168,6 +174,9 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
     ----------
     penalize_bias : bool, default=False
         Whether the penalty includes the bias rows, as in the paper.
+    fit_intercept : bool, default=True
+        Whether the score has an intercept c.  The paper has none: the product of the bias rows is
+        its global bias.
 
     Attributes
     ----------
@@ -236,6 +245,7 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
         groups: Sequence[Sequence[str]] | None = None,
         init: str = "signs",
         penalize_bias: bool = False,
+        fit_intercept: bool = True,
         init_scale: float = 0.02,
         n_epochs: int = 100,
         early_stopping: bool = True,
@@ -257,6 +267,7 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
         self.groups = groups
         self.init = init
         self.penalize_bias = penalize_bias
+        self.fit_intercept = fit_intercept
         self.init_scale = init_scale
         self.n_epochs = n_epochs
         self.early_stopping = early_stopping

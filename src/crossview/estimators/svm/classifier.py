@@ -105,8 +105,11 @@ class MultiViewSVMPerf(SVMPerfAttributes):
         higher value pulls the scores together; with 0 the views share only the loss.  Typical
         values: 0 to 0.1.
     solver : {"joint", "published"}, default="joint"
-        "joint": cutting planes over all views together.  "published": Algorithm 1 as printed; with
-        more than one view it does not converge to the minimum.
+        "joint": cutting planes over all views together.  "published": Algorithm 1 as printed:
+        ``max_iter`` rounds over the views, one view after the other, and the weights of the last
+        one; xi may be negative, and the true labeling is no constraint.  With more than one view
+        the rounds do not converge to the minimum.  The paper has no intercept
+        (``fit_intercept=False``).
     scaling : {"rows", "published"}, default="rows"
         Scale of C1 and of the weights.  "rows": C1 is the weight of the loss of one row, so that a
         useful value does not depend on the number of rows; with "error_rate" it is the C of
@@ -140,7 +143,8 @@ class MultiViewSVMPerf(SVMPerfAttributes):
     working_set_size_ : int or ndarray of shape (n_classes,)
         Number of constraints in the last quadratic program.
     objective_history_ : ndarray of shape (n_iter_, 2) or list of such arrays
-        Lower bound and best objective after each iteration.
+        Lower bound and best objective after each iteration; with ``solver="published"`` the
+        objective of the weights after each round.
     layout_
     n_features_in_
     feature_names_in_

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.metrics import metric_of
-from crossview.comparing.comparison import Comparison, ComparisonRow
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.verdict import CONSTANT, best_baseline, is_clear, name_of, short_value
 from crossview.errors import InputError
 from crossview.reporting.displays.style import COLORS, INK, LINE, MUTED, WIDTH, Display, short_name

@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from crossview.comparing.comparison import Comparison, ComparisonRow
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.verdict import CONSTANT, best_baseline, is_clear, name_of, short_value
 from crossview.reporting.displays.comparison import AnswerDisplay, ComparisonDisplay
 from crossview.reporting.displays.contributions import ViewContributionDisplay
@@ -77,8 +78,8 @@ def _answer(c: Comparison) -> str:
     value = f"{c.metric_words} {short_value(c, chosen.value)}"
     if len(c.rows) == 1:
         return f"{_begun(named)} was measured alone: {value}."
-    if c.followed is not None:
-        low, high = (short_value(c, end) for end in c.followed.interval)
+    if c.expected is not None:
+        low, high = (short_value(c, end) for end in c.expected.interval)
         value += f" (on new rows {low} to {high}, 95 % interval)"
     if any(row.model in CONSTANT for row in c.equals):
         what = "mean" if c.task == "regression" else "most frequent class"

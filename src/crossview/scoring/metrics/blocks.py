@@ -258,7 +258,7 @@ class _Sums:
 
 
 class _Bins:
-    """What the calibration error needs of each bin of the probability."""
+    """Sums per bin of the probability, for the calibration error."""
 
     shape = (3, CALIBRATION_BINS)
     dtype = np.float64

@@ -54,7 +54,7 @@ def recall_at_k(is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray,
 def _positive_rows(
     is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray, k: int
 ) -> float:
-    """How many of the k rows with the highest scores are positive, the mean over all orders."""
+    """Return the positive rows among the k with the highest scores, the mean over all orders."""
     # between two scores, rows of equal score come in any order: a straight line
     return float(np.interp(k, *_down_to_each_score(is_positive, scores, weight)))
 

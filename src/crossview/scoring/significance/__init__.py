@@ -1,16 +1,12 @@
-"""Is one model better than another, and by how much?
+"""Posteriors of differences between models, and p values.
 
 A difference in a metric between two models has a `Posterior`: where the true difference lies, given
-the scores.  `correlated_t_posterior` makes it from folds, `jackknife_posterior` from blocks of a
-stream, and `delong_posterior` from independent rows.  `holm` adjusts the p of several tests.  All
-are functions of arrays; none knows models or data.
+the scores.  `correlated_t_posterior` makes it from folds, and `jackknife_posterior` from blocks of
+a stream.  `holm` adjusts the p of several tests.  All are functions of arrays; none knows models or
+data.
 """
 
-from crossview.scoring.significance.correlated_t import (
-    corrected_t_test,
-    correlated_t_posterior,
-)
-from crossview.scoring.significance.delong import delong_posterior
+from crossview.scoring.significance.correlated_t import correlated_t_posterior
 from crossview.scoring.significance.jackknife import jackknife_posterior
 from crossview.scoring.significance.p_values import SIGNIFICANT, holm, holm_of_pairs, p_in_words
 from crossview.scoring.significance.posterior import Areas, Posterior
@@ -19,9 +15,7 @@ __all__ = [
     "SIGNIFICANT",
     "Areas",
     "Posterior",
-    "corrected_t_test",
     "correlated_t_posterior",
-    "delong_posterior",
     "holm",
     "holm_of_pairs",
     "jackknife_posterior",

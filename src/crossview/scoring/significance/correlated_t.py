@@ -15,7 +15,7 @@ import numpy as np
 
 from crossview.scoring.significance.posterior import Posterior
 
-__all__ = ["corrected_t_test", "correlated_t_posterior"]
+__all__ = ["correlated_t_posterior"]
 
 # differences that differ by less than this, relative to their mean, are the same
 ROUNDING = 1e-12
@@ -27,7 +27,8 @@ def correlated_t_posterior(differences: Any, test_share: float) -> Posterior:
     Two training parts share rows, so the differences of two folds are correlated; the correlation
     is taken to be ρ = n_test / n.  Then the posterior is Student's with k - 1 degrees of freedom,
     location mean(d) and squared scale ``(1/k + ρ / (1 - ρ)) var(d)`` (Benavoli et al. 2017, section
-    3.1).
+    3.1).  Its p is that of the t-test of Nadeau and Bengio (2003, equation 9 and section 5), for
+    ρ / (1 - ρ) rows of a test fold by rows of its training part.
 
     Parameters
     ----------
@@ -58,29 +59,3 @@ def correlated_t_posterior(differences: Any, test_share: float) -> Posterior:
         variance = 0.0
     scale = math.sqrt((1.0 / k + test_share / (1.0 - test_share)) * variance)
     return Posterior(mean, scale, k - 1)
-
-
-def corrected_t_test(differences: Any, test_to_train: float) -> float:
-    """Return the two-sided p of a paired t-test over folds, corrected for their overlap.
-
-    ``t = mean(d) / sqrt((1/k + n_test / n_train) var(d))`` with k - 1 degrees of freedom (Nadeau
-    and Bengio 2003, equation 9 and section 5): the p of `correlated_t_posterior`.
-
-    Parameters
-    ----------
-    differences : array-like of shape (k,)
-        Of the metric, fold by fold.
-    test_to_train : float
-        Rows of a test fold by rows of its training part; ``1 / (k - 1)`` for k folds.
-
-    Returns
-    -------
-    p : float
-        1 where all differences are 0; 0 where they are all the same otherwise.
-
-    Examples
-    --------
-    >>> round(corrected_t_test([0.01, 0.02, 0.0, 0.03, 0.01], 1 / 4), 3)
-    0.141
-    """
-    return correlated_t_posterior(differences, test_to_train / (1.0 + test_to_train)).p

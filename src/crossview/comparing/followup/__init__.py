@@ -1,1 +1,0 @@
-"""What follows a comparison by folds: refits, ablation of views, the learning curve."""

@@ -1,0 +1,318 @@
+"""The rows of a comparison, the best first, and the models that are practically equal to it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.learner import Learner
+from crossview.catalog.learners import find_learner
+from crossview.errors import InputError
+from crossview.scoring.metric_words import SaysMetric
+from crossview.scoring.significance import Posterior
+
+__all__ = [
+    "Ablation",
+    "ComparisonRow",
+    "CurvePoint",
+    "LearningCurve",
+    "LeftOut",
+    "Ranking",
+    "SelectionEstimate",
+]
+
+# what a row has fold by fold
+BY_FOLD = ("scores", "inner", "chosen", "thresholds", "untuned_scores", "passes", "shares")
+
+
+@dataclass
+class ComparisonRow:
+    """Scores and chosen parameters of one model.
+
+    Attributes
+    ----------
+    model : str
+        Its name for ``crossview train --model``.
+    title : str
+        What it is.
+    value, std : float
+        The metric: mean and standard deviation over the folds.  Progressive:
+        of the stream, and NaN.
+    accuracy, roc_auc, rmse, mae : float
+        Likewise, the means; NaN for those of the other task.
+    rows_per_second : float
+        Rows learned per second, without reading, encoding and compiling; steps of learners
+        that draw rows.
+    predicted_per_second : float
+        Rows scored per second, many at once.  Progressive: NaN, because each is scored and learned.
+    threshold : float
+        With two classes: the probability of the positive class above which it is predicted, the
+        median over the folds.  Progressive: the one after the last row.  NaN where a score above 0
+        decides.
+    untuned : float
+        The metric where a score above 0 decides, if ``threshold`` was tuned; otherwise NaN.
+    setting : dict
+        The parameters that were chosen, most often over the folds.
+    epochs : int
+        Passes over the training rows; with early stopping, the median over the folds.
+    effort : int
+        What it takes to train and keep, from the catalog: of models that are practically equal,
+        the one with the least is recommended.
+    baseline : bool
+        Whether it is a model of another library, to measure the others by.
+    learned : float
+        Share of the training rows that it learned from: below 1 for a baseline that would take too
+        long for the budget.
+    difference : Posterior or None
+        Of the metric, to the best row: below 0 is worse, also where lower values are better.  None
+        for the best row itself.
+    p, p_adjusted : float or None
+        Of the test against the best row, and adjusted by Holm for the number of tests: by folds
+        those against the best row, on a stream those of all pairs.
+    equal : bool
+        Whether it is practically equal to the best row: more likely than not, the difference is
+        smaller than the rope.
+    scores : list of float
+        The metric fold by fold.
+    inner : list of float
+        The metric of the chosen setting on rows held out of each training part; higher is better.
+    others : dict of str to list of float
+        The other metrics fold by fold.
+    chosen : list of dict
+        The parameters fold by fold.
+    thresholds, untuned_scores : list of float
+        ``threshold`` and ``untuned`` fold by fold.
+    passes : list of int
+        ``epochs`` fold by fold.
+    shares : list of float
+        ``learned`` fold by fold.
+    confusion : list of list of int or None
+        Over all folds, or of the stream: rows of each class (in a line) that were predicted as each
+        class.  None where a number is predicted, and for a row of an earlier comparison that
+        had more folds.
+    """
+
+    model: str
+    title: str
+    value: float = math.nan
+    std: float = math.nan
+    accuracy: float = math.nan
+    roc_auc: float = math.nan
+    rmse: float = math.nan
+    mae: float = math.nan
+    rows_per_second: float = math.nan
+    predicted_per_second: float = math.nan
+    threshold: float = math.nan
+    untuned: float = math.nan
+    setting: dict[str, Any] = field(default_factory=dict)
+    epochs: int = 1
+    effort: int = 0
+    baseline: bool = False
+    learned: float = 1.0
+    difference: Posterior | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    equal: bool = False
+    scores: list[float] = field(default_factory=list)
+    inner: list[float] = field(default_factory=list)
+    others: dict[str, list[float]] = field(default_factory=dict)
+    chosen: list[dict[str, Any]] = field(default_factory=list)
+    thresholds: list[float] = field(default_factory=list)
+    untuned_scores: list[float] = field(default_factory=list)
+    passes: list[int] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
+    confusion: list[list[int]] | None = None
+
+    def by_folds(self, n: int) -> ComparisonRow:
+        """Return the row with its means, medians and lists over its first ``n`` folds."""
+        row = replace(self, **{name: getattr(self, name)[:n] for name in BY_FOLD})
+        row.others = {name: values[:n] for name, values in self.others.items()}
+        for name, values in row.others.items():
+            setattr(row, name, float(np.mean(values)))
+        row.value, row.learned = float(np.mean(row.scores)), float(np.mean(row.shares))
+        row.std = float(np.std(row.scores, ddof=1)) if len(row.scores) > 1 else math.nan
+        row.threshold = float(np.median(row.thresholds)) if row.thresholds else math.nan
+        row.untuned = float(np.mean(row.untuned_scores)) if row.untuned_scores else math.nan
+        row.epochs = round(float(np.median(row.passes)))
+        # the setting that was chosen most often, the first of equals
+        row.setting = dict(Counter(tuple(one.items()) for one in row.chosen).most_common(1)[0][0])
+        if n < len(self.scores):
+            row.confusion = None  # it was added up over more folds
+        return row
+
+
+@dataclass(frozen=True)
+class SelectionEstimate:
+    """Expected score of the whole procedure, which chooses the model, too, in each training part.
+
+    The mean of the best row is too good, because the row was chosen by it.  Here the rows that
+    score a model have no part in choosing it, as in nested cross-validation.
+
+    Attributes
+    ----------
+    value, std : float
+        The metric: mean and standard deviation over the folds.
+    interval : tuple of float
+        The mean lies in it with a probability of 0.95.
+    scores : list of float
+        Fold by fold.
+    models : list of str
+        The model that was chosen.
+    """
+
+    value: float
+    std: float
+    interval: tuple[float, float]
+    scores: list[float]
+    models: list[str]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A part that a comparison left out to keep within its budget, or that failed.
+
+    Attributes
+    ----------
+    model : str
+        The model.
+    what : str
+        In words.
+    seconds : float
+        How much longer one core would have taken, about.
+    failed : bool
+        Whether it is a baseline that raised an error, which is ``what``.
+    """
+
+    model: str
+    what: str
+    seconds: float
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """Loss of the recommended model without a view.
+
+    Attributes
+    ----------
+    view : str
+        The view.
+    without : float
+        The metric where the model learns without it.
+    without_difference : Posterior
+        To the model with all views; below 0 is worse.
+    missing : float
+        The metric where the model learns with it, and it is missing in the rows to predict.
+    missing_difference : Posterior
+        Likewise.
+    """
+
+    view: str
+    without: float
+    without_difference: Posterior
+    missing: float
+    missing_difference: Posterior
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The recommended model on some of the training rows.
+
+    Attributes
+    ----------
+    rows : int
+        Number of training rows.
+    value, std : float
+        The metric: mean and standard deviation over the folds.
+    """
+
+    rows: int
+    value: float
+    std: float
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """The recommended model by the number of training rows.
+
+    Attributes
+    ----------
+    points : list of CurvePoint
+        The last one is the row of the table.
+    last_doubling : Posterior
+        How much better it is on all rows than on half of them.
+    """
+
+    points: list[CurvePoint]
+    last_doubling: Posterior
+
+
+class Ranking(SaysMetric):
+    """Base class of `Comparison`: its rows, of which the first is the best."""
+
+    metric: str
+    task: str
+    views: dict[str, int]
+    rows: list[ComparisonRow]
+    rope: float
+    unlabeled: int
+    unlabeled_benefit_p: float | None
+    expected: SelectionEstimate | None
+
+    @property
+    def predicted_rows(self) -> list[int] | None:
+        """Number of rows that the recommended model predicts as each class."""
+        confusion = self.recommended.confusion
+        return None if confusion is None else list(np.sum(confusion, axis=0).tolist())
+
+    @property
+    def best(self) -> ComparisonRow:
+        """The first row."""
+        return self.rows[0]
+
+    @property
+    def equals(self) -> list[ComparisonRow]:
+        """The best row, and those that are practically equal to it."""
+        return [row for row in self.rows if row.equal]
+
+    @property
+    def recommended(self) -> ComparisonRow:
+        """The cheapest of the rows that are practically equal to the best: the least effort."""
+        return min(self.equals, key=lambda row: row.effort)
+
+    def row(self, model: str) -> ComparisonRow:
+        """Return the row of a model."""
+        for row in self.rows:
+            if row.model == model:
+                return row
+        raise InputError(f"no row for {model!r}; there are {', '.join(r.model for r in self.rows)}")
+
+    @property
+    def unlabeled_pair(self) -> tuple[ComparisonRow, ComparisonRow] | None:
+        """A row that learns from unlabeled rows, and the same without them."""
+        by_model = {row.model: row for row in self.rows}
+        for row in self.rows:
+            entry = self.entry(row)
+            if entry and entry.learns_unlabeled and entry.measured_against in by_model:
+                return row, by_model[entry.measured_against]
+        return None
+
+    @property
+    def learns_unlabeled(self) -> list[str]:
+        """Names of the models that learn from unlabeled rows."""
+        entries = [self.entry(row) for row in self.rows]
+        return [entry.name for entry in entries if entry and entry.learns_unlabeled]
+
+    def entry(self, row: ComparisonRow) -> Learner | None:
+        """Return the entry of a row; None for a baseline that `train` does not know."""
+        if not row.baseline:
+            return find_learner(row.model, self.task, list(self.views))
+        # it takes long to load
+        from crossview.baselines import baselines, is_trainable
+
+        known = [one for one in baselines(self.task) if is_trainable(one)]
+        return next((one for one in known if one.name == row.model), None)
