@@ -11,7 +11,7 @@ from contract.instances import make_rows, new, params, scores_of, streams
 from crossview import InputError
 from crossview.data.encoding.plan import Plan
 from crossview.data.encoding.view_columns import plan_columns
-from crossview.estimators.base import rows as reading
+from crossview.estimators.base import learner as reading
 
 
 def named_row(seed):

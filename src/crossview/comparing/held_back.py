@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.comparing.run import Run
-from crossview.data.labeled import (LabeledBatch, stack_rows)
+from crossview.data.labeled import LabeledBatch, stack_rows
 from crossview.data.labeled_source import take_rows
 from crossview.views import MultiView
 

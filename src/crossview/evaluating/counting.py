@@ -19,7 +19,7 @@ from crossview.evaluating.windows import ByRows
 from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.diagnostics import StrongColumn, ViewNumbers, view_numbers
 from crossview.scoring.drift import DriftCounter, scores_of_views
-from crossview.scoring.fitted_model import FittedModel, ModelRows, ModelRows
+from crossview.scoring.fitted_model import FittedModel, ModelRows
 from crossview.scoring.metrics import running_sum
 from crossview.scoring.metrics.probability import log_losses
 from crossview.scoring.problems import Scored, Task

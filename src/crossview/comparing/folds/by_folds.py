@@ -140,7 +140,9 @@ def compare_folds(
     return final
 
 
-def _load(run: Run, source: LabeledSource, protocol: Protocol, leaks: LeakCheck) -> tuple[Data, Protocol]:
+def _load(
+    run: Run, source: LabeledSource, protocol: Protocol, leaks: LeakCheck
+) -> tuple[Data, Protocol]:
     """Return all rows, and the protocol for the labeled ones."""
     rows = source.load()
     leaks.sample(rows)

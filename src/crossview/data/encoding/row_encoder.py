@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from crossview.batch import MAX_INT32
 from crossview.data.encoding.columns import Batch, Column
 from crossview.data.encoding.document_frequency import DocumentFrequencies
 from crossview.data.encoding.fill import Cells, fill_rows, slot_buffer
@@ -58,6 +59,12 @@ class RowEncoder:
         remember_names: int,
     ) -> None:
         self.plan = Plan(columns, n_slots, n_bins)
+        n_columns = self.plan.layout.n_columns
+        if n_columns > MAX_INT32:
+            raise InputError(
+                f"hash_bits={n_slots.bit_length() - 1} gives {n_columns:,} columns in all views "
+                f"together, and {MAX_INT32:,} is the limit; give fewer bits"
+            )
         n_numbers, views = len(self.plan.numbers), self.plan.layout.names
         self.moments = Moments(n_numbers)
         self.quantiles = Quantiles(n_numbers if n_bins else 0, n_bins)
@@ -175,7 +182,7 @@ def _encode_rows(
     # 1. numbers and categories, row by row
     blocks = plan.blocks()
     most = n_rows * ((3 if plan.n_bins else 1) * len(plan.numbers) + len(categories))
-    if max(most, plan.layout.n_columns) > np.iinfo(np.int32).max:
+    if most > MAX_INT32:
         raise InputError(f"{n_rows} rows are too many for one call; transform them in batches")
     indptr = np.zeros(n_rows + 1, dtype=np.int32)
     indices = np.empty(most, dtype=np.int32)

@@ -89,10 +89,10 @@ def join_tables(left: Any, right: Any, on: str | Sequence[str] | None = None) ->
     >>> from crossview import join_tables
     >>> shown = pa.table({"id": [7, 8, 9], "ad__size": [1.0, 2.0, 3.0]})
     >>> clicks = pa.table({"id": [9, 7], "click": ["no", "yes"]})
-    >>> next(iter(join_tables(shown, clicks))).data.to_pydict()
+    >>> next(iter(join_tables(shown, clicks))).X.to_pydict()
     {'id': [7, 9], 'ad__size': [1.0, 3.0], 'click': ['yes', 'no']}
     >>> users = pa.table({"id": [9, 7, 8], "age": [30, 41, 25]})
-    >>> next(iter(join_tables(shown, {"user": users}, "id"))).data.to_pydict()
+    >>> next(iter(join_tables(shown, {"user": users}, "id"))).X.to_pydict()
     {'id': [7, 8, 9], 'ad__size': [1.0, 2.0, 3.0], 'user__age': [41, 25, 30]}
     """
     others = list(right.items()) if isinstance(right, Mapping) else [(None, right)]
